@@ -83,9 +83,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class RankRun:
-    """What one rank did. value: what it returned, as plain data (`Tensor`, numpy array, number, list, dict ...).
+    """The record of one rank. value: what it returned, as plain data (`Tensor`, numpy array, number, list, dict ...).
 
-    after: its positional arguments as they were when the function had returned (same plain data).
+    after: its positional arguments as they were when the function had returned (same plain data). changed: those that
+        the student's function has changed, as its process saw it (`labkit.launch.arguments.Change`).
     printed: what it printed. sends, sent_bytes: point-to-point messages it sent. recvs, received_bytes: those it
         received.
     collectives: names of the collectives it called, in order ("all_reduce", "broadcast", ...).
@@ -98,6 +99,7 @@ class RankRun:
 
     value: Any
     after: tuple = ()
+    changed: tuple[dict[str, str], ...] = ()
     printed: str = ""
     sends: int = 0
     sent_bytes: int = 0
@@ -120,8 +122,8 @@ class RankRun:
 
 @dataclass(frozen=True)
 class Run:
-    """What happened in one case: one `RankRun` per rank, all printed lines in their causal order, and the virtual time
-    it took.
+    """The record of a case that ran: one `RankRun` per rank, all printed lines in their causal order, and the virtual
+    time it took.
 
     printed: [(rank, line), ...]. elapsed: virtual seconds until the last rank returned. events:
         `labkit.watch.events.Event` list. link_bytes: that went over links "inside" nodes and "between" them; of a
@@ -133,3 +135,16 @@ class Run:
     elapsed: float = 0.0
     events: tuple = ()
     link_bytes: dict[str, float] = field(default_factory=dict)
+
+    def uncharged(self, each: float = 0.0, together: float = 0.0) -> str:
+        """A sentence if ranks say that they computed for less virtual time than their work takes; "" if they do not.
+
+        each: s that every rank alive has to compute. together: s that all ranks have to compute, the dead included.
+        """
+        busy = [rank.busy for rank in self.ranks]
+        for r, rank in enumerate(self.ranks):
+            if rank.busy < each - 1e-9 and not rank.gone:
+                return f"rank {r} says that it computed for {rank.busy * 1e3:g} ms; its work takes {each * 1e3:g} ms"
+        if sum(busy) < together - 1e-9:
+            return f"the ranks say that they computed for {sum(busy) * 1e3:g} ms; the work takes {together * 1e3:g} ms"
+        return ""

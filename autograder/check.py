@@ -28,7 +28,6 @@ from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.cells.notebook import NoSource, cells_for, executed_cells
 from labkit.cells.slicing import defining_label, python_of
-from labkit.environment import without_frameworks
 from labkit.launch import launcher
 from labkit.ranks import unwritten
 
@@ -73,7 +72,7 @@ def check(function, *, hints: str | None = None) -> None:
         exercise = find(name)
     except UnknownExercise as error:
         return _say(f"check: {error}.")
-    if exercise.needs_frameworks and (sentence := without_frameworks()):
+    if sentence := exercise.lacking:
         return _say(f"{name} is not checked here. {sentence}")
     with _Patience(f"check({name})") as patience:
         try:
@@ -165,7 +164,7 @@ def _judge(exercise: Exercise, function) -> Result:
 
 
 def _broken_cell(name: str, after: str | None = None) -> str:
-    """What to say when the newest cell that defines `name` (newer than the cell labelled `after`) is no valid
+    """The message for when the newest cell that defines `name` (newer than the cell labelled `after`) is no valid
     Python."""
     for cell in reversed(executed_cells()):
         if cell.label == after:

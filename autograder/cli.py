@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,6 @@ from autograder.judging import bank as bank_module
 from autograder.judging import cards
 from autograder.registry import UnknownExercise, all_exercises, find
 from autograder.verdict import HINT_LEVELS
-from labkit.environment import without_frameworks
 from labkit.launch.launcher import Launcher
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+NoJail = Annotated[bool, typer.Option("--no-jail", help="Run the file with your rights: it is your own.")]
 
 
 @app.command("try")
@@ -38,9 +39,10 @@ def try_(
     seed: Annotated[str, typer.Option(help="The key the cases' values come from.")] = PUBLIC_KEY,
     hints: Annotated[str, typer.Option(help=f"How much the card tells: {', '.join(HINT_LEVELS)}.")] = "how",
     as_json: AsJson = False,
+    no_jail: NoJail = False,
 ) -> None:
-    """Judge one candidate file under grading conditions. Exit status 0 when it passes, 1 when not, 2 when it cannot
-    be tried."""
+    """Judge one candidate file under grading conditions, in the grader's jail. Exit status 0 when it passes, 1 when
+    not, 2 when it cannot be tried."""
     try:
         found = find(exercise, unit)
     except UnknownExercise as error:
@@ -53,12 +55,23 @@ def try_(
         file.read_text()
     except (UnicodeDecodeError, OSError) as error:
         _refuse(f"{file} cannot be read as text: {error}")
-    if found.needs_frameworks and (sentence := without_frameworks()):
+    if sentence := found.lacking:
         _refuse(sentence)
-    with Launcher() as launcher:
+    with _launcher(jailed=not no_jail) as launcher:
         result = bank_module.try_file(found, file, launcher, key=seed)
     print(json.dumps(result.to_json(), indent=2) if as_json else cards.text_card(result, hints))
     raise typer.Exit(0 if result.verdict == "passed" else 1)
+
+
+def _launcher(jailed: bool) -> Launcher:
+    """A launcher for files that somebody else may have written. jailed: in as much of a jail as this machine has."""
+    if not jailed:
+        return Launcher()
+    jail = isolation.spec(isolation.SLOTS - 1 - os.getpid() % 1000, weak=True)  # no grader's user is that far up
+    if "namespaces" not in jail["protections"]:
+        said = "This machine has no jail (`autograder doctor` says why): what the file does, it does with your rights."
+        typer.echo(said, err=True)
+    return Launcher(isolation=jail)
 
 
 @app.command("exercises")
@@ -153,9 +166,11 @@ def bank(
     ] = bank_module.FOLDER,
     record: Annotated[bool, typer.Option("--record", help="Write down which levels each wrong answer passes.")] = False,
     as_json: AsJson = False,
+    no_jail: NoJail = False,
 ) -> None:
-    """Try every right and wrong answer. Exit status 1 when a right one fails, a wrong one passes or gets another
-    diagnosis, or passes other levels than are recorded (in levels.txt beside it, under the public key)."""
+    """Try every right and wrong answer; those of a --folder in the grader's jail. Exit status 1 when a right one fails,
+    a wrong one passes or gets another diagnosis, or passes other levels than are recorded (in levels.txt beside it,
+    under the public key)."""
     unit, _, exercise = which.partition("/")
     if record and seed != PUBLIC_KEY:
         _refuse("levels are recorded under the public key: leave --seed out")
@@ -163,7 +178,7 @@ def bank(
     try:
         if which and not any(bank_module.answers(folder, unit or None, exercise or None)):
             _refuse(f"the bank has no answers to {which}; there are: {', '.join(bank_module.names(folder, unit))}")
-        with Launcher() as launcher:
+        with _launcher(jailed=folder != bank_module.FOLDER and not no_jail) as launcher:
             say = (lambda tried: None) if as_json else _say_of_an_answer
             tried = bank_module.run(launcher, folder, unit or None, exercise or None, seed, say)
     except (bank_module.BadBank, UnknownExercise) as error:
@@ -198,6 +213,74 @@ def _say_of_a_bank(report: dict) -> None:
     )
     if report["left_out"]:
         print(report["left_out"])
+
+
+@app.command("inputs")
+def inputs(
+    which: Annotated[str, typer.Argument(help="UNIT or UNIT/EXERCISE; everything when left out")] = "",
+    draws: Annotated[int, typer.Option(help="Inputs that are drawn for each exercise.", min=1)] = 200,
+    tell: Annotated[
+        Path | None, typer.Option(help="Look for an input that tells this wrong answer from the right ones.")
+    ] = None,
+) -> None:
+    """Draw inputs that like edges, and hold the bank's right answers against each other on them. Exit status 1 where
+    they differ, or where no input tells the answer of --tell from a right one."""
+    from autograder.inputs import search
+
+    unit, _, exercise = which.partition("/")
+    answers = [a for a in bank_module.answers(unit=unit or None, exercise=exercise or None) if a.right]
+    exercises = {a.exercise.function: a.exercise for a in answers if not a.exercise.lacking}
+    if not exercises or (tell and len(exercises) > 1):
+        _refuse(f"{which or 'nothing'}: name one exercise that has answers, as UNIT/EXERCISE")
+    status = 0
+    with Launcher() as launcher:
+        for name, found in exercises.items():
+            right = [a.path for a in answers if a.exercise.function == name]
+            if tell:
+                told = search.telling(launcher, found, tell, right[0], draws)
+                print(search.shown(told.case) if told else f"{tell}: passes all of {draws} drawn inputs")
+                status |= told is None
+            else:
+                agreed = search.agreement(launcher, found, right, draws)
+                print(search.said_of(name, agreed), flush=True)
+                status |= bool(agreed.differ)
+    raise typer.Exit(status)
+
+
+@app.command("mutate")
+def mutate(
+    which: Annotated[str, typer.Argument(help="UNIT or UNIT/EXERCISE; everything when left out")] = "",
+    keys: Annotated[int, typer.Option(min=1, max=10, help="Under so many keys a mutant that lives is judged.")] = 10,
+    answers: Annotated[int, typer.Option(min=0, help="Right answers of each exercise to be changed; 0: all.")] = 0,
+    survivors: Annotated[
+        bool,
+        typer.Option("--survivors", help="Judge again only what lived before the exercise changed."),
+    ] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write down what lives as equivalent, for a person to give the reasons.")
+    ] = False,
+) -> None:
+    """Change every right answer of the bank at one place after the other, and tell which changes no case notices, and
+    which lines no case runs. Exit status 1 when there is such a hole that tests/holes/ does not explain."""
+    from autograder.holes import command, records, run
+
+    unit, _, exercise = which.partition("/")
+    options = run.Options(keys, answers, survivors)
+    try:
+        chosen = run.chosen(options, unit or None, exercise or None)
+        if not chosen:
+            _refuse(f"the bank has no answers to {which}; there are: {', '.join(bank_module.names(unit=unit))}")
+        bad = command.bad_records(sorted({answer.exercise.unit for answer in chosen}), options)
+        reports = []
+        for report in run.run(chosen, options):
+            reports.append(report)
+            print("\n".join(command.lines_of(report)), flush=True)
+        if record:
+            print(f"{run.record(reports, options)} written into {records.FOLDER}: give each its reason")
+    except (bank_module.BadBank, UnknownExercise, records.BadRecord) as error:
+        _refuse(str(error))
+    print("\n".join([*bad, command.summary(reports)]))
+    raise typer.Exit(0 if not bad and all(report.is_whole for report in reports) else 1)
 
 
 @app.command("homework")

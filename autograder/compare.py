@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,17 +14,19 @@ from autograder.case import ANYTHING, Opaque, Tensor, Typed
 # type does not.
 TOLERANCES = {"float64": (1e-9, 1e-12), "float32": (1e-5, 1e-7), "float16": (2e-3, 1e-9), "bfloat16": (2e-2, 1e-9)}
 NUMBER = (1e-6, 1e-9)  # of a single number: people write 3.141593
+_NEAR = 5e-7  # relative error of a few operations in float32
+_ROUNDED = ("near", "lost_digits")  # kinds of a difference that a rounding explains, or may
 _LONG = 400  # characters of a value, above which a card shows less of it
 _COARSE = {name: TOLERANCES[name][0] for name in ("bfloat16", "float16")}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """kind: "value", "lost_digits", "wrapped", "returns_nothing", "wrong_type", "wrong_shape", "wrong_dtype",
+    """kind: "value", "near", "lost_digits", "wrapped", "returns_nothing", "wrong_type", "wrong_shape", "wrong_dtype",
     "wrong_length".
 
-    text: what differs. Lost digits: right to the precision of a narrower type. Wrapped: right in the last bits, because
-    the integers went through too few of them.
+    text: what differs. Lost digits: right to the precision of a narrower type, and rounding explains it. Near: as near,
+    and it does not. Wrapped: right in the last bits, because the integers went through too few of them.
     """
 
     kind: str
@@ -109,7 +112,7 @@ def _first_difference(expected: Any, observed: Any, rtol, atol, indent: int) -> 
 
 
 def name_of_type(value: Any) -> str:
-    """What a card calls a value: "a torch tensor of type float32", "a list"."""
+    """The name of a value's type on a card: "a torch tensor of type float32", "a list"."""
     if isinstance(value, Tensor):
         return f"a torch tensor of type {value.dtype}"
     if isinstance(value, np.ndarray):
@@ -134,14 +137,14 @@ def _number(value: Any) -> Any:
 
 
 def _is_nearly(number: Any, expected: Any, rtol: float | None) -> bool:
-    """Whether a number is right to the digits of a float32, where more are asked for."""
-    exact = rtol is not None and rtol < 1e-7
-    return exact and isinstance(expected, float) and isinstance(number, float) and _close(number, expected, 5e-7, 0.0)
+    """True if a number is right to the digits of a float32, and is one, where more are asked for."""
+    exact = rtol is not None and rtol < 1e-7 and isinstance(expected, float) and isinstance(number, float)
+    return exact and _close(number, expected, _NEAR, 0.0) and bool(_held_by(np.array(number), np.float32))
 
 
 def _tolerance(rtol: float | None, atol: float | None, *dtypes: str) -> tuple[float, float]:
-    """What was asked for, else what the types promise, the coarsest of them. Coarse types lose digits whatever was
-    asked for."""
+    """The tolerances (rtol, atol): those asked for, else those of the coarsest of the types. A coarse type widens even
+    those asked for."""
     own = [TOLERANCES[dtype] for dtype in dtypes if dtype in TOLERANCES] or [NUMBER]
     coarse = [TOLERANCES[dtype] for dtype in dtypes if dtype in TOLERANCES and dtype != "float64"]
     rtol = max(r for r, _ in own) if rtol is None else max([rtol, *(r for r, _ in coarse)])
@@ -150,7 +153,7 @@ def _tolerance(rtol: float | None, atol: float | None, *dtypes: str) -> tuple[fl
 
 
 def _kind_of_loss(values: np.ndarray, target: np.ndarray) -> str:
-    """ "lost_digits", "wrapped" or "value": how `values`, which differ, may have come from `target`."""
+    """ "lost_digits", "wrapped", "near" or "value": how `values`, which differ, may have come from `target`."""
     integers = target.dtype.kind in "iu"
     if (
         not target.size
@@ -164,12 +167,39 @@ def _kind_of_loss(values: np.ndarray, target: np.ndarray) -> str:
             if np.abs(target).max() >= 2 ** (bits - 1) and np.abs(values).max() < 2**bits:
                 if np.array_equal(values.astype(np.int64) & (2**bits - 1), target.astype(np.int64) & (2**bits - 1)):
                     return "wrapped"
-    wide = np.abs(target).max() > 2**24 if integers else target.dtype == np.float64
-    return (
-        "lost_digits"
-        if wide and np.allclose(values.astype(float), target.astype(float), rtol=5e-7, atol=0)
-        else "value"
-    )
+    if not (np.abs(target).max() > 2**24 if integers else target.dtype == np.float64):
+        return "value"
+    errors, sizes = np.abs(values.astype(float) - target.astype(float)), np.abs(target.astype(float))
+    if errors.max() > _NEAR * sizes.max():
+        return "value"
+    if not _shows_rounding(values, target):
+        return "near"
+    return "lost_digits" if (errors <= _NEAR * sizes).all() else "value"
+
+
+def _held_by(values: np.ndarray, dtype: type) -> np.ndarray:
+    """A bool for each number: it comes back from `dtype` as it was."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return values.astype(dtype).astype(values.dtype) == values
+
+
+def _shows_rounding(values: np.ndarray, target: np.ndarray) -> bool:
+    """True if `values` may be near `target`, and no nearer, because something was rounded.
+
+    Rounded last, the numbers fit into the narrower type. Rounded earlier, as an argument, they need not; then all are
+    off by errors of about one size. An epsilon in the wrong place, say, errs only where something is small.
+    """
+    if target.dtype.kind in "iu":
+        other = values[values != target]
+        exact = np.abs(target).max() > 2**53 and _held_by(other, np.float64).all()
+        return bool(_held_by(other, np.float32).all() or exact)
+    errors = np.abs(values - target)
+    off = errors > TOLERANCES["float64"][0] * np.abs(target)
+    return bool(_held_by(values[off], np.float32).all()) or _are_of_one_size(errors[~_held_by(target, np.float32)])
+
+
+def _are_of_one_size(errors: np.ndarray) -> bool:
+    return bool(errors.size and np.median(errors) > errors.max() / 10)
 
 
 def _close(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> bool:
@@ -179,7 +209,23 @@ def _close(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> bool:
     if a.dtype.kind in "biu" and b.dtype.kind in "biu":
         return bool(np.array_equal(a, b))
     with np.errstate(invalid="ignore", over="ignore"):
+        if a.dtype == b.dtype == np.float64 and np.isfinite(a).all() and np.isfinite(b).all():
+            return bool((np.abs(a - b) <= atol + rtol * np.abs(b)).all())  # numpy's own rule, several times as fast
         return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
+
+
+_NUMBERS = (bool, int, float, np.float64)
+
+
+def _close_numbers(a: Any, b: Any, rtol: float, atol: float) -> bool:
+    """`_close` of two numbers, without arrays where they are Python's and a float holds them."""
+    if type(a) not in _NUMBERS or type(b) not in _NUMBERS:
+        return _close(np.asarray(a), np.asarray(b), rtol, atol)
+    if not isinstance(a, float) and not isinstance(b, float):
+        return a == b
+    if not (-(2**53) <= a <= 2**53 and -(2**53) <= b <= 2**53):  # nan, inf, what a float does not hold
+        return _close(np.asarray(a), np.asarray(b), rtol, atol)
+    return bool(abs(a - b) <= atol + rtol * abs(b))
 
 
 def difference(
@@ -205,7 +251,7 @@ def difference(
         number = _number(observed)
         if number is None:
             return Difference("wrong_type", f"{name_of_type(observed)} instead of a number")
-        if _close(np.asarray(number), np.asarray(expected), *_tolerance(rtol, atol)):
+        if _close_numbers(number, expected, *_tolerance(rtol, atol)):
             return None
         return Difference("lost_digits" if _is_nearly(number, expected, rtol) else "value")
     if isinstance(expected, str):
@@ -220,15 +266,48 @@ def _dict_difference(expected, observed, rtol, atol, strict) -> Difference | Non
         return Difference("wrong_type", f"{name_of_type(observed)} instead of a dict")
     if set(expected) != set(observed):
         return Difference("wrong_length", f"keys {sorted(map(str, observed))} instead of {sorted(map(str, expected))}")
-    for key in expected:
-        found = difference(expected[key], observed[key], rtol, atol, strict)
-        if found is not None:
-            return _inside(f"under the key {key!r}", found, expected[key], observed[key])
-    return None
+    pairs = ((f"under the key {key!r}", expected[key], observed[key]) for key in expected)
+    return _first_that_counts(pairs, rtol, atol, strict)
+
+
+def _first_that_counts(pairs: Iterable[tuple[str, Any, Any]], rtol, atol, strict) -> Difference | None:
+    """The first difference of the parts of a value; one of rounding only where no other is larger than a rounding.
+
+    pairs: where a part stands, what is expected there, what was observed.
+    """
+    first, pairs = None, list(pairs)
+    for where, expected, observed in pairs:
+        found = difference(expected, observed, rtol, atol, strict)
+        if found is None:
+            continue
+        first = first or _inside(where, found, expected, observed)
+        slight = first.kind in _ROUNDED and found.kind == "value" and _is_slight(expected, observed, pairs)
+        if found.kind not in _ROUNDED and not slight:
+            return _inside(where, found, expected, observed)
+    return first
+
+
+def _is_slight(expected: Any, observed: Any, pairs: list[tuple[str, Any, Any]]) -> bool:
+    """True if a part is off by no more than what float32 loses of the largest part: a difference of rounded numbers is
+    far off by its own size."""
+    e, o = _plain(expected), _plain(observed)
+    if e is None or o is None or e.shape != o.shape or not np.isfinite(o).all():
+        return False
+    sizes = [np.abs(part).max() for _, one, _ in pairs if (part := _plain(one)) is not None and part.size]
+    return bool(np.abs(e - o).max(initial=0.0) <= _NEAR * max(sizes, default=0.0))
+
+
+def _plain(value: Any) -> np.ndarray | None:
+    """A number, an array or a tensor as float64; None for anything else."""
+    try:
+        array = np.asarray(getattr(value, "values", value))
+    except ValueError:  # rows of different lengths
+        return None
+    return array.astype(float) if array.dtype.kind in "biuf" else None
 
 
 def _instead(observed: Any, expected: Any) -> str:
-    """Two numbers, with as many digits as it takes to see that they differ."""
+    """The text "A instead of B" for two numbers, with as many digits as it takes to see that they differ."""
     for digits in (6, 17):
         texts = [f"{v:.{digits}g}" if isinstance(v, float) else str(v) for v in (observed, expected)]
         if texts[0] != texts[1]:
@@ -240,8 +319,10 @@ def _inside(where: str, found: Difference, expected: Any, observed: Any) -> Diff
     """A difference inside of something larger: where, and what; of a single value, which is not printed by itself
     there, both."""
     text = found.text
-    if not text and found.kind in ("value", "lost_digits") and isinstance(expected, (bool, int, float, str)):
+    if not text and found.kind in ("value", "near", "lost_digits") and isinstance(expected, (bool, int, float, str)):
         text = _instead(observed, expected)
+    if not text and found.kind == "returns_nothing":
+        text = "None"
     return Difference(found.kind, f"{where}: {text}" if text else where)
 
 
@@ -256,11 +337,8 @@ def _sequence_difference(expected, observed, rtol, atol, strict) -> Difference |
         return Difference("wrong_type", f"{name_of_type(observed)} instead of a {type(expected).__name__}")
     if len(expected) != len(observed):
         return Difference("wrong_length", f"{len(observed)} entries instead of {len(expected)}")
-    for k, (e, o) in enumerate(zip(expected, observed, strict=True)):
-        found = difference(e, o, rtol, atol, strict)
-        if found is not None:
-            return _inside(f"entry {k}", found, e, o)
-    return None
+    pairs = ((f"entry {k}", e, o) for k, (e, o) in enumerate(zip(expected, observed, strict=True)))
+    return _first_that_counts(pairs, rtol, atol, strict)
 
 
 def _array_difference(expected, observed, rtol, atol, strict) -> Difference | None:
@@ -287,7 +365,7 @@ def _array_difference(expected, observed, rtol, atol, strict) -> Difference | No
     kind = None
     if not _close(values, target, rtol, atol):
         kind = _kind_of_loss(values, np.asarray(target, wanted) if wanted in ("float64", "int32", "int64") else target)
-    if kind != "value" and strict and got != wanted and (wants_tensor or isinstance(expected, Typed)):
+    if kind not in ("value", "near") and strict and got != wanted and (wants_tensor or isinstance(expected, Typed)):
         return Difference("wrong_dtype", f"{got} instead of {wanted}")
     return kind and Difference(kind, _first_differing(values, target, rtol, atol))
 
@@ -308,7 +386,7 @@ def _first_differing(values: np.ndarray, target: np.ndarray, rtol: float, atol: 
 
 
 def same(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -> bool:
-    """Whether two expected values could not be told apart (used to prove that diagnoses are distinct)."""
+    """True if two expected values could not be told apart (used to prove that diagnoses are distinct)."""
     if a is ANYTHING or b is ANYTHING:
         return True
     try:
@@ -318,7 +396,7 @@ def same(a: Any, b: Any, rtol: float | None = None, atol: float | None = None) -
 
 
 def unchanged(before: Any, after: Any) -> bool:
-    """Whether an argument is, after the call, exactly what it was before."""
+    """True if an argument is, after the call, exactly what it was before."""
     if isinstance(before, (Tensor, np.ndarray)):
         values = np.asarray(before.values if isinstance(before, Tensor) else before)
         now = after.values if isinstance(after, Tensor) else after

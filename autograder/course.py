@@ -36,7 +36,7 @@ class BadKey(ValueError):
 
 
 class BadName(BadKey):
-    """What is no name of an assignment, and so has no key: a path, say."""
+    """Raised for a name that no assignment can have, such as a path; it has no key."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Course:
         return given
 
     def extensions(self, assignment: str) -> dict[str, timedelta]:
-        """By how much each student may be later than the assignment's due date; only those who may."""
+        """Student -> how much later than the assignment's due date they may hand in; only those who may."""
         pairs = _read_pairs(self.extension_file(assignment))
         return {student: timedelta(days=float(days)) for student, days in pairs.items() if student != "student"}
 
@@ -125,7 +125,7 @@ def _read_pairs(path: Path) -> dict[str, str]:
 
 
 def _write_pairs(path: Path, head: tuple[str, str], pairs: dict[str, str]) -> None:
-    """Two columns under a head, readable by their owner only; whole or not at all."""
+    """Writes two columns under a head, whole or not at all, readable by their owner only."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}")
     with part.open("w", encoding="utf-8", newline="") as file:

@@ -7,7 +7,10 @@ judge's job.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import inspect
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -17,6 +20,7 @@ import numpy as np
 
 from autograder.case import ANYTHING, COMM, Case, Finding, Opaque, RankRun, Run, Tensor, Typed
 from autograder.compare import same
+from labkit.environment import without_frameworks
 
 __all__ = [
     "ANYTHING",
@@ -32,6 +36,8 @@ __all__ = [
     "Run",
     "Tensor",
     "Typed",
+    "drawn",
+    "names_of",
     "rng_for",
 ]
 
@@ -73,7 +79,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Record:
-    """What right answers are compared by: a number that is measured in one case, the smaller the better.
+    """The measure by which right answers are compared: a number that is measured in one case, the smaller the better.
 
     name, unit: "virtual time", "s"; "bytes sent", "B"; or any other words, "forward passes alive", "". case: whether a
         case is the one; under every key exactly one of an exercise's cases is, and it says the same of itself.
@@ -102,6 +108,20 @@ def diagnoses_of(mistakes: Iterable[Mistake]) -> dict[str, Diagnosis]:
     return {m.name: Diagnosis(m.why, m.how) for m in mistakes}
 
 
+def _once(compute: Callable) -> Callable:
+    """`compute`, a method of a case, that computes once for each case and keeps what came of it with the case: every
+    mistake of a report, and every wrong answer of a class, asks again. Nobody changes what it returns."""
+
+    @functools.wraps(compute)
+    def kept(exercise: Exercise, case: Case):
+        values = vars(case).setdefault("_computed", {})
+        if (compute, exercise) not in values:
+            values[compute, exercise] = compute(exercise, case)
+        return values[compute, exercise]
+
+    return kept
+
+
 class Exercise:
     """Base class. A subclass is one exercise; its docstring's first line is the title.
 
@@ -110,8 +130,10 @@ class Exercise:
     runtime: "plain" (no communication; world_size 1), "torch" (torch.distributed is initialised, the relay is the
         network), "mpi4py" (real mpiexec; one argument is COMM), "horovod" (real Horovod over loopback, with TensorFlow
         and torch at hand; the student or the harness calls `hvd.init()`).
-    inputs: "kept" (changing an argument in place is the diagnosis ``modifies_input``), "free" (nobody looks), or
-        "result" (what counts is the first tensor or array argument after the call, not the returned value).
+    inputs: what may become of arguments. "kept" (each is afterwards as it was: values, shape, type, `requires_grad`,
+        `.grad`, which objects a list or a dict holds; whoever changes one gets the diagnosis ``modifies_input``), a
+        tuple with the names of those that the text allows to be changed, "free" (nobody looks), or "result" (what
+        counts is the first tensor or array argument after the call, not the returned value).
     harness: Python source defining ``harness(f, *arguments)``, run on every rank instead of ``f(*arguments)``; it may
         import torch, numpy, torch.distributed. It runs beside the student's code: put no expected value into it.
     shares_files: whether the ranks of a case see each other's files (checkpoints). If not, a grader keeps them apart:
@@ -141,7 +163,7 @@ class Exercise:
     signature: str
     levels: dict[str, int]
     runtime: str = "torch"
-    inputs: str = "kept"
+    inputs: str | tuple[str, ...] = "kept"
     harness: str = ""
     shares_files: bool = False
     may_lose: dict[str, str] = {}
@@ -162,6 +184,9 @@ class Exercise:
             cls.unit = own.get("unit", module if module != cls.__module__ else getattr(cls, "unit", ""))
         if "mistakes" in own and "diagnoses" not in own:
             cls.diagnoses = diagnoses_of(cls.mistakes)
+        for name in ("expected", "misconceptions"):
+            if inspect.isfunction(own.get(name)):
+                setattr(cls, name, _once(own[name]))
 
     def cases(self, rng: np.random.Generator) -> list[Case]:
         """The cases. Their number, levels, ranks, sizes and dtypes are fixed and public; only values come from `rng`.
@@ -176,8 +201,8 @@ class Exercise:
         raise NotImplementedError
 
     def worked(self, case: Case) -> Any:
-        """What the `value` of each mistake is computed from: the case, `p` ranks, and whatever the case's `known`
-        names.
+        """The values from which the `value` of each mistake is computed: the case, `p` ranks, and whatever the case's
+        `known` names.
         """
         return SimpleNamespace(**{"case": case, "p": case.world_size, **case.known})
 
@@ -187,6 +212,7 @@ class Exercise:
         """
         return value
 
+    @_once
     def misconceptions(self, case: Case) -> dict[str, list | None]:
         """name -> the values (one per rank, `ANYTHING` allowed) that mistake produces in this case; None where it does
         not show.
@@ -218,6 +244,20 @@ class Exercise:
         """
         return None
 
+    def contradiction(self, case: Case, run: Run) -> str:
+        """A sentence if what ranks say of their computing and memory cannot be, by what the relay saw; "" if it can.
+
+        Such an answer is refused, however right its numbers: for example a stage that says that it computed a
+        micro-batch before the micro-batch had come.
+        """
+        return ""
+
+    def of_exception(self, case: Case, kind: str, text: str) -> str | None:
+        """The name of the mistake that an exception of type `kind` comes from, which says `text`; None where that can
+        be anything.
+        """
+        return None
+
     def facts(self, case: Case, run: Run) -> Finding | str | None:
         """A broken rule that values alone do not show (too many bytes, a forbidden collective, a wrong distribution),
         or None.
@@ -229,11 +269,22 @@ class Exercise:
         return None
 
     @property
+    def may_change(self) -> tuple[str, ...] | None:
+        """Names of the arguments that may be changed; None where nobody looks at any."""
+        named = isinstance(self.inputs, tuple)
+        return self.inputs if named else () if self.inputs == "kept" else None
+
+    @property
     def needs_frameworks(self) -> bool:
-        """Whether its cases want TensorFlow and Horovod, which not every Python of the course has
+        """True if its cases want TensorFlow, or Horovod too, which not every Python of the course has
         (`labkit.environment`).
         """
-        return self.runtime == "horovod"
+        return self.runtime in ("tensorflow", "horovod")
+
+    @property
+    def lacking(self) -> str:
+        """The sentence about frameworks that its cases want and that are not here; "" where nothing is lacking."""
+        return without_frameworks(horovod=self.runtime == "horovod") if self.needs_frameworks else ""
 
     @property
     def points(self) -> int:
@@ -246,6 +297,20 @@ class Exercise:
 
 def _look_alike(values: list, others: list, case: Case) -> bool:
     return all(same(a, b, case.rtol, case.atol) for a, b in zip(values, others, strict=True))
+
+
+def names_of(signature: str) -> list[str]:
+    """Names of the arguments in a signature such as "f(x: list[int], k: int = 3) -> float"."""
+    inside = signature.partition("->")[0].strip().partition("(")[2].removesuffix(")")
+    while (flat := re.sub(r"\[[^][]*\]", "", inside)) != inside:  # types in brackets, from the innermost on
+        inside = flat
+    return re.findall(r"(\w+)\s*(?::[^,]*)?(?:,|$)", inside)
+
+
+@functools.lru_cache(maxsize=256)
+def drawn(exercise: Exercise, key: str = PUBLIC_KEY) -> tuple[Case, ...]:
+    """The exercise's cases under a key, in their order. They are drawn once in a process: nobody changes a case."""
+    return tuple(exercise.cases(rng_for(exercise, key)))
 
 
 def rng_for(exercise: Exercise, key: str = PUBLIC_KEY) -> np.random.Generator:

@@ -72,7 +72,7 @@ def packed(units: Iterable[str], bank: Path = BANK) -> str:
 
 
 def shown(unit: str, exercise: str, passes: int, own: str = "") -> str:
-    """What stands below the card of the pass with this number, as HTML; "" where nothing is to be shown.
+    """The HTML below the card of the pass with this number; "" if nothing is to be shown.
 
     own: the source of the student's answer, which is not shown to them as another one.
     """
@@ -84,7 +84,8 @@ def shown(unit: str, exercise: str, passes: int, own: str = "") -> str:
 
 
 def _body(source: str, function: str) -> str | None:
-    """What a function does, without its docstring and annotations; None where the source does not define it."""
+    """The arguments and body of a function, without docstring and annotations; None if the source does not define
+    it."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):

@@ -39,7 +39,7 @@ def _environment() -> Environment:
 
 
 def number(value: float | None) -> str:
-    """At most one decimal; a dash for None."""
+    """The number with at most one decimal; a dash for None."""
     return "-" if value is None else f"{value:.1f}".removesuffix(".0")
 
 
@@ -52,7 +52,7 @@ def words(name: str) -> str:
 
 
 def span(seconds: float) -> str:
-    """ "3 h 20 min", "2 d 4 h"."""
+    """The time in words: "3 h 20 min", "2 d 4 h"."""
     minutes = round(seconds / 60)
     days, hours, minutes = minutes // 1440, minutes // 60 % 24, minutes % 60
     if days:

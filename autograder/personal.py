@@ -76,7 +76,7 @@ def _note(result: Result, path: Path, today: str) -> None:
 
 
 def _key(result: Result, record: RecordResult) -> str:
-    """With the case, which an update of the course may change."""
+    """The key of a record in the file; it includes the case, which an update of the course may change."""
     return f"{result.unit}/{result.exercise}, {record.name}, {record.says}"
 
 
@@ -107,7 +107,7 @@ def _read(path: Path) -> dict:
 
 
 def _best_of(entry: object) -> list[dict]:
-    """What was ever the best, [] where there was nothing. Raises Unreadable."""
+    """The best values kept in an entry of the file. Raises Unreadable if it is no list of such."""
     if not isinstance(entry, list):
         raise Unreadable
     for one in entry:
@@ -122,7 +122,7 @@ def _best_of(entry: object) -> list[dict]:
 
 
 def write(path: Path, data: dict) -> None:
-    """Whole or not at all."""
+    """Writes `data` as JSON, whole or not at all."""
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(handle, "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""How far a student has come, in a small file of their own: what each exercise has earned, and which mistakes were made
+"""A student's progress, in a small file of their own: what each exercise has earned, and which mistakes were made
 and mended.
 
     work/progress.json     {"05_gradient_all_reduce/average_gradients":
@@ -62,7 +62,7 @@ def keep_recap(question: str, right: bool, start: Path | None = None) -> None:
 
 
 def kept_in(start: Path | None = None) -> dict:
-    """What the file of the work/ around this folder holds: exercise -> entry; {} where there is none."""
+    """The contents of the file in the work/ around this folder: exercise -> entry; {} if there is none."""
     with contextlib.suppress(OSError):
         folder = folder_of(start or Path.cwd())
         if folder is not None:
@@ -107,7 +107,7 @@ def _with_try(entry: dict, result: Result, today: str) -> dict:
 
 
 def _read(path: Path) -> tuple[dict, bool]:
-    """What can be understood of the file, and whether that is all of it."""
+    """The entries of the file that can be understood, and True if these are all of it."""
     if not os.path.lexists(path):
         return {}, True
     if not path.is_file() or path.stat().st_size > MOST_BYTES:  # a pipe would be waited for
@@ -155,7 +155,7 @@ def _free(path: Path) -> Path:
 
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """With nobody else writing; after a second, or where files cannot be locked, all the same."""
+    """Holds the lock at `path`; goes on without it after `PATIENCE_S`, or where files cannot be locked."""
     with path.open("w") as lock:
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:

@@ -20,7 +20,7 @@ from autograder.exercise import Exercise
 
 
 class UnknownExercise(LookupError):
-    """No exercise of that name."""
+    """Raised when no exercise has that name."""
 
 
 def all_exercises() -> tuple[Exercise, ...]:

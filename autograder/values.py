@@ -97,18 +97,18 @@ def _changed(value: Any, given: str, change, named: str | None = None) -> Any:
 
 
 def told_apart(expected: list, values: list, case: Case) -> bool:
-    """Whether the judge would call these values, one per rank, wrong."""
+    """True if the judge would call these values, one per rank, wrong."""
     return any(difference(e, v, case.rtol, case.atol) is not None for e, v in zip(expected, values, strict=True))
 
 
 def shows(exercise: Exercise, case: Case, given: str, via: str) -> bool:
-    """Whether an answer is called wrong in this case if its numbers of type `given` went through the type `via`."""
+    """True if an answer is called wrong in this case if its numbers of type `given` went through the type `via`."""
     detour = replace(case, arguments=through(case.arguments, given, via), known=through(case.known, given, via))
     return told_apart(exercise.expected(case), through(exercise.expected(detour), given, via), case)
 
 
 def is_excused(detour: str, may_lose: dict[str, str]) -> bool:
-    """Whether `Exercise.may_lose` names a detour, or the type that takes it."""
+    """True if `Exercise.may_lose` names a detour, or the type that takes it."""
     return any(detour == name or detour.startswith(f"{name} ") for name in may_lose)
 
 

@@ -1,4 +1,4 @@
-"""What a check says: verdicts of cases, levels and exercises, as data. `autograder.judging.cards` draws them."""
+"""The results of a check: verdicts of cases, levels and exercises, as data. `autograder.judging.cards` draws them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HINT_LEVELS = {"verdict": 0, "differs": 1, "why": 2, "how": 3}  # what an instru
 
 @dataclass
 class RecordResult:
-    """What was measured of an answer that has passed: `autograder.exercise.Record` in numbers, the smaller the better.
+    """The measurement of an answer that has passed: `autograder.exercise.Record` in numbers, the smaller the better.
 
     name, unit, counted, why: as there. says: the case. bound: None where none is known. personal: what the student's
     own best was until now, as the card says it.
@@ -123,7 +123,7 @@ class Result:
 
     @classmethod
     def from_json(cls, data: dict) -> Result:
-        """What `to_json` gave, without the events of the cases. Raises KeyError, TypeError."""
+        """Rebuilds a result from what `to_json` returned; the cases have no events. Raises KeyError, TypeError."""
         cases = [CaseResult(**case) for case in data["cases"]]
         levels = [
             LevelResult(**level, cases=[case for case in cases if case.level == level["name"]])

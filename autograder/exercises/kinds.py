@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograder.compare import difference, same
-from autograder.exercise import ANYTHING, Case, Exercise, Finding, Run
+from autograder.exercise import ANYTHING, Case, Exercise, Finding, Run, names_of
 
 __all__ = [
     "AS_LISTS",
@@ -144,7 +143,7 @@ class PlainExercise(Exercise):
 
 
 def refused(answer: Any) -> bool:
-    """Whether a harness that catches ValueError said so. Answers are of any type, and arrays do not compare."""
+    """True if a harness that catches ValueError said so. Answers are of any type, and arrays do not compare."""
     return isinstance(answer, str) and answer == "ValueError"
 
 
@@ -186,6 +185,9 @@ def harness(f, *arguments):
     def expected(self, case):
         return self.per_rank(case, None if self.impossible(**case.known) else self.right(**case.known))
 
+    def of_exception(self, case, kind, text):
+        return "not_a_value_error" if self.impossible(**case.known) else None
+
     def facts(self, case: Case, run: Run):
         if not self.impossible(**case.known):
             return super().facts(case, run)
@@ -221,7 +223,7 @@ class ReportExercise(Exercise):
 
 
 def fits(case: Case, wanted: Iterable, values: Iterable) -> bool:
-    """Whether the ranks hold these values, one per rank, within the case's tolerance."""
+    """True if the ranks hold these values, one per rank, within the case's tolerance."""
     return all(difference(w, v, case.rtol, case.atol) is None for w, v in zip(wanted, values, strict=True))
 
 
@@ -237,20 +239,12 @@ def on_ranks(level: str, p: int, names: str, known: dict[str, Any], says: str = 
     return Case(level, p, arguments, says, known, **options)
 
 
-def names_of(signature: str) -> list[str]:
-    """Names of the arguments in a signature such as "f(x: list[int], k: int = 3) -> float"."""
-    inside = signature.partition("->")[0].strip().partition("(")[2].removesuffix(")")
-    while (flat := re.sub(r"\[[^][]*\]", "", inside)) != inside:  # types in brackets, from the innermost on
-        inside = flat
-    return re.findall(r"(\w+)\s*(?::[^,]*)?(?:,|$)", inside)
-
-
 def plain(value: Any) -> Any:
     """numpy's integers as Python's, so that a card shows 3 and not np.int64(3)."""
     return int(value) if isinstance(value, np.integer) else value
 
 
 def tells_apart(exercise: Exercise, case: Case) -> bool:
-    """Whether each mistake that gives a value in this case gives another than is right, and than those before it."""
+    """True if each mistake that gives a value in this case gives another than is right, and than those before it."""
     worked, shown = exercise.worked(case), exercise.misconceptions(case)
     return all(m.value is None or m.value(worked) is None or shown[m.name] is not None for m in exercise.mistakes)

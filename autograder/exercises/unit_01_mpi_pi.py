@@ -52,7 +52,7 @@ def owners(starts: np.ndarray, stops: np.ndarray, n: int) -> np.ndarray:
 
 
 def is_fair(starts: np.ndarray, stops: np.ndarray, n: int) -> bool:
-    """Whether the blocks start:stop hold each of n samples once and differ in size by at most one sample."""
+    """True if the blocks start:stop hold each of n samples once and differ in size by at most one sample."""
     sizes = stops - starts
     return bool(np.all(owners(starts, stops, n) == 1) and sizes.sum() == n and sizes.min() >= 0 and np.ptp(sizes) <= 1)
 
@@ -73,6 +73,7 @@ def block_mistake(starts: np.ndarray, stops: np.ndarray, n: int) -> str | None:
         ("drops_remainder", rest and np.all(sizes == quotient) and np.all(starts == ranks * quotient)),
         ("rounds_up", rest and np.all(starts[taken] == ranks[taken] * up) and sizes.max() == up),
         ("start_from_own_size", as_fair and np.all(starts == ranks * sizes)),
+        ("four_ranks", is_cut_for(4, starts, stops, n)),
         ("overlap", np.any(held > 1)),
         ("out_of_range", np.any(taken & ((starts < 0) | (stops > n)))),
         ("hole", np.any(held == 0)),
@@ -80,6 +81,14 @@ def block_mistake(starts: np.ndarray, stops: np.ndarray, n: int) -> str | None:
         ("unfair", True),
     ]
     return next(name for name, holds in table if holds)
+
+
+def is_cut_for(p: int, starts: np.ndarray, stops: np.ndarray, n: int) -> bool:
+    """True if the blocks start:stop are those of p ranks, whatever stands in for ranks that p ranks do not have."""
+    known = min(p, len(starts))
+    sizes, ends = stops[:known] - starts[:known], np.append(0, stops[: known - 1])
+    fair = np.all((sizes == n // p) | (sizes == -(-n // p))) and np.array_equal(starts[:known], ends)
+    return bool(fair and (known < p or stops[known - 1] == n))
 
 
 class FairShare(PlainExercise):
@@ -117,6 +126,8 @@ def fair_share(n, rank, world_size):
         Mistake("start_from_own_size", "The sizes are right, the starts are not: rank x (own size) assumes that all "
                 "ranks before this one have blocks as large as its own, so blocks overlap or leave holes.",
                 "Add up the sizes of the ranks before: rank * (n // world_size) + min(rank, n % world_size)."),
+        Mistake("four_ranks", "These are the blocks of four ranks, however many there are.",
+                "Nothing but `world_size` says how many ranks there are: divide by it, and write no number down."),
         Mistake("overlap", "Some samples belong to two ranks: they are drawn twice and weigh double in the result.",
                 "The block of a rank must start where the block of the rank before it ends."),
         Mistake("out_of_range", "A block reaches outside the samples 0 to n - 1.",
@@ -148,7 +159,7 @@ def fair_share(n, rank, world_size):
 
 
 def is_pair(value: object) -> bool:
-    """Whether a value is two numbers in a list, none of them beyond 64 bits."""
+    """True if a value is two numbers in a list, none of them beyond 64 bits."""
     number = isinstance(value, list) and len(value) == 2 and all(type(end) in (int, float) for end in value)
     return number and max(map(abs, value)) < 2**62
 
@@ -304,9 +315,11 @@ class RankRng(PlainExercise):
 
     signature = "rank_rng(seed, rank, world_size) -> numpy.random.Generator"
     levels = {"a stream for every rank": 1, "a stream for every experiment": 1}
-    given = ("seeds", "world_size", "ranks", "length", "far")
+    given = ("seeds", "world_size", "ranks", "length", "far", "few")
     # All generators are made before the first one is used: generators that share their state cannot hide it. The second
     # call of each pair is made as if in another process at another time, where strings have other hashes.
+    # few: once each rank with the first seed, and the first rank with the others. Where a call makes the generators of
+    # thousands of ranks to return one, more of them would take seconds.
     harness = """
 import builtins
 import contextlib
@@ -317,14 +330,16 @@ import time
 import numpy as np
 
 
-def harness(rank_rng, seeds, world_size, ranks, length, far):
+def harness(rank_rng, seeds, world_size, ranks, length, far, few):
     def make():
-        return [[rank_rng(seed, rank, world_size) for rank in ranks] for seed in seeds]
+        return [[rank_rng(seed, rank, world_size) for rank in (ranks[:1] if few and seed != seeds[0] else ranks)]
+                for seed in seeds]
 
     before = global_states()
     made = [make()]
-    with another_process():
-        made.append(make())
+    if not few:
+        with another_process():
+            made.append(make())
     touched = before != global_states()
     every = [generator for call in made for ranks in call for generator in ranks]
     report = {"made": type(every[0]).__name__, "touched": touched}
@@ -335,7 +350,10 @@ def harness(rank_rng, seeds, world_size, ranks, length, far):
     if len({id(generator) for generator in every}) < len(every):
         return report | {"shared": True}
     try:
-        draws = np.array([[[generator.random(8) for generator in ranks] for ranks in call] for call in made])
+        draws = np.full((len(made), len(seeds), len(ranks), 8), np.nan)
+        for call, of_seeds in zip(draws, made):
+            for of_ranks, generators in zip(call, of_seeds):
+                of_ranks[: len(generators)] = [generator.random(8) for generator in generators]
     except (AttributeError, TypeError):  # a generator of another library, or none at all
         return {"made": type(every[0]).__name__}
     longer = np.array([generator.random(length) for generator in made[0][0]])
@@ -344,8 +362,12 @@ def harness(rank_rng, seeds, world_size, ranks, length, far):
 
 # [i, k]: the first number of stream k has come up far down in stream i.
 def met(generators, first, far):
-    return [[i, k] for i, generator in enumerate(generators) for _ in range(far // 1_000_000)
-            for k in np.flatnonzero(np.isin(first, generator.random(1_000_000))).tolist()]
+    found = []
+    for i, generator in enumerate(generators):
+        for _ in range(far // 100_000):
+            numbers = np.asarray(generator.random(100_000))
+            found += [[i, k] for k, number in enumerate(first) if (numbers == number).any()]
+    return found
 
 
 def global_states():
@@ -417,10 +439,11 @@ def rank_rng(seed, rank, world_size):
     ]  # fmt: skip
 
     def draw(self, rng):
-        def case(level, world_size, seeds, length=5000, far=0, ranks=None, of=""):
+        def case(level, world_size, seeds, length=5000, far=0, ranks=None, few=False, of=""):
             says = f"{world_size} ranks, " + ("seed " if len(seeds) == 1 else "seeds ") + (of or listed(seeds))
             ranks = ranks or list(range(world_size))
             known = {"seeds": seeds, "world_size": world_size, "ranks": ranks, "length": length, "far": far}
+            known["few"] = few
             return level, known, {"says": says}
 
         seed = int(rng.integers(151, 1000))  # so that all the seeds below differ
@@ -432,10 +455,10 @@ def rank_rng(seed, rank, world_size):
         yield case(one, 5, [int(rng.integers(10, 1000))])
         # Pairs that a sum, a product or digits one behind the other cannot tell apart, such as 1 and 11, 11 and 1.
         yield case(other, 12, [seed, seed + 1, 2 * seed, seed + 12, seed + 100, seed + 1000, 0, 1, 2, 11])
-        yield case(other, 101, [0, 1], length=1)
+        yield case(other, 101, [0, 1], length=1, ranks=[0, 1, 2, 7, 10, 12, 16, 20, 32, 50, 64, 99, 100], of="0 and 1")
         # So many ranks, or seeds so far apart, that round numbers between them do not keep streams apart, either.
-        ranks = [0, 1, 128, 256, 512, 1000, 1024, 4096, 5000, 8192, 9999]
-        yield case(other, 10_000, [0, 1], length=1, ranks=ranks, of="0 and 1")
+        for ranks in ([0, 1, 128, 256, 512, 1000, 1024], [0, 4096, 5000, 8192, 10_000]):
+            yield case(other, ranks[-1] + 1, [0, 1], length=1, ranks=ranks, few=True, of="0 and 1")
         yield case(other, 2, [seed, *(seed + step for step in steps)], length=1, of=f"{seed} to {seed + 2**31}")
 
     def read_right(self, value, seeds, ranks, **case):
@@ -459,11 +482,12 @@ def stream_mistake(
 ) -> Finding | None:
     """What is wrong with the streams.
 
-    draws: first numbers of each stream, shape (2 calls, seeds, ranks, numbers). longer: the numbers that follow in the
-    streams of the first seed, shape (ranks, numbers). met: pairs of these, of which one begins far down in the other.
+    draws: first numbers of each stream, shape (1 or 2 calls, seeds, ranks, numbers), nan where nobody asked. longer:
+    the numbers that follow in the streams of the first seed, shape (ranks, numbers). met: pairs of these, of which one
+    begins far down in the other.
     Two independent streams have a common 53-bit number with a chance below 1e-8.
     """
-    if not np.array_equal(draws[0], draws[1]):
+    if not np.array_equal(draws[0], draws[-1], equal_nan=True):
         return Finding("unseeded")
     places, starts = range(len(ranks)), draws[0, :, :, 0]  # equal first numbers of two streams: equal streams
     for a, b in itertools.combinations(places, 2):
@@ -481,7 +505,7 @@ def stream_mistake(
         first, second = (ranks[place] for place in sorted(met[0]))
         return Finding("overlapping_streams", f"Ranks {first} and {second} have drawn some of the same numbers.")
     unmoved = [ranks[place] for place in places if len(seeds) > 1 and starts[0, place] == starts[1, place]]
-    if unmoved:
+    if unmoved and not np.isnan(starts).any():
         where = f"Rank {unmoved[0]} draws the same with seed {seeds[0]} and with seed {seeds[1]}."
         return Finding("seed_times_rank" if unmoved == [0] else "ignores_seed", where)
     pairs = [
@@ -497,7 +521,7 @@ def stream_mistake(
 
 
 def is_glued(pair: tuple[tuple[int, int], tuple[int, int]]) -> bool:
-    """Whether two (seed, rank) are the same number when their digits are written one behind the other."""
+    """True if two (seed, rank) are the same number when their digits are written one behind the other."""
     (seed, rank), (other_seed, other_rank) = pair
     in_order = int(f"{seed}{rank}") == int(f"{other_seed}{other_rank}")
     return in_order or int(f"{rank}{seed}") == int(f"{other_rank}{other_seed}")
@@ -830,6 +854,10 @@ class SamplesNeeded(PlainExercise):
                 "Solve sigma / sqrt(n) = error for n: n = (sigma / error)^2.", lambda c: (SIGMA * c.error) ** 2),
         Mistake("error_not_squared", "The standard deviation was squared, the error was not.",
                 "Square the whole quotient: n = (sigma / error)^2.", lambda c: SIGMA**2 / c.error),
+        Mistake("rounded_down", "The number was rounded down, or to the nearest: with so few samples the error is "
+                "still larger than `error`.",
+                "The error may be at most `error`: round up, `math.ceil(...)`.",
+                lambda c: math.floor((SIGMA / c.error) ** 2)),
         Mistake("overflow", "A number of samples cannot be negative: n has outgrown its integer type.",
                 "Return a Python int, which has no limit: `math.ceil(...)`."),
         Mistake("two_standard_errors", "That is four times the n that was asked for: half the error, as for an "
@@ -847,6 +875,8 @@ class SamplesNeeded(PlainExercise):
                 error = float(np.round(SIGMA / (int(SIGMA / error) + 0.48), 9))
             # 0.5 %: room for sigma = 1.64, pi = 3.14 and any rounding of n.
             yield "n for an error", {"error": error}, {"says": f"error = {error:g}", "rtol": 5e-3}
+        # 30.37 samples, 30.28 with sigma = 1.64: 31 or that fraction, and not 30, which is less than it takes.
+        yield "n for an error", {"error": 0.298}, {"says": "error = 0.298", "rtol": 0.025}
 
     def right(self, error):
         return float(math.ceil((SIGMA / error) ** 2))
@@ -863,7 +893,7 @@ class SamplesNeeded(PlainExercise):
         detail = (
             f"With n = {value:g} the standard error is {SIGMA / math.sqrt(value):.2g}, and {error:.2g} was asked for."
         )
-        too_much = "two_standard_errors" if 3.8 < value / self.right(error) < 4.05 else "too_many"
+        too_much = "two_standard_errors" if 3.8 < value / (SIGMA / error) ** 2 < 4.1 else "too_many"
         return Finding("too_few" if value < self.right(error) else too_much, detail)
 
 

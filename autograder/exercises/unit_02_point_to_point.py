@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
-from autograder.exercises.readings.messages import collective, describe_messages, messages
+from autograder.exercises.readings.messages import collective, describe_messages, messages, needless_barrier
 from autograder.values import SURPLUS
 
 PARTNER_RETURNED = Mistake("returned_early", "A rank waits for a message to or from a rank that has already returned. "
@@ -28,6 +28,9 @@ NOT_RECEIVED = Mistake("not_received", "The message arrived, but zeros were retu
                        "was overwritten afterwards.",
                        "recv fills the tensor it is given (it returns the sender's rank, not the data): return that "
                        "tensor.")  # fmt: skip
+BARRIER = Mistake("needless_barrier", "The messages are right, and beside them all ranks wait in a barrier, those as "
+                  "well that take no part. A message needs no barrier: recv returns when it is there.",
+                  "Leave `dist.barrier()` out: a rank waits for its own messages and for nothing else.")  # fmt: skip
 MESSAGES = [PARTNER_RETURNED, WRONG_TAG, COLLECTIVE, NOT_WAITED]
 
 
@@ -151,7 +154,7 @@ class MatrixMessage(Exercise):
                 "send takes a tensor of any shape."),
         Mistake("only_a_part_sent", "The message was smaller than the matrix: the destination made up the rest itself.",
                 "Send the whole 3 x 4 tensor, 12 numbers of 4 bytes."),
-        *MESSAGES,
+        *MESSAGES, BARRIER,
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -193,13 +196,13 @@ class MatrixMessage(Exercise):
         left = value if self.copies else 0
         if is_full(run.ranks[source].value, left) and is_full(run.ranks[destination].value, 0):
             return Finding("not_received", describe_messages(run))
-        return None
+        return needless_barrier(run)
 
 
 def wrong_messages(run: Run, source: int, destination: int) -> Finding | None:
     """What is wrong with the messages of a run that should consist of exactly one, from `source` to `destination`."""
     sent = [(e.rank, e.peer) for e in messages(run)]
-    if found := collective(run):
+    if found := collective(run, but="barrier"):
         return found
     if not sent:
         return Finding("no_message")
@@ -368,12 +371,15 @@ class FitAlphaBeta(Exercise):
         Mistake("two_points", "The line goes through the first and the last point only, so all other measurements are "
                 "wasted, and the scatter of those two goes straight into the result.",
                 "Fit all points by least squares, for example with `np.polyfit(sizes_bytes, times, 1)`.", two_points),
+        Mistake("arrays_only", "Sizes and times are plain lists in this case, and something was done to them that only "
+                "arrays can do.",
+                "Begin with `np.asarray(sizes_bytes)` and `np.asarray(round_trip_s)`, which take lists and arrays."),
     ]  # fmt: skip
 
     def cases(self, rng):
         exact, scattered = self.levels
         found = []
-        for level in (exact, exact, scattered):
+        for level, as_lists in ((exact, False), (exact, False), (scattered, False), (exact, True)):
             alpha, beta = float(rng.uniform(2e-6, 9e-6)), float(rng.uniform(0.5e-10, 4e-10))
             n = alpha / beta  # the size at which latency and transfer cost the same
             if level == scattered:
@@ -387,9 +393,15 @@ class FitAlphaBeta(Exercise):
                 if found:  # the second case: another order, one size measured twice
                     sizes = sizes[[3, 0, 5, 2, 1, 4, 3]]
                 times, says, rtol = 2 * (alpha + beta * sizes), f"{len(sizes)} sizes", 1e-3
+            arguments = (sizes.tolist(), times.tolist()) if as_lists else (sizes, times)
+            says += ", in lists" if as_lists else ""
             known = {"alpha": alpha, "beta": beta, "sizes": sizes, "times": times}
-            found.append(Case(level, 1, (sizes, times), says, known=known, rtol=rtol, atol=0.0))
+            found.append(Case(level, 1, arguments, says, known=known, rtol=rtol, atol=0.0))
         return found
+
+    def of_exception(self, case, kind, text):
+        lists = isinstance(case.arguments[0], list)
+        return "arrays_only" if lists and kind in ("TypeError", "AttributeError") else None
 
     def expected(self, case):
         return [(case.known["alpha"], case.known["beta"])]
@@ -431,7 +443,7 @@ class Exchange(Exercise):
                 "A rank that is its own partner returned zeros. It has nobody to talk to: its answer is its own data.",
                 "`if partner == rank: return x.clone()`.",
                 lambda c: [0 * c.rows[q] if q == r else c.rows[q] for r, q in enumerate(c.partners)]),
-        NOT_RECEIVED, *MESSAGES,
+        NOT_RECEIVED, *MESSAGES, BARRIER,
         Mistake("reused_buffer", "A rank received into the tensor it was sending: the partner may get its own back.",
                 "Receive into a second tensor: `y = torch.empty_like(x)`."),
         Mistake("talks_to_others", "A rank sent to somebody who is not its partner."),
@@ -472,12 +484,12 @@ class Exchange(Exercise):
 
     def facts(self, case, run):
         partners = case.known["partners"]
-        if found := collective(run):
+        if found := collective(run, but="barrier"):
             return found
         if any(e.peer != partners[e.rank] for e in messages(run)):
             return Finding("talks_to_others", describe_messages(run))
         received = [run.ranks[r].value.values for r, q in enumerate(partners) if q != r]
-        return None if any(values.any() for values in received) else "not_received"
+        return needless_barrier(run) if any(values.any() for values in received) else "not_received"
 
 
 def rounded(values: np.ndarray) -> np.ndarray:
@@ -539,7 +551,7 @@ class RingPass(Exercise):
                 "Use two tensors: send one, receive into the other, and swap their roles when wait() has returned."),
         Mistake("wrong_neighbour", "A rank sent to somebody else than its right neighbour.",
                 "The right neighbour is (rank + 1) % world_size."),
-        *MESSAGES,
+        *MESSAGES, BARRIER,
         Mistake("deadlock", "Round the ring each rank waits in a recv, and the send it needs comes later in its left "
                 "neighbour's program.",
                 "Start one side with isend or irecv, do the other, then wait. Or let some ranks send first while "
@@ -579,7 +591,7 @@ class RingPass(Exercise):
 
     def facts(self, case, run):
         p, rows, sends = case.world_size, case.known["rows"], [rank.sends for rank in run.ranks]
-        if found := collective(run):
+        if found := collective(run, but="barrier"):
             return found
         for e in messages(run):
             if e.peer != (e.rank + 1) % p:
@@ -599,4 +611,4 @@ class RingPass(Exercise):
         sent, needed = max(rank.sent_bytes for rank in run.ranks), (p - 1) * rows[0].nbytes
         if sent > 2 * needed:  # room for the number of the row beside it
             return Finding("whole_table", f"A rank sent {sent} bytes; {p - 1} rows have {needed}.")
-        return None
+        return needless_barrier(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -185,6 +186,9 @@ def harness(f, x):
                 "Sum over the ranks first.", lambda c: [part / c.p for part in c.parts]),
         Mistake("fixed_world_size", "The sum was divided by a number that does not follow the number of ranks.",
                 "Ask `dist.get_world_size()`; never write it down."),
+        Mistake("zeros_not_counted", "The sum was divided by the number of ranks that hold something other than 0.",
+                "A rank that holds 0 is one of the ranks: divide by `dist.get_world_size()`.",
+                lambda c: c.total / np.maximum(np.sum([part != 0 for part in c.parts], axis=0), 1)),
         Mistake("floor_division", "The fraction was cut off.",
                 "`//` rounds down, and so does an integer tensor. Use `/` on a floating-point tensor."),
         Mistake("floors_before_the_sum", "Each rank rounded its share before the sum, so up to p fractions were lost.",
@@ -203,7 +207,18 @@ def harness(f, x):
             self._integers(rng, 4, 100, 256, "uint8"),
             self._integers(rng, 3, 12_000, 20_000, "int64"),  # int16 ends at 32,767
             sum_case(rng, "floating point", 2, (5,), "bfloat16"),
+            self._with_zeros(sum_case(rng, "floating point", 5, (3, 2), "float64")),
+            self._with_zeros(self._integers(rng, 5, 100, 256, "uint8")),
         ]
+
+    @staticmethod
+    def _with_zeros(case):
+        """The same case with nothing but zeros on ranks 1 and 3, and a single one on rank 2."""
+        parts = [np.array(part) for part in case.known["parts"]]
+        parts[1][...], parts[3][...], parts[2].flat[-1] = 0, 0, 0
+        arguments = [(replace(given, values=part),) for (given,), part in zip(case.arguments, parts, strict=True)]
+        says = f"{case.says}, zeros on ranks 1 and 3"
+        return replace(case, arguments=arguments, says=says, known={**case.known, "parts": parts})
 
     @staticmethod
     def _integers(rng, world_size, low, high, dtype):
@@ -241,6 +256,8 @@ def harness(f, x):
         for added in (whole, wrapped) if values.all() else ():
             ratios = added / values
             if np.allclose(ratios, ratios.flat[0]) and not math.isclose(ratios.flat[0], p, rel_tol=1e-4):
+                if math.isclose(ratios.flat[0], sum(map(np.any, case.known["parts"])), rel_tol=1e-4):
+                    return "zeros_not_counted"
                 return Finding("fixed_world_size", f"On {p} ranks the sum was divided by {ratios.flat[0]:g}.")
         return None
 
@@ -272,7 +289,7 @@ class ServerAllReduce(SumExercise):
         ]
 
     def rules(self, case, run):
-        if found := forbidden_collective(run):
+        if found := forbidden_collective(run, but="barrier"):
             return found
         for sender, receiver in sorted({(e.rank, e.peer) for e in messages(run)}):
             if 0 not in (sender, receiver):
@@ -316,7 +333,7 @@ class TreeAllReduce(SumExercise):
         return "powers_of_two_only" if name == "ranks_missing" and case.world_size & (case.world_size - 1) else name
 
     def rules(self, case, run):
-        found = forbidden_collective(run)
+        found = forbidden_collective(run, but="barrier")
         return found if found or case.level != "few steps" else self._too_slow(case, run)
 
     @staticmethod
@@ -461,7 +478,7 @@ class RingAllReduce(SumExercise):
         return "one_step_short" if name == "ranks_missing" else name
 
     def rules(self, case, run):
-        return forbidden_collective(run) or self._too_much(case, run) or self._too_slow(case, run)
+        return forbidden_collective(run, but="barrier") or self._too_much(case, run) or self._too_slow(case, run)
 
     @staticmethod
     def _too_much(case: Case, run: Run) -> Finding | None:

@@ -74,7 +74,7 @@ def ten_times(ids):
 
 
 def has_floats(ids) -> bool:
-    """Whether a float stands anywhere in nested lists of ids."""
+    """True if a float stands anywhere in nested lists of ids."""
     return any(map(has_floats, ids)) if isinstance(ids, list) else isinstance(ids, float)
 
 
@@ -747,7 +747,7 @@ def harness(exact_accuracy, n, flags):
         ]
 
     def telling(self, case) -> bool:
-        """Whether the usual mistakes show, each with a number of its own, for strides and for blocks."""
+        """True if the usual mistakes show, each with a number of its own, for strides and for blocks."""
         n, p, flags = case.known["n"], case.world_size, case.known["flags"]
         if n < p:
             return 0 < flags.sum() < n and flags.mean() != flags[evened(np.arange(n), p)].mean()
@@ -841,7 +841,7 @@ class EpochGenerators(PlainExercise):
 
     signature = "epoch_generators(seed, epoch, rank, world_size) -> (order, noise), two torch.Generator"
     levels = {"the order": 1, "the noise": 1}
-    given = ("seeds", "epochs", "world_size")
+    given = ("seeds", "epochs", "world_size", "ranks")
     # All generators are made before the first one is used: generators that share their state cannot hide it. Every rank
     # is a process of its own, and so is the run that is repeated tomorrow; here all calls are made in one, so the salt
     # that Python gives the hash of a text in each process is given here.
@@ -856,7 +856,7 @@ def has_text(value):
     return isinstance(value, (str, bytes)) or (isinstance(value, (tuple, frozenset)) and any(map(has_text, value)))
 
 
-def harness(epoch_generators, seeds, epochs, world_size):
+def harness(epoch_generators, seeds, epochs, world_size, ranks):
     unsalted, process, salted = builtins.hash, 0, []
 
     def hash_in_a_process(value):
@@ -868,7 +868,7 @@ def harness(epoch_generators, seeds, epochs, world_size):
     made, before = {}, torch.get_rng_state()
     builtins.hash = hash_in_a_process
     try:
-        for seed, epoch, process in itertools.product(seeds, range(epochs), range(world_size)):
+        for seed, epoch, process in itertools.product(seeds, range(epochs), ranks):
             pair = epoch_generators(seed, epoch, process, world_size)
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 return {"made": type(pair).__name__}
@@ -888,7 +888,7 @@ def harness(epoch_generators, seeds, epochs, world_size):
         return torch.randint(2**53, (2,), generator=generator).tolist()
 
     def table(which):
-        return [[[draw(made[s, e, r][which]) for r in range(world_size)] for e in range(epochs)] for s in seeds]
+        return [[[draw(made[s, e, r][which]) for r in ranks] for e in range(epochs)] for s in seeds]
 
     streams = {"order": table(0), "noise": table(1), "again": [draw(g) for g in again]}
     return {**streams, "salted": bool(salted), "kept": kept}
@@ -928,12 +928,14 @@ def harness(epoch_generators, seeds, epochs, world_size):
 
     def draw(self, rng):
         # Up to 10 ranks 10 * epoch + rank, or their digits glued together, are numbers of their own; not beyond.
+        some = [0, 1, 2, 10, 11, 12, 16, 31, 32, 64, 99, 100, 101, 128, 200, 256, 500, 512, 777, 999, 1000]
         for p, epochs in ((3, 100), (4, 100), (12, 100), (1001, 2)):
             order, seeds = p == 3, [int(rng.integers(1000, 10_000)), 0]
-            known = {"seeds": seeds, "epochs": epochs, "world_size": p, "order": order}
+            ranks = list(range(p)) if p < 1000 else some
+            known = {"seeds": seeds, "epochs": epochs, "world_size": p, "ranks": ranks, "order": order}
             yield "the order" if order else "the noise", known
 
-    def read_right(self, value, seeds, order, **case):
+    def read_right(self, value, seeds, ranks, order, **case):
         """Any streams will do, if they are as different as they should be."""
         if not isinstance(value, dict) or "order" not in value:
             if isinstance(value, dict) and value.get("shared"):
@@ -943,7 +945,7 @@ def harness(epoch_generators, seeds, epochs, world_size):
         # shape (seeds, epochs, ranks): a stream is known by its first two 53-bit numbers
         which = value["order" if order else "noise"]
         streams = [[[tuple(numbers) for numbers in ranks] for ranks in epochs] for epochs in which]
-        found = stream_mistake(streams, seeds, order)
+        found = stream_mistake(streams, seeds, ranks, order)
         if tuple(value["again"][0 if order else 1]) != streams[0][1][-1]:
             found = Finding("unseeded")
         if found and value["salted"] and found.diagnosis in ("unseeded", "orders_differ"):
@@ -951,10 +953,14 @@ def harness(epoch_generators, seeds, epochs, world_size):
         return found or (None if value["kept"] else "changes_the_global")
 
 
-def stream_mistake(streams, seeds: list[int], order: bool) -> Finding | None:
-    """What is wrong with streams, [seed][epoch][rank]: all ranks have one order, and nothing else may come twice."""
-    for seed, epochs in zip(seeds, streams, strict=True):
-        places = [(epoch, rank) for epoch, ranks in enumerate(epochs) for rank in range(len(ranks))]
+def stream_mistake(streams, seeds: list[int], ranks: list[int], order: bool) -> Finding | None:
+    """What is wrong with streams: all ranks have one order, and nothing else may come twice.
+
+    streams: [seed][epoch][k] of the k-th of `ranks`.
+    """
+    for seed, of_seed in zip(seeds, streams, strict=True):
+        epochs = [dict(zip(ranks, of_epoch, strict=True)) for of_epoch in of_seed]
+        places = [(epoch, rank) for epoch in range(len(epochs)) for rank in ranks]
         apart = [(epoch, rank) for epoch, rank in places if epochs[epoch][rank] != epochs[epoch][0]]
         if order and apart:
             where = "Seed {}, epoch {}: ranks 0 and {} have different streams for the order."
@@ -971,7 +977,7 @@ def stream_mistake(streams, seeds: list[int], order: bool) -> Finding | None:
                 where = f"Seed {seed}: rank {rank} in epoch {epoch} draws what rank {other} draws in epoch {before}."
                 return Finding("same_noise" if before == epoch else name, where)
     for epoch, pairs in enumerate(zip(*streams, strict=True)):
-        for rank, (one, other) in enumerate(zip(*pairs, strict=True)):
+        for rank, one, other in zip(ranks, *pairs, strict=True):
             if one == other:
                 name = "order_ignores_seed" if order else "noise_ignores_seed"
                 where = f"Rank {rank} in epoch {epoch}: seeds {seeds[0]} and {seeds[1]} give the same stream."

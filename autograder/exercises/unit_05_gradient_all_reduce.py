@@ -73,6 +73,9 @@ READINGS = [
             "Cut the vector up in the order in which it was put together, each piece as long as its gradient."),
     Mistake("weights_changed", "The parameters themselves were changed.",
             "Averaging touches `p.grad`, not `p`: the step is the optimizer's business."),
+    Mistake("frozen_with_gradient", "A frozen parameter has a gradient now, of zeros. An optimizer leaves a parameter "
+            "alone only where `p.grad` is None: with zeros, weight decay still moves it.",
+            "Leave out what is not trained: `if not p.requires_grad: continue`."),
     Mistake("divided_by_contributors", "Where some ranks had no gradient, the sum was divided by how many had one.",
             "A rank without a gradient counts as zero and is counted: the divisor is p for every parameter.",
             lambda c: {part.name: sum(c.brought[part.name]) / max(c.p - len(part.absent), 1) for part in c.trained}),
@@ -136,9 +139,11 @@ def harness(f, spec):
 
     def facts(self, case: Case, run: Run):
         """`gradients.read`, told apart by whether anybody communicated, and by whether the parameters were touched."""
-        found = gradients.read(case, run)
-        if any(isinstance(r.value, dict) and r.value.get("parameters") == "changed" for r in run.ranks):
+        found, left = gradients.read(case, run), {r.value["parameters"] for r in run.ranks if isinstance(r.value, dict)}
+        if "changed" in left:
             return Finding("weights_changed", "After the call the parameters had other values than before.")
+        if found is None and "frozen with a gradient" in left:
+            return Finding("frozen_with_gradient")
         if found and found.diagnosis == "own_only":
             called = sorted({name for rank in run.ranks for name in rank.collectives if name != "barrier"})
             silent = not called and not any(rank.sends for rank in run.ranks)
@@ -282,7 +287,7 @@ def harness(f, spec):
         found = [rank.value for rank in run.ranks]
 
         def hold(names, wanted) -> bool:
-            """Whether rank r holds wanted(name, r), up to what 16 bits keep of it."""
+            """True if rank r holds wanted(name, r), up to what 16 bits keep of it."""
             return all(
                 np.shape(value[name].values) == np.shape(held[name][0])
                 and np.allclose(value[name].values, wanted(name, rank), rtol=1e-2)
@@ -408,7 +413,7 @@ def average_gradients_flat(model):
         if found and found.diagnosis != "reduced_twice":
             return found
         for rank, rank_run in enumerate(run.ranks):
-            called, sent = sum(name != "barrier" for name in rank_run.collectives), len(case.known["brought"])
+            called, sent = len(rank_run.collectives), len(case.known["brought"])
             if called != 1:
                 name = "one_call_per_parameter" if called >= sent else "more_than_one_call"
                 return Finding(name, f"Rank {rank} called {called} collectives for {sent} gradients.")
@@ -914,12 +919,14 @@ def harness(f, spec, max_norm):
         c, held, read = self.worked(case), gradients.reported(case, run), super().facts(case, run)
         if held is None or (read and read.diagnosis == "weights_changed"):
             return read
+        frozen = any(rank.value["parameters"] == "frozen with a gradient" for rank in run.ranks)
         if any(np.isnan(v).any() for values in held for v in values.values()):
             return "zero_divided"
         right, norms = c.clipped_by(c.norm), [number(rank.value["norm"]) for rank in run.ranks]
         if all(np.allclose(values[name], right[name], rtol=1e-5) for values in held for name in right):
             if np.allclose(norms, c.norm, rtol=1e-5):
-                return gradients.late_digits_lost(case, held) if c.norm <= c.limit else None
+                lost = gradients.late_digits_lost(case, held) if c.norm <= c.limit else None
+                return lost or ("frozen_with_gradient" if frozen else None)
             return next((name for name, norm in c.norms.items() if np.allclose(norms, norm, rtol=1e-5)), "wrong_norm")
         if c.norm == 0:
             return None

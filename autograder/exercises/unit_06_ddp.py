@@ -385,6 +385,18 @@ def harness(f, values, sizes, x, y):
         Mistake("whole_division", "The mean share was rounded to a whole number.",
                 "Divide with `/`, not with `//`, and do not average integers.",
                 lambda t: 1 / (t.total // t.p) if t.total >= t.p else None),
+        Mistake("times_total", "The number of samples on all ranks multiplies, where it should divide.",
+                "The number of all samples stands below the line: sum * world_size / total.",
+                lambda t: t.total / t.p),
+        Mistake("divided_by_world_size",
+                "The loss was divided by the number of ranks. DDP does that as well, so it is done twice.",
+                "Multiply by `dist.get_world_size()`, so that DDP's division is taken back.",
+                lambda t: 1 / t.total / t.p),
+        Mistake("scaled_by_a_loss", "The loss was scaled by the loss of all ranks, so that its value is the mean over "
+                "all samples. That factor reaches the gradient, too, and it is not the one that DDP lacks.",
+                "The value that a rank returns does not matter, its gradient does. The factor is made of counts: "
+                "world_size / total, for the sum over the rank's samples.",
+                lambda t: t.mean_loss * t.one_over_own),
         Mistake("cut_from_graph", "What you return has no gradient: it was cut off from the outputs.",
                 "No `.item()`, `.detach()` or `torch.tensor(loss)` on the way from the outputs to the returned loss."),
         Mistake("not_a_number", "On a rank without samples the loss is not a number: the mean over nothing.",
@@ -432,6 +444,9 @@ def harness(f, values, sizes, x, y):
         t.counts = np.array([len(x) for x, _ in t.shares])
         t.total = t.counts.sum()
         t.one_over = np.where(t.counts > 0, 1 / np.maximum(t.counts, 1), 0.0)
+        losses = np.array([loss_and_gradient(t.values, share, t.sizes, total=1)[0] for share in t.shares])
+        t.mean_loss = losses.sum() / t.total
+        t.one_over_own = np.where(t.counts > 0, 1 / np.where(t.counts > 0, losses, 1), 0.0)
         return t
 
     @staticmethod
@@ -462,10 +477,23 @@ def harness(f, values, sizes, x, y):
             return None
         if close(first, right, 1e-4, 1e-6):
             return "low_precision"
+        if name := self._other_scale(case, first):
+            return name
         if not close(first, ratio * right, 1e-5, 1e-9):
             return "other_gradient"
         overflows = total > 255 and np.isclose(ratio, total / (total % 256))
         return "count_overflows" if overflows else Finding("scaled", f"It is {ratio:.4g} times what it should be.")
+
+    def _other_scale(self, case, gradient) -> str | None:
+        """The mistakes that scale by what all ranks have, in their other forms."""
+        t = self.worked(case)
+        forms = {
+            "times_total": (t.total, t.one_over * t.total, t.one_over * t.total / t.p),
+            "divided_by_world_size": (t.one_over / t.p, t.counts / t.total / t.p),
+            "scaled_by_a_loss": (t.mean_loss / t.total, t.mean_loss * t.p / t.total, t.mean_loss),
+        }
+        pairs = ((name, weights) for name, all_weights in forms.items() for weights in all_weights)
+        return next((name for name, weights in pairs if close(gradient, self._gradient(case, weights))), None)
 
 
 class Accumulate(ReportExercise):
@@ -1017,6 +1045,10 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr, seen):
         Mistake("optimizer_not_loaded", "The weights came from the file, but the optimizer began anew: without "
                 "momentum and with its first learning rate.",
                 '`optimizer.load_state_dict(checkpoint["optimizer"])`', lambda t: t.go_on(t.saved, t.new, t.new)),
+        Mistake("momentum_not_loaded", "Weights and learning rate came from the file, the momentum did not: "
+                "`param_groups` holds an optimizer's settings, and `state` what it has gathered.",
+                '`optimizer.load_state_dict(checkpoint["optimizer"])` restores both.',
+                lambda t: t.go_on(t.saved, t.new, t.saved)),
         Mistake("learning_rate_not_restored", "Weights and momentum came from the file, the learning rate did not.",
                 '`optimizer.load_state_dict(checkpoint["optimizer"])` restores all of it.',
                 lambda t: t.go_on(t.saved, t.saved, t.new)),

@@ -252,7 +252,7 @@ class SharesExercise(Exercise):
         return on_ranks(level, p, "asked", known, says, ranks_per_node=2)
 
     def alike(self, reports, case: Case) -> bool:
-        """Whether ranks that share samples may have seen all the same."""
+        """True if ranks that share samples may have seen all the same."""
         return True
 
     def facts(self, case: Case, run: Run):
@@ -409,6 +409,10 @@ def harness(f, steps, base_rate, world_size, warmup_steps):
         Mistake("never_stops", "The rate climbs on after the warm-up.",
                 "From step warmup_steps on it stays as it is.",
                 lambda t: lambda part: 1 + (t.p - 1) * (part if t.warmup_steps else 1)),
+        Mistake("geometric", "The rate is multiplied by the same factor in every step of the warm-up: it climbs as a "
+                "power of world_size, slowly at first and steeply at the end.",
+                "It climbs linearly, by the same amount in every step: (base_rate * world_size - base_rate) / "
+                "warmup_steps.", lambda t: lambda part: t.p ** min(1, part)),
         Mistake("square_root", "The rate grows with the square root of the number of ranks.",
                 "Here it is scaled linearly: base_rate * world_size.", lambda t: t.climb(1, t.p**0.5)),
         Mistake("overshoots",

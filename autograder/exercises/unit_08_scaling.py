@@ -63,7 +63,7 @@ def lost_digits(got, right) -> str | None:
 
 
 def interval_factor(factor: float, *dofs: int) -> bool:
-    """Whether a standard error was multiplied by what makes an interval of it: a normal quantile, 2, 3, or one of
+    """True if a standard error was multiplied by what makes an interval of it: a normal quantile, 2, 3, or one of
     Student's t."""
     known = (1.645, 1.6449, 1.96, 2.0, 2.576, 3.0, *(student_t(dof) for dof in dofs if dof >= 1))
     return any(math.isclose(factor, one, rel_tol=1e-3) for one in known)

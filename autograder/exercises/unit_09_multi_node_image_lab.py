@@ -201,6 +201,8 @@ def harness(f, text, classes, asked):
         if labels == t.right[1]:
             return "float_labels" if any(isinstance(label, float) for label in labels) else None
         ids, found = [row[2] for row in t.rows], []
+        if labels == [row[1] for row in t.rows]:
+            return "products_for_classes"
         if t.classes:  # looked up in a list that is not sorted, as if it were; or in what of it is there
             present = [one for one in t.classes if one in ids]
             found = [
@@ -757,6 +759,17 @@ class TrainingMemory(PlainExercise):
                 "optimizer's values.",
                 "It is one part of its own; the optimizer keeps 0, 1 or 2 further values.",
                 lambda t: t.bytes(size={"slots": SLOTS[t.optimizer] + 1}) if t.mixed else None),
+        Mistake("copy_in_float32", "A copy of the weights was counted in float32, too. There the weights themselves "
+                "have 4 bytes, and a copy would be the same once more.",
+                "The copy belongs to mixed precision; in float32 it has 0 bytes.",
+                lambda t: None if t.mixed else t.bytes(size={"copy": 4})),
+        Mistake("half_copy", "The copy of the weights was counted with 2 bytes for each. It is in float32, or it would "
+                "lose the small steps as the weights do.",
+                "4 bytes per parameter.", lambda t: t.bytes(size={"copy": 2}) if t.mixed else None),
+        Mistake("model_of_all_ranks", "The copies of the model on all ranks were added up. What one rank holds was "
+                "asked for: a GPU has room for its own rank.",
+                "Nothing but the minibatch depends on world_size: no part is multiplied by it.",
+                lambda t: t.bytes(share=1 / t.world_size)),
         Mistake("half_states", "The optimizer's values were taken as half precision. They stay in float32.",
                 "4 bytes each.", lambda t: t.bytes(size={"optimizer": 2}) if t.mixed else None),
         Mistake("one_slot", "One value was counted for each parameter, whatever the optimizer is.",

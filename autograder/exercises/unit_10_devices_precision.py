@@ -127,6 +127,9 @@ class DataParallelStep(ReportExercise):
                 "no gradient.", "Leave out the replicas that got nothing."),
         Mistake("steps_the_weights", "The gradients are right, but the weights have changed.",
                 "Nobody steps here: the gradients are asked for."),
+        Mistake("shares_the_weights", "The gradients are right, but two replicas hold the same memory: on devices of "
+                "their own they cannot.",
+                "`other.copy_(mine)` under `torch.no_grad()`, or load_state_dict: both copy."),
         Mistake("drops_rows", "Some rows were shown to no replica.", "Every row of x counts: mind the rest."),
         Mistake("rows_twice", "Some rows were shown to more than one replica, or twice.",
                 "Each row goes to one replica, once."),
@@ -182,7 +185,7 @@ class DataParallelStep(ReportExercise):
     def expected(self, case):
         c = self.worked(case)
         right = {"weights": [c.weights[0]] * c.p, "gradients": [tensor(g) for g in c.gradients(c.even)]}
-        return [right | {"rows": ANYTHING}]
+        return [right | {"rows": ANYTHING, "shared": ANYTHING}]
 
     def facts(self, case: Case, run: Run):
         answer, rows = run.ranks[0].value, case.known["x"][:, 0].tolist()
@@ -199,6 +202,8 @@ class DataParallelStep(ReportExercise):
             return "steps_the_weights" if difference(right["gradients"], answer["gradients"]) is None else None
         if len(seen) > len(rows):
             return "rows_twice"
+        if answer.get("shared"):
+            return "shares_the_weights"
         most = max(len(one) for one in answer["rows"])
         share = math.ceil(len(rows) / case.known["replicas"])
         return Finding("idle_devices", f"One got {most} rows; {share} are its share.") if most > share else None
@@ -218,7 +223,7 @@ class ScaledStep(ReportExercise):
     )
     levels = {"what is too small for float16": 2, "what is too large for it": 1, "clipping": 1}
     runtime = "plain"
-    parts = ("step", "calls")
+    parts = ("step", "calls", "marked")
     harness = HALVES
     mistakes = [
         Mistake("lost_in_half", "What is too small for float16 is lost: the loss was not scaled, or the gradient was "
@@ -246,6 +251,12 @@ class ScaledStep(ReportExercise):
         Mistake("skips_only_the_overflow", "Some weights were stepped although the gradient had overflown.",
                 "One infinity or NaN anywhere, and nobody steps.",
                 lambda c: [tensor(c.where_finite, "float32"), True] if c.skip else None),
+        Mistake("overflows_itself", "All numbers of the gradient are finite, and still the step was skipped: their "
+                "sum, or norm, is too large for float16.",
+                "Ask each number: `gradient.isfinite().all()`.",
+                lambda c: [tensor(c.weights, "float32"), True] if c.sums else None),
+        Mistake("lengthens", "A gradient that is shorter than max_norm was lengthened to it.",
+                "Only where its norm is above max_norm: `min(1, max_norm / norm)`.", lambda c: c.lengthened()),
         Mistake("steps_on_overflow", "There are infinities or NaNs in the new weights.",
                 "Where the gradient is not finite, return the weights as they were."),
         Mistake("flag_not_set", "The step was skipped, but nobody is told.",
@@ -258,6 +269,10 @@ class ScaledStep(ReportExercise):
         Mistake("norm_in_half", "The gradient has the right direction, but not quite the length max_norm: its norm was "
                 "computed in float16, which has three digits.",
                 "`.float()` and unscale first; then the norm is a float32 number, too."),
+        Mistake("leaves_grad_in_weights", "The step is right, but `weights` have been marked: they want a gradient "
+                "now, or hold one, and the next call finds it there.",
+                "`half = weights.half().requires_grad_()` is a leaf of its own; leave `weights` as they are.",
+                lambda c: {"marked": True}),
         Mistake("computes_twice", "The step is right, but the loss was computed more than once.",
                 "Scale the loss that you have.", lambda c: {"calls": 2}),
     ]  # fmt: skip
@@ -274,13 +289,14 @@ class ScaledStep(ReportExercise):
                 (large, -9, -6, 2.0**24, 2.0, none, {"overflow": 2}),
                 (large, -9, -6, 2.0**10, 2.0, none, {"nan": True}),
                 (large, -9, -6, 2.0**14, 2.0, none, {}),
+                (large, 0, 1, 2.0**14, 2.0, none, {"sums": True}),  # together more than float16 holds
                 (clip, -3, 1, 2.0**8, 0.125, 0.75, {}),
                 (clip, -14, -12, 2.0**12, 0.5, 0.25, {}),
             )
         ]
 
     @staticmethod
-    def _case(rng, level, low, high, scale, lr, max_norm, overflow=0, nan=False, lost=False):
+    def _case(rng, level, low, high, scale, lr, max_norm, overflow=0, nan=False, lost=False, sums=False):
         n = 6
         slopes = rng.choice(MANTISSAS, n) * 2.0 ** rng.integers(low, high, n) * rng.choice([-1, 1], n)
         slopes[0], slopes[1] = 1.25 * 2.0**low, -1.5 * 2.0 ** (high - 1)
@@ -288,10 +304,14 @@ class ScaledStep(ReportExercise):
             slopes[2:] = 1.5 * 2.0 ** (low - 8)  # these stay finite
         if nan:
             slopes[3] = np.nan
+        if sums:
+            slopes = np.abs(slopes)
         weights = rng.uniform(0.5, 2, n).astype(np.float32)
         known = {"weights": weights, "slopes": slopes.astype(np.float32), "scale": scale, "lr": lr, "norm": max_norm}
+        known["sums"] = sums
         arguments = (tensor(weights, "float32"), tensor(slopes, "float32"), scale, lr, max_norm)
         says = f"gradients from 2^{low} to 2^{high}, scale {scale:g}, max_norm {max_norm:g}"
+        says += ", all of one sign" if sums else ""
         return Case(level, 1, arguments, says + (", one is NaN" if nan else ""), known)
 
     def worked(self, case):
@@ -310,7 +330,13 @@ class ScaledStep(ReportExercise):
                 return None
             return [tensor(c.weights - np.float32(c.lr) * (clipped(gradient) if clip else gradient), "float32"), False]
 
-        c.half, c.clipped, c.stepped = half, clipped, stepped
+        def lengthened():
+            gradient = half().astype(np.float32) / np.float32(c.scale)
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                new = c.weights - np.float32(c.lr) * gradient * np.float32(c.norm / np.linalg.norm(gradient))
+            return None if c.skip else [tensor(new, "float32"), False]
+
+        c.half, c.clipped, c.stepped, c.lengthened = half, clipped, stepped, lengthened
         c.skip = not np.isfinite(half()).all()
         unscaled = half().astype(np.float32) / np.float32(c.scale)
         c.new = c.weights if c.skip else stepped(unscaled)[0].values
@@ -319,7 +345,7 @@ class ScaledStep(ReportExercise):
 
     def expected(self, case):
         c = self.worked(case)
-        return [{"step": [tensor(c.new, "float32"), c.skip], "calls": 1}]
+        return [{"step": [tensor(c.new, "float32"), c.skip], "calls": 1, "marked": False}]
 
     def per_rank(self, case, value):
         return None if value is None else super().per_rank(case, value if isinstance(value, dict) else {"step": value})
@@ -336,7 +362,7 @@ class ScaledStep(ReportExercise):
         return None
 
     def _nearly_of_the_length(self, case: Case, values: np.ndarray) -> bool:
-        """Whether the step is the right one but for a factor near 1."""
+        """True if the step is the right one but for a factor near 1."""
         c = self.worked(case)
         if c.skip or values.shape != c.weights.shape or math.isinf(c.norm):
             return False
@@ -355,6 +381,9 @@ class DynamicScale(PlainExercise):
                 lambda c: c.of(backoff=1.0)),
         Mistake("stops_at_one", "The scale does not fall below 1.", "There is no floor: a scale may be a fraction.",
                 lambda c: [max(1.0, one) for one in c.right]),
+        Mistake("whole_numbers", "The scale is rounded down to a whole number, and 0 in the end.",
+                "`/ 2` or `* 0.5`, not `// 2`: a scale may be a fraction.", lambda c: c.of(whole=True)),
+        Mistake("has_a_ceiling", "The scale stops growing at some number.", "There is no ceiling: it doubles."),
         Mistake("never_grows", "The scale never grows.", "After growth_interval good steps in a row it doubles.",
                 lambda c: c.of(interval=10**9)),
         Mistake("grows_every_step", "The scale doubles in every good step.",
@@ -382,12 +411,18 @@ class DynamicScale(PlainExercise):
             (doubles, "0010100000000", 3),
             (doubles, "010000", 1),
             (doubles, "", 2),
+            (doubles, "000000000", 1),
         ):
-            start = 2.0 ** int(rng.integers(8, 20)) if pattern != "111" else 2.0  # there is no floor
+            start = 2.0 ** int(rng.integers(8, 20))
+            start = {"111": 2.0, "0" * 9: 2.0**23}.get(pattern, start)  # there is no floor, and no ceiling
             yield level, {"found_inf": [one == "1" for one in pattern], "start": start, "growth_interval": interval}
 
     def right(self, found_inf, start, growth_interval):
         return scales_after(found_inf, start, growth_interval)
+
+    def read(self, answer, found_inf, start, growth_interval):
+        alike = isinstance(answer, list) and len(answer) == len(found_inf) > 3 and not any(found_inf)
+        return "has_a_ceiling" if alike and answer[0] == answer[-1] or alike and answer[-3] == answer[-1] else None
 
     def worked(self, case):
         c = super().worked(case)
@@ -441,14 +476,16 @@ class FoundInfAnywhere(Exercise):
                 (large, 3, {}, {"dtype": "float16", "large": (5e4, 6e4)}),  # two of them are more than float16 holds
                 (large, 2, {}, {"large": (2e38, 3e38)}),  # and float32
                 (large, 2, {0: np.inf, 1: -np.inf}, {}),
+                (large, 2, {}, {"large": (1e5, 2e5), "mixed": True}),  # more than float16 holds, behind a float16
                 (one, 4, {3: np.inf}, {"n": 40}),
             )
         ]
 
     @staticmethod
-    def _case(rng, level, p, odd, dtype="float32", n=3, large=(), empty=(), late=(), everywhere=False):
+    def _case(rng, level, p, odd, dtype="float32", n=3, large=(), empty=(), late=(), everywhere=False, mixed=False):
         """NaN and -inf lie in the second tensor, where Python's `max` and who looks at the first only overlook them.
-        everywhere: each rank has n * 2 infinities: 2**16 of them are none for who counts in 8 or 16 bits."""
+        everywhere: each rank has n * 2 infinities: 2**16 of them are none for who counts in 8 or 16 bits. mixed: a
+        float16 stands before a float32, and both hold the largest number that they can."""
         grads = [[rng.normal(size=(n, 2)).astype(dtype), rng.normal(size=2).astype(dtype)] for _ in range(p)]
         for rank in grads if large else ():
             rank[0][:] = rng.uniform(*large, rank[0].shape)
@@ -456,10 +493,14 @@ class FoundInfAnywhere(Exercise):
             rank[0][:] = np.inf
         for rank, value in odd.items():
             grads[rank][0 if value == np.inf else 1].flat[1] = value
+        for rank in grads if mixed else ():
+            rank[0].flat[0] = np.finfo(np.float32).max
+            rank[:] = np.array([1.5, -65504.0], np.float16), rank[0]
         grads = [[] if rank in empty else grads[rank] for rank in range(p)]
-        arguments = [([tensor(a, dtype) for a in rank],) for rank in grads]
+        arguments = [([tensor(a, a.dtype.name) for a in rank],) for rank in grads]
         says = ", ".join(f"{value} on rank {rank}" for rank, value in odd.items())
         says = f"{dtype}, {says or (f'{2 * n} infinities on each rank' if everywhere else 'all finite')}"
+        says = f"float16 and {says}" if mixed else says
         return Case(level, p, arguments, says, {"grads": grads, "dtype": dtype, "wraps": everywhere}, late=late)
 
     def worked(self, case):
@@ -528,6 +569,7 @@ class Evaluate(Exercise):
                 (uneven, (20_000_003, 9_000_001), {}),
                 (uneven, (9,), {}),
                 (same, (911, 401, 333, 277, 1203), {"late": (0,)}),
+                (same, (5, 8, 3), {"losses": [1.0, 1.0, 2.0**53]}),  # 2 less where the last one comes first
                 (root, (4, 9, 3), {"root": 2}),
                 (root, (5, 2, 7), {"root": 0}),
                 (root, (0, 6, 3, 8), {"root": 1, "late": (1,)}),
@@ -535,17 +577,16 @@ class Evaluate(Exercise):
         ]
 
     @staticmethod
-    def _case(rng, level, counts, root=None, late=()):
+    def _case(rng, level, counts, root=None, late=(), losses=None):
         """Drawn until not all ways to add up in a ring's orders agree, where ranks are to agree to the last bit. (From
         Python 3.12 on `sum` makes up for what it rounds, and all orders agree.)
         """
         p = len(counts)
         correct = [n * (r % 3 + 1) // 4 + (n > 3) for r, n in enumerate(counts)]
-        while True:
+        while losses is None:
             losses = [float(n * rng.uniform(0.4, 3.0)) for n in counts]
             orders = {functools.reduce(operator.add, losses[r:] + losses[:r]) for r in range(p)}
-            if not level.startswith("the same") or len(orders) > 1:
-                break
+            losses = losses if not level.startswith("the same") or len(orders) > 1 else None
         known = {"correct": correct, "losses": losses, "counts": counts, "root": root}
         arguments = [(*one, root) for one in zip(correct, losses, counts, strict=True)]
         says = f"{', '.join(map(str, counts))} samples" + (f", root {root}" if root is not None else "")
@@ -630,6 +671,19 @@ class EvaluatePadded(CountedExercise):
                 "Rank r's last place is padding only where r + k p is n or more.",
                 lambda c: sum(sum(h[:-1]) for h in c.hits) / max(1, sum(len(h) - 1 for h in c.hits))
                 if c.n % c.p else None),
+        Mistake("drops_if_even", "n divides by the number of ranks: there is no padding, and still the last sample of "
+                "each rank was left out.",
+                "Place k of rank r is place r + k p of the sampler's order: from n on it is padding.",
+                lambda c: sum(sum(h[:-1]) for h in c.hits) / c.n if c.n % c.p == 0 else None),
+        Mistake("one_pass_of_padding", "With so few samples the sampler has dealt each of them several times, and only "
+                "some of these were left out.",
+                "Place k of rank r is place r + k p of the sampler's order: from n on it is padding.",
+                lambda c: c.first(c.places - (c.places - c.n) % c.n) / c.n if 2 * c.n <= c.p else None),
+        Mistake("in_blocks", "The samples were dealt like cards, and you have looked for padding as if each rank had a "
+                "block of the order.",
+                "Place k of rank r is r + k p, not r ceil(n / p) + k.",
+                lambda c: sum(sum(h[: max(0, c.n - r * len(h))]) for r, h in enumerate(c.hits)) / c.n
+                if c.n % c.p else None),
         Mistake("percent", "This is the accuracy in percent.", "Return a number from 0 to 1.",
                 lambda c: 100 * sum(map(sum, c.kept)) / c.n),
         OWN_ONLY.giving(lambda c: [np.mean(h) for h in c.hits]),
@@ -650,6 +704,7 @@ class EvaluatePadded(CountedExercise):
                 (once, 2, 8, ()),
                 (few, 5, 3, (4,)),
                 (few, 4, 1, ()),
+                (few, 5, 2, ()),
                 (small, 4, 1201, (0,)),
                 (small, 4, 140_001, ()),  # more of them right than 16 bits can count
             )
@@ -670,11 +725,29 @@ class EvaluatePadded(CountedExercise):
                          for d in dealt]  # fmt: skip
             known = {"hits": hits, "kept": kept, "n": n}
             case = Case(level, p, arguments, f"n = {n}, {each} for each rank", known, late=late)
-            values = [self.of(self.worked(case))]
-            values += [m.value(self.worked(case)) for m in self.mistakes[:3]] if n % p and n > 2 else []
-            if len({round(float(v), 6) for v in values if v is not None}) == len(values):
+            if self._telling(case):
                 break
         return case
+
+    def _telling(self, case) -> bool:
+        c = self.worked(case)
+        right, by_name = self.of(c), {m.name: m.value(c) for m in self.mistakes if m.value}
+        apart = ["drops_if_even", "one_pass_of_padding"]
+        apart += ["in_blocks"] * (3 < c.n < 100)
+        others = [by_name[name] for name in ("counts_padding", "padding_in_numerator", "samples_left_out")]
+        values = [right, *others] if c.n % c.p and c.n > 2 else [right]
+        if c.n % c.p == 0:  # whoever drops a sample of each rank may divide by those that are left
+            apart_too = sum(sum(h[:-1]) for h in c.hits) / (c.n - c.p)
+            values.append(apart_too)
+        told = all(by_name[name] is None or abs(by_name[name] - right) > 1e-9 for name in apart)
+        return told and right > 0 and len({round(float(v), 6) for v in values if v is not None}) == len(values)
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.places = sum(map(len, c.hits))
+        dealt = [hit for row in zip(*c.hits, strict=True) for hit in row]
+        c.first = lambda count: sum(dealt[:count])
+        return c
 
     def of(self, c, slip=""):
         return sum(map(sum, c.kept)) / c.n
@@ -707,8 +780,9 @@ class MacroF1(CountedExercise):
                 "Macro: the F1 of each class, then their plain mean.", lambda c: c.f1(c.total, "micro")),
         Mistake("weighted_by_samples", "The classes were weighted by their samples.",
                 "Macro: every class counts alike, however rare.", lambda c: c.f1(c.total, "weighted")),
-        Mistake("leaves_out_missing_classes", "Classes that nobody has and nobody predicted were left out of the mean.",
-                "Their F1 is 0, and they count: divide by `classes`.", lambda c: c.f1(c.total, "present")),
+        Mistake("leaves_out_missing_classes", "Classes that nobody has were left out of the mean.",
+                "Their F1 is 0, and they count, predicted or not: divide by `classes`.",
+                lambda c: c.f1(c.total, "present")),
         Mistake("missing_is_nan", "A class that nobody has and nobody predicted gives 0 / 0.",
                 "Its F1 is 0, by the text: set it, or divide by max(1, ...).",
                 lambda c: math.nan if c.missing else None),
@@ -717,7 +791,7 @@ class MacroF1(CountedExercise):
         Mistake("ranks_disagree", "Not every rank has the F1 of all.", "`dist.all_reduce` leaves the sum on all."),
         COUNTS_WRAP,
         TOO_MANY,
-        TOO_MANY_BYTES.but(how="A matrix of classes x classes counts, or three counts for each class; not samples."),
+        TOO_MANY_BYTES.but(how="A matrix of classes x classes counts, or TP and FP + FN of each class; no samples."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -730,13 +804,16 @@ class MacroF1(CountedExercise):
                 (missing, (20, 0, 30), 4, (), (1,)),
                 (missing, (25, 12, 18, 9), 5, (2,), (0,)),
                 (one, (60_000, 44_000, 40_000), 3, (), ()),  # more than 16 bits can count
+                (one, (70, 44), 2, (), ()),  # three counts for each class are more than a matrix
             )
-        ]
+        ] + [self._case(rng, missing, (21, 30), 4, (), (), unlabelled=(2,))]
 
-    def _case(self, rng, level, counts, classes, absent, late):
-        """Drawn until the mistakes can be told apart. absent: classes that nobody has and nobody predicts."""
+    def _case(self, rng, level, counts, classes, absent, late, unlabelled=()):
+        """Drawn until the mistakes can be told apart. absent: classes that nobody has and nobody predicts. unlabelled:
+        those that nobody has, and somebody predicts."""
         there = [k for k in range(classes) if k not in absent]
-        weights = np.arange(1, len(there) + 1) / sum(range(1, len(there) + 1))
+        weights = np.array([k not in unlabelled for k in there]) * np.arange(1, len(there) + 1)
+        weights = weights / weights.sum()
         while True:
             labels = [rng.choice(there, n, p=weights) for n in counts]
             said = [np.where(rng.random(len(a)) < 0.4 + 0.15 * r, a, rng.choice(there, len(a)))
@@ -771,7 +848,8 @@ class MacroF1(CountedExercise):
             return "counts_wrap" if found and self._wraps(case, found[0][0]) else None
         if case.level != list(self.levels)[2]:
             return None
-        if given(run) > (most := 8 * case.known["classes"] ** 2):
+        classes = case.known["classes"]
+        if given(run) > (most := 8 * max(classes**2, 2 * classes)):
             return Finding("too_many_bytes", f"A rank handed over {given(run)} B; {most} would do.")
         return Finding("too_many_collectives", f"A rank called {called(run)}.") if called(run) > 1 else None
 

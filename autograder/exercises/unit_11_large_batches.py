@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import PlainExercise, ReportExercise, on_ranks, refused
 from autograder.exercises.readings.sharding import called, over_the_links
@@ -61,6 +62,9 @@ class Refusable(PlainExercise):
             return super().misconceptions(case)
         return {m.name: None for m in self.mistakes if m.value}
 
+    def of_exception(self, case, kind, text):
+        return "not_a_value_error" if self.right(**case.known) is ANYTHING else None
+
     def read_right(self, answer, **case):
         return NOT_REFUSED.name if self.right(**case) is ANYTHING and not refused(answer) else None
 
@@ -78,6 +82,9 @@ class ScaledRate(Refusable):
         NOT_REFUSED,
         REFUSED.but(how="Raise a ValueError only for a step that is not one of 0 to steps - 1, and for more steps of "
                     "warm-up than there are."),
+        Mistake("never_smaller", "A batch that is smaller than base_batch gets no smaller peak.",
+                "The linear rule holds for both: base_rate * batch / base_batch, whatever the batch.",
+                lambda c: c.rate(c.base_rate * max(1.0, c.batch / c.base_batch))),
         Mistake("not_scaled", "The rate does not depend on the batch.", "base_rate * batch / base_batch is the peak.",
                 lambda c: c.rate(c.base_rate)),
         Mistake("square_root", "The rate grows with the square root of the batch.", "The linear rule: k times the "
@@ -96,6 +103,9 @@ class ScaledRate(Refusable):
                 lambda c: c.peak * c.step / c.warmup_steps if c.warming else None),
         Mistake("one_step_ahead", "The warm-up is a step ahead.", "Step 0 gets base_rate, step warmup_steps the peak.",
                 lambda c: c.base_rate + (c.peak - c.base_rate) * (c.step + 1) / c.warmup_steps if c.warming else None),
+        Mistake("geometric", "In the warm-up each step multiplies the rate by the same factor.",
+                "Each step adds the same: base_rate + (peak - base_rate) * step / warmup_steps.",
+                lambda c: c.base_rate * (c.peak / c.base_rate) ** (c.step / c.warmup_steps) if c.warming else None),
         Mistake("ahead_from_zero", "The warm-up goes from zero, a step ahead.",
                 "Step 0 gets base_rate, step warmup_steps the peak.",
                 lambda c: c.peak * (c.step + 1) / c.warmup_steps if c.warming else None),
@@ -132,6 +142,9 @@ class ScaledRate(Refusable):
         yield case(linear, 10, odd, 10, 40)
         yield case(linear, 3, 2 * base, 9, 9)
         yield case(linear, 0, odd, 0, 40)
+        yield case(linear, 3, base // 4, 8, 40)
+        yield case(linear, 8, base // 2, 8, 40)
+        yield case(down, 30, base // 4, 8, 40)
         yield case(down, 17, odd, 10, 40)
         yield case(down, int(rng.integers(60, 80)), 16 * base, 20, 100)
         yield case(down, int(rng.integers(12, 17)), 3 * base, 0, 50)
@@ -225,6 +238,16 @@ def harness(f, weight, micro_batches, n):
         Mistake("one_too_few", "The last micro-batch is missing.", "The loop in `no_sync()` takes all but the last, "
                 "which follows behind it.",
                 lambda c: c.weighed(lambda r, k: c.p / c.n if k < len(c.batches[r]) - 1 else 0)),
+        Mistake("last_one_twice", "The last micro-batch counts twice: once in the loop, and once behind it.",
+                "The loop in `no_sync()` takes `micro_batches[:-1]`.",
+                lambda c: c.weighed(lambda r, k: (1 + (k == len(c.batches[r]) - 1)) * c.p / c.n)),
+        Mistake("synchronises_the_first", "The first micro-batch was synchronised; what came after it each rank added "
+                "for itself.",
+                "The last one stands outside of `no_sync()`: its backward pass sends round all that has added up.",
+                lambda c: c.first_synchronised()),
+        Mistake("missing_rank", "A rank has left out a backward pass that the others wait in: DDP synchronises in that "
+                "of the last micro-batch.",
+                "Every rank goes through the last one, with no rows, too: its gradient is zero then."),
         Mistake("own_gradient", "Each rank has the gradient of its own rows: nothing was synchronised.",
                 "The last micro-batch's forward and backward pass stand outside of `no_sync()`.",
                 lambda c: [{"gradient": Tensor(g, "float64")} for g in c.own(c.p / c.n)]),
@@ -271,7 +294,15 @@ def harness(f, weight, micro_batches, n):
             return [{"gradient": Tensor(total, "float64")}] * c.p
 
         c.weighed = weighed
+
+        def first_synchronised():
+            if min(map(len, sums)) < 2:
+                return None
+            first = sum(of[0] for of in sums) / c.n
+            return [{"gradient": Tensor(first + c.p / c.n * sum(of[1:]), "float64")} for of in sums]
+
         c.own = lambda weight: [weight * sum(of) for of in sums]
+        c.first_synchronised = first_synchronised
         return c
 
     def expected(self, case):
@@ -352,6 +383,9 @@ def harness(f, shards, updates, adapt, lr, trust):
         Mistake("one_ratio", "One ratio was used for all layers.", "Every tensor has a ratio of its own.",
                 lambda c: c.steps(lambda k, r: c.ratio(*(np.concatenate([x[j] for j in range(len(x))]) for x in
                                                         (c.whole_w, c.whole_u))))),
+        Mistake("capped", "The factor ends at 10, as in some programs for LAMB: layers with a larger one go steps that "
+                "are too short.", "trust * |w| / |u|, however large.",
+                lambda c: c.steps(lambda k, r: min(10.0, c.ratio(c.whole_w[k], c.whole_u[k])))),
         Mistake("plain_step", "No ratio was used.", "Where `adapt` says so, w -= lr * trust * |w| / |u| * u.",
                 lambda c: c.steps(lambda k, r: 1)),
         Mistake("adapts_all", "Tensors that are not to be adapted were, too.",
@@ -390,12 +424,13 @@ def harness(f, shards, updates, adapt, lr, trust):
             self._case(rng, shards, [(3, 2), (2, 4)]),
             self._case(rng, shards, [(3, 2), (2, 4)], zeros=((0, 1), (1, 0))),
             self._case(rng, shards, [(3, 0, 2), (1, 2, 0), (60, 60, 60)], adapt=[True, False, True], late=(1,)),
+            self._case(rng, shards, [(3, 0), (4, 0), (2, 0)], large=(2.0**13, 2.0**-40)),  # rank 1 has nothing at all
         ]
 
     @staticmethod
-    def _case(rng, level, sizes, adapt=None, zero=(), zeros=(), **options):
+    def _case(rng, level, sizes, adapt=None, zero=(), zeros=(), large=(), **options):
         """sizes: of each tensor, the size of each rank's shard. zero: which weights are zero, and which update. zeros:
-        likewise, but (rank, tensor), of one shard alone."""
+        likewise, but (rank, tensor), of one shard alone. large: factors for the weights of the first tensors."""
         p = len(sizes[0])
         w = [[full_precision(rng, -1, 1, (of[r],)) for of in sizes] for r in range(p)]
         u = [[full_precision(rng, -4, 4, (of[r],)) for of in sizes] for r in range(p)]
@@ -404,6 +439,9 @@ def harness(f, shards, updates, adapt, lr, trust):
                 name[r][k][:] = 0.0
         for name, (r, k) in zip((w, u), zeros, strict=False):
             name[r][k][:] = 0.0
+        for k, factor in enumerate(large):
+            for one in w:
+                one[k] *= factor
         known = {"w": w, "u": u, "adapt": adapt or [True] * len(sizes), "lr": round(float(rng.uniform(0.2, 0.4)), 3)}
         known |= {
             "trust": round(float(rng.uniform(0.1, 0.2)), 3),
@@ -412,6 +450,7 @@ def harness(f, shards, updates, adapt, lr, trust):
         }
         says = f"{len(sizes)} tensors{', one with weights of zero, one with an update of zero' * bool(zero)}"
         says += ", a rank's shard of zeros" * bool(zeros)
+        says += ", one of large and one of tiny weights, none of them on rank 1" * bool(large)
         return on_ranks(level, p, "ws[r] us[r] adapt lr trust", known, says, **options)
 
     def worked(self, case):
@@ -481,6 +520,10 @@ def harness(f, gradient, b):
         Mistake("biased", "The squared norm of the mean gradient still has noise in it.",
                 "|G|^2 is (B big - b small) / (B - b).",
                 lambda c: c.noises((c.small - c.big) / (1 / c.b - 1 / c.B) / c.big)),
+        Mistake("variance_over_p", "The spread of the ranks' gradients was divided by p: that is too small by "
+                "(p - 1) / p.",
+                "S is (|g|^2 - |mean g|^2) / (1 / b - 1 / B), which is b p / (p - 1) times the difference.",
+                lambda c: c.noises(c.right_noise * (c.p - 1) / c.p)),
         Mistake("in_local_batches", "The result is b times too small: it counts local batches, not samples.",
                 "The batches are b and p b samples.", lambda c: c.noises(c.right_noise / c.b)),
         Mistake("upside_down", "The result is upside down.", "S / |G|^2", lambda c: c.noises(1 / c.right_noise)),
@@ -506,6 +549,7 @@ def harness(f, gradient, b):
             self._case(rng, estimate, 2, 5, 8),
             self._case(rng, estimate, 4, 6, 16, late=(2,)),
             self._case(rng, estimate, 2, 5, 8, negative=True),
+            self._case(rng, estimate, 5, 6, 1),
             self._case(rng, one_more, 3, 50, 4),
             self._case(rng, alone, 1, 4, 8),
         ]
@@ -587,6 +631,10 @@ def harness(f, x):
                 lambda c: {"var": Tensor(np.mean(c.variances, axis=0), "float64")}),
         Mistake("unbiased", "The variance was divided by n - 1.", "Batch norm divides by n.",
                 lambda c: {"var": Tensor(c.right_var * c.n / (c.n - 1), "float64")}),
+        Mistake("unbiased_on_ranks", "The variance of each rank's rows was divided by their number less 1: of one row "
+                "that is 0 / 0, and one NaN in a sum makes it NaN.",
+                "`x.var(0, correction=0)`, or the sum of the squares around the rank's mean.",
+                lambda c: {"var": Tensor(c.unbiased_on_ranks(), "float64")}),
         Mistake("squares_only", "These are the mean squares: that of the mean was not subtracted.",
                 "Subtract the square of the mean.",
                 lambda c: {"var": Tensor(c.right_var + c.right_mean**2, "float64")}),
@@ -608,6 +656,7 @@ def harness(f, x):
             self._case(rng, uneven, (0, 6, 2), 2, late=(1,)),
             self._case(rng, far, (40, 20, 9), 4, far=2e5, rtol=1e-8),  # right ways are right to 2e-10 or so
             self._case(rng, far, (30, 0, 8), 4, far=3e5, rtol=1e-8),
+            self._case(rng, far, (0, 25, 8), 3, far=3e5, rtol=1e-8),  # whoever shifts by rank 0's mean shifts by 0
         ]
 
     @staticmethod
@@ -626,6 +675,15 @@ def harness(f, x):
         c.means = [x.mean(0) if len(x) else 0 * c.right_mean for x in c.x]
         c.variances = [x.var(0) if len(x) else 0 * c.right_mean for x in c.x]
         c.within = sum(len(x) * v for x, v in zip(c.x, c.variances, strict=True)) / c.n
+
+        def unbiased_on_ranks():
+            with np.errstate(invalid="ignore", divide="ignore"):
+                around = [len(x) * ((x - m) ** 2).sum(0) / (len(x) - np.float64(1)) if len(x) else 0 * m
+                          for x, m in zip(c.x, c.means, strict=True)]  # fmt: skip
+            between = [len(x) * (m - c.right_mean) ** 2 for x, m in zip(c.x, c.means, strict=True)]
+            return (sum(around) + sum(between)) / c.n
+
+        c.unbiased_on_ranks = unbiased_on_ranks
         c.moments = lambda mean, var: {"mean": Tensor(mean, "float64"), "var": Tensor(var, "float64")}
         return c
 
@@ -691,6 +749,9 @@ def harness(f, g, xhat, weight, inv, n):
                 lambda c: [c.of_parameters(*c.total[::-1])] * c.p),
         Mistake("exchanged", "The gradients of weight and bias are exchanged.", "That of the weight is sum(g xhat).",
                 lambda c: [c.of_parameters(*s) for s in c.sums]),
+        Mistake("weight_in_the_sums", "The gradients of weight and bias were multiplied by the weight.",
+                "They are sums of g alone; the weight belongs into the gradient of x.",
+                lambda c: [c.of_parameters(*(c.weight * s[::-1])) for s in c.sums]),
         Mistake("divided_by_n", "The gradients of weight and bias were divided by n.", "They are sums.",
                 lambda c: [c.of_parameters(*s[::-1] / c.n) for s in c.sums]),
         Mistake("divided_by_own_n", "The gradients of weight and bias were divided by the number of this rank's rows.",
@@ -789,7 +850,11 @@ class GhostBatchNorm(Refusable):
 
     @staticmethod
     def _drawn(rng, level, n, ghost, channels):
-        rows = full_precision(rng, -1, 1, (n, channels)) + np.linspace(0, 1, n)[:, None]
+        sign = np.where(np.arange(n) % 2, 1, -1)[:, None] * rng.choice([-1, 1], channels)
+        for _ in range(500):
+            rows = sign * full_precision(rng, 0.5, 1, (n, channels)) + rng.uniform(0, 0.5, (n, channels))
+            if ghost < 2 or n % ghost or _alike_in_float32(rows, ghost):
+                break
         known = {"x": Tensor(rows, "float64"), "rows": rows, "ghost": ghost, "eps": float(rng.uniform(0.01, 0.03))}
         return level, known, {"says": f"{n} rows, ghost = {ghost}"}
 
@@ -812,6 +877,13 @@ class GhostBatchNorm(Refusable):
 
         c.dealt = dealt
         return c
+
+
+def _alike_in_float32(rows: np.ndarray, group: int) -> bool:
+    """True if what float32 loses of the rows is of one size in all results, so that it is seen for what it is."""
+    right = _normed(rows, group, 0.02)
+    errors = np.abs(_normed(rows.astype(np.float32).astype(float), group, 0.02) - right)
+    return bool(5e-9 < errors.max() < 5 * np.median(errors) and (errors < 3e-7 * np.abs(right)).all())
 
 
 def _normed(rows, group, eps, axis=1, ddof=0, outside=False, divides=True):
@@ -884,6 +956,16 @@ def harness(f, table, steps, every, n):
                 lambda c: c.when(lambda k: (k + 1) % c.every == 0, 0)),
         Mistake("after_the_first", "The validation came after step 0, `every`, and so on.",
                 "When `every`, 2 `every` ... steps are done.", lambda c: c.when(lambda k: k % c.every == 0, 1)),
+        Mistake("validates_later", "All validations saw the weights of the last step.",
+                "Validate in the loop, when `every`, 2 `every` ... steps are done.",
+                lambda c: {"accuracies": c.over(lambda v: c.of(c.steps, c.n) / c.n)}),
+        Mistake("reduce_to_one", "One rank has the sum of the counts; `dist.reduce` leaves nothing of use on the "
+                "others.",
+                "Every rank returns the accuracies: `dist.all_reduce`."),
+        Mistake("mismatched_dtype", "Two collectives met that do not belong together: a rank has left one out and is "
+                "in its next step, or the ranks count in different types.",
+                "Look at the lines above. Where they differ, the rank that is further has left out a collective: with "
+                "no samples it still takes part, with a count of 0."),
         Mistake("one_more", "There is a validation too many, at the end.",
                 "When `every`, 2 `every` ... steps are done.",
                 lambda c: c.when(lambda k: (k + 1) % c.every == 0 or k == c.steps - 1, 1)),
@@ -954,6 +1036,8 @@ def harness(f, table, steps, every, n):
         for rank in run.ranks:
             if not isinstance(rank.value, dict) or rank.value["steps"] != list(range(c.steps)):
                 return "steps_left_out"
+        if any(difference(w, r.value) is not None for w, r in zip(self.expected(case), run.ranks, strict=True)):
+            return "reduce_to_one" if any("reduce" in rank.collectives for rank in run.ranks) else None
         if case.level != list(self.levels)[1]:
             return None
         times = len(c.counts)
@@ -971,3 +1055,7 @@ def harness(f, table, steps, every, n):
             if most > times
             else None
         )
+
+    def contradiction(self, case, run):
+        c = self.worked(case)
+        return run.uncharged(c.steps * STEP, c.p * c.steps * STEP + len(c.counts) * c.n * SAMPLE)

@@ -18,6 +18,7 @@ from autograder.exercises.readings.pipelines import (
     rate,
     shard_mistake,
     step_mistake,
+    waits_at_the_end,
 )
 
 WORDS = "acorn birch cedar dune elm fern gorse heath iris juniper kelp larch moss nettle oak pine reed sedge".split()
@@ -35,15 +36,17 @@ class WriteShards(RefusingExercise):
 import io
 import tarfile
 
+PACKED = (b"\\x1f\\x8b", b"BZh", b"\\xfd7zXZ")  # gzip, bzip2, xz
+
 
 def opened(shard):
     if not isinstance(shard, (bytes, bytearray, memoryview)):
         return "no archive"
     try:
-        with tarfile.open(fileobj=io.BytesIO(shard)) as tar:
+        with tarfile.open(fileobj=io.BytesIO(shard), mode="r:") as tar:
             return [[m.name, tar.extractfile(m).read().decode("utf-8", "replace")] for m in tar if m.isfile()]
     except tarfile.TarError:
-        return "no archive"
+        return "compressed" if bytes(shard[:6]).startswith(PACKED) else "no archive"
 
 
 def shards_of_it(shards):
@@ -63,6 +66,12 @@ def shards_of_it(shards):
                 "A shard holds samples that follow each other, and the shards are in order."),
         Mistake("no_archive", "What came back are not the bytes of a tar archive.",
                 "`tarfile.open(fileobj=out, mode='w')` writes into an `io.BytesIO`; its `getvalue()` are the bytes."),
+        Mistake("compressed", "The archives are compressed.",
+                "`mode='w'`, not `'w:gz'`: a reader looks for a sample at its place, and photographs do not get "
+                "smaller."),
+        Mistake("names_cut", "Of a long name the end is missing: two samples may have one name now.",
+                "Give `TarInfo` the whole name; `tarfile` writes what does not fit into a header's 100 bytes by "
+                "itself."),
         Mistake("not_in_order", "The shards hold all samples, but not in the order in which they were given.",
                 "The first shard holds the first samples, and so on: no sorting, no shuffling."),
         Mistake("not_the_samples", "The shards do not hold all samples, each once, under its name.",
@@ -79,6 +88,7 @@ def shards_of_it(shards):
             samples = [[f"{word}.txt", f"{word} " * int(rng.integers(1, 400))] for word in words]
             if count == 5:  # a file may be empty, and lie in a folder
                 samples[2][1], samples[3][0] = "", f"wood/{samples[3][0]}"
+                samples[1][0], samples[4][0] = (f"{'in-the-wood-' * 9}{samples[k][0]}" for k in (1, 4))  # over 100
             yield level, {"samples": samples, "n": n}
 
     def _case(self, level, known, options=None):
@@ -95,8 +105,8 @@ def shards_of_it(shards):
         shards = answer.get("value") if isinstance(answer, dict) else None
         if not isinstance(shards, list):
             return "no_archive"
-        if any(shard == "no archive" for shard in shards):
-            return "no_archive"
+        if any(isinstance(shard, str) for shard in shards):
+            return "compressed" if "compressed" in shards else "no_archive"
         held, sizes = [pair for shard in shards for pair in shard], [len(shard) for shard in shards]
         text = f"{len(shards)} shards of {', '.join(map(str, sizes))} samples."
         if [key for key, _ in held] == [key for key, _ in samples] and not any(content for _, content in held):
@@ -105,6 +115,8 @@ def shards_of_it(shards):
             return Finding("drops_the_remainder", text)
         if shards == [samples[k::n] for k in range(n)] and held != samples:
             return "dealt_in_turn"
+        if held != samples and held == [[key[:100], text] for key, text in samples]:
+            return "names_cut"
         if held != samples:
             return "not_in_order" if sorted(held) == sorted(samples) else Finding("not_the_samples", text)
         return Finding("sizes_differ", text) if len(shards) != n or max(sizes) - min(sizes) > 1 else None
@@ -115,7 +127,7 @@ class ReadShard(PlainExercise):
 
     signature = "read_shard(name: str, archive: bytes, decode) -> tuple[list, list]"
     levels = {"whole shards": 1, "samples that cannot be decoded": 2, "torn shards": 1}
-    given = ("name", "samples", "spoilt", "torn")
+    given = ("name", "samples", "spoilt", "torn", "place")
     harness = """
 import io
 import tarfile
@@ -126,9 +138,11 @@ class Unreadable(Exception):
 
 
 ERRORS = (ValueError("bad header"), KeyError("colour"), OSError("cannot identify image"), Unreadable("checksum"))
+ERRORS += (tarfile.ReadError("a shard in a shard"), EOFError("ran out of input"), StopIteration("no more scans"))
+DECODED = {"nothing": None, "zero": 0, "no list": [], "false": False, "no text": ""}
 
 
-def archive_of(samples, spoilt, torn):
+def archive_of(samples, spoilt, torn, place):
     if torn == "no archive":
         return b"this has never been a tar archive" * 40
     out, end = io.BytesIO(), None
@@ -138,21 +152,25 @@ def archive_of(samples, spoilt, torn):
             info = tarfile.TarInfo(key)
             info.size = len(data)
             if key == torn:
-                end = out.tell() + 512 + len(data) // 2
+                where = out.tell() + 512
+                end = {"in the sample": where + len(data) // 2, "behind it": where + len(data) + 1,
+                       "at its end": where + len(data),
+                       "before it": where - 512, "in its header": where - 300}[place]
             tar.addfile(info, io.BytesIO(data))
     return out.getvalue()[:end]
 
 
-def harness(f, name, samples, spoilt, torn):
+def harness(f, name, samples, spoilt, torn, place):
     failed = []
 
     def decode(data):
         if data[:1] != b"!":
             failed.append(data)
             raise ERRORS[len(failed) % len(ERRORS)]
-        return data[1:].decode()
+        text = data[1:].decode()
+        return DECODED.get(text, text)
 
-    answer = f(name, archive_of(samples, spoilt, torn), decode)
+    answer = f(name, archive_of(samples, spoilt, torn, place), decode)
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:
         return "not two things: " + type(answer).__name__
     return {"samples": as_lists(answer[0]), "broken": as_lists(answer[1])}
@@ -170,44 +188,78 @@ def harness(f, name, samples, spoilt, torn):
                 lambda c: {"samples": [], "broken": [[c.name, None]]} if c.right["broken"] else None),
         Mistake("break_not_named", "The sample in which the archive ends is not named.",
                 "Reading the torn sample raises `tarfile.ReadError`: its header is whole and says its key.",
-                lambda c: c.torn and {**c.right, "broken": [b for b in c.right["broken"] if b[1] != c.ends]} or None),
+                lambda c: (c.ends or c.torn == "no archive") and {**c.right, "broken": [
+                    b for b in c.right["broken"] if b[1] != c.ends]} or None),
         Mistake("names_the_break_alone", "That the shard is torn is told, but not at which sample.",
                 "Catch what `read` raises where the key is known.",
                 lambda c: c.ends and {**c.right, "broken": [*c.right["broken"][:-1], [c.name, None]]} or None),
+        Mistake("error_of_decode", "`decode` raised an exception, as it may, and your function ended with it.",
+                "`decode` may raise any exception: catch `Exception` around one sample, name the sample, go on."),
+        Mistake("tar_error_of_decode", "`decode` raised a `tarfile.ReadError` of its own, and that was taken for the "
+                "end of the shard.",
+                "Only what `tar.next()` raises ends the shard; what comes of one sample concerns this sample."),
+        Mistake("whole_one_blamed", "The shard breaks off behind this sample, which is whole, and it is named as torn.",
+                "Name the sample whose own bytes cannot be read. Where `tar.next()` fails there is no name.",
+                lambda c: c.place == "at its end" and {"samples": c.right["samples"][:-1], "broken": [
+                    *c.right["broken"], [c.name, c.torn]]} or None),
+        Mistake("one_of_each_key", "Of two samples with one key only one is left.",
+                "An archive may hold several files of one name: a list of pairs keeps them all, a dict does not.",
+                lambda c: c.place == "twice" and {**c.right, "samples": [
+                    list(pair) for pair in dict(c.right["samples"]).items()]} or None),
+        Mistake("none_is_broken", "What `decode` made is None, 0 or empty, and was taken for a failure.",
+                "A sample cannot be decoded where `decode` raises; whatever it returns is a sample."),
         Mistake("not_named_by_both", "A pair names the shard and the sample.",
                 "Append `(name, member.name)`.", lambda c: {**c.right, "broken": [k for _, k in c.right["broken"]]}),
     ]  # fmt: skip
 
+    FALSY = {"nothing": None, "zero": 0, "no list": [], "false": False, "no text": ""}
+
     def draw(self, rng):
         whole, spoilt_, torn_ = self.levels
-        for level, count, spoilt, torn in ((whole, 4, 0, ""), (whole, 1, 0, ""), (spoilt_, 6, 2, ""),
-                                           (spoilt_, 3, 3, ""), (torn_, 6, 1, "torn"),
-                                           (torn_, 3, 0, "no archive")):  # fmt: skip
+        for level, count, spoilt, torn, place in (
+            (whole, 4, 0, "", ""), (whole, 1, 0, "", ""), (whole, 7, 0, "", "odd"),
+            (spoilt_, 6, 2, "", ""), (spoilt_, 3, 3, "", ""), (spoilt_, 16, 8, "", ""),
+            (torn_, 6, 1, 4, "in the sample"), (torn_, 6, 1, 4, "behind it"), (torn_, 5, 0, 3, "behind it"),
+            (torn_, 5, 1, 3, "in its header"), (torn_, 5, 1, 4, "before it"), (torn_, 3, 0, "no archive", ""),
+            (torn_, 4, 0, 2, "at its end"), (whole, 5, 0, "", "twice"),
+        ):  # fmt: skip
             words = [WORDS[k] for k in rng.permutation(len(WORDS))[:count]]
             samples = [[f"{word}.txt", f"{word} " * int(rng.integers(200, 500))] for word in words]
+            if place == "twice":  # an archive may hold two of one name
+                samples[3][0] = samples[1][0]
+            if place in ("behind it", "at its end"):  # there is padding behind it, and no sample ends with its block
+                samples[torn][1] = samples[torn][1][: 512 * (len(samples[torn][1]) // 512) - 100]
+            if place == "odd":
+                samples = [[key, odd] for (key, _), odd in zip(samples, ["", *self.FALSY, "text"], strict=True)]
+                samples[0][1] = "a text"
             keys = [key for key, _ in samples]
             bad = keys[1 : 2 * spoilt : 2] if spoilt < count else keys
             known = {"name": f"shard-{int(rng.integers(1000)):05d}.tar", "samples": samples, "spoilt": bad}
-            yield level, known | {"torn": keys[4] if torn == "torn" else torn}
+            yield level, known | {"torn": keys[torn] if isinstance(torn, int) else torn, "place": place}
 
     def _case(self, level, known, options=None):
         case = super()._case(level, known, options)
-        state = {"": "whole", "no archive": "no tar archive at all"}.get(known["torn"], f"torn in {known['torn']}")
+        where = {"in the sample": "torn in", "behind it": "torn just behind", "at its end": "torn just behind",
+                 "before it": "cut off before",
+                 "in its header": "torn in the header of"}.get(known["place"], "")  # fmt: skip
+        state = {"": "whole", "no archive": "no tar archive at all"}.get(known["torn"], f"{where} {known['torn']}")
         said = f"{len(known['samples'])} samples, {len(known['spoilt'])} of them damaged, {state}"
+        odd = {"odd": ", decoded to None, 0, [], False and texts", "twice": ", two of one key"}
+        said += odd.get(known["place"], "")
         return Case(level, 1, case.arguments, said, case.known)
 
-    def right(self, name, samples, spoilt, torn, **rest):
+    def right(self, name, samples, spoilt, torn, place, **rest):
         if torn == "no archive":
             return {"samples": [], "broken": [[name, None]]}
         keys = [key for key, _ in samples]
-        upto = keys.index(torn) if torn else len(keys)
-        whole = [[key, text] for key, text in samples[:upto] if key not in spoilt]
+        upto = keys.index(torn) + (place in ("behind it", "at its end")) if torn else len(keys)
+        whole = [[key, self.FALSY.get(text, text)] for key, text in samples[:upto] if key not in spoilt]
         broken = [[name, key] for key in keys[:upto] if key in spoilt]
-        return {"samples": whole, "broken": broken + ([[name, torn]] if torn else [])}
+        return {"samples": whole, "broken": broken + ([[name, torn]] if place == "in the sample" else [])}
 
     def worked(self, case):
         c = super().worked(case)
-        c.ends = c.torn if c.torn not in ("", "no archive") else None
+        c.ends = c.torn if c.place == "in the sample" else None
 
         def until():
             first = c.right["broken"][:1]
@@ -218,8 +270,24 @@ def harness(f, name, samples, spoilt, torn):
         c.until = until
         return c
 
-    def read(self, answer, **case):
-        return "keeps_a_place" if any(sample is None or sample[1] is None for sample in answer["samples"]) else None
+    def read(self, answer, name, samples, spoilt, torn, place, **rest):
+        right = self.right(name, samples, spoilt, torn, place)
+        got, broken = answer["samples"], answer["broken"]
+        some, wanted = ([one for one in these if one and one[1] is not None] for these in (got, right["samples"]))
+        if some == wanted and len(got) > len(right["samples"]):
+            return "keeps_a_place"
+        named = {key for _, key in broken}
+        if place == "odd" and named & {key for key, text in samples if text in self.FALSY}:
+            return "none_is_broken"
+        behind = place in ("behind it", "at its end")
+        if behind and got == right["samples"] and broken == [*right["broken"], [name, torn]]:
+            return "whole_one_blamed"
+        shorter = got == right["samples"][: len(got)] and broken == right["broken"][: len(broken)]
+        return "tar_error_of_decode" if shorter and len(broken) in (3, 4) and len(spoilt) > 3 else None
+
+    def of_exception(self, case, kind, text):
+        raised = ("bad header", "colour", "cannot identify image", "checksum", "in a shard", "of input", "more scans")
+        return "error_of_decode" if any(words in text for words in raised) else None
 
 
 class ShardsOf(PlainExercise):
@@ -233,15 +301,32 @@ class ShardsOf(PlainExercise):
     given = ("files", "seeds", "epochs", "world_size", "workers", "turned")
     harness = f"""
 {HASHES}
+import zlib
+
+
+class Name(str):  # as another process has it: its hash, and with it the order of a set of names, is another one
+    process = 0
+
+    def __hash__(self):
+        return zlib.crc32(f"{{self.process}} {{self}}".encode())
+
+
+def in_process(number):
+    return type("Name", (Name,), {{"process": number}})
+
 
 def harness(f, files, seeds, epochs, world_size, workers, turned):
     def listing(rank):
-        return files[turned * rank :] + files[: turned * rank]
+        name = in_process(rank)
+        return [name(file) for file in files[turned * rank :] + files[: turned * rank]]
+
+    def texts(share):
+        return [str(one) if isinstance(one, str) else one for one in share] if isinstance(share, list) else share
 
     def dealt(rank, seed, epoch):
         with hashes_of_process(rank):
             mine = listing(rank), rank, world_size
-            return [as_lists(f(*mine, worker, workers, seed, epoch)) for worker in range(workers)]
+            return [texts(as_lists(f(*mine, worker, workers, seed, epoch))) for worker in range(workers)]
 
     def deal(seed, epoch):
         return [dealt(rank, seed, epoch) for rank in range(world_size)]
@@ -271,7 +356,15 @@ def harness(f, files, seeds, epochs, world_size, workers, turned):
         Mistake("shards_then_shuffles", "The files were dealt before they were shuffled: a rank reads the same files "
                 "in each epoch, in another order.",
                 "Shuffle all files, then deal."),
+        Mistake("same_groups", "In every epoch the same files are together on one rank; only who has which group "
+                "changes.",
+                "Shuffle all files, then deal."),
+        Mistake("share_sorted", "Every worker reads its files in the order of their names, in every epoch.",
+                "Return the share as it was dealt from the shuffled files."),
         Mistake("ignores_the_seed", "Another seed gives the same order.", "The generator needs the seed, too."),
+        Mistake("groups_ignore_the_seed", "With another seed each rank still gets the same files; only their order is "
+                "another.",
+                "The shuffle before the dealing needs the seed, too."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -282,6 +375,7 @@ def harness(f, files, seeds, epochs, world_size, workers, turned):
             (once, 7, 4, 2, 1, 0),
             (once, 5, 1, 2, 1, 0),
             (another, 12, 2, 2, 4, 0),
+            (another, 12, 1, 1, 3, 0),
             (listings, 12, 3, 2, 2, 5),
         ):
             numbers = sorted(rng.choice(900, count, replace=False) + 100)
@@ -313,7 +407,8 @@ import numpy as np
 
 def harness(f, stream, size, seed, odd):
     read, out, ahead = 0, [], 0
-    things = dict(enumerate([None, False, LikeAnything(), -1, 0])) if odd else {{}}
+    things = dict(enumerate([None, False, LikeAnything(), -1, 0])) if odd == "things" else {{}}
+    things |= {{element: (element, element + 1) for element in stream}} if odd == "pairs" else {{}}
 
     def number(element):
         return next((k for k, thing in things.items() if thing is element), element)
@@ -325,8 +420,8 @@ def harness(f, stream, size, seed, odd):
             yield things.get(element, element)
 
     for element in f(source(), size, np.random.default_rng(seed)):
-        out.append(element)
         ahead = max(ahead, read - len(out))
+        out.append(element)
         if len(out) > 2 * len(stream) + 9:
             break
     return {{"out": as_lists([number(element) for element in out]), "ahead": ahead}}
@@ -334,6 +429,8 @@ def harness(f, stream, size, seed, odd):
     mistakes = [
         Mistake("reads_everything", "The elements are right, but the whole stream was read before the first one left.",
                 "Yield while you read: that is what the buffer is for. A stream may be longer than memory."),
+        Mistake("reads_too_far", "More was read ahead than the buffer holds and the one that comes in.",
+                "Ask the stream for the next element only when the one before it is in the buffer."),
         Mistake("loses_the_rest", "What is in the buffer when the stream ends never leaves it.",
                 "Yield the rest, shuffled.", lambda c: c.of(rest="lost")),
         Mistake("rest_in_order", "What is in the buffer when the stream ends leaves it unshuffled.",
@@ -350,6 +447,10 @@ def harness(f, stream, size, seed, odd):
         Mistake("takes_for_a_sign", "An element was taken for the end of the stream, or for an empty place: an element "
                 "can be anything, None, too.",
                 "`for element in stream` knows the end by itself, and `len(buffer)` how full the buffer is."),
+        Mistake("takes_apart", "Pairs came back as rows of an array: numpy makes one of a list of pairs.",
+                "Permute the places, `rng.permutation(len(buffer))`, not the elements.",
+                lambda c: c.odd == "pairs" and {**c.right, "out": [
+                    *c.right["out"][:-c.size], *([k, k + 1] for k in c.right["out"][-c.size:])]} or None),
         Mistake("not_each_once", "Not every element came once.", "One goes in, one comes out."),
     ]  # fmt: skip
 
@@ -358,11 +459,12 @@ def harness(f, stream, size, seed, odd):
                                ("the order", 7, 7), ("as it comes", 40, 5)):  # fmt: skip
             stream = [int(x) for x in rng.permutation(90)[:n]]
             stream[n // 2] = 0 if 0 not in stream else stream[n // 2]
-            known = {"stream": stream, "size": size, "odd": False, "level": level}
+            known = {"stream": stream, "size": size, "odd": "", "level": level}
             yield level, known | {"seed": int(rng.integers(10**6))}
         # the numbers stand for None, False, an object that is equal to everything, -1 and 0
-        known = {"stream": rng.permutation(12).tolist(), "size": 3, "seed": int(rng.integers(10**6))}
-        yield level, known | {"odd": True, "level": level}, {"says": "a stream of None, False, -1 and other things"}
+        known = {"stream": [7, 2, 9, 11, 4, 0, 6, 3, 10, 1, 8, 5], "size": 3, "seed": 25}
+        yield level, known | {"odd": "things", "level": level}, {"says": "a stream of None, False, -1 and other things"}
+        yield level, known | {"odd": "pairs", "level": level}, {"says": "a stream of pairs"}
 
     def of(self, c, **how):
         return {"out": buffered(c.stream, c.size, c.seed, **how), "ahead": ANYTHING}
@@ -377,13 +479,14 @@ def harness(f, stream, size, seed, odd):
 
     def read(self, answer, stream, odd, **rest):
         out = answer["out"]
-        if odd:
+        if odd == "things":
             return "takes_for_a_sign"
         return "own_generator" if sorted(out) == sorted(stream) else "not_each_once"
 
     def read_right(self, answer, stream, size, level, **rest):
         if level == "as it comes" and answer["ahead"] > size + 1:
-            return Finding("reads_everything", f"Up to {answer['ahead']} were read ahead; the buffer holds {size}.")
+            text = f"Up to {answer['ahead']} were read ahead; the buffer holds {size}."
+            return Finding("reads_everything" if answer["ahead"] >= len(stream) else "reads_too_far", text)
         return None
 
 
@@ -391,6 +494,7 @@ def harness(f, stream, size, seed, odd):
 
 AHEAD = '''
 import threading
+import time
 
 import numpy as np
 
@@ -402,7 +506,8 @@ class Torn(Exception):
 class Watched:
     """A source of batches, and one who takes what comes of it: who is how far, and who waits for ever."""
 
-    def __init__(self, f, batches, depth, breaks_at):
+    def __init__(self, f, batches, depth, breaks_at, slow_at):
+        self.slow_at = slow_at
         self.f, self.batches, self.depth, self.breaks_at = f, batches, depth, breaks_at
         self.there, self.taker = set(threading.enumerate()), threading.Thread(target=self.take, daemon=True)
         self.changed, self.threads = threading.Condition(), set()
@@ -413,6 +518,8 @@ class Watched:
         for k, batch in enumerate(self.batches):
             if k == self.breaks_at:
                 raise Torn(f"batch {k}")
+            if k == self.slow_at:
+                time.sleep(1.3)
             with self.changed:
                 self.made += 1
                 self.threads.add(threading.get_ident())
@@ -454,18 +561,19 @@ class Watched:
 
 
 THINGS = [None, False, True, 0, -1, "", (), [], {}, ..., NotImplemented, StopIteration, ValueError("a batch")]
-THINGS += [LikeAnything(), np.array([1, 2])]
+THINGS += [LikeAnything(), np.array([1, 2]), "end", "END", "stop", "done", "error", "None", (None, None)]
+THINGS += [("end", None), (None, "end"), object, object(), threading.Event()]
 
 
 def name_of(batch):
     return next((f"thing {k}" for k, thing in enumerate(THINGS) if thing is batch), batch)
 
 
-def harness(f, batches, depth, breaks_at):
+def harness(f, batches, depth, breaks_at, slow_at):
     quiet, seen, odd = 0, -1, batches == "anything"
     batches = THINGS if odd else batches
     threading.excepthook = lambda what: None
-    watched = Watched(f, batches, depth, breaks_at)
+    watched = Watched(f, batches, depth, breaks_at, slow_at)
     watched.taker.start()
     while watched.taker.is_alive() and quiet < 240:
         watched.taker.join(0.05)
@@ -484,7 +592,7 @@ class Prefetch(PlainExercise):
 
     signature = "prefetch(batches, depth: int) -> iterator"
     levels = {"the batches": 1, "made ahead": 2, "errors": 1}
-    given = ("batches", "depth", "breaks_at")
+    given = ("batches", "depth", "breaks_at", "slow_at")
     harness = LIKE_ANYTHING + AHEAD
     mistakes = [
         Mistake("waits_for_ever", "The thread had ended, and the consumer still waited for a batch.",
@@ -495,6 +603,8 @@ class Prefetch(PlainExercise):
                 "a text, an exception, or an object that is equal to everything.",
                 "The end is an object of its own, asked for by `is`; batches and errors come in pairs, each at its "
                 "place."),
+        Mistake("does_not_wait", "A batch took a second, and the stream ended before it.",
+                "`get()` without a timeout: the thread always says the end, or the error."),
         Mistake("the_end_is_a_batch", "What says that it is the end came out as a batch.",
                 "Look at it before you yield it."),
         Mistake("not_the_batches", "Not every batch came once, in order.",
@@ -523,9 +633,15 @@ class Prefetch(PlainExercise):
                                                ("made ahead", batches[:9], 1, -1), ("errors", batches, 2, 5),
                                                ("errors", batches, 4, 3), ("errors", batches[:2], 4, 0),
                                                ("the batches", "anything", 3, -1)):  # fmt: skip
-            yield level, {"batches": given, "depth": depth, "breaks_at": breaks_at, "level": level}
+            slow_at = 0 if depth == 5 else -1
+            known = {"batches": given, "depth": depth, "breaks_at": breaks_at, "slow_at": slow_at, "level": level}
+            said = "batches of all kinds" if given == "anything" else f"{len(given)} batches"
+            more = f", batch {breaks_at} cannot be made" * (breaks_at >= 0) + ", batch 0 takes a second" * (
+                slow_at == 0
+            )
+            yield level, known, {"says": f"{said}, depth = {depth}{more}"}
 
-    def read_right(self, answer, batches, depth, breaks_at, level):
+    def read_right(self, answer, batches, depth, breaks_at, slow_at, level):
         if not isinstance(answer, dict) or "hung" not in answer:
             return "not_the_batches"
         got, right = answer["got"], batches[:breaks_at] if breaks_at >= 0 else batches
@@ -539,7 +655,9 @@ class Prefetch(PlainExercise):
                 return "swallows_the_error"
             return None if answer["raised"] == text else Finding("another_error", f"It was {answer['raised'][:99]}.")
         if batches == "anything":
-            return None if got == [f"thing {k}" for k in range(15)] else "a_batch_is_a_sign"
+            return None if got == [f"thing {k}" for k in range(27)] else "a_batch_is_a_sign"
+        if slow_at == 0 and not got:
+            return "does_not_wait"
         if got != right:
             return self._other_batches(got, right)
         if level != "made ahead":
@@ -587,6 +705,12 @@ class SamplesPerSecond(PlainExercise):
                               c.cores / (c.ranks * (c.read + c.decode))) if c.workers else None),
         Mistake("ignores_the_step", "The input could be as fast as this, the accelerator cannot.",
                 "The step is a stage, too: 1 / step.", lambda c: c.of(step=1e-9) if c.workers else None),
+        Mistake("whole_cores", "A rank's share of the cores was rounded to whole ones.",
+                "Processes move between cores: `cores / ranks` of them, not `cores // ranks`.",
+                lambda c: c.of(cores=max(c.cores // c.ranks, 1) * c.ranks)),
+        Mistake("stages_added", "The times of the stages are added up, although all stages work at once.",
+                "The slowest stage decides: the smallest of the rates.",
+                lambda c: 1 / (c.read / c.workers + c.ranks * c.decode / c.cores + c.step) if c.workers else None),
         Mistake("of_all_ranks", "This is what all ranks do together.", "What one rank does is asked for.",
                 lambda c: c.ranks * c.of()),
         Mistake("workers_read_only", "Reading is spread over the workers, and decoding is not waited for by them.",
@@ -637,12 +761,26 @@ class Utilisation(PlainExercise):
         Mistake("no_barrier", "No rank waits for another here.",
                 "A step ends on all ranks together: when the last one has computed.",
                 lambda c: bands(c.make, c.step, c.depth, barrier=False)),
+        Mistake("barrier_at_the_end", "The ranks wait for each other once, at the end of the run.",
+                "They wait after each step: the next one begins when all are over with this one.",
+                lambda c: waits_at_the_end(bands(c.make, c.step, c.depth, barrier=False))),
         Mistake("all_data", "All waiting is counted as waiting for data.",
                 "Until a rank's own batch is there it waits for data; when it has computed, for the others.",
                 lambda c: [[busy, data + others, 0.0] for busy, data, others in c.right]),
         Mistake("all_others", "Waiting for data is counted as waiting for the others.",
                 "Until a rank's own batch is there it waits for data.",
                 lambda c: [[busy, 0.0, data + others] for busy, data, others in c.right]),
+        Mistake("exchanged", "The two kinds of waiting have changed places.",
+                "Busy, then waiting for data, then waiting for the others.",
+                lambda c: [[busy, others, data] for busy, data, others in c.right]),
+        Mistake("first_is_there", "The first batch is there from the start.", "It has to be made, too.",
+                lambda c: bands([[0.0, *one[1:]] for one in c.make], c.step, c.depth)),
+        Mistake("side_by_side", "A rank makes several batches at a time.",
+                "Its one worker makes them one after the other: batch k is begun when batch k - 1 is made, too.",
+                lambda c: bands(c.make, c.step, c.depth, one_worker=False) if c.depth else None),
+        Mistake("freed_when_over", "A batch counts as waiting until its step is over.",
+                "It is taken when its step begins; that makes room for another.",
+                lambda c: bands(c.make, c.step, c.depth, until_over=True) if c.depth else None),
         Mistake("never_ahead", "Every batch is begun when the step before is over: that is depth 0.",
                 "With depth > 0 the next one is made while a step runs.", lambda c: bands(c.make, c.step, 0)),
         Mistake("always_ahead", "Without prefetching, batches are made while a step runs.",
@@ -675,6 +813,10 @@ class Utilisation(PlainExercise):
                     break
                 eighths = rng.integers(4, 12, (p, steps)) * (2 if level == others else 1)
             yield level, known
+        steady, slow, bursts = [1.25] * 9, [2.5] * 9, [7.0 if k % 3 == 2 else 1.25 for k in range(9)]
+        yield ahead, {"make": [steady, slow, bursts], "step": 2.0, "depth": 2}
+        yield ahead, {"make": [slow, [3.0, *steady[1:]]], "step": 2.0, "depth": 4}
+        yield ahead, {"make": [[3.0] * 4, [1.0, 5.0, 5.0, 1.0]], "step": 2.0, "depth": 9}  # more than there are
 
     def _telling(self, known, p) -> bool:
         other = [bands(**known | {"depth": depth}) for depth in {0, 1, known["depth"], known["depth"] + 1, 10**6}]
@@ -696,22 +838,31 @@ class NextBatch(PlainExercise):
     given = ("n", "seeds", "plan")
     # plan: (ranks, batch size, steps) of each stretch between two stops; every state goes through a file's text
     harness = """
+import copy
 import json
 
 
+def copied(answer):
+    return copy.deepcopy(answer[1]) if isinstance(answer, (tuple, list)) and len(answer) == 2 else None
+
+
 def step(f, state, n, batch_size, p):
-    answers = []
+    answers, kept, given, changed = [], [], json.loads(json.dumps(state)), False
     for rank in range(p):
         with hashes_of_process(rank):
-            answers.append(f(json.loads(json.dumps(state)), n, batch_size, rank, p))
+            answers.append(f(given, n, batch_size, rank, p))
+        kept.append(copied(answers[-1]))
+        if given != state:
+            given, changed = json.loads(json.dumps(state)), True
     for answer in answers:
         if not isinstance(answer, (tuple, list)) or len(answer) != 2 or not isinstance(answer[1], dict):
             return {"odd": type(answer).__name__}
     try:
-        states = [json.loads(json.dumps(answer[1])) for answer in answers]
+        states = [json.loads(json.dumps(state)) for state in kept]
     except TypeError as error:
         return {"no_text": str(error)}
-    return {"before": state, "shares": [as_lists(answer[0]) for answer in answers], "states": states}
+    shares = [as_lists(answer[0]) for answer in answers]
+    return {"before": state, "shares": shares, "states": states, "changed": changed}
 
 
 def harness(f, n, seeds, plan):
@@ -753,6 +904,9 @@ def harness(f, n, seeds, plan):
                 "Count samples."),
         Mistake("wrong_state", "The state that came back is not that behind this batch.",
                 "taken grows by the samples of the batch; at the end of an epoch it is 0 and epoch is one more."),
+        Mistake("state_in_place", "The state that was given is changed. Whoever still has it, as the other ranks' "
+                "calls on this page, goes on from another place.",
+                "Return a new dict and leave the old one as it is."),
         Mistake("states_differ", "The ranks return different states: which one is to be in the file?",
                 "What only one rank knows (its number, its own samples) does not belong into the state."),
         Mistake("not_one_order", "The ranks and steps of an epoch do not all cut the same order: samples come twice "
@@ -816,7 +970,8 @@ def harness(f, n, seeds, plan):
         shares = step["shares"]
         if not all(isinstance(s, list) and all(type(k) is int and 0 <= k < n for k in s) for s in shares):
             return "not_samples"
-        return step_mistake(n, step["batch_size"], step["before"], shares, states)
+        found = step_mistake(n, step["batch_size"], step["before"], shares, states)
+        return found or ("state_in_place" if step.get("changed") else None)
 
 
 # -- for text ----------------------------------------------------------------------------------------------------------
@@ -836,6 +991,12 @@ class Pack(RefusingExercise):
                 "the others stays.",
                 "Keep all rows open, and take the longest sequences first.",
                 ),
+        Mistake("another_rule", "The longest come first, but not into the first row that has room: on some lists that "
+                "takes a row more.",
+                "Go through the rows from the front and take the first that has room."),
+        Mistake("modifies_input", "Your function sorts or changes the list that it was given: the caller's indices "
+                "are others now.",
+                "`sorted(...)` makes a new list; sort indices, not lengths."),
         Mistake("too_many_rows", "Every sequence is there and no row too full, but fewer rows would do.",
                 "The longest first, each into the first row that has room."),
         Mistake("takes_anything", "A sequence that is longer than a row was packed.", "Raise ValueError."),
@@ -856,6 +1017,15 @@ class Pack(RefusingExercise):
             if level == once and n > 1:
                 lengths[0] = capacity
             yield level, {"lengths": lengths, "capacity": capacity, "level": level}
+        for lengths, capacity in self.TELLING:
+            yield few, {"lengths": lengths, "capacity": capacity, "level": few}
+        yield once, {"lengths": [5, 0, 3, 0, 8], "capacity": 8, "level": once}
+
+    # the fullest row that has room takes a row more than the first one; then so does the emptiest
+    TELLING = (
+        ([3, 9, 3, 7, 7, 14, 13, 12, 2, 7, 2], 20),
+        ([83, 63, 61, 61, 61, 59, 40, 39, 34, 25, 23, 21, 21, 19, 18, 18, 10, 9, 8, 8, 7, 5, 2, 1], 100),
+    )
 
     @staticmethod
     def _next_fit(lengths, capacity):
@@ -864,8 +1034,17 @@ class Pack(RefusingExercise):
             rows, room = (rows, room - length) if length <= room else (rows + 1, capacity - length)
         return rows
 
+    @staticmethod
+    def _alike(rows, others, lengths):
+        return len({repr(sorted(sorted(lengths[k] for k in row) for row in one)) for one in (rows, others)}) == 1
+
     def _one_open(self, lengths, capacity):
         return min(self._next_fit(one, capacity) for one in (lengths, sorted(lengths, reverse=True)))
+
+    def facts(self, case, run):
+        if list(run.ranks[0].after[:1]) != [case.known["lengths"]]:
+            return "modifies_input"
+        return super().facts(case, run)
 
     def impossible(self, lengths, capacity, **rest):
         return max(lengths, default=0) > capacity
@@ -887,4 +1066,7 @@ class Pack(RefusingExercise):
         if level != "few rows" or len(rows) <= best:
             return None
         name = "one_row_open" if len(rows) >= self._one_open(lengths, capacity) else "too_many_rows"
+        others = [first_fit(lengths, capacity, pick=pick) for pick in (min, max)]
+        if any(self._alike(rows, other, lengths) for other in others):
+            name = "another_rule"
         return Finding(name, f"{len(rows)} rows; {best} would do.")

@@ -30,6 +30,7 @@ from autograder.exercises.readings.search import (
     with_other_losses,
 )
 from labkit.relay.topology import flat
+from labkit.watch.events import COMPUTE
 
 NETWORK = flat(1e-7, 1e-12)  # messages that cost next to nothing
 SLACK = 1.01  # for those messages
@@ -108,14 +109,15 @@ def listed(answer):
     return [{str(k): plain(v) for k, v in one.items()} if isinstance(one, dict) else repr(one) for one in answer]
 
 
-def drawn(f, kinds, n, seed, rank, p):
-    with hashes_of_process(rank):
+def drawn(f, kinds, n, seed, rank, p, process):
+    with hashes_of_process(process):
         return listed(f(dict(kinds), n, seed, rank, p))
 
 
 def harness(f, space, n, seed, sizes):
     kinds = {name: tuple(tuple(x) if isinstance(x, list) else x for x in one) for name, one in space.items()}
-    return [[drawn(f, kinds, n, s, rank, p) for rank in range(p)] for s, p in sizes]
+    later = [k == 2 for k in range(len(sizes))]  # the third in another process
+    return [[drawn(f, kinds, n, s, r, p, r + new) for r in range(p)] for (s, p), new in zip(sizes, later)]
 """
     harness = f"{HASHES}\n{harness}"
     mistakes = [
@@ -124,6 +126,9 @@ def harness(f, space, n, seed, sizes):
                 'A list of dicts such as {"lr": 0.01, ...}; an int is an int, the others are floats or choices.'),
         Mistake("other_each_time", "Two calls with the same arguments gave two different lists.",
                 "Make a generator from `seed`: np.random.default_rng(...)."),
+        Mistake("hash_of_a_text", "The same call gives another list in another process: Python's hash() of a text is "
+                "another one in each.",
+                "Give the generator numbers: np.random.default_rng([seed, i])."),
         Mistake("same_on_every_rank", "Two ranks train the same configurations: each draws from the same seed.",
                 "Which configuration it is must depend on its number from 0 to n - 1, and a number belongs to one "
                 "rank."),
@@ -159,7 +164,7 @@ def harness(f, space, n, seed, sizes):
 
     def draw(self, rng):
         same, drawn, seeds = self.levels
-        for level, n, sizes in ((same, 13, (1, 1, 2, 3, 5)), (same, 3, (1, 1, 2, 4)), (drawn, 800, (1,))):
+        for level, n, sizes in ((same, 13, (1, 1, 1, 2, 3, 5)), (same, 3, (1, 1, 1, 2, 4)), (drawn, 800, (1,))):
             seed = int(rng.integers(1, 10**6))
             known = {"space": SPACE, "n": n, "seed": seed, "sizes": [[seed, p] for p in sizes]}
             yield level, known, {"says": f"n = {n}, on {', '.join(map(str, sorted(set(sizes))))} ranks"}
@@ -202,6 +207,8 @@ def harness(f, space, n, seed, sizes):
     def _of_shares(runs, whole, n):
         if whole[0] != whole[1]:
             return "other_each_time"
+        if whole[2] != whole[0]:
+            return "hash_of_a_text"
         for run, all_ in zip(runs, whole, strict=True):
             shares = [counted(share) for share in run]
             p = len(shares)
@@ -236,7 +243,7 @@ class NoSuchJob(RuntimeError):
 
 def harness(f, jobs, seconds, losses, after):
     jobs = [tuple(job) for job in jobs]
-    given, reported, worked = [], [], []
+    given, reported, told, worked = [], [], [], []
 
     def next_job():
         done = {job for job, _ in reported}
@@ -247,7 +254,8 @@ def harness(f, jobs, seconds, losses, after):
         return None
 
     def report(job, loss):
-        reported.append((tuple(int(k) for k in job), float(loss)))
+        told.append(float(loss))
+        reported.append((tuple(int(k) for k in job), loss))
 
     def work(config, epochs):
         job = int(config), int(epochs)
@@ -258,21 +266,28 @@ def harness(f, jobs, seconds, losses, after):
         return losses[jobs.index(job)]
 
     f(next_job, report, work)
-    reported.sort()
-    jobs, losses = [list(job) for job, _ in reported], np.array([loss for _, loss in reported])
-    return {"jobs": jobs, "losses": losses, "worked": worked}
+    kept = np.array([float(loss) for _, loss in reported])  # whoever reports a tensor must leave it alone
+    order = sorted(range(len(reported)), key=lambda k: reported[k][0])
+    jobs, losses = [list(reported[k][0]) for k in order], np.array([told[k] for k in order])
+    return {"jobs": jobs, "losses": losses, "worked": worked, "changed": not np.array_equal(kept, told, equal_nan=True)}
 """
     mistakes = [
         Mistake("NoSuchJob", "A worker was given another job than next_job has made: the two whole numbers did not "
                 "come through whole.",
-                "Send them as int64 (or float64): float32 holds no whole number above 16,777,216 but the even ones."),
+                "Send them as int64 (or float64): float32 holds no whole number above 16,777,216 but the even ones, "
+                "and int32 none above 2,147,483,647."),
         Mistake("trained_twice", "A job was worked on more than once.",
                 "Rank 0 alone calls next_job, and gives each job to one worker."),
+        Mistake("nobody_works_alone", "One rank alone has nobody to give its jobs to, and they were not worked on.",
+                "With one rank, rank 0 works itself."),
         Mistake("jobs_lost", "Some jobs were never worked on.",
                 "None may mean: not yet. It is over when next_job gives None and no job is out with a worker."),
         Mistake("reported_twice", "A result was reported more than once.", "Once, when it has come."),
         Mistake("not_reported", "Jobs were worked on, and their results never reported.",
                 "Rank 0 calls report(job, loss) for each result that comes."),
+        Mistake("reports_the_buffer", "What was reported has changed since: a tensor into which the next result was "
+                "received.",
+                "Report a float: `report(job, float(message[2]))`."),
         Mistake("wrong_job", "Losses were reported for jobs that they do not belong to: results come in another order "
                 "than the jobs went out.",
                 "Let the message say which job it is, or remember what you gave to the rank from which it came."),
@@ -289,6 +304,7 @@ def harness(f, jobs, seconds, losses, after):
         return [
             self._case(rng, once, 3, [-1] * 7, long=0),
             self._case(rng, once, 4, [-1] * 2),
+            self._case(rng, once, 3, [-1] * 3, drawn=False),
             self._case(rng, once, 3, []),
             self._case(rng, once, 1, [-1, 0, -1]),
             self._case(rng, idle, 4, [-1] * 9, long=0),
@@ -298,12 +314,15 @@ def harness(f, jobs, seconds, losses, after):
         ]
 
     @staticmethod
-    def _case(rng, level, p, after, long=None):
-        """long: one of the first jobs, which takes so long that others end before it; who waits for it is late."""
+    def _case(rng, level, p, after, long=None, drawn=True):
+        """long: one of the first jobs, which takes so long that others end before it; who waits for it is late. drawn:
+        the losses, or else nan, 0 and 1, which are losses like others."""
         n = len(after)
-        jobs = [[int(c), int(e)] for c, e in zip(rng.permutation(50)[:n], rng.integers(1, 30, n), strict=True)]
-        if n > 3 and level != "every job once":  # a whole number that float32 does not hold
-            jobs[3][0] = 123_456_789
+        jobs = [[int(c), int(e)] for c, e in zip(rng.permutation(50)[:n] + 1, rng.integers(1, 30, n), strict=True)]
+        if n > 3 and level != "every job once":  # a whole number that neither float32 nor int32 holds
+            jobs[3][0] = 5_123_456_789
+        if n > 3:  # numbers that somebody might take for a sign
+            jobs[0] = [0, 0]
         while True:
             seconds = rng.uniform(1e-3, 4e-3, n)
             if long is not None:
@@ -311,7 +330,8 @@ def harness(f, jobs, seconds, losses, after):
             ends = sorted(greedy(seconds.tolist(), after, max(1, p - 1)))
             if all(b - a > 2e-5 for a, b in pairwise(ends)):
                 break
-        known = {"jobs": jobs, "seconds": seconds.tolist(), "losses": rng.uniform(-3, 3, n).tolist(), "after": after}
+        losses = rng.uniform(-3, 3, n).tolist() if drawn else [math.nan, 0.0, 1.0]
+        known = {"jobs": jobs, "seconds": seconds.tolist(), "losses": losses, "after": after}
         arguments = tuple(known[name] for name in ("jobs", "seconds", "losses", "after"))
         return Case(level, p, arguments, f"{n} jobs", known, network=NETWORK, rtol=1e-12)
 
@@ -319,7 +339,8 @@ def harness(f, jobs, seconds, losses, after):
         k, p = case.known, case.world_size
         order = sorted(range(len(k["jobs"])), key=lambda j: k["jobs"][j])
         mine = {"jobs": [k["jobs"][j] for j in order], "losses": np.array([k["losses"][j] for j in order])}
-        others = {"jobs": [], "losses": np.array([]), "worked": ANYTHING}
+        mine |= {"changed": False}
+        others = {"jobs": [], "losses": np.array([]), "worked": ANYTHING, "changed": False}
         return [mine | {"worked": ANYTHING if p == 1 else []}] + [others] * (p - 1)
 
     def needs_bytes(self, case):
@@ -336,12 +357,16 @@ def harness(f, jobs, seconds, losses, after):
         if p > 1 and run.ranks[0].busy > 0:
             return "rank_0_works"
         if len(worked) < len(jobs):
-            return Finding("jobs_lost", f"{len(worked)} of {len(jobs)} jobs were worked on.")
+            name = "jobs_lost" if p > 1 or worked else "nobody_works_alone"
+            return Finding(name, f"{len(worked)} of {len(jobs)} jobs were worked on.")
         if len(reported) != len(jobs):
             return "reported_twice" if len(reported) > len(jobs) else "not_reported"
+        if values[0].get("changed"):
+            return "reports_the_buffer"
         losses = values[0].get("losses", np.array([]))
-        if np.shape(losses) == (len(jobs),) and not np.array_equal(losses, self.expected(case)[0]["losses"]):
-            return "wrong_job" if sorted(losses) == sorted(k["losses"]) else None
+        wanted = self.expected(case)[0]["losses"]
+        if np.shape(losses) == (len(jobs),) and not np.array_equal(losses, wanted, equal_nan=True):
+            return "wrong_job" if np.array_equal(np.sort(losses), np.sort(wanted), equal_nan=True) else None
         if case.level == list(self.levels)[0]:
             return None
         wanted = max(greedy(k["seconds"], k["after"], max(1, p - 1)))
@@ -349,6 +374,14 @@ def harness(f, jobs, seconds, losses, after):
             said = f"It took {run.elapsed * 1e3:.2f} ms of virtual time; {wanted * 1e3:.2f} ms are enough."
             return Finding("workers_idle", said)
         return None
+
+    def contradiction(self, case, run):
+        for r in range(1, case.world_size):
+            worked = max((e.ended for e in run.events if e.rank == r and e.kind == COMPUTE), default=0.0)
+            told = max((e.posted for e in run.events if e.rank == r and e.kind != COMPUTE), default=0.0)
+            if worked > told:
+                return f"rank {r} says that it computed after it had told its last result"
+        return run.uncharged(together=sum(case.known["seconds"]))
 
 
 class BestTrial(Exercise):
@@ -417,16 +450,19 @@ def harness(f, numbers, validation, test):
             self._case(rng, few, (9, 10, 9), ties=True),
             self._case(rng, few, (7, 8), ties=True, within=True),
             self._case(rng, few, (8, 9), close=True),
+            self._case(rng, few, (5, 0, 8), zero=True),
             self._case(rng, diverged, (10, 9), nan=(0.3,)),
+            self._case(rng, diverged, (9, 0, 8), nan=(0.3,), scale=1e20),
             self._case(rng, diverged, (3, 12, 9), nan=(0.2, "first")),
             self._case(rng, nobody, (0, 0)),
             self._case(rng, nobody, (2, 3, 0), nan=("all",)),
         ]
 
     @staticmethod
-    def _case(rng, level, sizes, ties=False, nan=(), within=False, close=False):
+    def _case(rng, level, sizes, ties=False, nan=(), within=False, close=False, scale=1.0, zero=False):
         """ties: each rank has the smallest loss once, or rank 1 alone has it four times (within). close: the two
-        smallest losses differ in the ninth digit, and the larger one has the smaller number."""
+        smallest losses differ in the ninth digit, and the larger one has the smaller number. scale: of the losses.
+        zero: the winner, on the last rank, has the number 0, which who sends zeros takes for no trial."""
         n, starts = sum(sizes), np.cumsum([0, *sizes])
         while True:
             numbers, order = rng.permutation(400)[:n] + 100, rng.permutation(n)
@@ -443,6 +479,10 @@ def harness(f, numbers, validation, test):
                 at = starts[:-1] + rng.integers(1, 8, len(sizes))
                 validation[at] = 0.1
                 numbers[at] = sorted(numbers[at])[1], sorted(numbers[at])[0], sorted(numbers[at])[2]
+            if zero:
+                at = starts[-2] + 3
+                numbers[at], validation[at] = 0, 0.1
+            validation *= scale
             for share in nan:
                 if share == "all":
                     validation[:] = np.nan
@@ -455,7 +495,8 @@ def harness(f, numbers, validation, test):
                 break
             lost = np.flatnonzero(np.isnan(validation))
             best = [finite[np.argmin(which[finite])] for which in (validation, test)]
-            if best[0] != best[1] and min(test[lost], default=1) > 0 and (not len(lost) or len(finite) > 3):
+            near = finite[np.argsort(validation[finite])[:4]]  # those that a mistake may take for the winner
+            if best[1] not in near and min(test[lost], default=1) > 0 and (not len(lost) or len(finite) > 3):
                 break
         known = {"numbers": numbers, "validation": validation, "test": test, "sizes": list(sizes)}
         parts = [slice(a, b) for a, b in pairwise(starts)]
@@ -573,6 +614,9 @@ def harness(f, curves, n, r, R, eta):
         Mistake("trains_the_dropped", "The rungs are right, but configurations were trained further than they had to "
                 "be.",
                 "Who is dropped is never trained again."),
+        Mistake("trains_the_winner_on", "The rungs are right, but the winner was trained up to R: there is no such "
+                "rung.",
+                "It is over with the last rung; whoever wants more of the winner trains it."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -584,6 +628,7 @@ def harness(f, curves, n, r, R, eta):
             (odd, 30, 2, 20, 3, 14),
             (odd, 7, 1, 27, 3, 3),
             (cheap, 12, 1, 9, 3, 0),
+            (cheap, 12, 1, 20, 3, 0),
         ):
             known = {"n": n, "r": r, "R": R, "eta": eta, "counted": level == cheap}
             while True:
@@ -594,6 +639,21 @@ def harness(f, curves, n, r, R, eta):
                 if right not in others and right[1] != sorted(right[1]):
                     break
             yield level, known, {"says": f"n = {n}, r = {r}, R = {R}, eta = {eta}"}
+        yield rungs, self._chosen(rng, 243), {"says": "n = 243, r = 1, R = 243, eta = 3"}
+        yield (
+            odd,
+            self._chosen(rng, 9, odd=True),
+            {"says": "n = 9, r = 1, R = 9, eta = 3; inf, nan, and ties in rung 1"},
+        )
+
+    @staticmethod
+    def _chosen(rng, n, odd=False):
+        """The larger its number, the better a configuration. odd: 0 diverges, 1 is infinite at first, and in rung
+        1 two are equal and better than the third, which was the best."""
+        curves = np.repeat(np.sort(rng.uniform(0.5, 1.5, n))[::-1, None], n + 1, axis=1)
+        if odd:
+            curves[0, 1:], curves[1, 1], curves[-3:, 3] = np.nan, np.inf, (1.9, 1.9, 2.0)
+        return {"n": n, "r": 1, "R": n, "eta": 3, "counted": False, "curves": curves}
 
     @staticmethod
     def _curves(rng, n, R, nan):
@@ -627,8 +687,9 @@ def harness(f, curves, n, r, R, eta):
                 return None
             losses = [curves[i][r * eta**k] for i in rung]
             seen = [math.isnan(loss) for loss in losses]
+            shown = [loss for loss in losses if not math.isnan(loss)]
             if seen != sorted(seen):
-                return "nan_stays"
+                return "nan_stays" if shown == sorted(shown) else None
             if any(a > b for (a, b), (x, y) in zip(pairwise(rung), pairwise(losses), strict=True) if x == y):
                 return "ties"
         return None
@@ -639,7 +700,8 @@ def harness(f, curves, n, r, R, eta):
             level |= dict.fromkeys(rung, r * eta**k)
         if counted and answer["epochs"] > sum(level.values()):
             said = f"{answer['epochs']} epochs were trained; {sum(level.values())} would do."
-            return Finding("trains_the_dropped", said)
+            on = answer["epochs"] - sum(level.values()) == R - max(level.values())
+            return Finding("trains_the_winner_on" if on else "trains_the_dropped", said)
         return None
 
 
@@ -705,15 +767,30 @@ class AshaNext(PlainExercise):
     harness = """
 def harness(f, finished, started, n, eta):
     losses, begun = [dict(map(tuple, rung)) for rung in finished], [list(rung) for rung in started]
-    return {"job": as_lists(f(losses, begun, n, eta))}
+    job = as_lists(f(losses, begun, n, eta))
+    same = begun == started and [list(rung) for rung in losses] == [[i for i, _ in rung] for rung in finished]
+    return {"job": job, "changed": not same}
 """
     mistakes = [
+        Mistake("notes_it_itself", "The answer is right, but the function has changed what it was given: the caller "
+                "writes down what it starts, and then it stands there twice.",
+                "Only look at `finished` and `started`.", lambda c: {"job": ANYTHING, "changed": True}),
+        Mistake("looks_at_the_best_alone", "Nobody goes up where the best has been started already.",
+                "All of the best m // eta may go up: take the best one of these that has not been started.",
+                lambda c: c.of("looks_at_the_best_alone")),
+        Mistake("nan_is_last_and_goes_up", "Where most have diverged, one of them goes up: nan is worse than any "
+                "number, and must be left out, too.",
+                "`loss == loss` is False for nan: drop these before you take the best.",
+                lambda c: c.of("nan_is_last_and_goes_up")),
+        Mistake("inf_is_no_loss", "An infinite loss was treated as nan. It is a number, and among equals the smallest "
+                "number goes up.",
+                "math.isnan, not math.isfinite.", lambda c: c.of("inf_is_no_loss")),
         Mistake("last_of_equals", "Of two equal losses the larger number goes up first.", "The smaller number.",
                 lambda c: c.of("last_of_equals")),
         Mistake("diverged_do_not_count", "Nobody goes up because a configuration that diverged was not counted among "
                 "the m that have finished.",
                 "m is the number of all that have finished, len(finished[k]).",
-                lambda c: {"job": [5, 0]} if len(c.finished[0]) == 3 and c.n == 9 and len(c.started[0]) == 5 else None),
+                lambda c: c.of("diverged_do_not_count")),
         Mistake("promotes_twice", "A configuration that has been started on the next rung is started there again.",
                 "Leave out what stands in started[k + 1].", lambda c: c.of("promotes_twice")),
         Mistake("while_it_runs", "A configuration that is being trained on the next rung at this moment is started "
@@ -763,10 +840,17 @@ def harness(f, finished, started, n, eta):
                     break
             known |= with_other_losses(rng, known, relabel=not options)
             yield level, known, {"says": f"n = {n}, eta = 3"}
-        for eta, losses in ((3, {4: 0.5, 1: 0.9, 0: math.nan}), (2, {4: 0.5, 1: 0.5, 0: 0.9, 2: 0.8})):
-            rung = [list(pair) for pair in losses.items()]
-            known = {"finished": [rung, [], []], "started": [[0, 1, 2, 3, 4], [], []], "n": 9, "eta": eta}
-            yield odd, known, {"says": f"n = 9, eta = {eta}"}
+        for level, eta, losses, gone in (
+            (up, 3, {0: 0.9, 1: 0.4, 2: 0.7, 3: 0.2, 4: 0.8, 5: 0.6}, [3]),
+            (odd, 3, {4: 0.5, 1: 0.9, 0: math.nan}, []),
+            (odd, 2, {4: 0.5, 1: 0.5, 0: 0.9, 2: 0.8}, []),
+            (odd, 2, {0: math.nan, 1: math.nan, 2: 0.5, 3: math.nan}, [2]),
+            (odd, 2, {0: math.inf, 1: math.inf}, []),
+        ):
+            rung, begun = [list(pair) for pair in losses.items()], list(range(max(5, len(losses))))
+            known = {"finished": [rung, [[i, 0.3] for i in gone], []], "started": [begun, gone, []]}
+            known |= {"n": 9, "eta": eta}
+            yield level, known, {"says": f"n = 9, eta = {eta}"}
 
     def _show(self, shown, right, known, nobody_runs):
         """Whether these mistakes give what neither a right answer nor another mistake gives, and, where `nobody_runs`
@@ -778,11 +862,11 @@ def harness(f, finished, started, n, eta):
         return quiet and not any(found[name] in others for name in shown)
 
     def right(self, **known):
-        return {"job": listed(asha(state(**known)))}
+        return {"job": listed(asha(state(**known))), "changed": False}
 
     def worked(self, case):
         c = super().worked(case)
-        c.of = lambda slip: {"job": listed(asha(state(**case.known), slip))}
+        c.of = lambda slip: {"job": listed(asha(state(**case.known), slip)), "changed": False}
         return c
 
 
@@ -801,19 +885,25 @@ class Spectral(PlainExercise):
     """Which choices matter"""
 
     harness = """
+def columns(which):
+    if isinstance(which, (str, set, frozenset)):
+        return f"a {type(which).__name__}, where a tuple is asked for"
+    return sorted(as_lists(which)) if hasattr(which, "__iter__") else which
+
+
 def harness(f, x, y, degree, s):
     found = f(x, y, degree, s)
     pairs = [one for one in found.items()] if isinstance(found, dict) else as_lists(found)
     if not isinstance(pairs, list) or not all(hasattr(one, "__len__") and len(one) == 2 for one in pairs):
         return as_lists(pairs)
-    return [[sorted(as_lists(which)) if hasattr(which, "__iter__") else which, size] for which, size in pairs]
+    return [[columns(which), size] for which, size in pairs]
 """
     signature = "spectral(x: np.ndarray, y: np.ndarray, degree: int, s: int) -> list[tuple[tuple[int, ...], float]]"
     levels = {"without noise": 1, "with noise": 2}
     talks = False
     may_lose = {"float64 -> float32": "x holds +1 and -1; y has noise"}
     mistakes = [
-        Mistake("not_products", "What came is not a list of s pairs: a set of columns, and its coefficient.",
+        Mistake("not_products", "What came is not a list of s pairs: a tuple of columns, and its coefficient.",
                 "[((), 1.5), ((0, 3), -0.7), ...]"),
         Mistake("single_choices_only", "Products of several choices were left out.",
                 "All sets of at most `degree` columns.", lambda c: c.of("single_choices_only")),

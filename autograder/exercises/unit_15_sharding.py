@@ -44,6 +44,14 @@ MOVES_TOO_MUCH = Mistake("moves_too_much", "The numbers are right, but more byte
                          "stays where it is.")  # fmt: skip
 
 
+def numbers(rng, n: int, dtype: str) -> np.ndarray:
+    """n numbers of that type; integers are such as no float64 holds, or no float32."""
+    if dtype.startswith("int"):
+        low, high = (2**53, 2**60) if dtype == "int64" else (2**24, 2**29)
+        return (2 * rng.integers(low, high, n) + 1).astype(dtype)
+    return rng.integers(1, 200, n).astype("float32") if dtype == "bfloat16" else rng.normal(size=n).astype(dtype)
+
+
 # -- arithmetic --------------------------------------------------------------------------------------------------------
 
 
@@ -87,6 +95,19 @@ def harness(f, params, p, stage, optimizer, mixed):
         Mistake("forgets_padding", "The share is a fraction of a number: shards are of one size, and whole.",
                 "ceil(params / p): `-(-params // p)`.",
                 lambda c: c.sizes and held(c.params, c.p, c.stage, c.sizes, c.params / c.p)),
+        Mistake("divides_bytes", "The bytes were divided by the ranks and rounded up. A shard has a whole number of "
+                "numbers.",
+                "Take the share first, ceil(params / p), then its bytes.",
+                lambda c: c.sizes and sum(
+                    -(-c.params * size // c.p) if c.stage >= first else c.params * size
+                    for size, first in zip(c.sizes, (3, 2, 1), strict=True))),
+        Mistake("copy_not_divided", "The optimizer's copy of the parameters in float32 is whole on every rank.",
+                "It belongs to the optimizer's state: from stage 1 on each rank has its share.",
+                lambda c: c.sizes and c.mixed and
+                held(c.params, c.p, c.stage, (2, 2, c.sizes[2] - 4)) + 4 * c.params or None),
+        Mistake("moments_in_16_bits", "The optimizer's numbers take 2 bytes each in mixed precision here.",
+                "4 each, as without it: what is added up over many steps stays in float32.",
+                lambda c: c.sizes and c.mixed and held(c.params, c.p, c.stage, (2, 2, 2 + c.sizes[2] // 2)) or None),
         Mistake("takes_anything", "A stage or a number of ranks that there is not got a number of bytes.",
                 "Raise ValueError: a wrong plan should not look like a small one."),
     ]  # fmt: skip
@@ -106,8 +127,10 @@ def harness(f, params, p, stage, optimizer, mixed):
         yield case(others, int(rng.integers(10, 20)) * 4 + 2, 4, 3, "sgd", False)
         yield case(others, int(rng.integers(10, 20)) * 4 + 1, 4, 1, "sgd", True)
         yield case(others, 3, 8, 3, "adam", True)
+        yield case(others, 10, 4, 0, "adam", True)  # nothing is divided, and nothing is filled up
         for p, stage in ((8, 4), (8, -1), (0, 3), (-2, 0)):
             yield case(wrong, int(rng.integers(100, 200)), p, stage, "adam", True)
+        yield case(wrong, 0, 0, 3, "adam", True)
 
     def right(self, params, p, stage, optimizer, mixed):
         possible = 0 <= stage <= 3 and p >= 1
@@ -167,8 +190,7 @@ def shard(flat, rank, p):
                 lambda c: tensors([padded(c.values, c.p)[r :: c.p] for r in range(c.p)], c.dtype)),
         Mistake("padded_by_one_too_many", "There is one shard's worth of padding even where p divides n.",
                 "`-n % p` zeros.",
-                lambda c: tensors(np.split(np.concatenate([c.values, np.zeros(c.p - len(c.values) % c.p)]), c.p),
-                                  c.dtype)),
+                lambda c: tensors(np.split(np.pad(c.values, (0, c.p - len(c.values) % c.p)), c.p), c.dtype)),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -177,13 +199,16 @@ def shard(flat, rank, p):
             (equal, 12, 3, "float64"),
             (equal, 10, 4, "float32"),
             (equal, 11, 2, "float64"),
+            (equal, 8, 3, "int64"),
+            (equal, 7, 1, "float64"),
             (few, 5, 4, "float64"),
+            (few, 3, 4, "int32"),
             (few, 2, 5, "float64"),
             (few, 3, 4, "bfloat16"),
+            (few, 0, 3, "float64"),
         ):
-            bits = rng.integers(1, 200, n).astype("float32") if dtype == "bfloat16" else None
-            values = Tensor(rng.normal(size=n).astype(dtype) if bits is None else bits, dtype)
-            yield level, {"flat": values, "p": p}, {"says": f"n = {n}, {p} ranks, {dtype}"}
+            known = {"flat": Tensor(numbers(rng, n, dtype), dtype), "p": p}
+            yield level, known, {"says": f"n = {n}, {p} rank{'s' * (p > 1)}, {dtype}"}
 
     def right(self, flat, p):
         return tensors(shards_of(flat.values, p), flat.dtype)
@@ -233,7 +258,10 @@ def unshard(part, n):
             for level, n, p, dtype, options in (
                 (whole, 12, 3, "float64", {}),
                 (whole, 10, 4, "float32", {"late": (1,)}),
+                (whole, 8, 3, "int64", {}),
+                (whole, 4, 1, "float64", {}),
                 (few, 5, 4, "float64", {}),
+                (few, 3, 2, "int32", {}),
                 (few, 2, 5, "float64", {}),
                 (once, 400, 4, "float64", {}),
             )
@@ -241,7 +269,7 @@ def unshard(part, n):
 
     @staticmethod
     def _case(rng, level, n, p, dtype, **options):
-        values = rng.normal(size=n).astype(dtype)
+        values = numbers(rng, n, dtype)
         values[-1] = 0  # one of the numbers, not of the padding
         shards = shards_of(values, p)
         known = {"n": n, "shards": shards, "dtype": dtype, "values": values}
@@ -280,6 +308,10 @@ NOT_MEAN = (
     Mistake("copied_from_one_rank", "All ranks stepped along the gradient of rank 0: what the others computed is lost.",
             "A broadcast copies. To add up: reduce_scatter, or all_reduce.", lambda c: c.steps(lambda g: g[0])),
 )  # fmt: skip
+OTHER_T = Mistake("counts_steps_itself", "The steps are those of a run that has just begun: Adam corrects its moments "
+                  "by the number of the step, and this run had got further.",
+                  "Take t as it is given. A run that goes on from a checkpoint begins in a new process, with step 7.",
+                  lambda c: c.from_one() if c.t > 1 else None)  # fmt: skip
 STATE_LOST = Mistake("state_not_kept", "The step is right, but m and v are as they were: the next step begins anew.",
                      "Change m and v in place: `adam` does, if it gets them and not copies.",
                      lambda c: c.without_state())  # fmt: skip
@@ -303,9 +335,10 @@ class ZeroStep(ReportExercise):
     parts = (("m", "v"), "weights")
     pads = False  # whether the weights and the gradients come padded
 
-    def _known(self, rng, level, n, p, steps, micro, says="", **options):
-        t = 1 if micro == 1 else 3
+    def _known(self, rng, level, n, p, steps, micro, says="", t=0, still=False, **options):
+        t = t or (1 if micro == 1 else 3)
         known = {"n": n, "w": rng.normal(size=n), "g": rng.normal(size=(steps, micro, p, n)), "t": t, "lr": 0.01}
+        known["g"] *= not still  # the moments go on where the gradient is zero
         known |= {"m": rng.normal(size=n) * (t > 1), "v": rng.uniform(0.5, 1, n) * (t > 1)}
         m, v = (tensors(shards_of(known[name], p)) for name in "mv")
         cut = (lambda values: padded(values, p)) if self.pads else (lambda values: values)
@@ -325,9 +358,9 @@ class ZeroStep(ReportExercise):
     def worked(self, case):
         c = super().worked(case)
 
-        def steps(of, micro=None):
+        def steps(of, micro=None, first=c.t):
             w, m, v = c.w, c.m, c.v
-            for t, g in enumerate(c.g, c.t):
+            for t, g in enumerate(c.g, first):
                 w, m, v = adam(w, of((micro or (lambda g: g.mean(axis=0)))(g)), m, v, t, c.lr)
             return w, m, v
 
@@ -348,6 +381,7 @@ class ZeroStep(ReportExercise):
         def right():
             return steps(lambda g: g.mean(axis=0))
 
+        c.from_one = lambda: self._report(c, *steps(lambda g: g.mean(axis=0), first=1))
         c.right = lambda: self._report(c, *right())
         c.steps = lambda of, micro=None: self._report(c, *steps(of, micro))
         c.own_steps = lambda: self._report(c, *mixed_state())
@@ -364,7 +398,7 @@ class Zero1Step(ZeroStep):
 
     signature = "zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor"
     levels = {"the weights of sequential Adam": 1, "p does not divide n": 1, "no more than it must move": 1}
-    inputs = "free"
+    inputs = ("w", "g", "m", "v")
     harness = """
 def harness(f, w, gradients, m, v, t, lr):
     for step, (g,) in enumerate(gradients, t):
@@ -372,13 +406,13 @@ def harness(f, w, gradients, m, v, t, lr):
     return {"weights": w, "m": m, "v": v}
 """
     mistakes = [
-        *NOT_MEAN, STATE_LOST, HALF_WRITTEN, NO_STEP,
+        *NOT_MEAN, OTHER_T, STATE_LOST, HALF_WRITTEN, NO_STEP,
         MOVES_TOO_MUCH, TOO_MANY, SIZES,
     ]  # fmt: skip
     records = [
         Record("bytes moved", "B", lambda case: case.level == "no more than it must move",
                lambda case, run: over_the_links(run),
-               lambda case: 2 * (case.world_size - 1) * len(padded(case.known["w"], case.world_size)) * BYTES,
+               lambda case: 2 * (case.world_size - 1) * case.known["n"] * BYTES,
                lambda case: 2 * (case.world_size - 1) * case.known["n"] * BYTES,
                "it does what an all-reduce does: every rank needs a number that depends on all ranks' gradients."),
     ]  # fmt: skip
@@ -388,8 +422,11 @@ def harness(f, w, gradients, m, v, t, lr):
         return [
             self._known(rng, equal, 12, 3, 2, 1, ", two steps"),
             self._known(rng, equal, 8, 2, 1, 1, ", one step", late=(0,)),
+            self._known(rng, equal, 9, 3, 2, 1, ", two steps of a run that goes on: 7 and 8", t=7),
             self._known(rng, odd, 10, 4, 2, 1, ", two steps"),
             self._known(rng, odd, 2, 3, 1, 1, ", one step"),
+            self._known(rng, odd, 5, 1, 1, 1, ", one step of one rank"),
+            self._known(rng, equal, 6, 2, 1, 1, ", gradients of zeros", t=7, still=True),
             self._known(rng, counted, 301, 3, 1, 1, ", one step", network=flat(1e-6, 1e-9)),
         ]
 
@@ -443,7 +480,7 @@ def harness(f, w, gradients, m, v, t, lr):
         Mistake("last_over_all", "The last micro-batch was divided by the number of micro-batches.",
                 "Add the shards up: `own += part`.",
                 lambda c: c.steps(lambda g: g.mean(axis=0), lambda g: g[-1] / len(g))),
-        *NOT_MEAN,
+        *NOT_MEAN, OTHER_T,
         STATE_LOST, HALF_WRITTEN, NO_STEP, MOVES_TOO_MUCH,
         Mistake("holds_a_whole_gradient", "While the next micro-batch is computed, something of the size of the whole "
                 "gradient is still alive beside w and the buffer.",
@@ -456,6 +493,7 @@ def harness(f, w, gradients, m, v, t, lr):
         return [
             self._known(rng, one, 12, 3, 1, 1),
             self._known(rng, one, 10, 4, 1, 1, late=(2,)),
+            self._known(rng, one, 5, 1, 1, 1, ", one rank"),
             self._known(rng, several, 12, 2, 1, 4, ", 4 micro-batches"),
             self._known(rng, several, 10, 3, 1, 3, ", 3 micro-batches"),
             self._known(rng, counted, 300, 3, 1, 2, ", 2 micro-batches"),
@@ -542,6 +580,7 @@ class Zero3(ReportExercise):
             self._case(rng, values, odd, 4, late=(1,)),
             self._case(rng, values, [(2, 1), (1, 3)], 3),
             self._case(rng, values, [(3, 4)], 2),
+            self._case(rng, values, [(3, 2), (2, 4)], 1),
             self._case(rng, moved, even, 3),
             self._case(rng, freed, even, 3),
             self._case(rng, ahead, even, 3, network=flat(1e-5, 1e-8)),
@@ -625,7 +664,7 @@ class Checkpointed(ReportExercise):
                 lambda c: c.without_x()),
         Mistake("last_segment_only", "Only the first blocks of each segment, or of the list, were run.",
                 "The last segment is shorter where `every` does not divide the number of blocks.",
-                lambda c: c.run(len(c.ups) // c.every * c.every)),
+                lambda c: c.run(len(c.ups) // c.every * c.every) if c.every <= len(c.ups) else None),
         Mistake("gradients_twice", "The gradients of the weights are twice what they should be.",
                 "Backward through a segment once: either autograd adds its gradients up, or you do.",
                 lambda c: {"gradients": tensors([2 * g for g in c.gradients[1:]])}),
@@ -660,6 +699,7 @@ class Checkpointed(ReportExercise):
         return [
             self._case(rng, values, 4, 2),
             self._case(rng, values, 5, 2),
+            self._case(rng, values, 2, 3),
             self._case(rng, counted, 12, 1),
             self._case(rng, counted, 12, 4),
             self._case(rng, counted, 11, 3),
@@ -739,9 +779,10 @@ import torch
 
 
 def harness(f, shards, max_norm):
+    gradients = list(shards)  # the program's own tensors: a list with others in their places scales nothing
     norm = f(shards, max_norm)
     number = isinstance(norm, float) or isinstance(norm, torch.Tensor) and norm.numel() == 1
-    return {"shards": shards, "norm": np.array(float(norm)) if number else norm}
+    return {"shards": gradients, "norm": np.array(float(norm)) if number else norm}
 """
     mistakes = [
         Mistake("local_norm_clipping", "Each rank clipped by the norm of its own shards: the parts of one gradient "
@@ -789,6 +830,8 @@ def harness(f, shards, max_norm):
             self._case(rng, short, plain, 3.0),
             self._case(rng, short, [(3, 0, 0), (2, 1, 0)], 0.4),
             self._case(rng, short, plain, None),
+            self._case(rng, long, plain, 0.0),
+            self._case(rng, long, [(4,), (2,)], 0.3),
             self._case(rng, once, [(40, 40, 40)] * 3, 0.5),
         ]
 
@@ -832,7 +875,7 @@ def harness(f, shards, max_norm):
         return c.scaled_by(c.norm)
 
     def needs_bytes(self, case):
-        return [BYTES] * case.world_size  # one number, on which all of the others depend
+        return [BYTES * (case.world_size > 1)] * case.world_size  # one number, on which all of the others depend
 
     def facts(self, case: Case, run: Run):
         if case.level != list(self.levels)[2] or not is_right(self, case, run):

@@ -29,6 +29,8 @@ BIAS_DIVIDED = Mistake("bias_divided", "The output is right, but each rank added
                        "sum, so that its gradient is a p-th, too.",
                        "Add the whole bias behind the sum: then its gradient is whole.")  # fmt: skip
 NO_BIAS = Mistake("no_bias", "The bias is missing.", "Add it once, behind the all_reduce.")  # fmt: skip
+TANH = Mistake("gelu_by_tanh", "This is GELU's approximation by tanh: it differs from GELU by up to 5e-4.",
+               "`F.gelu(...)` as it is, without approximate=\"tanh\".")  # fmt: skip
 USES_COLLECTIVE = Mistake("uses_collective", "The values are right, but a collective did the work.",
                           "Here only neighbours talk: isend, irecv, send and recv.")  # fmt: skip
 
@@ -85,6 +87,7 @@ def harness(f, x, weight, bias):
             self._case(rng, first, 2, 3, 4, 6),
             self._case(rng, first, 4, 3, 5, 8, late=(1,)),
             self._case(rng, first, 3, 2, 4, 9),
+            self._case(rng, first, 1, 3, 2, 4),
             self._case(rng, second, 4, 2, 3, 6),
             self._case(rng, second, 3, 2, 3, 7),
         ]
@@ -105,7 +108,7 @@ def harness(f, x, weight, bias):
         sent = sum(run.link_bytes.values())
         if not case.known["even"]:
             return "accepts_any_size" if sent else None
-        if not sent:
+        if not sent and case.world_size > 1:
             return "no_communication"
         if found := super().rules(case, run):
             return found
@@ -138,6 +141,7 @@ class RowLinear(DividedLayer):
         return [
             self._case(rng, first, 2, 3, 8, 2),
             self._case(rng, first, 3, 2, 12, 3, late=(0,)),
+            self._case(rng, first, 1, 3, 5, 2),
             self._case(rng, second, 4, 3, 16, 2),
             self._case(rng, second, 3, 2, 14, 3),
         ]
@@ -192,6 +196,11 @@ class TpMlp(DividedLayer):
                 "others' copies of it get no gradient: the copies part at the first step.",
                 "Add it on every rank, behind the sum.",
                 lambda c: c.changed(**{"gradient of down_bias": [c.given.sum(0) * (r == 0) for r in range(c.p)]})),
+        Mistake("bias_gradient_summed", "The output is right, and the gradient of the last bias is p times too large: "
+                "each rank has the whole one, and they were added up over the ranks.",
+                "Add the bias itself behind the sum. f belongs in front of the columns, around x.",
+                lambda c: c.changed(**{"gradient of down_bias": c.p * c.given.sum(0)})),
+        TANH.giving(divided.with_tanh),
         Mistake("f_and_g_exchanged", "f and g stand in each other's places: x was summed over the ranks on its way in, "
                 "and the output was not on its way out.",
                 "In front of the columns f (forward nothing, backward a sum), behind the rows g.",
@@ -210,6 +219,7 @@ class TpMlp(DividedLayer):
             divided.mlp_case(rng, second, 2, 3, 4, 6),
             divided.mlp_case(rng, second, 4, 3, 2, 12, late=(2,)),
             divided.mlp_case(rng, second, 3, 2, 5, 6),
+            divided.mlp_case(rng, second, 1, 2, 3, 4),
         ]
 
     def right(self, c):
@@ -230,8 +240,10 @@ class TpMlp(DividedLayer):
     def rules(self, case, run):
         n, d = case.known["x"].shape
         backward = case.known["g"] is not None
+        if case.world_size == 1:  # who has nobody to talk to may say so, or not
+            return None
         for rank, rank_run in enumerate(run.ranks):
-            called = [name for name in rank_run.collectives if name != "barrier"]
+            called = list(rank_run.collectives)
             if called != ["all_reduce"] * (1 + backward) or rank_run.sends:
                 more = f" and sent {rank_run.sends} messages" if rank_run.sends else ""
                 return Finding("not_two_all_reduces", f"Rank {rank} called {', '.join(called) or 'nothing'}{more}.")
@@ -268,6 +280,12 @@ class SequenceParallelMlp(DividedLayer):
                 lambda c: divided.changed(c, {"gradient of x": [part(s, c.p, r) for r, s in enumerate(c.shares)]})),
         Mistake("averaged", "The gradient of x was averaged over the ranks.", "The shares are summands: do not divide.",
                 lambda c: divided.changed(c, {"gradient of x": [r / c.p for r in c.rows(c.gx)]})),
+        Mistake("gradient_not_gathered", "On the way back each rank has the gradient of its own tokens alone, and "
+                "zeros for all others.",
+                "The backward pass of a reduce_scatter is an all_gather: each rank's inner numbers need the gradient "
+                "of all tokens.",
+                divided.of_own_rows),
+        TANH.giving(lambda c: divided.with_tanh(c, c.rows)),
         TOO_MANY_BYTES.but(why="The numbers are right, but more bytes went over the links than an all_gather and a "
                            "reduce_scatter in each direction need.",
                            how="An all_reduce of which each rank keeps its rows carries twice what a reduce_scatter "
@@ -281,6 +299,7 @@ class SequenceParallelMlp(DividedLayer):
             divided.mlp_case(rng, first, 3, 6, 2, 3, rows=True, late=(0,)),
             divided.mlp_case(rng, second, 2, 6, 3, 4, rows=True),
             divided.mlp_case(rng, second, 4, 8, 2, 8, rows=True),
+            divided.mlp_case(rng, second, 1, 3, 2, 4, rows=True),
         ]
 
     def right(self, c):
@@ -327,6 +346,33 @@ def harness(f, x, q, k, v, out, head_size):
         Mistake("one_head", "All rows of a rank went into one wide head.",
                 "Cut q, k and v into heads of head_size rows: each has a softmax of its own.",
                 lambda c: sum(c.mixed(size=c.rows)) if c.even else None),
+        Mistake("scale_of_the_width", "The scores were divided by the root of the width, the numbers of a token.",
+                "Divide by the root of head_size: a score adds up so many products.",
+                lambda c: sum(c.mixed(scale=c.x.shape[1])) if c.even else None),
+        Mistake("no_scale", "The scores were not divided by anything.", "Divide by the root of head_size.",
+                lambda c: sum(c.mixed(scale=1)) if c.even else None),
+        Mistake("softmax_over_queries", "The softmax was taken over the queries: the weights of a key add up to 1.",
+                "Over the keys: scores are (queries, keys), so `softmax(-1)`.",
+                lambda c: sum(c.mixed(axis=-2)) if c.even else None),
+        Mistake("masked_after_the_softmax", "The weights of tokens behind a query were set to zero after the softmax, "
+                "so that what is left does not add up to 1.",
+                "Mask the scores with -inf, then take the softmax.",
+                lambda c: sum(c.mixed(zeroed=True)) if c.even else None),
+        Mistake("does_not_see_itself", "A token takes nothing from itself: the diagonal is masked, too, and nothing is "
+                "left for the first token.",
+                "Mask what is above the diagonal: `triu(1)`, or keep `tril()`."),
+        Mistake("reshaped_in_and_out", "There was no transpose, neither on the way into heads nor on the way back: a "
+                "head got the numbers of some tokens, not some numbers of every token.",
+                "(tokens, rows) to (tokens, heads, head_size) by `unflatten`, then `transpose(0, 1)`; back in reverse.",
+                lambda c: sum(c.mixed(reread="in out")) if c.even else None),
+        Mistake("reshaped_into_heads", "The numbers were reread as (heads, tokens, head_size) without a transpose: a "
+                "head got the numbers of some tokens, not some numbers of every token.",
+                "(tokens, rows) to (tokens, heads, head_size) by `unflatten`, then `transpose(0, 1)`.",
+                lambda c: sum(c.mixed(reread="in")) if c.even else None),
+        Mistake("reshaped_back", "The heads are right, but they were put together without a transpose: a row holds one "
+                "head's numbers of several tokens.",
+                "(heads, tokens, head_size): `transpose(0, 1)` first, then `flatten(1)`.",
+                lambda c: sum(c.mixed(reread="out")) if c.even else None),
         Mistake("wrong_scale", "The scores were divided by the root of all the rank's rows.",
                 "Divide by the root of head_size: a head does not know how many others its rank holds.",
                 lambda c: sum(c.mixed(scale=c.rows)) if c.even else None),
@@ -347,6 +393,8 @@ def harness(f, x, q, k, v, out, head_size):
             self._case(rng, first, 2, 4, 4, 2),
             self._case(rng, first, 3, 3, 6, 3, late=(1,)),
             self._case(rng, first, 2, 5, 6, 2),
+            self._case(rng, first, 2, 3, 2, 3),
+            self._case(rng, first, 1, 1, 2, 2),
             self._case(rng, second, 4, 3, 6, 2),
             self._case(rng, second, 2, 3, 3, 4),
         ]
@@ -373,7 +421,11 @@ def harness(f, x, q, k, v, out, head_size):
         return "accepts_any_size" if sum(run.link_bytes.values()) else None
 
     def wrong(self, case, run):
-        return None if case.known["even"] else "accepts_any_size"
+        if not case.known["even"]:
+            return "accepts_any_size"
+        blind = sum(self.worked(case).mixed(ahead=-1))[1:]  # whatever came of the first token, which sees nothing
+        rest = [Tensor(rank.value.values[1:], rank.value.dtype) for rank in run.ranks]
+        return "does_not_see_itself" if len(blind) and fits(case, self.per_rank(case, blind), rest) else None
 
 
 class SplitConv(DividedLayer):
@@ -446,7 +498,7 @@ class SplitConv(DividedLayer):
 
     def rules(self, case, run):
         if case.known["how"] == "H":
-            called = sorted({name for rank in run.ranks for name in rank.collectives} - {"barrier"})
+            called = sorted({name for rank in run.ranks for name in rank.collectives})
             if called:
                 return Finding("uses_collective", f"{', '.join(called)} was called.")
         return super().rules(case, run)
@@ -501,6 +553,7 @@ def harness(f, logits, targets):
         return [
             self._case(rng, equal, 8, [9, 9]),
             self._case(rng, equal, 8, [8, 8, 8, 8], late=(1,)),
+            self._case(rng, equal, 4, [7]),
             self._case(rng, large, 8, [8, 8], 1e4),
             self._case(rng, large, 8, [8, 8, 8], 1e4),
             self._case(rng, any_size, 8, [12, 9, 8]),
@@ -517,7 +570,7 @@ def harness(f, logits, targets):
             for row, r in enumerate(rng.integers(0, p, n)):
                 logits[row, ends[r] - 1] = size + drawn(rng)
         targets = rng.integers(0, ends[-1], n)
-        targets[:2] = ends[0] - 2, ends[0] + 1  # one each in the first two shares
+        targets[:2] = ends[0] - 2, ends[0] + 1 if p > 1 else 0  # one each in the first two shares
         targets = rng.permutation(targets)
         known = {"logits": logits, "y": targets, "widths": widths}
         cut = np.split(logits, ends[:-1], axis=1)
@@ -579,6 +632,8 @@ class RingAttention(DividedLayer):
         return [
             self._case(rng, free, 2, 4, 3),
             self._case(rng, free, 3, 6, 2, late=(1,)),
+            self._case(rng, free, 3, 3, 2),
+            self._case(rng, free, 1, 4, 2),
             self._case(rng, causal, 3, 6, 2),
             self._case(rng, causal, 4, 8, 3, late=(3,)),
             self._case(rng, large, 3, 6, 2, size=60.0),
@@ -607,7 +662,7 @@ class RingAttention(DividedLayer):
         return [8 * r * 2 * part(case.known["k"], case.world_size, r).size for r in range(case.world_size)]
 
     def rules(self, case, run):
-        called = sorted({name for rank in run.ranks for name in rank.collectives} - {"barrier"})
+        called = sorted({name for rank in run.ranks for name in rank.collectives})
         if called:
             return Finding("uses_collective", f"{', '.join(called)} was called.")
         for rank in range(case.world_size):

@@ -25,6 +25,7 @@ from autograder.exercises.readings.stages import (
     loss_of_the_last_rank,
     of_the_last_alone,
     slowest,
+    stage_contradiction,
     weight_gradient,
 )
 from autograder.values import full_precision
@@ -37,6 +38,12 @@ SLACK = 1.01  # for those messages
 
 # -- the bubble ------------------------------------------------------------------------------------
 
+# v has a default, and callers leave it out
+BY_DEFAULT = """
+def harness(f, p, second, v):
+    return as_lists(f(p, second) if v == 1 else f(p, second, v))
+"""
+
 
 def bubble(p: int, m: int, v: int = 1) -> float:
     return (p - 1) / (v * m + p - 1)
@@ -46,6 +53,7 @@ class Bubble(PlainExercise):
     """The share of time in which a rank has nothing to do"""
 
     signature = "bubble(p: int, m: int, v: int = 1) -> float"
+    harness = BY_DEFAULT
     levels = {"one chunk per rank": 1, "v chunks per rank": 1}
     mistakes = [
         Mistake("one_at_a_time", "This is the share if one micro-batch goes through the whole pipeline before the next "
@@ -91,13 +99,14 @@ def enough(p: int, share: float, v: int) -> int:
 
 
 def enough_without_groups(p: int, share: float, v: int) -> int:
-    return max(1, math.ceil((p - 1) * (1 - share) / (share * v) - 1e-12))
+    return next(m for m in itertools.count(1) if bubble(p, m, v) <= share)
 
 
 class EnoughMicroBatches(PlainExercise):
     """How many micro-batches are enough"""
 
     signature = "enough_micro_batches(p: int, share: float, v: int = 1) -> int"
+    harness = BY_DEFAULT
     levels = {"one chunk per rank": 1, "v chunks per rank": 1}
     uses = ("bubble",)
     mistakes = [
@@ -111,15 +120,23 @@ class EnoughMicroBatches(PlainExercise):
         Mistake("multiple_of_p_anyway", "Less are enough: with one chunk per rank, m need not be a multiple of p.",
                 "Round up to a multiple of p only when v > 1.",
                 lambda c: math.ceil(c.right / c.p) * c.p if c.v == 1 else None),
-        Mistake("none_at_all", "One rank alone has no bubble, but the minibatch is at least one micro-batch.",
-                "At least 1.", lambda c: 0 if c.p == 1 else None),
+        Mistake("none_at_all", "One rank alone has no bubble, and where share = 1 any bubble will do. But the "
+                "minibatch is at least one micro-batch.",
+                "At least 1, or p with chunks.", lambda c: 0 if c.p == 1 or c.share == 1 else None),
         Mistake("no_multiple_of_p", "So many micro-batches cannot be interleaved: with chunks m must be a multiple of "
                 "p.",
                 "Round up to the next multiple of p when v > 1.",
                 lambda c: enough_without_groups(c.p, c.share, c.v) if c.v > 1 else None),
+        Mistake("one_group_too_many", "One group of p less is enough: the number was a multiple of p already, and was "
+                "rounded up all the same.",
+                "math.ceil(m / p) * p leaves a multiple of p as it is; m + (p - m % p) does not.",
+                lambda c: c.right + c.p if c.v > 1 and enough_without_groups(c.p, c.share, c.v) % c.p == 0 else None),
         Mistake("forgets_the_chunks", "This is what one chunk per rank needs. With v chunks fewer micro-batches do.",
                 "The bubble is (p - 1) / (v m + p - 1).",
                 lambda c: math.ceil(enough(c.p, c.share, 1) / c.p) * c.p if c.v > 1 else None),
+        Mistake("multiple_of_v_p", "Less are enough: the number of micro-batches was made a multiple of v p.",
+                "A multiple of p is enough: a group of p micro-batches goes through all v chunks.",
+                lambda c: math.ceil(c.right / (c.v * c.p)) * c.v * c.p if c.v > 1 else None),
         Mistake("share_of_the_work", "The idle time was compared with the time of work, not with all time.",
                 "The bubble is (p - 1) / (v m + p - 1).",
                 lambda c: math.ceil((c.p - 1) / c.share - 1e-12) if c.v == 1 and c.p > 1 else None),
@@ -127,8 +144,11 @@ class EnoughMicroBatches(PlainExercise):
 
     def draw(self, rng):
         share = int(rng.integers(60, 90)) / 1000
-        for p, part in ((4, 0.25), (8, share), (int(rng.integers(10, 17)), share), (1, 0.5), (4, 0.2), (64, 0.05)):
+        exact = (4, 0.2), (64, 0.05), (6, 5 / 8), (10, 9 / 29), (5, 1.0)
+        for p, part in ((4, 0.25), (8, share), (int(rng.integers(10, 17)), share), (1, 0.5), *exact):
             yield "one chunk per rank", {"p": p, "share": part, "v": 1}
+        for p, part, v in ((4, 0.2, 3), (4, 0.16, 2), (5, 0.13, 3), (4, 1.0, 2), (1, 0.5, 3)):
+            yield "v chunks per rank", {"p": p, "share": part, "v": v}
         for p, v in ((8, 3), (5, 2)):
             shares = (n / 1000 for n in itertools.count(int(rng.integers(40, 50))))
             part = next(s for s in shares if self._tells(p, s, v))
@@ -169,6 +189,9 @@ class Partition(PlainExercise):
                 "Raise a ValueError only where there are more stages than layers."),
         Mistake("not_sizes", "What came is not p numbers of layers.", "A list of p integers, one per stage, each at "
                 "least 1."),
+        Mistake("too_few_stages", "There are fewer stages than ranks: with the smallest possible limit the layers fit "
+                "into fewer than p stages, and some ranks have nothing to do.",
+                "Begin a new stage also when as many layers are left as stages, or split stages until there are p."),
         Mistake("layers_lost", "The stages together do not have as many layers as the model.",
                 "The sizes add up to len(costs)."),
         Mistake("empty_stage", "A stage has no layer: its rank would do nothing but pass messages on.",
@@ -183,9 +206,20 @@ class Partition(PlainExercise):
                 "The time of a pipeline is that of its slowest stage: make the largest sum as small as possible."),
     ]  # fmt: skip
 
+    # In the second and the third no heuristic finds the best cut: least squares, the smallest difference, halves, steps
+    # of a limit, what is nearest to the mean. In the fourth the best limit takes fewer than p stages.
+    CHOSEN = (
+        ([4, 1, 1, 1, 1, 4], 3),
+        ([11, 4, 26, 19, 1, 10, 7, 3, 38], 4),
+        ([40, 38, 39, 2, 25, 9, 8, 30], 3),
+        ([5, 5, 20, 5, 2, 1, 5, 1], 7),
+        ([7, 31, 4, 26, 15, 38, 2, 9, 33, 12, 21, 5, 28, 17, 40, 3, 11, 24, 8, 19], 4),
+    )
+
     def draw(self, rng):
         level = "the slowest stage is as fast as can be"
-        yield level, {"costs": [4, 1, 1, 1, 1, 4], "p": 3}
+        for costs, p in self.CHOSEN:
+            yield level, {"costs": costs, "p": p}
         for n, p in ((9, 3), (10, 4), (12, 5), (7, 2)):
             yield level, {"costs": self._telling(rng, n, p), "p": p}
         yield level, {"costs": rng.integers(1, 30, 5).tolist(), "p": 5}
@@ -208,13 +242,17 @@ class Partition(PlainExercise):
             return None if was_refused else NOT_REFUSED.name
         if was_refused:
             return "ValueError"
-        if not isinstance(answer, list) or len(answer) != p or not all(type(size) is int for size in answer):
+        if not isinstance(answer, list) or not all(type(size) is int for size in answer):
             return "not_sizes"
+        best = slowest(costs, best_parts(costs, p))
+        if len(answer) != p:
+            are_stages = answer and min(answer) > 0 and sum(answer) == len(costs) and slowest(costs, answer) == best
+            said = f"{len(answer)} stages came, and there are {p} ranks."
+            return Finding("too_few_stages", said) if are_stages else "not_sizes"
         if sum(answer) != len(costs):
             return Finding("layers_lost", f"{sum(answer)} of {len(costs)} layers are in a stage.")
         if min(answer) < 1:
             return "empty_stage"
-        best = slowest(costs, best_parts(costs, p))
         if slowest(costs, answer) == best:
             return None
         said = f"The slowest of these stages costs {slowest(costs, answer)}; {best} is possible."
@@ -378,7 +416,7 @@ class OrderZeroBubble(OrderExercise):
 
     def draw(self, rng):
         some = int(rng.integers(9, 60))
-        for p, m in ((4, 8), (2, 5), (3, some), (8, 16), (5, 5)):
+        for p, m in ((4, 8), (2, 5), (3, some), (8, 16), (5, 5), (1, 3)):
             yield "p - 1 idle slots, and no more alive than 1F1B", {"p": p, "m": m}
 
     def replayed(self, orders, p, m):
@@ -421,6 +459,18 @@ class PipelineExercise(ReportExercise):
                 "was kept last.",
                 "Of what a rank keeps, the first comes first: both neighbours must take the same order.",
                 lambda c: gradients(c, taken=c.taken)),
+        Mistake("one_buffer", "All micro-batches were received into the same memory. autograd keeps the tensor that "
+                "the block was given, not a copy: a later micro-batch stands in it when the backward pass comes.",
+                "torch.empty(shape, dtype=torch.float64) for each micro-batch.",
+                lambda c: gradients(c, latest=c.latest) if c.p > 1 else None),
+        Mistake("one_tensor", "All micro-batches were received into one tensor. A later one stands in it when the "
+                "backward pass comes, and in its .grad, which you send on, the gradients of all add up.",
+                "torch.empty(shape, dtype=torch.float64) for each micro-batch.",
+                lambda c: gradients(c, latest=c.latest, adds_up=True) if c.p > 1 else None),
+        Mistake("reused_buffer", "A tensor was changed between isend and its wait(): the receiver may get the old or "
+                "the new values. Where all micro-batches are received into one tensor, each backward pass changes its "
+                ".grad, which is on its way.",
+                "A tensor of its own for each micro-batch: torch.empty(shape, dtype=torch.float64)."),
         Mistake("reduced_over_ranks", "The gradients of all stages were added up. That is for copies of a model; here "
                 "each rank has layers of its own.",
                 "No collective: every stage keeps its gradients.",
@@ -443,16 +493,19 @@ class PipelineExercise(ReportExercise):
                 "m + p - 1 slots are enough: send as soon as you have computed."),
     ]  # fmt: skip
 
-    def case(self, rng, level: str, p: int, m: int) -> Case:
-        width, batch = 3, 2
+    def case(self, rng, level: str, p: int, m: int, batch: tuple[int, ...] = (2,)) -> Case:
+        """batch: the axes of a tensor between two ranks but for the last."""
+        width, shape = 3, (*batch, 3)
         weights, biases = full_precision(rng, -1, 1, (p, width, width)), full_precision(rng, -1, 1, (p, width))
-        xs, ys = full_precision(rng, -1, 1, (m, batch, width)), full_precision(rng, -1, 1, (m, batch, width))
-        given = [list(xs), *[None] * (p - 1)], [*[None] * (p - 1), list(ys)]
+        xs, ys = full_precision(rng, -1, 1, (2, m, math.prod(batch), width))
+        given = [list(xs.reshape(m, *shape)), *[None] * (p - 1)], [*[None] * (p - 1), list(ys.reshape(m, *shape))]
         inputs, targets = ([one and [Tensor(x, "float64") for x in one] for one in part] for part in given)
         known = {"weights": weights, "biases": biases, "xs": xs, "ys": ys, "inputs": inputs, "targets": targets}
-        known |= {"m": m, "shape": [batch, width], "taken": [self.last_first(rank, p, m) for rank in range(p)]}
+        known |= {"m": m, "shape": list(shape), "taken": [self.last_first(rank, p, m) for rank in range(p)]}
+        known |= {"latest": [self.latest(rank, p, m) for rank in range(p)]}
         names = "weights[r] biases[r] inputs[r] targets[r] m shape"
-        return on_ranks(level, p, names, known, f"m = {m}", network=NETWORK)
+        says = f"m = {m}" + (f", shape = {shape}" if len(batch) > 1 else "")
+        return on_ranks(level, p, names, known, says, network=NETWORK)
 
     def begins_with(self, rank: int, p: int, m: int) -> int:
         """How many forward passes it does before its first backward pass."""
@@ -467,6 +520,12 @@ class PipelineExercise(ReportExercise):
                 begun += 1
             taken.append(kept.pop())
         return taken
+
+    def latest(self, rank: int, p: int, m: int) -> list[int]:
+        """For each of its backward passes the micro-batch that it has received last."""
+        if rank == 0:
+            return list(range(m))
+        return [min(m, k + self.begins_with(rank, p, m)) - 1 for k in range(m)]
 
     def expected(self, case):
         k = case.known
@@ -495,6 +554,9 @@ class PipelineExercise(ReportExercise):
             )
         return self.of_time(case, run)
 
+    def contradiction(self, case, run):
+        return stage_contradiction(run, case.known["xs"][0].nbytes)
+
     def of_time(self, case: Case, run: Run) -> Finding | None:
         p, m = case.world_size, case.known["m"]
         wanted, alone = (m + p - 1) * (FORWARD + BACKWARD), m * p * (FORWARD + BACKWARD)
@@ -514,11 +576,14 @@ class GPipe(PipelineExercise):
     def begins_with(self, rank, p, m):
         return m if rank < p - 1 else 1
 
+    def latest(self, rank, p, m):
+        return list(range(m)) if rank == 0 else [m - 1] * m
+
     def cases(self, rng):
         level, other = self.levels
         return [
             self.case(rng, level, 3, 4),
-            self.case(rng, level, 2, 3),
+            self.case(rng, level, 2, 3, (2, 3)),
             self.case(rng, level, 4, 8),
             self.case(rng, other, 1, 3),
             self.case(rng, other, 4, 2),
@@ -546,10 +611,11 @@ class OneFOneB(PipelineExercise):
         level, other = self.levels
         return [
             self.case(rng, level, 3, 5),
-            self.case(rng, level, 2, 4),
+            self.case(rng, level, 2, 4, (2, 3)),
             self.case(rng, level, 4, 8),
             self.case(rng, other, 1, 3),
             self.case(rng, other, 4, 2),
+            self.case(rng, other, 3, 1),
         ]
 
     def begins_with(self, rank, p, m):
@@ -577,6 +643,7 @@ class SplitBackward(ReportExercise):
     levels = {"input now, weights later": 3}
     talks = False
     parts = ("input", "early", "weights", "twice", "more passes")
+    inputs = ("x",)  # autograd may leave its gradient there
     harness = MARKED
     mistakes = [
         Mistake("input_of_ones", "The gradient of the input is that of the sum of the outputs: that of `out` was not "
@@ -591,7 +658,7 @@ class SplitBackward(ReportExercise):
                 lambda c: {"weights": weight_gradient(c, gradient=np.ones_like(c.gradients))}),
         Mistake("weights_never", "The gradients of the weights never came.",
                 "The function that you return adds them to .grad when it is called.",
-                lambda c: {"weights": np.zeros(c.weight.size + c.bias.size)}),
+                lambda c: {"weights": np.zeros_like(weight_gradient(c))}),
         Mistake("one_micro_batch", "Only the last micro-batch is in the gradients of the weights: each overwrote those "
                 "before it.",
                 "Add to .grad where there is one.", lambda c: {"weights": weight_gradient(c, slice(-1, None))}),
@@ -599,7 +666,8 @@ class SplitBackward(ReportExercise):
                 "Add to .grad where there is one.", lambda c: {"weights": weight_gradient(c, slice(0, 1))}),
         Mistake("bias_forgotten", "The gradient of the bias never came.",
                 "torch.autograd.grad(out, parameters, gradient) returns one for each parameter.",
-                lambda c: {"weights": np.concatenate([weight_gradient(c)[: c.weight.size], np.zeros(c.bias.size)])}),
+                lambda c: {"weights": np.append(weight_gradient(c)[: c.weight.size], 0.0 * c.bias)}
+                if c.bias is not None else None),
         Mistake("input_again", "The second part computed the gradient of the input once more.",
                 "torch.autograd.grad(out, parameters, gradient) computes those of the parameters alone; backward() "
                 "computes them all.",
@@ -612,11 +680,13 @@ class SplitBackward(ReportExercise):
     def cases(self, rng):
         level = "input now, weights later"
         cases = []
-        for m in (2, 3):
-            known = {"weight": full_precision(rng, -1, 1, (3, 4)), "bias": full_precision(rng, -1, 1, (3,))}
+        for m, biased in ((2, True), (3, True), (2, False)):
+            known = {"weight": full_precision(rng, -1, 1, (3, 4)),
+                     "bias": full_precision(rng, -1, 1, (3,)) if biased else None}  # fmt: skip
             known |= {"xs": full_precision(rng, -1, 1, (m, 2, 4)), "gradients": full_precision(rng, -1, 1, (m, 2, 3))}
             lists = {f"{name}_list": [Tensor(one, "float64") for one in known[name]] for name in ("xs", "gradients")}
-            cases.append(on_ranks(level, 1, "weight bias xs_list gradients_list", known | lists, f"{m} micro-batches"))
+            says = f"{m} micro-batches" + ("" if biased else ", weights without a bias")
+            cases.append(on_ranks(level, 1, "weight bias xs_list gradients_list", known | lists, says))
         return cases
 
     def expected(self, case):

@@ -85,6 +85,7 @@ class RingOrder(PlainExercise):
                     if crossings(list(range(len(of))), of) > len(kind) and sorted(of) != of:
                         break
             yield level, {"node_of": of}
+        yield any_, {"node_of": [31, -3, 30, 3, 31, -3, 3, 30]}  # alike in size, alike in the first digit
 
     def facts(self, case: Case, run: Run):
         answer, node_of = run.ranks[0].value, case.known["node_of"]
@@ -134,9 +135,12 @@ class PlaceRanks(RefusingExercise):
             (sizes, [1, 0, 3, 2], 5, "node"),
             (sizes, [3, 1, 3], 7, "node"),
             (sizes, [3, 1, 2], 0, "slot"),
+            (sizes, [3, 3, 3], 5, "node"),  # the last one stands in the middle of a turn
             (wrong, [2, 3], 6, "node"),
             (wrong, [2, 3], 6, "slot"),
             (wrong, [4, 4], 4, "socket"),
+            (wrong, [4, 4], 4, "s"),
+            (wrong, [4, 4], 0, "host"),
         ):
             hosts = [f"node{int(k):02d}" for k in rng.permutation(90)[: len(slots)]]
             yield level, {"hosts": hosts, "slots": slots, "p": p, "by": by}
@@ -222,6 +226,7 @@ class AllReduceSeconds(RefusingExercise):
             (one, "doubling", 8, 1),
             (one, "halving_doubling", 16, 1),
             (one, "hierarchical", 5, 1),
+            (one, "doubling", 1, 1),
             (shared, "ring", 3, 4),
             (shared, "ring", 1, 6),
             (shared, "doubling", 4, 4),
@@ -507,6 +512,7 @@ class TopKMean(FeedbackExercise):
     """The k largest, and what is left for later"""
 
     signature = "top_k_mean(gradient: torch.Tensor, error: torch.Tensor, k: int) -> torch.Tensor"
+    inputs = ("error",)
     levels = {"one step": 1, "error feedback over many steps": 2, "bytes": 1}
     harness = """
 def harness(f, gradients, k):
@@ -548,6 +554,8 @@ def harness(f, gradients, k):
             for level, p, n, k, steps, late in (
                 (one, 3, 10, 3, 1, ()),
                 (one, 2, 6, 6, 1, (1,)),
+                (one, 1, 8, 2, 1, ()),
+                (one, 2, 40_000, 3, 1, ()),
                 (many, 3, 12, 2, 6, (0,)),
                 (many, 4, 9, 1, 8, ()),
                 (few, 4, 400, 4, 3, ()),
@@ -560,6 +568,8 @@ def harness(f, gradients, k):
         common = rng.normal(size=n) * (1 + 2 * (np.arange(n) < 2 * k)) - 0.5 * (np.arange(n) < k)
         gradients = common + 0.5 * rng.normal(size=(steps, p, n))
         gradients[:, :, 0] = -4.0 - rng.uniform(0, 1, (steps, p))  # the same entry on all ranks, and negative
+        if n > 2**15:  # far down, where an index of 16 bits does not reach
+            gradients[:, :, -1] = 9.0 + rng.uniform(0, 1, (steps, p))
         known = {"gradients": gradients, "k": k}
         arguments = [([tensor(g) for g in gradients[:, r]], k) for r in range(p)]
         return Case(level, p, arguments, f"n = {n}, k = {k}, {steps} steps", known, late=late)
@@ -568,7 +578,7 @@ def harness(f, gradients, k):
         return top_k(c.gradients, c.k, slip)
 
     def needs_bytes(self, case):
-        return [BYTES] * case.world_size
+        return [BYTES * (case.world_size > 1)] * case.world_size
 
     def facts(self, case: Case, run: Run):
         steps, p, _ = case.known["gradients"].shape
@@ -583,6 +593,8 @@ class PowerSgd(FeedbackExercise):
     """A matrix as a product of two thin ones"""
 
     signature = "power_sgd(gradient: torch.Tensor, q: torch.Tensor, error: torch.Tensor) -> torch.Tensor"
+    inputs = ("q", "error")
+    parts = ("means", "error", "q q^T")
     levels = {"one step": 1, "steps that build on each other": 2, "two small collectives": 1}
     harness = """
 def harness(f, gradients, q):
@@ -590,7 +602,7 @@ def harness(f, gradients, q):
 
     error, q = torch.zeros_like(gradients[0]), q.clone()
     means = [f(gradient, q, error).clone() for gradient in gradients]
-    return {"means": means, "error": error}
+    return {"means": means, "error": error, "q q^T": q @ q.T}  # which no rotation of Q's columns changes
 """
     mistakes = [
         DROPS_ERROR.giving(lambda c: c.of("drops_the_error")),
@@ -609,6 +621,9 @@ def harness(f, gradients, q):
         Mistake("error_of_own_factor", "The error is what this rank's own M^T P has left, not what the approximation "
                 "has.", "All-reduce the right factor first: error = gradient + error - P Q^T, with the mean Q.",
                 lambda c: c.of("error_of_own_factor")),
+        Mistake("orthonormal_q", "The approximations are right, but q is not the mean of the ranks' M^T P: its columns "
+                "were made orthonormal, or are those of another matrix of the same span.",
+                "Only P is made orthonormal; q keeps M^T P as it is.", lambda c: c.of("orthonormal_q")),
         SUM_FOR_MEAN.giving(lambda c: c.of("sum_for_mean")),
         TOO_MANY_BYTES.but(how="What travels are the two thin factors: (rows + columns) x rank numbers."),
         TOO_MANY,
@@ -621,6 +636,7 @@ def harness(f, gradients, q):
             for level, p, shape, rank, steps, late in (
                 (one, 3, (6, 4), 2, 1, ()),
                 (one, 2, (3, 5), 3, 1, (1,)),
+                (one, 1, (4, 3), 2, 1, ()),
                 (many, 3, (5, 6), 1, 4, (0,)),
                 (many, 2, (7, 4), 2, 4, ()),
                 (few, 4, (24, 20), 2, 2, ()),
@@ -636,11 +652,13 @@ def harness(f, gradients, q):
         says = f"{shape[0]} x {shape[1]}, rank {rank}, {steps} steps"
         return Case(level, p, arguments, says, known, late=late)
 
-    def simulate(self, c, slip=""):
-        return power_sgd(c.gradients, c.q, slip)
+    def _reports(self, c, slip):
+        means, error, q = power_sgd(c.gradients, c.q, slip)
+        shared = {"means": [tensor(one) for one in means], "q q^T": tensor(q @ q.T)}
+        return [{**shared, "error": tensor(error[r])} for r in range(c.p)]
 
     def needs_bytes(self, case):
-        return [BYTES] * case.world_size
+        return [BYTES * (case.world_size > 1)] * case.world_size
 
     def facts(self, case: Case, run: Run):
         steps, p, rows, columns = case.known["gradients"].shape
@@ -763,3 +781,6 @@ def harness(f, w, slopes, target, steps, every, lr, outer_lr, mu):
         if over_the_links(run) > most + 0.5:
             return Finding("too_many_bytes", f"{over_the_links(run):,.0f} B on the links; {most:,} would do.")
         return None
+
+    def contradiction(self, case, run):
+        return run.uncharged(case.known["steps"] * 1e-3)

@@ -245,6 +245,8 @@ def trials(f, folder, old, new, killed):
             content = {name: rng.integers(33, 127, n).tolist() for name, n in (("old", old), ("new", new))}
             content["new"][0] = content["new"][-1] = 10  # a byte is a byte, at the ends, too
             yield level, content | {"killed": level == moment}
+        yield whole, {"old": [9] * 6, "new": [10] * 6, "killed": False}  # as long as the old one
+        yield whole, {"old": [9] * 6, "new": [], "killed": False}
 
     def read_right(self, answer, old, new, killed):
         allowed = {"old" if old else "none", "new"}
@@ -336,18 +338,43 @@ def harness(f, values, momentum, step, fails):
     begins = begun.wait(2)
     threading.Timer(0.05, may_write.set).start()
     heard = "nothing"
+    join = threading.Thread.join
+
+    def impatient(thread, timeout=None):  # the disk is slower than anybody's patience
+        return join(thread, timeout if timeout is None else min(timeout, 0.001))
+
+    threading.Thread.join = impatient
     try:
         wait()
     except error:
         heard = "the error"
+    finally:
+        threading.Thread.join = join
     done = len(written)
     may_write.wait()
     for _ in range(40 * begun.is_set()):
         if written:
             break
         time.sleep(0.01)
-    same = all(same)
-    return {"wrote": written, "returned": returned, "heard": heard, "done": done, "begins": begins, "same": same}
+    report = {"wrote": written, "returned": returned, "heard": heard, "done": done, "begins": begins}
+    return report | {"same": all(same), "next": saves_again(f)}
+
+
+def saves_again(f):  # what two saves have written, the second begun while the first was still at it, and their errors
+    may_write, wrote = threading.Event(), []
+
+    def write(state):
+        may_write.wait(0.2)
+        wrote.append(int(state["w"][0]))
+
+    try:
+        waits = [f({"w": torch.full((2,), k)}, write) for k in (1, 2)]
+        may_write.set()
+        for wait in waits:
+            wait()
+    except Exception:
+        wrote.append("an exception")
+    return sorted(wrote, key=str)
 """
     mistakes = [
         Mistake("never_written", "`write` was not called, or more than once.", "Call it once, in a thread."),
@@ -367,6 +394,11 @@ def harness(f, values, momentum, step, fails):
         Mistake("error_lost", "The write failed, and nobody was told: the old checkpoint is taken for the new one.",
                 "Keep the exception and raise it when the caller waits. `concurrent.futures` does that: "
                 "`future.result()`."),
+        Mistake("error_of_another_save", "A later save went well, and the error of an earlier one was raised for it.",
+                "Keep the exception in a variable of this call, not of the module."),
+        Mistake("one_memory_for_all", "A save was begun while another was still being written, and they did not write "
+                "what each was given.",
+                "Each call has a copy and a thread of its own."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -389,7 +421,11 @@ def harness(f, values, momentum, step, fails):
             return "begins_when_waited_for"
         if not answer["done"]:
             return "does_not_wait"
-        return "error_lost" if fails and answer["heard"] == "nothing" else None
+        if fails and answer["heard"] == "nothing":
+            return "error_lost"
+        if fails and "an exception" in answer["next"]:
+            return "error_of_another_save"
+        return None if fails or answer["next"] == [1, 2] else "one_memory_for_all"
 
     def facts(self, case: Case, run: Run):
         found = super().facts(case, run)
@@ -421,6 +457,9 @@ class ResumeOrder(PlainExercise):
                 "It stays per_rank * old samples; each rank takes another part of it."),
         Mistake("drops_the_rest", "Samples of a minibatch are lost where the number of ranks does not divide it.",
                 "The shares differ by one: `batch[rank::world_size]` loses none."),
+        Mistake("fills_up", "Where the number of ranks does not divide a minibatch, some of its samples are taken "
+                "twice, so that all ranks have equally many.",
+                "Every sample once; the shares may differ by one: `batch[rank::world_size]`."),
         Mistake("no_empty_list", "A rank that has no sample in a step left the step out: the ranks take different "
                 "numbers of steps, and some wait for ever.",
                 "An empty list is this rank's part of a step, too."),
@@ -477,6 +516,8 @@ class ResumeOrder(PlainExercise):
             return "other_batch"
         if together == [one for one in wanted if len(one) == batch] != wanted:
             return "drops_the_last"
+        if [sorted(set(one)) for one in together] == wanted and together != wanted:
+            return "fills_up"
         fewer = len(together) == len(wanted) and all(
             set(a) <= set(b) for a, b in zip(together, wanted, strict=True)
         )  # fmt: skip
@@ -588,16 +629,18 @@ import torch.distributed as dist
 from labkit.relay.charging import compute
 
 
-def harness(f, when, steps):
-    done = [0]
+def harness(f, when, steps, between):
+    done, asked = [0], [0]
 
     def step():
         compute(1e-3, "S")
         dist.all_reduce(torch.ones(100))
         done[0] += 1
+        asked[0] = 0
 
-    def told():
-        return 0 <= when <= done[0]
+    def told():  # between: the signal comes while the step before is being decided, after it was asked for
+        asked[0] += 1
+        return 0 <= when <= done[0] or between and when == done[0] + 1 and asked[0] > 1
 
     return {"returned": f(step, told, steps), "done": done[0]}
 """
@@ -627,17 +670,19 @@ def harness(f, when, steps):
         first, second, third, fourth = (int(k) for k in rng.integers(1, 6, 4))
         drawn = [
             (same, [-1, first, -1], 7, ()),
+            (same, [-1, -1, second], 7, ()),
             (same, [second + 2, second + 3, second], 9, (2,)),
             (same, [-1, -1, -1, third + 1], 8, (0,)),
             (same, [fourth, -1, fourth], 7, ()),
             (edge, [-1, 0, -1], 5, ()),
             (edge, [-1, -1], 3 + fourth, ()),
             (few, [-1, -1, 3, -1], 4 + first, ()),
+            (edge, [4], 5, ()),  # one rank, before the last step
         ]
         return [
-            Case(level, len(when), [(w, steps) for w in when], f"told after {when} steps (-1: never), {steps} steps",
-                 {"when": when, "steps": steps}, late=late)
-            for level, when, steps, late in drawn
+            Case(level, len(when), [(w, steps, k == 1) for w in when],
+                 f"told after {when} steps (-1: never), {steps} steps", {"when": when, "steps": steps}, late=late)
+            for k, (level, when, steps, late) in enumerate(drawn)
         ]  # fmt: skip
 
     def worked(self, case):
@@ -680,6 +725,10 @@ class Stragglers(PlainExercise):
     levels = {"one slow rank": 1, "what misleads a mean": 2, "nobody": 1}
     may_lose = {"float64": "who is slow does not hang on the last digits of a measured time"}
     mistakes = [
+        Mistake("nobody_without_spread", "Where most ranks take the same time the spread is 0, and nobody was named.",
+                "Zero spreads are a limit, too: above the centre, and more than 2 % above it.",
+                lambda c: [] if c.spread == 0 else c.right)
+    ] + [
         Mistake(name, why, how, lambda c, slip=slip: stragglers(c.times, c.k, slip))
         for name, slip, why, how in (
             ("mean_of_the_steps", "mean of the steps", "A rank's times were averaged: one long step, while it wrote a "
@@ -690,6 +739,8 @@ class Stragglers(PlainExercise):
              "Above the centre, not far from it."),
             ("any_excess", "any excess", "Ranks are named that are hardly slower than the others.",
              "At least 2 % above the centre, too."),
+            ("lower_median", "lower median", "Of an even number of values the lower one of the two in the middle was "
+             "taken: `torch.median` does that.", "The mean of the two: `np.median`, `statistics.median`."),
             ("spread_without_factor", "mad without factor", "The factor 1.4826 is missing: the limit is too low.",
              "spread = 1.4826 * median of the distances."),
             ("slowest_first", "slowest first", "The slow ranks stand in the order of their times.", "In the order of "
@@ -697,6 +748,8 @@ class Stragglers(PlainExercise):
             ("slowest_only", "slowest only", "The slowest rank alone is named.", "All that are above the limit."),
             ("spread_of_the_steps", "spread of the steps", "The spread is that of all steps, not of the ranks' "
              "medians.", "Distances of the ranks' medians to their median."),
+            ("two_hundredths_of_a_second", "seconds", "The least distance is 0.02 s, whatever a step takes.",
+             "2 % of the centre: `0.02 * centre`."),
         )
     ]  # fmt: skip
 
@@ -718,17 +771,29 @@ class Stragglers(PlainExercise):
         near[slow[4]] += 0.001
         wide[:] = 0.1
         wide += np.array([-4, -2, 0, 1, 3, 22])[np.argsort(slow)][:, None] * 0.001
-        uneven = times(6) + 0.02 * rng.uniform(-1, 1, 9)  # long steps are long on all ranks
-        uneven[slow[5]] += 0.02
+        uneven = times(6) + 0.02 * rng.permutation(np.linspace(-1, 1, 9))  # long steps are long on all ranks
+        uneven[slow[5]] += 0.025
         three = times(8)
         for rank, more in zip(np.sort(slow[:3]), (0.03, 0.05, 0.04), strict=True):
             three[rank] += more
+        halves = 0.1 + np.array([0, 0, 0, 4, 4, 20])[np.argsort(slow)][:, None] * 0.001 * np.ones(5)
+        little = 0.1 + np.array([0, 0.1, 0, 0.2, 0.1, 3])[np.argsort(slow)][:, None] * 0.001 * np.ones(5)
+        still = 1.0 + np.array([0, 0, 0, 0, 0, 50])[np.argsort(slow)][:, None] * 0.001 * np.ones(5)
         for level, some, k in (
-            (one, plain, 5.0), (one, uneven, 2.0), (misled, spiked, 5.0), (misled, two, 5.0),
-            (misled, three, 5.0), (misled, wide, 5.5),
+            (one, plain, 5.0), (one, uneven, 2.0), (one, little, 2.0), (one, still, 2.0),
+            (misled, spiked, 5.0), (misled, two, 5.0), (misled, three, 5.0), (misled, wide, 5.5), (misled, halves, 1.0),
+            (misled, self._even_steps(), 5.0), (misled, plain * 1e-4, 2.0),
             (nobody, fast, 5.0), (nobody, near, 5.0), (nobody, self._between(slow), 6.0),
         ):  # fmt: skip
             yield level, {"times": some, "k": k}
+
+    @staticmethod
+    def _even_steps():
+        """Four steps: of ranks 1 and 4 the two in the middle differ; by their mean one is slow, the other is not."""
+        times = 0.1 + 0.00001 * np.arange(10)[:, None] * np.ones(4)
+        times[1], times[4] = [0.1, 0.1003, 0.1063, 0.106], [0.1034, 0.1, 0.1032, 0.1003]
+        times[3], times[5] = 0.15, 0.14
+        return times
 
     @staticmethod
     def _between(slow):
@@ -737,6 +802,12 @@ class Stragglers(PlainExercise):
 
     def right(self, times, k):
         return stragglers(times, k)
+
+    def worked(self, case):
+        c = super().worked(case)
+        own = np.median(c.times, axis=1)
+        c.spread = np.median(np.abs(own - np.median(own)))
+        return c
 
 
 class LostTo(PlainExercise):
@@ -772,6 +843,8 @@ class LostTo(PlainExercise):
             if level == network:
                 took[steps // 2] += 0.4
             yield level, {"posted": posted, "ended": posted.max(axis=1, keepdims=True) + took}
+        ties = np.array([[1.0, 1.5, 1.5, 1.25], [2.0, 2.5, 2.25, 2.0], [4.0, 4.0, 4.0, 4.0]])  # two, or all, come last
+        yield ranks, {"posted": ties, "ended": ties.max(axis=1, keepdims=True) + np.full((3, 4), 0.125)}
 
     def right(self, posted, ended):
         return list(lost_to(posted, ended))
@@ -789,7 +862,7 @@ class LostTo(PlainExercise):
             if slip == "per step":
                 return [[one / steps for one in c.right[0]], network / steps]
             for came in c.posted:
-                inorder, last = np.sort(came), int(np.argmax(came))
+                inorder, last = np.sort(came), int(np.argsort(came, kind="stable")[-1])
                 if slip == "waits":
                     ranks[int(np.argmin(came))] += inorder[1] - inorder[0]
                 else:
@@ -873,19 +946,35 @@ def harness(f, x, when, index, bit):
                 (alone, 3, 6, "after", 62, ()),
                 (few, 4, 300, "before", 51, ()),
             )
-        ] + [self._near_the_limit(rng, flips, 3, 8, 3.0)]
+        ] + [
+            self._near_the_limit(rng, flips, 3, 8, 3.0),
+            self._near_the_limit(rng, flips, 3, 8, 3.0, most=50),
+            self._near_the_limit(rng, rounding, 3, 8, 0.7),
+            self._nothing_but_zeros(rounding, 2, 3),
+        ]
 
     @staticmethod
-    def _near_the_limit(rng, level, p, n, tiny):
-        """A bit of a number flips before the sum, and changes it by `tiny` limits. The number is 1.5; the magnitudes of
-        the others make up the limit."""
+    def _nothing_but_zeros(level, p, n):
+        x = np.zeros((p, n))
+        known = {"x": x, "fault": "", "who": 0, "nan": False, "sums": x[0], "tiny": 0}
+        arguments = [(Tensor(one, "float64"), "", 0, 0) for one in x]
+        return Case(level, p, arguments, f"n = {n}, zeros, no fault", known)
+
+    @staticmethod
+    def _near_the_limit(rng, level, p, n, tiny, most=1):
+        """A bit of a number flips before the sum, and changes it by `tiny` limits: below one it passes for rounding.
+        The number is 1.5; the magnitudes of the others make up the limit, one of them `most` times as large."""
         change, bit = 2.0**-27, 25
         x = rng.uniform(0.5, 1.5, (p, n)) * rng.choice([-1, 1], (p, n))
         who, index = (int(k) for k in rng.integers([p, n]))
+        x[(who + 1) % p, index] *= most
         x[who, index] = 0.0
         x *= (change / (tiny * 1e-10) - 1.5) / np.abs(x).sum()
         x[who, index] = 1.5
         known = {"x": x, "fault": "before", "who": who, "nan": False, "sums": x.sum(axis=0), "tiny": tiny}
+        if tiny < 1:
+            known["fault"] = ""
+            known["sums"][index] += change
         arguments = [(Tensor(x[r], "float64"), "before" if r == who else "", index, bit) for r in range(p)]
         says = f"n = {n}, the sum of rank {who} is off by {tiny:g}e-10 of all magnitudes"
         return Case(level, p, arguments, says, known)
@@ -963,6 +1052,8 @@ class YoungInterval(PlainExercise):
                 if math.isqrt(2 * save * mtbf) ** 2 != 2 * save * mtbf:  # a whole number would be one in float32, too
                     break
             yield level, {"save": float(save), "mtbf": mtbf * 10_000.0, "machines": machines}
+        # no formula that helps itself: failures come faster than a save takes
+        yield "many machines", {"save": 600.0, "mtbf": 5000.0, "machines": 64}
 
     def right(self, save, mtbf, machines):
         return math.sqrt(2 * save * mtbf / machines)
@@ -997,11 +1088,14 @@ class WallTime(PlainExercise):
         for level, work, interval, save, restart, failures in (
             (none, 100 + shift, 20, 3, 7, []),
             (none, 60, 20, 5, 7, []),
-            (some, 100, 20 + shift, 3, 10, [50]),
+            (none, 0, 20, 5, 7, []),
+            (none, 10, 20, 5, 7, [10, 99]),  # done before the first save, and in time
+            (some, 100, 20 + (shift if shift != 3 else 9), 3, 10, [50]),  # not while it is saving
             (some, 120, 15, 4, 9, [10, 10 + 9 + 40, 300]),
             (some, 90 + shift, 30, 2, 6, [20, 60, 130]),
             (bad, 80, 20, 6, 10, [20 + shift % 5]),
             (bad, 80, 20, 6, 12, [15, 15 + shift]),
+            (bad, 80, 20, 6, 12, [0, 55]),
         ):
             names = ("work", "interval", "save", "restart", "failures")
             yield level, dict(zip(names, (work, interval, save, restart, failures), strict=True))
@@ -1083,6 +1177,7 @@ def harness(f, w, slopes, targets, lr):
             for level, *rest in (
                 (nobody, 3, 7, 4, {}, (1,)),
                 (nobody, 4, 6, 3, {}, ()),
+                (nobody, 4, 3, 3, {}, ()),  # a rank without a shard
                 (one, 4, 12, 8, {2: 6}, ()),
                 (one, 2, 6, 5, {0: 0}, ()),
                 (one, 3, 6, 4, {1: 3}, ()),  # in the last step
@@ -1132,6 +1227,10 @@ def harness(f, w, slopes, targets, lr):
         if computed > most:
             return Finding("computes_too_much", f"A rank computed {computed} gradients; {most} would do.")
         return None
+
+    def contradiction(self, case, run):
+        steps, shards = case.known["targets"].shape[:2]
+        return run.uncharged(together=steps * shards * 1e-3)
 
     @staticmethod
     def _lost(c, alive):

@@ -70,8 +70,10 @@ class MeshCoordinates(RefusingExercise):
         yield "any axes", {"rank": int(rng.integers(16384)), "shape": (128, 16, 1, 8)}
         yield "any axes", {"rank": int(rng.integers(5)), "shape": (5,)}
         yield "any axes", {"rank": int(rng.integers(25, 48)), "shape": (2, 3, 2, 2, 2)}
+        yield "any axes", {"rank": 0, "shape": ()}
         for rank in (24, -1, -7):
             yield "no such rank", {"rank": rank, "shape": (4, 3, 2)}
+        yield "no such rank", {"rank": 1, "shape": ()}
 
     def impossible(self, rank, shape):
         return not 0 <= rank < math.prod(shape)
@@ -126,7 +128,7 @@ class AxisGroups(PlainExercise):
     def draw(self, rng):
         yield "the last axis", {"shape": (2, 2, 4), "axis": 2}
         yield "the last axis", {"shape": (3, 2, int(rng.integers(3, 6))), "axis": 2}
-        for shape, axis in (((2, 3, 4), 0), ((2, 3, 4), 1), ((3, 2, 2, 2), 2), ((2, 4, 1), 2)):
+        for shape, axis in (((2, 3, 4), 0), ((2, 3, 4), 1), ((3, 2, 2, 2), 2), ((2, 4, 1), 2), ((5,), 0)):
             yield "any axis", {"shape": shape, "axis": axis}
 
     reference = """
@@ -192,18 +194,32 @@ class StepBytes(PlainExercise):
         Mistake("class_of_the_group", "Where a group is on several nodes, all its bytes are between nodes here. "
                 "But some edges of its ring lie inside a node.",
                 "Ask of every edge of the ring whether its two ranks are on one node: a // per_node == b // per_node.",
-                lambda c: counted(c.shape, c.work, c.per_node, by_group=True)),
+                lambda c: counted(c.shape, c.work, c.per_node, group_by=slice(None))),
+        Mistake("tensor_is_inside", "The tensor axis is inside nodes here, whatever `per_node` is. Its groups may be "
+                "larger than a node, or lie across two.",
+                "Ask of every edge, on this axis, too: a // per_node == b // per_node.",
+                lambda c: counted(c.shape, c.work, c.per_node, inside="tensor")),
+        Mistake("class_of_the_first_edge", "Where the first two ranks of a group are on one node, all its bytes are "
+                "inside a node here, and else between nodes.",
+                "Ask it of every edge of the ring, the one from the last rank to the first included.",
+                lambda c: counted(c.shape, c.work, c.per_node, group_by=slice(2))),
+        Mistake("ring_not_closed", "The last rank of a group sends nothing on its ring here. In an all-reduce it sends "
+                "to the first.",
+                "n edges for n ranks: from group[k] to group[(k + 1) % n].",
+                lambda c: counted(c.shape, c.work, c.per_node, closed=False)),
     ]  # fmt: skip
 
     def draw(self, rng):
         for level, shape, per_node in (
             ("on one node", (1, 1, 4), 8),
             ("on one node", (2, 3, 2), 16),
+            ("on nodes", (2, 2, 2), 1),
             ("on nodes", (2, 2, 4), 4),
-            ("on nodes", (2, 2, 4), 2),
             ("on nodes", (4, 3, 2), 8),
+            ("on nodes", (2, 2, 4), 2),
             ("on nodes", (4, 1, 2), 4),
             ("on nodes", (3, 2, 3), 4),
+            ("on nodes", (3, 2, 4), 6),
         ):
             work = {"micro_batches": int(rng.integers(3, 7)), "layers": int(rng.integers(2, 5))}
             work |= {name: 48 * int(rng.integers(50, 90)) for name in ("tensor_bytes", "hop_bytes", "gradient_bytes")}
@@ -261,12 +277,28 @@ def harness(f, model, shape, stage, micro_batches, zero):
              lambda c: {"in_flight": 1}),
             ("activations_on_every_tensor_rank", "Every tensor rank keeps whole activations here.",
              "Divide them by `tensor`.", lambda c: {"split": False}),
+            ("one_less_alive", "One micro-batch less is alive here: on the last stage it would be none. A stage holds "
+             "what it works on, too.", "min(m, p - stage).",
+             lambda c: {"in_flight": min(c.micro_batches, c.shape[1] - 1 - c.stage)}),
+            ("one_more_alive", "One micro-batch more is alive here than under 1F1B: the last stage holds just one.",
+             "min(m, p - stage).", lambda c: {"in_flight": min(c.micro_batches, c.shape[1] - c.stage + 1)}),
+            ("activations_of_all_layers", "The activations are those of all layers of the model. A stage keeps those "
+             "of its own.", "layers // pipeline of them.",
+             lambda c: {"in_flight": min(c.micro_batches, c.shape[1] - c.stage) * c.shape[1]}),
+            ("forgets_the_small_parameters", "A layer has 12 h^2 parameters here: its biases and layer norms are "
+             "missing.", "12 h^2 + 13 h.", lambda c: {"small": 0}),
+            ("embedding_not_divided", "The embedding is whole on every tensor rank here.",
+             "Divide it by `tensor`, as the layers.", lambda c: {"rows_whole": True}),
             ("gradients_in_two_bytes", "The gradients take two bytes each here.", "Four: they are added up in float32.",
              lambda c: {"each": (2, 2, 12)}),
             ("two_moments_only", "The optimizer's state takes 8 bytes here: Adam's two moments.",
              "12: the weights in float32, too.", lambda c: {"each": (2, 4, 8)}),
         )
     ] + [
+        Mistake("stages_from_one", "The stages are counted from 1 here: the first one has no embedding, and each has "
+                "the micro-batches of the one before it.",
+                "The first stage is 0, the last one is p - 1.",
+                lambda c: held(SimpleNamespace(**vars(c) | {"stage": c.stage - 1}))),
         Mistake("whole_bytes", "A fraction of a byte was cut off.", "Divide with `/`, not with `//`.",
                 lambda c: {part: nbytes // 1 for part, nbytes in held(c).items()}),
     ]  # fmt: skip
@@ -349,6 +381,7 @@ class PipelineSeconds(PlainExercise):
             (output, 4, 12, 1, 3, 2e-3),
             (output, 8, 8, 1, 2, 1.5e-3),
             (output, 1, 5, 1, 2, 2e-3),
+            (output, 4, 6, 1, 1, 5e-3),  # dearer than a slot
         ):
             forward, more = 1e-6 * int(rng.integers(900, 1200)), 1e-6 * int(rng.integers(800, 1100))
             gradient_bytes = 1 << (26 if m > 3 else 25)
@@ -423,6 +456,7 @@ class BestMesh(SearchExercise):
             (level, (24, 2048, 16), 16, 16 * int(rng.integers(4, 8)), 8, 10e9),
             (level, (48, 6144, 48), 128, 1024, 8, 1e9 * int(rng.integers(60, 75))),
             (level, (80, 8192, 64), 256, 1024, 8, 80e9),
+            (level, (12, 768, 12), 1, 4, 8, 16e9),
             *((level, *others) for others in TO_THE_BYTE),
             (nothing, (80, 8192, 64), 16, 256, 8, 1e9 * int(rng.integers(60, 75))),
             (nothing, (80, 8192, 64), 16, 256, 4, 85e9),  # just too little; groups of 8 would fit
@@ -499,6 +533,14 @@ class AverageAndNorm(MeshGradientsExercise):
     mistakes = [
         Mistake("sum_for_mean", "The gradients are summed over the replicas, not averaged.", "Divide by `data`.",
                 lambda c: as_tensors(averaged(c, mean=False))),
+        Mistake("left_as_they_were", "The gradients of the dict are what they were: what was computed went into other "
+                "tensors, and the optimizer will read these.",
+                "Change them in place: `dist.all_reduce(gradient)`, `gradient /= data`, `copy_`.",
+                lambda c: as_tensors(c.gradients)),
+        Mistake("averaged_over_everybody", "The gradients are means over all ranks. Other stages and other tensor "
+                "ranks have the gradients of other parameters.",
+                "Average over the ranks that differ in `data` alone.",
+                lambda c: as_tensors(averaged(c, everybody=True)) if c.shape[1] == 1 or c.shape[2] > 1 else None),
         Mistake("tied_apart", "The embedding's gradients on the first and the last stage were never added. The two "
                 "copies drift apart from this step on.",
                 "One matrix, used twice: its gradient is the sum of both.", lambda c: as_tensors(averaged(c,
@@ -574,8 +616,10 @@ class CheckpointEvery(PlainExercise):
             mtbf = float(rng.integers(4, 7)) * year
             yield slow, {"step": float(rng.integers(2, 6)), "save": round(mtbf / ranks / share, 1), "mtbf": mtbf,
                          "ranks": ranks}  # fmt: skip
-        for step, save, every in ((298.0, 200.0, 1200), (257.0, 200.0, 1200), (1400.0, 200.0, 1200), (0.01, 15.0, 3e3)):
+        for step, save, every in ((298.0, 200.0, 1200), (257.0, 200.0, 1200), (1400.0, 200.0, 1200), (0.01, 15.0, 3e3),
+                                  (0.001, 0.05, 1.9), (90.0, 16.0, 800.0)):  # fmt: skip
             yield slow, {"step": step, "save": save, "mtbf": 8192.0 * every, "ranks": 8192}
+        yield slow, {"step": 1.0, "save": 600.0, "mtbf": 3600.0, "ranks": 1}
 
     def read_right(self, answer, step, save, mtbf, ranks):
         known = {"step": step, "save": save, "mtbf": mtbf, "ranks": ranks}
@@ -589,7 +633,7 @@ class CheckpointEvery(PlainExercise):
             return None
         young = math.sqrt(2 * save * mtbf / ranks)
         for name, seconds in (
-            ("of_one_rank", math.sqrt(2 * save * mtbf)),
+            ("of_one_rank", math.sqrt(2 * save * mtbf) if ranks > 1 else 0.0),
             ("seconds_for_steps", young * step),
             ("seconds_for_steps", best_of(**known) * step * step),
             ("forgets_the_two", young / math.sqrt(2)),

@@ -1,4 +1,4 @@
-"""What a class has on disk: settings, released notebooks, and what lies in submitted/. Reads and never writes.
+"""Reads the files of a class: settings, released notebooks, and what lies in submitted/. Never writes.
 
 `coursedir` is nbgrader's `CourseDirectory` throughout: it says where in a course root which folder is. No link in
 submitted/ is followed.
@@ -74,7 +74,7 @@ def unit_of(assignment: str) -> str | None:
 
 
 def source_folder(coursedir: CourseDirectory, assignment: str) -> Path:
-    """Where an assignment's notebooks with their solutions are."""
+    """The folder of an assignment's notebooks with their solutions."""
     return Path(coursedir.format_path(coursedir.source_directory, ".", assignment))
 
 
@@ -125,14 +125,14 @@ def _source_in_gradebook(coursedir: CourseDirectory, assignment: str, notebook: 
 
 
 def submitted_students(coursedir: CourseDirectory, assignment: str) -> list[str]:
-    """Those with a folder for this assignment in submitted/, by name."""
+    """The students with a folder for this assignment in submitted/, by name."""
     pattern = coursedir.format_path(coursedir.submitted_directory, "*", glob.escape(assignment))
     around = pattern.split("*")
     return sorted(path[len(around[0]) : -len(around[1]) or None] for path in glob.glob(pattern) if os.path.isdir(path))
 
 
 def submitted_folder(coursedir: CourseDirectory, assignment: str, student: str) -> Path:
-    """Where a student's submission is, or would be."""
+    """The folder of a student's submission, whether it exists or not."""
     return Path(coursedir.format_path(coursedir.submitted_directory, student, assignment))
 
 
@@ -152,8 +152,8 @@ def submitted_link(coursedir: CourseDirectory, assignment: str, student: str) ->
 
 
 def timestamp_in(folder: Path, log: logging.Logger) -> datetime | None:
-    """When a submission was handed in, as the timestamp.txt in its folder says; None, and a line in the log, where it
-    holds no date.
+    """The time at which a submission was handed in, from the timestamp.txt in its folder; None if there is no such
+    file, and None with a line in the log if it holds no date.
 
     A student may have made that file: a pipe is not waited for, a link not followed, no length of it read.
     """
@@ -170,8 +170,8 @@ def timestamp_in(folder: Path, log: logging.Logger) -> datetime | None:
 
 
 def owner_of(coursedir: CourseDirectory, file: Path) -> str:
-    """Where in the course the same file lies under another name (a hard link), as far as students must not have it
-    there; else ""."""
+    """The place in the course where the same file has another name (a hard link) that students must not have; else
+    ""."""
     about, root = file.lstat(), Path(coursedir.root)
     if about.st_nlink < 2:
         return ""
@@ -196,7 +196,7 @@ def borrowed(coursedir: CourseDirectory, folder: Path) -> list[Path]:
 
 
 def notebook_file(coursedir: CourseDirectory, assignment: str, student: str, notebook: str) -> Path:
-    """Where a student's notebook is: under its own name, or under another one where only this one can be meant."""
+    """The path of a student's notebook: its own name, or another one where only this notebook can be meant."""
     folder = submitted_folder(coursedir, assignment, student)
     path = folder / f"{notebook}.ipynb"
     expected = _names(source_folder(coursedir, assignment))
@@ -265,7 +265,8 @@ def load(coursedir: CourseDirectory, config: Config, assignment: str, student: s
 
 
 def hashes(folder: Path) -> dict[str, str]:
-    """Relative name -> what tells a file's content, for all files in a folder. Links are not followed."""
+    """Relative name -> what identifies a file's content, a hash of it where it can be read, for all files in a folder.
+    Links are not followed."""
     return dict(sorted((str(path.relative_to(folder)), _hash(path)) for path in _files(folder)))
 
 

@@ -59,7 +59,7 @@ def enter_submission(
 
 
 def enter_nothing(notebook: SubmittedNotebook) -> None:
-    """No points for a notebook that was not handed in, and nothing for a person to look at, as nbgrader has it."""
+    """Enters zero points, and no need for manual grading, for a notebook that was not handed in, as nbgrader does."""
     for grade in notebook.grades:
         grade.auto_score, grade.needs_manual_grade = 0, False
 
@@ -89,7 +89,7 @@ def enter_grades(gradebook: Gradebook, notebook: SubmittedNotebook, finished: Fi
 def enter_penalty(
     gradebook: Gradebook, notebook: SubmittedNotebook, student: str, late_s: float, plugin: BasePlugin
 ) -> None:
-    """What being `late_s` seconds late costs, as the course's plug-in says: no less than nothing, no more than the
+    """Enters the penalty for being `late_s` seconds late, as the course's plug-in says: at least 0, at most what the
     notebook earned."""
     notebook.late_submission_penalty = None
     if late_s > 0:

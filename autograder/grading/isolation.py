@@ -1,4 +1,4 @@
-"""What a grader's jail is made of on this machine, and what this machine cannot enforce.
+"""The parts of a grader's jail on this machine, and the protections that this machine cannot enforce.
 
 `spec()` is what a `labkit.launch.launcher.Launcher` needs to run everything in a jail (`labkit.launch.jail` builds
 it); `probe()` goes into such a jail and tries what a submission must not be able to do. Nothing is believed because a
@@ -36,7 +36,7 @@ _SHARE = ("openmpi", "pmix", "zoneinfo", "fonts", "mime")
 
 
 class WeakIsolation(RuntimeError):
-    """This machine cannot enforce all protections."""
+    """Raised when this machine cannot enforce all protections."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,10 @@ class Protection:
 
 @dataclass(frozen=True)
 class Protections:
-    """What this machine enforces. mode: "root" (a user of its own per slot), "user" (a user namespace) or "none".
+    """The protections that this machine enforces. mode: "root" (a user of its own per slot), "user" (a user namespace)
+    or "none".
 
-    switched_on: what of `ALL` a SPEC switches on here. items: every protection, tried.
+    switched_on: the members of `ALL` that a SPEC switches on here. items: every protection, tried.
     """
 
     mode: str
@@ -65,7 +66,7 @@ class Protections:
 
     @property
     def missing(self) -> tuple[Protection, ...]:
-        """Those that do not hold here."""
+        """The protections that do not hold here."""
         return tuple(item for item in self.items if not item.holds)
 
 
@@ -119,10 +120,18 @@ def refused(call, *arguments):
 
 def written(path):
     try:
-        with open(path, "w"):
-            return True
+        with open(path, "x"):
+            os.unlink(path)
     except OSError:
         return False
+    return True
+
+def timed(path):
+    try:
+        os.utime(path, (1, 1))
+    except OSError:
+        return False
+    return True
 
 def allowed_children():
     wait, ours = os.pipe()
@@ -146,7 +155,7 @@ found = {
     "fds": [fd for fd in os.listdir("/proc/self/fd") if int(fd) > 2 and os.path.exists("/proc/self/fd/" + fd)],
     "seen": [path for path in outside["paths"] if os.path.lexists(path)],
     "autograder": imported("autograder"),
-    "written": [path for path in outside["writable"] if written(path + "/probe")],
+    "written": [path for path in outside["writable"] if written(path + "/" + outside["abstract"])],
     "processes": sum(name.isdigit() for name in os.listdir("/proc")),
     "inet": reached(socket.AF_INET, tuple(outside["inet"])),
     "abstract": reached(socket.AF_UNIX, chr(0) + outside["abstract"]),
@@ -155,7 +164,9 @@ found = {
     "no_new_privs": status.get("NoNewPrivs", "0").strip() == "1",
     "counters": any(map(os.path.exists, ("/proc/meminfo", "/proc/sys", "/sys/devices")))
     or not refused("sysinfo", b" " * 256),
-    "filter": refused("unshare", 0x10000000) and refused("ptrace", 16, 1, 0, 0),
+    "filter": refused("unshare", 0x10000000) and refused("ptrace", 16, 1, 0, 0)
+    and refused("semget", 4711, 1, 0) and refused("shmget", 4711, 1, 0) and refused("syscall", 444, 0, 0, 1),
+    "times": timed("/dev/null") or timed("/dev/urandom"),
     "numpy": imported("numpy"),
     "folders": max(os.statvfs(path).f_blocks * os.statvfs(path).f_frsize for path in ("/tmp", "/dev/shm")),
 }
@@ -180,7 +191,7 @@ _ATTEMPTS = (
 
 @functools.cache
 def probe() -> Protections:
-    """What this machine enforces, found out by trying, once per process (a tenth of a second)."""
+    """The protections that this machine enforces, found out by trying, once per process (a tenth of a second)."""
     if not sys.platform.startswith("linux"):
         return _judged("none", (), None)
     for mode, protections in _ATTEMPTS:
@@ -193,7 +204,7 @@ def probe() -> Protections:
 
 
 def _try(mode: str, protections: tuple[str, ...]) -> dict | None:
-    """What a program found in such a jail; None where the jail could not be built or nothing could run in it."""
+    """The findings of a program in such a jail; None if the jail could not be built or nothing could run in it."""
     with _outside() as outside:
         outside["stay"] = "namespaces" in protections
         # A user whom no grader at work on this machine uses.
@@ -287,7 +298,7 @@ _PROTECTIONS = (  # name, what it protects, what to do where it does not hold
 
 
 def _judged(mode: str, switched_on: tuple[str, ...], found: dict | None) -> Protections:
-    """Every protection, and whether what the trial `found` (None: it did not run) says that it holds."""
+    """All protections, each marked as holding or not by what the trial `found` (None: it did not run)."""
     holds = _holding(found or {})
     items = (
         Protection(name, holds[name], _USER_OF_ITS_OWN if (name, mode) == ("user", "root") else sentence, remedy)
@@ -303,7 +314,7 @@ def _holding(found: dict) -> dict[str, bool]:
         return all(found.get(name) is False or found.get(name) == [] for name in names)
 
     return {
-        "files": nothing("seen", "autograder", "written"),
+        "files": nothing("seen", "autograder", "written", "times"),
         "processes": found.get("processes", 99) <= 3,
         "end": bool(found.get("gone")),
         "network": nothing("inet", "abstract"),
@@ -350,7 +361,7 @@ def _package_root() -> Path:
 
 
 def _library_folders() -> list[str]:
-    """Where Python itself and the installed packages lie: what of `sys.path` a program in the jail may have."""
+    """The folders of Python itself and of the installed packages: those of `sys.path` that the jail shows."""
     standard = {os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")}
     inside = standard | {os.path.join(folder, "lib-dynload") for folder in standard}
     kept = []
@@ -382,6 +393,7 @@ def _shown() -> tuple[list[str], dict[str, str]]:
                 links[path] = os.readlink(path)
             elif os.path.exists(path):
                 binds.append(path)
+    links |= {p: os.path.realpath(p) for p in (sys.base_prefix, sys.prefix) if os.path.islink(p)}  # a shared .venv
     binds += [f"/etc/{name}" for name in _ETC if os.path.exists(f"/etc/{name}") and not os.path.islink(f"/etc/{name}")]
     binds += _library_folders()
     binds += [folder for folder in ("/sys/devices/system/cpu", "/sys/devices/system/node") if os.path.isdir(folder)]
@@ -389,7 +401,7 @@ def _shown() -> tuple[list[str], dict[str, str]]:
 
 
 def _outermost(paths: list[str]) -> list[str]:
-    """Without duplicates and without what lies below another of them."""
+    """The paths without duplicates, and without those below another one."""
     kept: list[str] = []
     for path in sorted(set(paths)):
         if not any(path.startswith(f"{other}/") for other in kept):
@@ -410,7 +422,7 @@ def _hidden(binds: list[str]) -> list[str]:
 
 
 def _files(uid: int) -> dict[str, str]:
-    """Small files of /etc that programs look for."""
+    """The small files of /etc that programs look for: path -> content."""
     return {
         "/etc/passwd": f"root:x:0:0::/:/bin/false\nstudent:x:{uid}:{uid}::/tmp:/bin/sh\n",
         "/etc/group": f"root:x:0:\nstudent:x:{uid}:\n",

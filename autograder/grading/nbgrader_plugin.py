@@ -5,7 +5,7 @@
 
 `Rebuild` takes the place of everything nbgrader does to clean a submitted notebook, `Judge` the place of executing
 it: no code of a student runs in this process or in a kernel. `SaveScores` enters the points, and `SubmissionExporter`
-keeps nbgrader away from students' files.
+keeps nbgrader away from students' files. `CardsAlone` is a step of ``nbgrader generate_feedback``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from pathlib import Path
 
 import nbformat
 from nbconvert.exporters import NotebookExporter
+from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.preprocessors import AssignLatePenalties, NbGraderPreprocessor
+from nbgrader.preprocessors import AssignLatePenalties, GetGrades, NbGraderPreprocessor
+from nbgrader.utils import is_grade
 from traitlets import Bool, Enum, Float
 from traitlets.config import Config
 
@@ -60,13 +62,14 @@ def configure(c: Config, root: Path) -> None:
     c.Autograde.sanitize_preprocessors = [Rebuild]
     # The cells' metadata are the released ones.
     c.Autograde.autograde_preprocessors = [Judge, SaveScores, AssignLatePenalties]
+    c.GenerateFeedback.preprocessors = [GetGrades, CardsAlone, CSSHTMLHeaderPreprocessor]
     c.ExchangeFactory.collect = "autograder.grading.collecting.Collect"
     os.environ.setdefault(OVERLAY, str(root / "overlay"))
     careful_timestamps()
 
 
 def careful_timestamps() -> None:
-    """From here on nbgrader takes a submission's timestamp.txt for what it is: a file that a student has made.
+    """Makes nbgrader take a submission's timestamp.txt for what it is: a file that a student has made.
 
     It would wait for a pipe of that name, follow a link, read any length of it, and stop over what is no date; there
     is no setting for it.
@@ -82,8 +85,8 @@ def careful_timestamps() -> None:
 
 
 def jail(weak: bool = False) -> dict:
-    """How submissions are shut in here (`autograder.grading.isolation`). Raises NbGraderException where that is too
-    little."""
+    """The jail's SPEC for submissions (`autograder.grading.isolation`). Raises NbGraderException where this machine
+    enforces too little."""
     try:
         return isolation.spec(weak=weak)
     except isolation.WeakIsolation as error:
@@ -253,3 +256,12 @@ class SaveScores(_Step):
             row = gradebook.find_submission_notebook(told["notebook"], told["assignment"], told["student"])
             enter_grades(gradebook, row, resources["autograder"])
         return nb, resources
+
+
+class CardsAlone(NbGraderPreprocessor):
+    """Feedback without the number below each card: nbgrader reads the points there, a student on the card."""
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        if cell.cell_type == "code" and is_grade(cell):
+            cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
+        return cell, resources

@@ -1,5 +1,5 @@
-"""Who judges: worker processes on this machine, or engines of ipyparallel in an allocation. Both take tasks and hand
-back results.
+"""The pools that judge: worker processes on this machine, or engines of ipyparallel in an allocation. Both take tasks
+and return results.
 
 A worker gets one submission at a time. When it dies over one, that submission is tried once more with another worker,
 and then it is handed back as lost; the others are not affected.
@@ -61,8 +61,8 @@ class Done:
 
 @dataclass
 class Pool:
-    """What both kinds have in common. size: how many submissions are judged at the same time. running: student ->
-    since when."""
+    """Base class of both kinds. size: the number of submissions judged at the same time. running: student -> since
+    when."""
 
     size: int
     tasks: queue.Queue = field(default_factory=queue.Queue)
@@ -171,7 +171,7 @@ class _WorkerLost(RuntimeError):
 
 
 class _Worker:
-    """One worker process, seen from here."""
+    """A worker process, as its parent handles it."""
 
     def __init__(self, jail: dict):
         self.process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What `autograder grade` shows while it works, and the table at its end."""
+"""Shows the progress of `autograder grade`, and the table at its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WORDS = {"graded": "graded", "kept": "judged before, written now", "unchanged":
 
 
 class ProgressLines(Progress):
-    """One line of text per submission, for logs and pipes."""
+    """Prints one line of text per submission, for logs and pipes."""
 
     def __init__(self, console: Console):
         self.console, self.total, self.done = console, 0, 0

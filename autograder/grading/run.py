@@ -48,7 +48,7 @@ class CannotGrade(RuntimeError):
 
 @dataclass(frozen=True)
 class GradingOptions:
-    """What was asked for. students: only these; empty: all. force: judge again what was judged before. engines:
+    """The options of a run. students: only these; empty: all. force: judge again what was judged before. engines:
     profile of a cluster.
 
     workers: how many submissions at a time; 0: one per core. weak: also where this machine lacks protections.
@@ -64,7 +64,7 @@ class GradingOptions:
 
 @dataclass
 class SubmissionOutcome:
-    """What became of one submission. how: "graded" (judged now), "kept" (judged before, written now), "unchanged" or
+    """The outcome of one submission. how: "graded" (judged now), "kept" (judged before, written now), "unchanged" or
     "failed".
 
     points: as the gradebook has them, of max_points. reasons: why a person should look at it; for "failed": what went
@@ -81,7 +81,7 @@ class SubmissionOutcome:
 
 @dataclass
 class GradingOutcome:
-    """What a run has done. missing: students without a submission."""
+    """The report of a run. missing: students without a submission."""
 
     assignment: str
     submissions: list[SubmissionOutcome] = field(default_factory=list)
@@ -89,29 +89,29 @@ class GradingOutcome:
     seconds: float = 0.0
 
     def count(self, how: str) -> int:
-        """How many submissions had that outcome."""
+        """The number of submissions with that outcome."""
         return sum(one.how == how for one in self.submissions)
 
     @property
     def for_a_person(self) -> list[SubmissionOutcome]:
-        """Those at which a person should look."""
+        """The submissions at which a person should look."""
         return [one for one in self.submissions if one.reasons]
 
 
 class Progress:
-    """What a run calls while it works, to have it shown. This one shows nothing."""
+    """Callbacks by which a run shows its progress. This class shows nothing."""
 
     def started(self, total: int) -> None:
         """total: submissions."""
 
     def finished(self, outcome: SubmissionOutcome) -> None:
-        """One submission is done with."""
+        """Called when a submission has been dealt with."""
 
     def running(self, students: dict[str, float]) -> None:
         """student -> since when (`time.monotonic`) it is being judged."""
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Called when nothing more will come."""
 
 
 def grade(
@@ -151,7 +151,7 @@ def check_name(assignment: str) -> None:
 
 
 def lost(rebuilt: Rebuilt, unit: str | None, hints: str, how: str) -> Graded:
-    """What a submission gets over which the judging process died each time: nothing yet, and a person's attention."""
+    """The result of a submission whose judge crashed on every attempt: no points yet, flagged for a person."""
     said = ["The grader itself failed on this notebook. A person will look at it."]
     fault = f"the process that judged it died each time ({how})"
     items = [ItemGrade(i.grade_id, 0.0, i.points, "missing", "fault", said=said, fault=fault) for i in rebuilt.items]
@@ -224,7 +224,7 @@ class _Run:
             pool.close()
 
     def _read_the_assignment(self) -> None:
-        """What all submissions are held against; read once, so that what is changed meanwhile is graded again by the
+        """Reads, once, all that submissions are compared with, so that what changes meanwhile is graded again by the
         next run."""
         self.unit = course_files.unit_of(self.assignment)
         self.level = isolation.spec(weak=self.options.weak)["level"]
@@ -240,7 +240,7 @@ class _Run:
         self.held_against = [files, self.notebooks, store.version(), self.key, self.level, self.hints, str(penalties)]
 
     def _released(self, name: str) -> str:
-        """What submissions of a notebook are rebuilt from, as JSON; "" where source/ has it no more."""
+        """The released notebook from which submissions are rebuilt, as JSON; "" if source/ has it no more."""
         with contextlib.suppress(FileNotFoundError):
             return json.dumps(course_files.released(self.coursedir, self.config, self.assignment, name))
         return ""
@@ -259,7 +259,7 @@ class _Run:
     # -- one submission
 
     def _begin(self, student: str, pool: Pool) -> None:
-        """Leave it alone or have it judged."""
+        """Has a submission judged, or leaves it alone if its grade is current."""
         try:
             files = course_files.hashes_of_submission(self.coursedir, self.assignment, student)
             state = self._state(files, student)
@@ -323,7 +323,7 @@ class _Run:
         return found
 
     def _lost(self, done: Done, name: str) -> Finished:
-        """What stands for the result of a notebook over which the judging process died each time."""
+        """The stand-in for the result of a notebook whose judge crashed on every attempt."""
         rebuilt = course_files.load(self.coursedir, self.config, self.assignment, done.student, name)
         return Finished.of(rebuilt, lost(rebuilt, self.unit, self.hints, done.lost), self.hints)
 
@@ -340,7 +340,7 @@ class _Run:
         )
 
     def _mark(self, work: InProgress, notebooks: dict[str, Finished], outcome: SubmissionOutcome) -> None:
-        """Note what stands there now, unless a fault of ours decided it: then the next run tries again."""
+        """Marks the submission as graded, unless a fault of ours decided a result: then the next run tries again."""
         if any(item.fault for notebook in notebooks.values() for item in notebook.graded.items):
             return
         scores = scores_of(self.gradebook, self.assignment, work.student).get(work.student, {})
@@ -353,7 +353,7 @@ class _Run:
         )
 
     def _failed(self, student: str, error: Exception) -> None:
-        """One submission that cannot be graded does not keep the others from being graded; a full disk does."""
+        """Records a submission that cannot be graded, so that the others still are; raises the error of a full disk."""
         if is_disk_full(error):
             raise error
         text = str(error) if isinstance(error, (CannotGrade, NbGraderException)) else f"{type(error).__name__}: {error}"
@@ -372,7 +372,7 @@ class _Run:
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def _is_current(self, student: str, state: str, mark: dict) -> bool:
-        """Whether nothing has changed, and the gradebook and autograded/ still hold what they held when the mark was
+        """True if nothing has changed, and the gradebook and autograded/ still hold what they held when the mark was
         made."""
         unchanged = mark.get("state") == state and mark.get("scores") == self.scores.get(student, {})
         return unchanged and mark.get("files") == course_files.hashes(self.writer.folder(student))

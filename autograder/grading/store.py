@@ -1,5 +1,4 @@
-"""What grading a class keeps beside nbgrader's own files, in COURSE/.autograder: results, marks of what is graded,
-and a lock.
+"""The grader's own store beside nbgrader's files, in COURSE/.autograder: results, marks of what is graded, and a lock.
 
     results/DIGEST.json                the result of one submission, by the hash of everything that decides it
     scratch/                           what is needed for a moment
@@ -69,7 +68,7 @@ class Store:
     # -- what is graded -----------------------------------------------------------------------------------------------
 
     def mark(self, assignment: str, student: str) -> dict | None:
-        """What was noted when the submission had been graded, or None."""
+        """The note that was made when the submission had been graded, or None."""
         return _read(self._mark(assignment, student))
 
     def set_mark(self, assignment: str, student: str, note: dict) -> None:
@@ -77,7 +76,7 @@ class Store:
         self._write(self._mark(assignment, student), note)
 
     def remove_mark(self, assignment: str, student: str) -> None:
-        """From here on the submission counts as not graded."""
+        """Removes the mark of a graded submission: from now on it counts as not graded."""
         self._mark(assignment, student).unlink(missing_ok=True)
 
     def _mark(self, assignment: str, student: str) -> Path:
@@ -184,8 +183,8 @@ _LOCKS: dict[str, _Lock] = {}
 
 
 def version() -> list:
-    """What changes when judging does: our code, the overlay's exercises as they are loaded, the versions of what they
-    run on."""
+    """All that a verdict depends on besides the submission: our code, the overlay's exercises as loaded, the versions
+    of the packages."""
     return [code_version(), overlay_digests(), _package_versions()]
 
 
@@ -211,7 +210,7 @@ def _package_versions() -> dict[str, str]:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Whether the error, or one it came from, says that nothing more can be written: disk, quota or largest size of a
+    """True if the error, or one it came from, says that nothing more can be written: disk, quota or largest size of a
     file."""
     while error is not None:
         if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) or isinstance(error, DiskFull):
@@ -223,7 +222,7 @@ def is_disk_full(error: BaseException | None) -> bool:
 
 
 def free_bytes(path: Path) -> int:
-    """Room left where `path` lies."""
+    """The free bytes on the disk of `path`."""
     return shutil.disk_usage(path).free
 
 

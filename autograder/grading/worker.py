@@ -36,7 +36,7 @@ MAY_GROW = 256 << 20  # bytes that the launcher may take on top of what it had a
 
 
 class CannotJudge(RuntimeError):
-    """No submission can be judged here."""
+    """Raised when no submission can be judged here."""
 
 
 _TRIAL = """
@@ -80,7 +80,7 @@ class Judging:
         self.sure = True
 
     def judge(self, task: dict, keeps: bool = True) -> dict[str, dict]:
-        """From notebooks as they were handed in to files as they are written into autograded/. Raises CannotJudge,
+        """Judges notebooks as handed in; returns the files to be written into autograded/. Raises CannotJudge,
         DiskFull.
 
         task: {"unit", "key", "hints", "course": its root, "again": judge what has been judged before, too,

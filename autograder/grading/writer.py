@@ -94,8 +94,7 @@ class Writer:
         return Path(self.coursedir.format_path(self.coursedir.autograded_directory, student, self.assignment))
 
     def copy_files(self, student: str) -> None:
-        """What lies beside the notebooks: of the submission what is ordinary and the student's own, then over it what
-        source/ has."""
+        """Copies the files beside the notebooks: the student's own ordinary ones, then over them those of source/."""
         target = self.folder(student)
         target.mkdir(parents=True, exist_ok=True)
         folder = course_files.submitted_folder(self.coursedir, self.assignment, student)

@@ -3,9 +3,9 @@
     report = homework.judge(Path("submitted/ada/scaling_mnist"), jail=isolation.spec())
     report.score, report.max_score, report.needs_person
 
-`registry` knows all of them; an `assignment.Assignment` says in what one differs from the others. `rubric` has the
-types of a verdict; `folder` finds the files; `handed_in` packs them for a worker; `judging` asks the judges and `page` shows
-what they say. What a part cannot judge, a person does: no trouble of the grader's costs a student anything.
+`registry` knows all of them; an `assignment.Assignment` holds everything that differs between them. `rubric` has the
+types of a verdict; `folder` finds the files; `handed_in` packs them for a worker; `judging` asks the judges and `page`
+shows what they say. What a part cannot judge, a person does: no trouble of the grader's costs a student anything.
 
 The first homework, `scaling_mnist`, is `mnist`, its lines `mnist_rubric`, its judges `port`, `scaling` and `plots`.
 

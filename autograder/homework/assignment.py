@@ -1,4 +1,4 @@
-"""What the course knows of one homework: everything in which it differs from another one."""
+"""The description of one homework: everything in which it differs from another one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from labkit.launch.launcher import Launcher
 
 @dataclass(frozen=True)
 class Asked:
-    """What a judge gets. homework: the files. key: where data, seeds and meshes are drawn from. nonce: the code given to
-    this student, "" if none was. launcher: starts ranks, in the jail if there is one; None where nothing is to be
+    """A judge's arguments. homework: the files. key: where data, seeds and meshes are drawn from. nonce: the code given
+    to this student, "" if none was. launcher: starts ranks, in the jail if there is one; None where nothing is to be
     started. jail: for whatever else opens a student's file (`inside.run`). figures: reads the PDFs, each once.
     """
 
@@ -66,7 +66,7 @@ class Assignment:
         return tuple(judging.parts[0] for judging in self.judges)
 
     def judging_of(self, part: str) -> Judging:
-        """Who judges this part. Raises KeyError."""
+        """The judge of this part. Raises KeyError."""
         for judging in self.judges:
             if part in judging.parts:
                 return judging

@@ -1,5 +1,4 @@
-"""What figures of accuracy and of scaling have in common: curves that show no measurement, axes that count
-logarithms."""
+"""Common to figures of accuracy and of scaling: curves that show no measurement, axes that count logarithms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which file of a student's folder is what: found by name, said, and copied before anything is read.
+"""The files of a student's folder and their roles: found by name, said, and copied before anything is read.
 
 Names may vary as people vary them (`Accuracy-2.PDF`, `logs/run_2.jsonl`, `accuracy_02.pdf`); what is taken for what is
 in `Homework.names`, and each homework says what it takes (`Files`). Only plain files within limits are taken: links,
@@ -24,10 +24,10 @@ _PASSED_BY = {"__pycache__", "node_modules", "site-packages", "venv", "env"}
 
 @dataclass(frozen=True)
 class Files:
-    """Which files a homework collects. assignment: its name. role: path -> (role, how unusual the name is), ("", 0) for
-    none; of several files for a role the most usual is taken. A role "not:scaling.pdf" is a picture that should be that
-    PDF. cap: role -> bytes. usual: role -> the name that the file should have, where that is not the role, or the role
-    and ".jsonl"; also: further such names.
+    """The files that a homework collects. assignment: its name. role: path -> (role, how unusual the name is), ("", 0)
+    for none; of several files for a role the most usual is taken. A role "not:scaling.pdf" is a picture that should be
+    that PDF. cap: role -> bytes. usual: role -> the name that the file should have, where that is not the role, or the
+    role and ".jsonl"; also: further such names.
     """
 
     assignment: str
@@ -55,7 +55,7 @@ class Homework:
     assignment: str = ""
 
     def absent(self, role: str, wanted: str) -> str:
-        """Why there is no file for this role, in a sentence. wanted: the name it should have."""
+        """The reason why there is no file for this role, in a sentence. wanted: the name it should have."""
         return self.refused.get(role, f"There is no {wanted}.")
 
     @property

@@ -24,7 +24,8 @@ MOST_BYTES = 48 << 20  # of all files together
 
 
 def packed(folder: Path, assignment: Assignment, nonce: str = "") -> dict:
-    """What is judged of a student's folder, as JSON. nonce: the code that was given to this student, "" if none was."""
+    """The judged files of a student's folder, as JSON. nonce: the code that was given to this student, "" if none
+    was."""
     with tempfile.TemporaryDirectory(prefix="homework-") as place:
         found = folders.collect(folder, Path(place), assignment.files)
         files: dict[str, list[str]] = {}
@@ -60,7 +61,7 @@ class Fault(RuntimeError):
 
 @dataclass(frozen=True)
 class Found:
-    """What one part earned. share: of its points. waits: some of them wait for a person. diagnosis: of the first line
+    """The grade of one part. share: of its points. waits: some of them wait for a person. diagnosis: of the first line
     that lost any."""
 
     earned: float
@@ -83,7 +84,7 @@ class Judge:
         self.flags: list[tuple[str, str]] = []
 
     def part(self, name: str) -> Found:
-        """What a part earned. Raises Fault where the grader failed; what is wrong with the files is a finding."""
+        """The grade of a part. Raises Fault where the grader failed; what is wrong with the files is a finding."""
         if name not in self.results:
             judged = self._judged(name).parts
             faults = [result.facts["fault"] for result in judged if "fault" in result.facts]
@@ -95,7 +96,7 @@ class Judge:
         return found_in(self.results[name])
 
     def missing(self, part: str) -> str:
-        """Why this part cannot be judged on this machine, in a sentence; "" if it can."""
+        """The reason why this part cannot be judged on this machine, in a sentence; "" if it can."""
         with tempfile.TemporaryDirectory(prefix="homework-") as place:
             homework = unpacked(self.files, Path(place))
             return registry.get(homework.assignment).judging_of(part).missing(homework)
@@ -116,7 +117,7 @@ class Judge:
 
 
 def found_in(result: PartResult) -> Found:
-    """What a judged part comes to: its points, their share, whether a person must look, the first mistake."""
+    """The grade of a judged part: its points, their share, whether a person must look, the first mistake."""
     earned = sum(finding.earned or 0.0 for finding in result.findings)
     possible = sum(finding.line.points for finding in result.findings)
     lost = [finding for finding in result.findings if finding.verdict != "passed"]

@@ -38,7 +38,7 @@ class NoAnswer(RuntimeError):
 
 
 def run(module: str, path: Path, *arguments: str, jail: dict | None = None, seconds: float = SECONDS) -> bytes:
-    """What `python -m module ARGUMENTS FILE` writes to its standard output, FILE being a copy of `path`.
+    """The standard output of `python -m module ARGUMENTS FILE`, FILE being a copy of `path`.
 
     jail: as `autograder.grading.isolation.spec` makes it; None where a student looks at files of their own. Raises
     NoAnswer.

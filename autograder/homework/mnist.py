@@ -88,7 +88,7 @@ def read_logs(homework: Homework) -> tuple[dict[int, RunLog], dict[int, str]]:
 
 
 def _needs_horovod(homework: Homework) -> bool:
-    """Whether the script is a port to Horovod."""
+    """True if the script is a port to Horovod."""
     script = homework.files.get("script")
     return script is not None and source.read(script.read_text(encoding="utf-8", errors="replace")).uses_horovod
 
@@ -137,7 +137,7 @@ def _shared_runs(reports: Mapping[str, Report]) -> dict[str, list[Flag]]:
 
 
 def _beside(result: PartResult) -> str:
-    """What the run logs say, beside what the table says."""
+    """The measurements of the run logs beside those of the table."""
     from autograder.homework.scaling.beside import measured
 
     return measured(result.facts) if result.part == "scaling" else ""

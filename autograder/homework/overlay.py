@@ -56,7 +56,7 @@ def _pixels(answer: bytes) -> np.ndarray:
 
 
 def _encoded(page: np.ndarray) -> bytes:
-    """As PNG, of at most MOST_BYTES."""
+    """The page as PNG, of at most MOST_BYTES."""
     picture = Image.fromarray(page)
     for colours, part in ((0, 1), (32, 1), (16, 2), (8, 4)):
         small = picture.resize((max(picture.width // part, 1), max(picture.height // part, 1))) if part > 1 else picture

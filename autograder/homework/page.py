@@ -1,4 +1,4 @@
-"""What a student reads: a card for each part of the homework, and one page with all of them.
+"""The pages that a student reads: a card for each part of the homework, and one page with all of them.
 
 Everything that came from a student is escaped, and every picture was encoded by the grader; there is no script and
 nothing is loaded.
@@ -13,7 +13,7 @@ import math
 import textwrap
 
 import autograder.homework.registry as registry
-from autograder.homework.rubric import LONGEST, LineResult, PartResult, Report, shown
+from autograder.homework.rubric import LONGEST, ONE_CAUSE, LineResult, PartResult, Report, shown, shown_rows
 from autograder.verdict import HINT_LEVELS
 from labkit.palette import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 
@@ -44,8 +44,8 @@ def part_text(result: PartResult, hints: str = "how") -> str:
         earned = "-" if finding.earned is None else _points(finding.earned)
         points = f"{earned}/{_points(finding.line.points)}"
         lines.append(f"  {_WORDS[_verdict(finding)]:<9}{points:>9}  {finding.line.title}")
-        for text in _told(finding, depth, said):
-            lines += ["                      " + line for line in textwrap.wrap(text, _WIDTH - 22)]
+        for text, rows in _told(finding, depth, said):
+            lines += ["                      " + line for line in [*textwrap.wrap(text, _WIDTH - 22), *rows]]
     for flag in result.flags if depth >= 1 else ():
         lines += textwrap.wrap(
             f"for a person: {shown(flag.sentence, LONGEST)}", _WIDTH, initial_indent="  ", subsequent_indent="    "
@@ -74,15 +74,15 @@ def _usual(report: Report, role: str, name: str) -> bool:
 
 
 def _verdict(finding: LineResult) -> str:
-    """What is said of a line: nobody is wrong who leaves a bonus alone."""
+    """The verdict shown for a line: nobody is wrong who leaves a bonus alone."""
     return "not_tried" if finding.line.part == "bonus" and finding.verdict == "wrong" else finding.verdict
 
 
-def _told(finding: LineResult, depth: int, said: set[str]) -> list[str]:
-    """The sentences below a line; what was said above is not said again."""
-    told = [finding.sentence] * (depth >= 1) + [finding.teach] * (depth >= 2)
-    new = [text for text in told if text and text not in said]
-    said.update(new)
+def _told(finding: LineResult, depth: int, said: set[str]) -> list[tuple[str, list[str]]]:
+    """(a sentence below a line, what is said rank by rank below that); what was said above is not said again."""
+    told = [(finding.sentence, finding.rows)] * (depth >= 1) + [(finding.teach, [])] * (depth >= 2)
+    new = [(text, shown_rows(rows)) for text, rows in told if text and text not in said]
+    said.update(text for text, _ in new)
     return new
 
 
@@ -152,7 +152,8 @@ def _row(finding: LineResult, depth: int, said: set[str]) -> str:
     colour = _COLOURS[_verdict(finding)]
     earned = "&ndash;" if finding.earned is None else _points(finding.earned)
     told = "".join(
-        f'<div style="margin:1px 0 3px;opacity:0.85">{_coded(text)}</div>' for text in _told(finding, depth, said)
+        f'<div style="margin:1px 0 3px;opacity:0.85">{_coded(text)}</div>{_ranks(rows)}'
+        for text, rows in _told(finding, depth, said)
     )
     name = ""
     if finding.diagnosis and depth >= 1:
@@ -166,13 +167,20 @@ def _row(finding: LineResult, depth: int, said: set[str]) -> str:
     )
 
 
+def _ranks(rows: list[str]) -> str:
+    """The rows of all ranks as HTML, with aligned columns."""
+    style = "margin:1px 0 3px;padding:3px 8px;white-space:pre-wrap;font-size:12px;background:rgba(127,127,127,0.10)"
+    return f'<pre style="{style}">{html.escape(chr(10).join(rows))}</pre>' if rows else ""
+
+
 def _flags(result: PartResult) -> str:
     if not result.flags:
         return ""
+    free = "" if any(flag.kind == ONE_CAUSE for flag in result.flags) else " It has cost no points."
     told = "".join(f"<li>{_coded(flag.sentence)}</li>" for flag in result.flags[:20])
     return (
         '<div style="margin-top:8px;padding:6px 10px;background:rgba(127,127,127,0.10)">'
-        "<b>A person will look at this.</b> It has cost no points."
+        f"<b>A person will look at this.</b>{free}"
         f'<ul style="margin:2px 0 0;padding-left:1.4em">{told}</ul></div>'
     )
 

@@ -14,7 +14,7 @@ ASSIGNMENTS: dict[str, Assignment] = {one.name: one for one in (SCALING_MNIST, T
 
 
 class UnknownHomework(LookupError):
-    """No homework of that name, or a folder that could be several or none: a sentence that says what to do."""
+    """Raised when no homework has that name, or a folder fits several or none; its text says what to do."""
 
 
 def get(name: str) -> Assignment:
@@ -25,7 +25,7 @@ def get(name: str) -> Assignment:
 
 
 def title_of(result: PartResult) -> str:
-    """What the page calls a part."""
+    """The title of a part on the page."""
     return get(result.assignment).rubric.parts[result.part]
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 LONGEST = 600  # characters of one sentence
+MOST_ROWS, LONGEST_ROW = 16, 200  # of what is said rank by rank
+ONE_CAUSE = "one_cause"  # the flag that lines were lost for the same reason as another one
 _STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
@@ -29,10 +31,11 @@ class RubricLine:
 
 @dataclass
 class LineResult:
-    """What a judge says of a line. earned: points, or None where a person must decide. diagnosis: the mistake's name,
+    """A judge's finding on a line. earned: points, or None where a person must decide. diagnosis: the mistake's name,
     "" for full marks.
 
-    sentence: what was found and what was expected. teach: the one sentence that teaches.
+    sentence: what was found and what was expected. teach: the one sentence that teaches. rows: what each rank did, a
+    line for each.
     """
 
     line: RubricLine
@@ -40,6 +43,7 @@ class LineResult:
     diagnosis: str = ""
     sentence: str = ""
     teach: str = ""
+    rows: list[str] = field(default_factory=list)
 
     @property
     def verdict(self) -> str:
@@ -50,12 +54,13 @@ class LineResult:
 
     def to_json(self) -> dict:
         said = {"earned": self.earned, "diagnosis": self.diagnosis, "sentence": self.sentence, "teach": self.teach}
-        return {**asdict(self.line), "verdict": self.verdict, **said}
+        return {**asdict(self.line), "verdict": self.verdict, **said, "rows": self.rows}
 
     @classmethod
     def from_json(cls, data: dict) -> LineResult:
         line = RubricLine(data["part"], data["name"], data["title"], data["points"])
-        return cls(line, data["earned"], data["diagnosis"], data["sentence"], data["teach"])
+        told = (data["earned"], data["diagnosis"], data["sentence"], data["teach"], list(data.get("rows", [])))
+        return cls(line, *told)
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class PartResult:
 
     @property
     def score(self) -> float:
-        """What was earned so far; lines that wait for a person count as nothing."""
+        """The points earned so far; lines that wait for a person count as nothing."""
         return math.fsum(finding.earned or 0.0 for finding in self.findings)
 
     @property
@@ -127,17 +132,17 @@ class Report:
 
     @property
     def score(self) -> float:
-        """What was earned so far; lines that wait for a person count as nothing until they are read."""
+        """The points earned so far; lines that wait for a person count as nothing until they are read."""
         return math.fsum(part.score for part in self.parts)
 
     @property
     def max_score(self) -> float:
-        """What can be earned, the bonus not counted."""
+        """The points that can be earned, without the bonus."""
         return math.fsum(part.max_score for part in self.parts if part.part != "bonus")
 
     @property
     def passed(self) -> bool:
-        """Everything but the bonus earned full marks, and nothing waits for a person."""
+        """True if everything but the bonus earned full marks, and nothing waits for a person."""
         return not self.needs_person and all(f.verdict == "passed" for f in self.findings if f.line.part != "bonus")
 
     @property
@@ -150,7 +155,7 @@ class Report:
         return any(part.needs_person for part in self.parts)
 
     def to_json(self, pictures: bool = True) -> dict:
-        """As JSON values. pictures: whether with the pictures of pages, which are most of it."""
+        """The report as JSON values. pictures: whether with the pictures of pages, which are most of it."""
         parts = [part.to_json() for part in self.parts]
         if not pictures:
             parts = [{**part, "facts": {k: v for k, v in part["facts"].items() if k != "overlays"}} for part in parts]
@@ -189,11 +194,11 @@ class Rubric:
         return [one for one in self.lines if one.part == part]
 
     def points_of(self, part: str) -> float:
-        """What one part gives at most."""
+        """The points of a part."""
         return math.fsum(one.points for one in self.lines_of(part))
 
     def full(self, name: str, sentence: str = "") -> LineResult:
-        """Full marks for the line of that name."""
+        """The result with full marks for the line of that name."""
         return LineResult(self.line(name), self.line(name).points, "", shown(sentence, LONGEST))
 
     def lost(self, name: str, diagnosis: str, sentence: str, teach: str = "", earned: float = 0.0) -> LineResult:
@@ -201,12 +206,24 @@ class Rubric:
         return LineResult(self.line(name), earned, diagnosis, shown(sentence, LONGEST), shown(teach, LONGEST))
 
     def needs_person(self, name: str, sentence: str, diagnosis: str = "needs_person") -> LineResult:
-        """Nobody but a person can decide. sentence: why."""
+        """The result of a line that only a person can decide. sentence: why."""
         return LineResult(self.line(name), None, diagnosis, shown(sentence, LONGEST))
 
     def unjudged(self, part: str, reason: str, facts: dict | None = None) -> PartResult:
         """A part that could not be judged at all: every line of it needs a person."""
         return PartResult(part, [self.needs_person(one.name, reason) for one in self.lines_of(part)], [], facts or {})
+
+
+def ended(text: str) -> str:
+    """A sentence with its full stop, which it may have already."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def shown_rows(rows: Iterable[str]) -> list[str]:
+    """Lines of which each is a rank's, as they may be shown: their columns stay."""
+    kept = [str(row) for row in rows]
+    more = [f"... and {len(kept) - MOST_ROWS} more"] if len(kept) > MOST_ROWS else []
+    return [shown(row, LONGEST_ROW) for row in (*kept[:MOST_ROWS], *more)]
 
 
 def shown(text: object, most: int = 80) -> str:

@@ -7,6 +7,7 @@ cases; `until_named` goes only as far as it takes to know what an answer is call
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from autograder.judging.judge import Runners, chunks_of_file, judge_with, with_r
 from autograder.registry import all_exercises, find
 from autograder.verdict import Result
 from labkit.cells.slicing import bound_names
-from labkit.environment import without_frameworks
 from labkit.launch.launcher import Launcher, Limits
 
 _FIRST_LINE = re.compile(r"#\s*verdict:\s*(\w+)(?:\s*,\s*diagnosis:\s*(\w+))?\s*$")
@@ -38,7 +38,7 @@ class Answer:
 
     @property
     def right(self) -> bool:
-        """Whether it is a right answer, by its name."""
+        """True if its name says that it is a right answer."""
         return self.path.name.startswith("right_")
 
 
@@ -51,23 +51,23 @@ class Tried:
 
     @property
     def accepted(self) -> bool:
-        """Whether the judge has passed it."""
+        """True if the judge has passed it."""
         return self.result.verdict == "passed"
 
     @property
     def levels(self) -> tuple[bool, ...]:
-        """Which of the levels that were judged it has passed."""
+        """For each level that was judged, True if the answer has passed it."""
         return tuple(level.verdict == "passed" for level in self.result.levels)
 
     @property
     def other_levels(self) -> bool:
-        """Whether it passes other levels than are recorded: the grade depends on the key, or the exercise has
+        """True if it passes other levels than `levels.txt` records: the grade depends on the key, or the exercise has
         changed."""
         return self.answer.recorded is not None and self.levels != self.answer.recorded[: len(self.levels)]
 
     @property
     def as_declared(self) -> bool:
-        """Whether the judge has said of it what its first line does."""
+        """True if verdict and diagnosis are those of its first line."""
         if self.answer.right:
             return self.accepted
         named = self.result.verdict == self.answer.verdict and self.result.diagnosis == self.answer.diagnosis
@@ -156,17 +156,20 @@ def run(
     """Try every answer, but those to exercises that need what this Python does not have (`left_out`).
 
     until_named: judge a wrong answer only until its verdict and its diagnosis are certain, and compare the levels
-    judged until then. One that is not as declared then is judged from start to end before that is said.
+    judged until then; ranks that one answer has left in order serve the next. One that is not as declared then is
+    judged from start to end, in ranks of its own, before that is said.
     """
-    tried = []
-    without = bool(without_frameworks())
-    with Runners(launcher, windows=_WINDOWS) as runners:
-        for answer in answers(folder, unit, exercise):
-            if without and answer.exercise.needs_frameworks:
-                continue
+    tried, tries = [], [answer for answer in answers(folder, unit, exercise) if not answer.exercise.lacking]
+    shared = [answer.exercise for answer in tries] if until_named and launcher.isolation is None else []
+    with (
+        Runners(launcher, windows=_WINDOWS) as runners,
+        runners.student(shared) if shared else contextlib.nullcontext(),
+    ):
+        for answer in tries:
+            runners.next_candidate()
             one = Tried(answer, _try(runners, answer.exercise, answer.path, key, until_named))
             if until_named and not one.as_declared:
-                one = Tried(answer, _try(runners, answer.exercise, answer.path, key))
+                one = Tried(answer, try_file(answer.exercise, answer.path, launcher, key))
             tried.append(one)
             said(one)
     return tried
@@ -174,16 +177,17 @@ def run(
 
 def left_out(folder: Path = FOLDER, unit: str | None = None, exercise: str | None = None) -> str:
     """The sentence about the answers that `run` does not try here; "" where it tries all."""
-    out = [answer for answer in answers(folder, unit, exercise) if answer.exercise.needs_frameworks]
-    sentence = without_frameworks()
-    if not out or not sentence:
-        return ""
-    functions = sorted({answer.exercise.function for answer in out})
-    return f"{len(out)} answers were not tried ({', '.join(functions)}). {sentence}"
+    out = [answer.exercise for answer in answers(folder, unit, exercise) if answer.exercise.lacking]
+    sentences = dict.fromkeys(one.lacking for one in out)
+    told = []
+    for sentence in sentences:
+        functions = [one.function for one in out if one.lacking == sentence]
+        told.append(f"{len(functions)} answers were not tried ({', '.join(sorted(set(functions)))}). {sentence}")
+    return "\n".join(told)
 
 
 def summary(tried: list[Tried]) -> dict:
-    """Counts, and what fell short."""
+    """The counts of the answers tried, and those that fell short."""
     right = [t for t in tried if t.answer.right]
     wrong = [t for t in tried if not t.answer.right]
     return {

@@ -77,7 +77,7 @@ def _sendable(text: str) -> str:
 
 
 def _told(case: CaseResult, said: set) -> bool:
-    """Whether this diagnosis was explained under an earlier level."""
+    """True if this diagnosis was explained under an earlier level."""
     key = _what_is_said(case)
     known = case.diagnosis != "unrecognised" and key in said
     said.add(key)
@@ -98,14 +98,14 @@ def _what_is_said(case: CaseResult) -> tuple:
 
 
 def _moved(result: Result) -> str:
-    """What moved in one case, and in which: the one that the card explains, or the first."""
+    """The messages of one case, and that case: the one that the card explains, or the first."""
     cases = [result.decisive, *result.cases] if result.decisive else result.cases
     case = next((case for case in cases if case.moved and case.verdict in ("passed", "wrong")), None)
     return "" if case is None else f"{case.moved} ({case.says})" if case.says else case.moved
 
 
 def _html_footer(result: Result) -> str:
-    """What moved, and what was measured: name and number of each record in a line, the rest below it."""
+    """The lines about messages and records: name and number of each record in a line, the rest below it."""
     moved, rows = _moved(result), []
     for head, text in (line for record in result.records for line in record_lines(record)):
         said = html.escape(f"{head}: {text}" if head else text)

@@ -1,5 +1,5 @@
-"""Whether an answer can have got its numbers from the messages that were sent: bytes that must have reached a rank, and
-bytes that did.
+"""Finds answers that cannot have got their numbers by messages: compares the bytes that must have reached a rank with
+those that did.
 
 Ranks can be kept apart, but never quite: they share a processor and a kernel, and those on MPI and Horovod share files
 besides. So it is not enough that no other way is known. What a rank returns and could not know by itself has to have
@@ -17,10 +17,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Run, Tensor, Typed
-from labkit.watch.events import DEATH, Event
+from labkit.watch.events import COMPUTE, DEATH, Event
 from labkit.watch.hang import ONE_SIDED, direction
 
-_SILENT = (
+SILENT = (  # what is recorded and moves no byte from one rank to another
+    COMPUTE,
     DEATH,
     "barrier",
     "ibarrier",
@@ -52,7 +53,7 @@ def needed(exercise: Exercise, case: Case) -> list[int]:
 
 
 def bound(exercise: Exercise, case: Case) -> list[int]:
-    """What the exercise itself says, else `needed`, and no less than a byte where all must hear of the others."""
+    """The exercise's own bound, else `needed`; at least one byte where every rank must hear of the others."""
     own = exercise.needs_bytes(case)
     least = int(exercise.all_hear and case.world_size > 1)
     return [max(least, found) for found in needed(exercise, case)] if own is None else own
@@ -65,7 +66,7 @@ def arrived(run: Run) -> list[float]:
     together: dict[object, list[Event]] = defaultdict(list)
     for event in run.events:
         kind, side = event.kind.lower(), direction(event.kind)
-        if event.ended is None or kind in _SILENT or "probe" in kind:
+        if event.ended is None or kind in SILENT or "probe" in kind:
             continue
         if side == "recv":
             found[event.rank] += event.nbytes
@@ -84,16 +85,25 @@ def arrived(run: Run) -> list[float]:
 
 
 def lacking(exercise: Exercise, case: Case, run: Run) -> str:
-    """What to say where a rank got too few bytes for what it returned, or nobody has said anything; "" where all got
-    enough."""
+    """A sentence if an answer with right numbers is not to be taken; "" if it is.
+
+    A rank got too few bytes for what it returned, nobody communicated at all, a rank lives that was to die, or what
+    ranks say of themselves cannot be (`Exercise.contradiction`).
+    """
     if exercise.runtime == "plain" or case.world_size == 1:
         return ""
-    told = any(event.kind.lower() not in _SILENT for event in run.events)  # a barrier tells nothing
+    told = any(event.kind.lower() not in SILENT for event in run.events)  # a barrier tells nothing
     if exercise.talks and not told and not any(rank.carried for rank in run.ranks):
         return (
             "no rank has sent, received or called anything: whatever they know of each other, it did not come by "
             "communication"
         )
+    for r, operation in case.kills.items():
+        if not run.ranks[r].gone:
+            return (
+                f"rank {r} was to die in place of its operation {operation} (counted from 0) and has not got that far: "
+                "whatever the ranks know of each other, it did not come by communication"
+            )
     wanted, got = bound(exercise, case), arrived(run)
     for r, (least, most) in enumerate(zip(wanted, got, strict=True)):
         if most < least and not run.ranks[r].gone:
@@ -102,11 +112,11 @@ def lacking(exercise: Exercise, case: Case, run: Run) -> str:
                 "reach it, "
                 f"but {most:,.0f} B came by messages and collectives"
             )
-    return ""
+    return exercise.contradiction(case, run)
 
 
 def _tells(events: Iterable[Event]) -> bool:
-    """Whether the sizes of a collective are known: of large pickled objects (`allreduce`, not `Allreduce`) they are
+    """True if the sizes of a collective are known. Those of large pickled objects (`allreduce`, not `Allreduce`) are
     not."""
     return any(event.nbytes for event in events)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from autograder.exercise import Case, Diagnosis, Exercise, RankRun, Run
-from autograder.judging.diagnoses import OF_BUFFERS, diagnosis_of, how_to_mend
+from autograder.judging.diagnoses import OF_BUFFERS, diagnosis_of, how_to_mend, of_exception, without_sources
 from autograder.judging.measured import measured, says_of
-from autograder.judging.wrong import never_waited, wrong_in
+from autograder.judging.odd import wrong_or_odd
+from autograder.judging.wrong import never_waited
 from autograder.verdict import CaseResult
 from labkit.relay.outcome import Outcome
 from labkit.watch import hang
@@ -14,20 +15,21 @@ from labkit.watch import hang
 def judge_case(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict]) -> CaseResult:
     """The verdict on one run."""
     result = CaseResult(case.level, says_of(case), case.world_size, "passed", events=tuple(outcome.events))
-    result.printed = [f"rank {r}: {line}" if case.world_size > 1 else line for r, line in outcome.printed[:40]]
+    printed = [(r, without_sources(line)) for r, line in outcome.printed[:40]]
+    result.printed = [f"rank {r}: {line}" if case.world_size > 1 else line for r, line in printed]
     result.moved = _moved(outcome) if exercise.runtime != "plain" else ""
     failure = _failure(exercise, case, outcome, ends)
     if failure is not None:
         result.verdict, result.diagnosis, result.differs, text = failure
     else:
         run = run_of(outcome)
-        wrong = wrong_in(exercise, case, run)
+        wrong = wrong_or_odd(exercise, case, run)
         if wrong is None:
             result.records = measured(exercise, case, run)
             return result
         result.verdict, result.diagnosis, result.differs = "wrong", wrong.name, wrong.lines
         result.fits, result.hidden, result.guess, result.found = wrong.fits, wrong.hidden, wrong.guess, wrong.found
-        text = diagnosis_of(exercise, wrong.name)
+        text = wrong.text or diagnosis_of(exercise, wrong.name)
     result.why, result.how = text.why, text.how
     return result
 
@@ -81,7 +83,7 @@ def _failure(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict])
 
 def _raised(exercise: Exercise, case: Case, outcome: Outcome, r: int):
     error = outcome.ranks[r].error
-    kind, text, rows = error["type"], error["text"], error["rows"]
+    kind, text, rows = error["type"], without_sources(error["text"]), error["rows"]
     same = [q for q, other in enumerate(outcome.ranks) if other.state == "raised" and other.error["type"] == kind]
     who = "" if case.world_size == 1 else f"{hang.list_ranks(same)}: "
     lines = [*rows, f"{who}{kind}: {text}".rstrip(": ")]
@@ -93,11 +95,16 @@ def _raised(exercise: Exercise, case: Case, outcome: Outcome, r: int):
         return "wrong", OF_BUFFERS[kind], lines, diagnosis_of(exercise, OF_BUFFERS[kind])
     if kind == "out_of_memory":
         return "out_of_memory", "out_of_memory", rows, diagnosis_of(exercise, "out_of_memory")
-    if kind in exercise.diagnoses:
-        return "raised", kind, lines, exercise.diagnoses[kind]
+    if name := exercise.of_exception(case, kind, text) or (kind if kind in exercise.diagnoses else None):
+        return "raised", name, lines, of_exception(exercise, name, kind)
     where = rows[-1].split(", in ")[0] if rows else ""
     why = f"{who.capitalize()}{kind}{f' at {where}' if where else ''}: {text}".rstrip(": ")
-    return "raised", kind, lines, Diagnosis(why + ("" if why.endswith(".") else "."), how_to_mend(kind, text))
+    return (
+        "raised",
+        kind,
+        lines,
+        Diagnosis(why + ("" if why.endswith(".") else "."), how_to_mend(kind, text, rows[-1] if rows else "")),
+    )
 
 
 def _died(exercise: Exercise, case: Case, r: int, rank, ends: list[dict]):
@@ -143,11 +150,12 @@ def _died(exercise: Exercise, case: Case, r: int, rank, ends: list[dict]):
 
 
 def run_of(outcome: Outcome) -> Run:
-    """What the ranks did, as an exercise gets to see it."""
+    """The `Run` that an exercise looks at: what each rank did and sent."""
     ranks = tuple(
         RankRun(
             value=rank.value,
             after=rank.after,
+            changed=rank.changed,
             printed="\n".join(line for q, line in outcome.printed if q == r),
             sends=rank.sends,
             sent_bytes=rank.sent_bytes,

@@ -1,6 +1,11 @@
-"""What a check says of a mistake that can happen in any exercise: the names of these mistakes, why and how in words."""
+"""The mistakes that can happen in any exercise: their names, and what a check says of each (why, and how to mend
+it)."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 from autograder.exercise import Diagnosis, Exercise
 from labkit.watch import hang
@@ -12,12 +17,20 @@ BUILT_IN = {
     "returns_nothing": Diagnosis(
         "Your function returns nothing (None).", "End it with `return ...`, on every rank that should have a result."
     ),
+    "not_a_value_error": Diagnosis(
+        "Your function ends with another exception where a ValueError is asked for.",
+        "`raise ValueError(...)` under an `if`, before anything is computed.",
+    ),
     "raises_without_reason": Diagnosis(
         "Your function raises ValueError where there is an answer.",
         "Raise it only where the docstring says so: look at the condition, at its ends, too.",
     ),
     "wrong_type": Diagnosis(
         "What your function returns is of another type than asked for.", "Read the last line of its docstring."
+    ),
+    "not_comparable": Diagnosis(
+        "What came back from your function cannot be compared with what is expected: it is of another kind.",
+        "Return what the signature names, and leave alone what the function was given.",
     ),
     "wrong_shape": Diagnosis("The result has another shape than asked for."),
     "wrong_dtype": Diagnosis(
@@ -37,7 +50,7 @@ BUILT_IN = {
     "wrong_length": Diagnosis("The result has another number of entries than asked for."),
     "unrecognised": Diagnosis(
         "The result is not what it should be.",
-        "Compare the two lines above, element by element, for the smallest case.",
+        "Compare the two lines above, for the smallest case.",
     ),
     "not_written": Diagnosis(
         "This function is still to be written.", "Replace the line that raises NotImplementedError."
@@ -86,6 +99,10 @@ BUILT_IN = {
         "A rank sent something the relay does not understand.", "Leave the process group's own connection alone."
     ),
 }
+# the same of functions that no rank calls
+_WITHOUT_RANKS = {
+    "returns_nothing": Diagnosis(BUILT_IN["returns_nothing"].why, "End it with `return ...`, on every way through it."),
+}
 # exceptions of `labkit.relay.buffers`
 OF_BUFFERS = {"ReusedBuffer": "reused_buffer", "UsedBeforeWait": "used_before_wait", "NeverWaited": "forgot_wait"}
 _HOW_OF_EXCEPTIONS = {
@@ -102,6 +119,24 @@ _HOW_OF_EXCEPTIONS = {
     "AttributeError": "Print the type of what stands before the dot: it is another one than the line expects.",
     "RecursionError": "A function that calls itself needs a case in which it does not.",
 }
+_HOW_INSTEAD_OF_VALUE_ERROR = {
+    "AssertionError": "Raise ValueError: `assert` raises AssertionError, and `python -O` does not look at it at all.",
+    "ZeroDivisionError": (
+        "`raise ValueError(...)` under an `if`, before anything is divided: which divisor can be 0 there?"
+    ),
+}
+_NO_GRADIENT = (
+    "Nothing that this was computed from asks for a gradient: call `requires_grad_()` on the leaf before the forward "
+    "pass, outside of `torch.no_grad()`, and detach nothing on the way."
+)
+_GRADIENT_IS_NONE = (
+    "`.grad` is None until a backward pass has reached that very tensor: it has to be a leaf with `requires_grad_()`, "
+    "and the result has to be computed from it."
+)
+_NOT_IN_ONE_PIECE = (
+    "A message's numbers have to lie side by side in memory; those of a column or of every second element do not. Send "
+    "`x.contiguous()`, and receive into a tensor of its own, `torch.empty(...)`, to copy from."
+)
 _HOW_OF_MPI = {  # by the error's name in its text
     "MPI_ERR_OP": (
         "That operation is not made for this data: `Allreduce` takes MPI.SUM and its like, on two arrays of one "
@@ -123,9 +158,45 @@ _HOW_OF_MPI = {  # by the error's name in its text
 def diagnosis_of(exercise: Exercise, name: str) -> Diagnosis:
     """The words for the mistake `name`: the exercise's own, else those of every exercise, else what a hang of this kind
     means."""
-    return exercise.diagnoses.get(name) or BUILT_IN.get(name) or Diagnosis(hang.KINDS.get(name, ""))
+    general = _WITHOUT_RANKS.get(name) if exercise.runtime == "plain" else None
+    return exercise.diagnoses.get(name) or general or BUILT_IN.get(name) or Diagnosis(hang.KINDS.get(name, ""))
 
 
-def how_to_mend(kind: str, text: str) -> str:
-    """The sentence on how to mend what raised an exception of type `kind` that says `text`; "" where there is none."""
+def of_exception(exercise: Exercise, name: str, kind: str) -> Diagnosis:
+    """`diagnosis_of` a mistake that an exception of type `kind` comes from."""
+    text = diagnosis_of(exercise, name)
+    how = _HOW_INSTEAD_OF_VALUE_ERROR.get(kind) if name == "not_a_value_error" else None
+    return text if name in exercise.diagnoses or not how else replace(text, how=how)
+
+
+def how_to_mend(kind: str, text: str, row: str = "") -> str:
+    """The sentence on how to mend what raised an exception of type `kind` that says `text`; "" where there is none.
+    row: the student's line that did."""
+    if "does not require grad and does not have a grad_fn" in text:
+        return _NO_GRADIENT
+    if "tensor has to be contiguous" in text:
+        return _NOT_IN_ONE_PIECE
+    if kind in ("AttributeError", "TypeError") and "NoneType" in text and re.search(r"\.grad\b", row):
+        return _GRADIENT_IS_NONE
     return next((how for name, how in _HOW_OF_MPI.items() if name in text), _HOW_OF_EXCEPTIONS.get(kind, ""))
+
+
+# what torch says of its own sources
+_SOURCES = re.compile(r" ?\(Triggered internally at [^()]*\)\.?|\[/[^]\s]*/pytorch/[^]]*\] ?")
+
+
+def without_sources(text: str) -> str:
+    """A text of torch's without the places in its C++ sources."""
+    return _SOURCES.sub("", text)
+
+
+_SHOWN = re.compile(r"^(?:rank \d+ )?returned (.*)")
+
+
+def what_to_compare(lines: Sequence[str]) -> str:
+    """The sentence on what to compare in the lines of a result that nobody recognises."""
+    found = next((match[1] for line in lines if (match := _SHOWN.match(line))), "")
+    if re.fullmatch(r"[-+]?(?:\d[\d.e+-]*|inf|nan)", found):
+        return "Compare the two numbers above, for the smallest case."
+    elements = "element by element, " if found[:1] in ("[", "(", "{") else ""
+    return f"Compare the two lines above, {elements}for the smallest case."

@@ -1,5 +1,5 @@
-"""What an answer needs besides itself: the student's own earlier functions, or the reference where one of these is
-wrong or missing."""
+"""The helpers of an answer: the student's own earlier functions, or the reference where one of these is wrong or
+missing."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def judge_with_its_helpers(
 def slice_for(
     exercise: Exercise, cells: list[Cell], failed: set[str], why: str = "yours does not pass yet"
 ) -> tuple[list[Chunk], str]:
-    """What `exercise.function` needs; references stand in for functions of earlier exercises that failed or are not
-    there. And a note that says so: `why` is its reason."""
+    """The source that `exercise.function` needs, and a note about stand-ins. References stand in for functions of
+    earlier exercises that failed or are missing; the note says so, with `why` as its reason."""
     stand_ins = []
     for name in exercise.uses:
         used = find(name)

@@ -11,9 +11,9 @@ import time
 import zlib
 from collections.abc import Iterable, Sequence
 
-from autograder.exercise import PUBLIC_KEY, Case, Exercise, rng_for
+from autograder.exercise import PUBLIC_KEY, Case, Exercise, drawn
 from autograder.judging.case import judge_case
-from autograder.judging.diagnoses import diagnosis_of
+from autograder.judging.diagnoses import diagnosis_of, what_to_compare
 from autograder.judging.measured import says_of
 from autograder.judging.naming import keep_names_that_explain_all
 from autograder.judging.runners import LAST_S, Runners
@@ -66,7 +66,7 @@ def judge_with(
 def _judge(
     runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], key: str, note: str, until_named: bool
 ) -> Result:
-    cases = exercise.cases(rng_for(exercise, key))
+    cases = drawn(exercise, key)
     seed = zlib.crc32(f"{key}/{exercise.unit}/{exercise.function}".encode())
     trial = Trial(runners, exercise, chunks, seed, until_named)
     levels = []
@@ -79,6 +79,9 @@ def _judge(
         if trial.knows_enough():
             break
     keep_names_that_explain_all(exercise, trial.results)
+    for case in trial.results:
+        if case.diagnosis == "unrecognised" and "unrecognised" not in exercise.diagnoses:
+            case.how = what_to_compare(case.differs)
     for level in levels:
         level.verdict = next((case.verdict for case in level.cases if case.verdict != "passed"), "passed")
     result = Result(exercise.unit, exercise.function, exercise.title, exercise.points, levels, note)

@@ -22,7 +22,7 @@ def says_of(case: Case) -> str:
 
 
 def measured(exercise: Exercise, case: Case, run: Run) -> tuple[RecordResult, ...]:
-    """What is measured in this case. What cannot be read is left out: a record is not worth a grade."""
+    """The records of this case. One that cannot be computed is left out: no record is worth a grade."""
     found = []
     for record in exercise.records:
         try:
@@ -34,7 +34,7 @@ def measured(exercise: Exercise, case: Case, run: Run) -> tuple[RecordResult, ..
 
 
 def _measured(record: Record, case: Case, run: Run) -> RecordResult | None:
-    """None for what is no measurement: not a finite number, or less than there can be, whatever trick that took."""
+    """The measurement of a record; None if it is not a finite number, or less than there can be by whatever trick."""
     value = record.value(case, run)
     bound = None if record.bound is None else float(record.bound(case))
     if value is None or not math.isfinite(value) or value < (bound or 0.0) * (1 - EQUAL):
@@ -57,7 +57,7 @@ def quantity(value: float, unit: str) -> str:
 
 
 def above(value: float, least: float) -> float | None:
-    """How far a value lies above another, as a share of that: 0.1 for 10 %; 0 where they are one; None: of nothing."""
+    """The relative distance of `value` above `least`: 0.1 for 10 %, 0 where they are equal, None where `least` is 0."""
     if abs(value - least) <= EQUAL * abs(least):
         return 0.0
     return (value - least) / least if least else None
@@ -69,7 +69,7 @@ def share(part: float) -> str:
 
 
 def distance(record: RecordResult) -> str:
-    """How far it is from the bound and from the best known answer."""
+    """The record's distance from the bound and from the best known answer, in words."""
     to_best = above(record.value, record.best)
     to_bound = None if record.bound is None else above(record.value, record.bound)
     if to_bound == 0:

@@ -1,4 +1,4 @@
-"""Which name a mistake keeps when all cases of an answer are known: one case may look like another mistake by
+"""The name that a mistake keeps when all cases of an answer are known: one case may look like another mistake by
 chance."""
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from autograder.verdict import CaseResult
 
 
 def is_certain(results: Sequence[CaseResult]) -> bool:
-    """Whether verdict and diagnosis of an answer are decided by these cases, the first of it, whatever comes after
-    them.
+    """True if these first cases of an answer decide its verdict and its diagnosis, whatever comes after them.
 
     What says most is the first failing case that has a name (`Result.decisive`). A name that was recognised by the
     values or read from wrong ones may still give way in `keep_names_that_explain_all`, and so may a silence; a case
@@ -58,13 +57,14 @@ def _find_a_reason_for_silence(exercise: Exercise, results: list[CaseResult]) ->
 
 
 def _explains(name: str, wrong: list[CaseResult]) -> bool:
-    """Whether the mistake `name` explains all these cases in which wrong values came back."""
+    """True if the mistake `name` explains every one of these cases, all of which returned wrong values."""
     confirmed = sum(name in result.fits for result in wrong)
     others = [result for result in wrong if name not in result.fits]
+    if name == "lost_digits":  # how large a rounding error is, is left to chance as well
+        return confirmed > sum(name not in other.hidden for other in others)
     return all(name in other.hidden and (other.diagnosis != "unrecognised" or confirmed > 1) for other in others)
 
 
 def _contradicts(other: CaseResult, name: str) -> bool:
-    """Whether the mistake `name` would give other values than came back in this case, and facts say nothing of
-    these."""
+    """True if the mistake `name` would have given other values than this case returned, and no fact explains them."""
     return not other.found and name not in other.fits and name not in other.hidden

@@ -1,14 +1,15 @@
-"""How the cases of a candidate are run: a runner for each runtime, and all of them together for one launcher."""
+"""Runs the cases of a candidate: one runner for each runtime, and `Runners` for all of them with one launcher."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from autograder.exercise import Case, Exercise, rng_for
+from autograder.exercise import Case, Exercise, drawn
 from labkit.cells.slicing import Chunk
 from labkit.environment import without_frameworks
 from labkit.launch import horovod_job, horovod_rendezvous
@@ -20,10 +21,13 @@ from labkit.relay.outcome import Outcome
 HURRIED = 2  # windows without work that are a standstill of Horovod's ranks, once there was one
 ALONE = 10**6  # the same of one rank: its deadline ends it
 LAST_S = 0.5  # seconds that a case gets when there is no time left for it
+MOST_SERVED = 40  # cases that ranks serve for answers of the bank, one after the other
+
+STRETCHED = 1.5  # times the pace that a machine had while a case was too slow: so much it gets when it runs again
 
 
 class Ranks(Enum):
-    """In which processes a case runs: in some that may have served the same student before, or in new ones."""
+    """The processes that run a case: some that may have served the same student before, or new ones."""
 
     SHARED = "shared"
     FRESH = "fresh"
@@ -53,7 +57,7 @@ class Runner:
         self.runners = runners
 
     def limited(self, limits: Limits, hurry: bool) -> Limits:
-        """What a rank of this runtime may use, within `limits`. hurry: it gets little time."""
+        """The limits of a rank of this runtime, within `limits`. hurry: it gets little time."""
         most = [limits.cpu_seconds, self.cpu_seconds, self.hurried if hurry else 0]
         limits = replace(limits, cpu_seconds=min((seconds for seconds in most if seconds), default=0))
         if hurry:
@@ -77,6 +81,13 @@ class OnRelay(Runner):
     def __init__(self, runners: Runners):
         super().__init__(runners)
         self.set: RankSet | None = None
+        self.served_others = 0  # cases of earlier candidates that the set has served
+
+    def next_candidate(self) -> None:
+        """Counts the ranks as new for the next candidate; ends them if they have served more than `MOST_SERVED`."""
+        self.served_others = self.set.served if self.set is not None else 0
+        if self.served_others > MOST_SERVED:
+            self.close()
 
     def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
         case, limits, together = asked.case, asked.limits, asked.exercise.shares_files
@@ -85,7 +96,8 @@ class OnRelay(Runner):
         if not most or not usable:
             self.close()
             self.set = RankSet(self.runners.launcher, max(most, case.world_size), limits, together)
-        self.runners.served_before = self.set.served > 0
+            self.served_others = 0
+        self.runners.served_before = self.set.served > self.served_others
         return self.set.run(asked.jobs, topology=case.network, late=case.late, seed=asked.seed, kills=case.kills)
 
     def close(self) -> None:
@@ -102,7 +114,7 @@ class OnMpi(Runner):
         self.job: MpiRunner | None = None
 
     def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
-        most = max(case.world_size for case in asked.exercise.cases(rng_for(asked.exercise)))
+        most = max(case.world_size for case in drawn(asked.exercise))
         if self.job is None or self.job.most < most:
             self.close()
             self.job = MpiRunner(most, asked.limits, self.runners.launcher.isolation)
@@ -116,19 +128,27 @@ class OnMpi(Runner):
 
 
 class OnHorovod(Runner):
-    """Ranks forked for one case by a launcher that has imported Horovod."""
+    """Ranks forked for one case by a launcher that has imported TensorFlow and Horovod."""
 
     cpu_seconds, hurried = 6, 1  # it builds graphs
+    horovod = True
 
     def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
-        if sentence := without_frameworks():
+        if sentence := without_frameworks(self.horovod):
             raise LauncherError(sentence)
         windows = min(self.runners.windows, HURRIED) if asked.hurry else self.runners.windows
         if asked.case.world_size == 1:  # it waits for nobody; TensorFlow may rest for seconds
             windows = ALONE
-        warm = self.runners.launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS)
+        warm = self.runners.launcher.with_frameworks(horovod_rendezvous.frameworks())
         nodes = asked.case.ranks_per_node
         return horovod_job.run(warm, asked.jobs, ranks_per_node=nodes, limits=asked.limits, windows=windows)
+
+
+class OnTensorFlow(OnHorovod):
+    """The same for exercises that TensorFlow alone is enough for, by a launcher without Horovod where it is not
+    compiled."""
+
+    horovod = False
 
 
 class Runners:
@@ -137,14 +157,17 @@ class Runners:
     most: ranks of the largest case that a student's exercises on the relay have; 0 while no `student` is being judged.
     served_before: whether the ranks of the latest case had served another one.
     until: on time.monotonic's clock; no case is waited for any longer.
+    slowed: how many times its usual processor time the machine took for a computation when a case was too slow
+    (`labkit.watch.pace`): cases get so much more of it.
     """
 
     def __init__(self, launcher: Launcher, limits: Limits | None = None, windows: int = horovod_rendezvous.WINDOWS):
         """windows: after so many seconds in which no rank of a Horovod case works it counts as a standstill."""
         self.launcher, self.limits, self.windows = launcher, limits or Limits(cpu_seconds=8), windows
-        self.most, self.served_before, self.until = 0, False, float("inf")
+        self.most, self.served_before, self.until, self.slowed = 0, False, float("inf"), 1.0
         relay = OnRelay(self)
         self.by_runtime = {"plain": relay, "torch": relay, "mpi4py": OnMpi(self), "horovod": OnHorovod(self)}
+        self.by_runtime["tensorflow"] = OnTensorFlow(self)
 
     @contextlib.contextmanager
     def student(self, exercises: Sequence[Exercise]) -> Iterator[None]:
@@ -157,15 +180,19 @@ class Runners:
         if self.most:
             yield
             return
-        sizes = [case.world_size for e in exercises if e.runtime in ("plain", "torch") for case in e.cases(rng_for(e))]
+        sizes = [case.world_size for e in exercises if e.runtime in ("plain", "torch") for case in drawn(e)]
         self.most = max(sizes, default=1)
         try:
             yield
         finally:
-            self.most = 0
+            self.most, self.slowed = 0, 1.0
             self.by_runtime["torch"].close()
             if self.launcher.isolation is not None:
                 self.close()
+
+    def next_candidate(self) -> None:
+        """Within `student`: what comes next is another candidate's, of the same trusted author (the bank)."""
+        self.by_runtime["torch"].next_candidate()
 
     def run(
         self,
@@ -185,11 +212,14 @@ class Runners:
         self.served_before = False
         runner = self.by_runtime[exercise.runtime]
         limits = runner.limited(self.limits, hurry)
+        if self.slowed > 1:
+            limits = replace(limits, cpu_seconds=math.ceil(limits.cpu_seconds * self.slowed * STRETCHED))
         left = self.until - time.monotonic()
         if left < limits.deadline:
             limits = replace(limits, deadline=max(left, LAST_S))
         arguments = [case.arguments_of(r) for r in range(case.world_size)]
         how = {"runtime": exercise.runtime, "harness": exercise.harness, "seed": seed, "poison": seed + poison}
+        how["may_change"] = exercise.may_change
         jobs = make_jobs(chunks, exercise.function, arguments, **how)
         return runner.run(Asked(exercise, case, jobs, limits, ranks, hurry, seed))
 

@@ -14,6 +14,8 @@ from labkit.cells.slicing import Chunk
 from labkit.relay import wire
 from labkit.relay.outcome import Outcome
 
+SLOW = 1.3  # times the usual pace from which on a case that was too slow is run again
+
 
 class Trial:
     """One candidate's way through the cases.
@@ -58,34 +60,42 @@ class Trial:
                     )
                     result.guess, result.found, result.hidden = False, False, None
         self.results.append(result)
-        stands_still = result.verdict == "hung" and self.exercise.runtime == "horovod"
+        stands_still = result.verdict == "hung" and self.exercise.needs_frameworks
         self.hurry = self.hurry or result.verdict == "too_slow" or stands_still
         return result
 
     def _run(self, case: Case, ranks: Ranks, attempt: int) -> tuple[CaseResult, Outcome]:
+        """The result of one run. Where it was too slow on a machine that was slow meanwhile, that of a second one with
+        as much more processor time."""
         poison = 2 * len(self.results) + attempt
-        outcome, ends = self.runners.run(self.exercise, case, self.chunks, self.seed, ranks, self.hurry, poison)
-        return judge_case(self.exercise, case, outcome, ends), outcome
+        asked = (self.exercise, case, self.chunks, self.seed)
+        outcome, ends = self.runners.run(*asked, ranks, self.hurry, poison)
+        result = judge_case(self.exercise, case, outcome, ends)
+        if result.verdict == "too_slow" and outcome.slowed > max(SLOW, self.runners.slowed):
+            self.runners.slowed = outcome.slowed
+            outcome, ends = self.runners.run(*asked, Ranks.FRESH, self.hurry, poison)
+            result = judge_case(self.exercise, case, outcome, ends)
+        return result, outcome
 
     def _is_explained(self, result: CaseResult) -> bool:
-        """Whether only a name is asked for, and the one of the first failing case fits this one, too."""
+        """True if only a name is asked for, and the name of the first failing case fits this one, too."""
         first = next((r for r in self.results if r.verdict != "passed"), None)
         return self.until_named and first is not None and first.guess and first.diagnosis in result.fits
 
     def knows_enough_of_the_level(self) -> bool:
-        """Whether the rest of the level would tell nothing new: its points are lost, and the reason is known. A mistake
+        """True if the rest of the level would tell nothing new: its points are lost, and the reason is known. A mistake
         that was recognised by its values must explain the other cases, too."""
         last = self.results[-1]
         return last.verdict != "passed" and last.diagnosis not in ("unrecognised", "not_carried") and not last.guess
 
     def knows_enough(self) -> bool:
-        """Whether only a name is asked for, and the one that there is will stay."""
+        """True if only a name is asked for, and no later case can change it."""
         return self.until_named and is_certain(self.results)
 
 
 def _may_have_looked_too_early(result: CaseResult, outcome: Outcome) -> bool:
-    """Whether a failed case may be one that used what a receive had not brought yet. Then it fails otherwise where that
-    memory holds something else."""
+    """True if a failed case may have read memory that a receive had not filled yet. Then it fails in another way when
+    that memory holds something else."""
     return (
         any(rank.deferred for rank in outcome.ranks)
         and result.verdict in ("wrong", "raised", "out_of_memory")
@@ -96,5 +106,5 @@ def _may_have_looked_too_early(result: CaseResult, outcome: Outcome) -> bool:
 
 
 def _encoded(outcome: Outcome) -> list:
-    """What the ranks returned or raised, comparable."""
+    """The ranks' results and exceptions in a form that can be compared."""
     return [(rank.state, rank.error.get("text"), *wire.encode(rank.value)) for rank in outcome.ranks]

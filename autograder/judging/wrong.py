@@ -6,15 +6,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autograder.compare import Difference, difference, name_of_type, show, show_where_they_differ, unchanged
-from autograder.exercise import ANYTHING, Case, Exercise, Finding, RankRun, Run, Tensor
+from autograder.compare import Difference, difference, name_of_type, show_where_they_differ
+from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, names_of
+from autograder.judging.arguments import changed_argument
 from autograder.judging.carried import lacking
 from labkit.watch import hang
+
+PLAIN = ("value", "near")  # kinds of `Difference` that are no name of a mistake
 
 
 @dataclass(frozen=True)
 class Wrong:
-    """Why a case is wrong. fits, hidden, guess, found: see `CaseResult`."""
+    """The reason why a case is wrong. fits, hidden, guess, found: see `CaseResult`. text: in words, where the name does
+    not say all of it."""
 
     name: str
     lines: list[str]
@@ -22,10 +26,11 @@ class Wrong:
     hidden: tuple[str, ...] | None = None
     guess: bool = False
     found: bool = False
+    text: Diagnosis | None = None
 
 
 def wrong_in(exercise: Exercise, case: Case, run: Run) -> Wrong | None:
-    """What is wrong with an answer that has come to its end, or None for a right one."""
+    """The mistake of an answer whose ranks have all come to their end; None if the answer is right."""
     expected = _of_the_living(run, exercise.expected(case))
     values = [_observed(exercise, rank) for rank in run.ranks]
     differences = [difference(e, v, case.rtol, case.atol) for e, v in zip(expected, values, strict=True)]
@@ -35,11 +40,27 @@ def wrong_in(exercise: Exercise, case: Case, run: Run) -> Wrong | None:
         return _wrong_though_right_values(exercise, case, run, unwaited)
     lines = _comparison(case, first, expected[first], values[first], differences[first])
     kind = "raises_without_reason" if _refuses(expected, values) else differences[first].kind
+    if kind == "returns_nothing" and not _is_nothing(exercise, values[first]):
+        kind = "wrong_type"
     return _wrong_values(exercise, case, run, values, kind, lines, unwaited)
 
 
+def _is_nothing(exercise: Exercise, value) -> bool:
+    """True if a rank returned None. Where a harness makes several calls, or wraps the result in a dict of its own, True
+    if a call returned None."""
+    if value is None or not exercise.harness:
+        return value is None
+    if isinstance(value, dict):
+        return any(_is_nothing(exercise, part) for part in value.values())
+    if not isinstance(value, (list, tuple)) or not value:
+        return False
+    if exercise.runtime == "plain":
+        return "rank" in names_of(exercise.signature) and any(part is None for part in value)
+    return all(part is None for part in value)
+
+
 def _refuses(expected: list, values: list) -> bool:
-    """Whether a harness that catches ValueError has caught one where there is an answer."""
+    """True if the answer raised ValueError in a case that has a solution."""
     return any(
         value == "ValueError" or (isinstance(value, dict) and value.get("raises") == "ValueError")
         for wanted, value in zip(expected, values, strict=True)
@@ -51,8 +72,8 @@ def _wrong_though_right_values(exercise: Exercise, case: Case, run: Run, unwaite
     finding = Finding("forgot_wait", never_waited(unwaited)) if unwaited else _finding(exercise, case, run)
     if finding is not None:
         return Wrong(finding.diagnosis, _lines(finding.detail))
-    if changed := _changed(exercise, case, run):
-        return Wrong("modifies_input", changed)
+    if changed := changed_argument(exercise, case, run):
+        return Wrong("modifies_input", changed.lines, text=changed.text)
     missing = lacking(exercise, case, run)
     return Wrong("not_carried", [missing]) if missing else None
 
@@ -63,29 +84,34 @@ def _wrong_values(
     """kind: how the first wrong value differs (`compare.Difference`). lines: that value and the right one."""
     wanted = {name: values and _of_the_living(run, values) for name, values in exercise.misconceptions(case).items()}
     hidden = tuple(name for name in exercise.diagnoses if wanted.get(name) is None)
+    hidden += () if kind == "near" else ("lost_digits",)
     matches = _matching(case, wanted, values)
     if unwaited and not matches and kind != "wrong_type":
         return Wrong("forgot_wait", [*lines, never_waited(unwaited)])
-    finding, changed = _finding(exercise, case, run, careful=True), _changed(exercise, case, run)
-    others = {finding and finding.diagnosis: finding, kind: kind != "value", "modifies_input": changed}
+    finding, changed = _finding(exercise, case, run, careful=True), changed_argument(exercise, case, run)
+    others = {finding and finding.diagnosis: finding, kind: kind not in PLAIN, "modifies_input": changed}
     fits = (*matches, *(name for name, fit in others.items() if fit))
 
-    def named(name: str, more: Sequence[str] = (), **how: bool) -> Wrong:
-        return Wrong(name, [*lines, *more], fits, hidden, **how)
+    def named(name: str, more: Sequence[str] = (), text: Diagnosis | None = None, **how: bool) -> Wrong:
+        return Wrong(name, [*lines, *more], fits, hidden, **how, text=text)
 
     if matches:
         return named(matches[0], guess=True)
     if kind in ("returns_nothing", "wrong_type", "raises_without_reason"):
         return named(kind)
+    if changed and changed.container:  # the answer speaks of what it has become
+        return named("modifies_input", changed.lines, changed.text)
     if finding is not None:
         return named(finding.diagnosis, _lines(finding.detail), found=True)
-    if kind != "value":
-        return named(kind)
-    return named("modifies_input", changed) if changed else named("unrecognised")
+    if changed and kind in PLAIN:
+        return named("modifies_input", changed.lines, changed.text)
+    if kind == "lost_digits":  # a few numbers may be as near as that by chance
+        return named(kind, guess=True)
+    return named(kind if kind not in PLAIN else "unrecognised")
 
 
 def _of_the_living(run: Run, expected: list) -> list:
-    """Of ranks that were killed nothing is expected."""
+    """The expected values, with `ANYTHING` for the ranks that were killed."""
     return [ANYTHING if rank.gone else value for rank, value in zip(run.ranks, expected, strict=True)]
 
 
@@ -96,7 +122,7 @@ def _observed(exercise: Exercise, run: RankRun):
 
 
 def never_waited(ranks: list[int]) -> str:
-    """What the card says of ranks whose operations nobody has waited for."""
+    """The card's sentence about ranks that never waited for an operation of theirs."""
     return f"On {hang.list_ranks(ranks)} an operation was still open at the end."
 
 
@@ -105,7 +131,8 @@ def _lines(text: str) -> list[str]:
 
 
 def _finding(exercise: Exercise, case: Case, run: Run, careful: bool = False) -> Finding | None:
-    """What `facts` says. careful: the values are wrong, so that `facts` may stumble over them; that is no finding."""
+    """Returns `exercise.facts`. careful: the values are wrong and `facts` may raise because of them, which is no
+    finding."""
     try:
         found = exercise.facts(case, run)
     except Exception:
@@ -137,18 +164,3 @@ def _comparison(case: Case, r: int, expected, observed, wrong: Difference) -> li
     if wrong.text:
         lines.append(wrong.text)
     return lines
-
-
-def _changed(exercise: Exercise, case: Case, run: Run) -> list[str] | None:
-    if exercise.inputs != "kept":
-        return None
-    for r, rank in enumerate(run.ranks):
-        for before, after in zip(case.arguments_of(r), rank.after, strict=False):
-            if before is not ANYTHING and not unchanged(before, after):
-                who = "" if case.world_size == 1 else f"on rank {r} "
-                column = len(who) + len("the argument was ")
-                return [
-                    f"{who}the argument was {show(before, indent=column)}",
-                    f"{'and now is':>{column - 1}} {show(after, indent=column)}",
-                ]
-    return None

@@ -1,1 +1,1 @@
-"""What an instructor sees: report, marks, exports, copies."""
+"""The instructor's views of a class: report, marks, exports, copies."""

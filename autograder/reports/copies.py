@@ -113,7 +113,7 @@ def code_tokens(source: str) -> tuple[Token, ...]:
     starts = list(accumulate((len(line) for _, line in lines), initial=0))
 
     def place(at: int) -> int:
-        """Where a character of `text` stands in `source`."""
+        """The index in `source` of a character of `text`."""
         k = bisect_right(starts, at) - 1
         return lines[k][0] + at - starts[k]
 
@@ -188,8 +188,8 @@ def same_notebooks(
     known: Mapping[str, Iterable[str]],
     enough: float = ENOUGH,
 ) -> list[Same]:
-    """Those who handed in the very same text, the largest groups first, however many there are and wherever it comes
-    from.
+    """The groups of students who handed in the very same text, the largest first, however many there are and wherever
+    the text comes from.
 
     The pairs above ask what needs no copying; letters, blanks and comments of a whole notebook are never the same by
     chance. released: cell -> the text students were given, which is nobody's answer. enough: tokens of the answers
@@ -278,8 +278,8 @@ def _spans(tokens: Sequence[Token], ranges: list[tuple[int, int]]) -> tuple[tupl
 
 @dataclass(frozen=True)
 class Compared:
-    """What was compared, and what came out. skipped: students whose notebook could not be read. same: those with the
-    same text."""
+    """The result of a comparison, and what was compared. skipped: students whose notebook could not be read. same:
+    those with the same text."""
 
     assignment: str
     students: int
@@ -292,8 +292,39 @@ class Compared:
 def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compared:
     """Compare the submissions of a course (`nbgrader.coursedir.CourseDirectory`). Raises
     `autograder.reports.results.NoCourse`."""
-    from autograder.grading import course_files
     from autograder.reports import results  # nbgrader takes a second to import
+
+    known, given, written = _given(coursedir, assignment)
+    answers: dict[str, dict[str, str]] = {}
+    skipped = []
+    for student, name, rebuilt in results.answers(coursedir, assignment):
+        if rebuilt.refused:
+            skipped.append(student)
+            continue
+        mine = answers.setdefault(student, {})
+        mine.update({f"{name}/{cell_id}": cell.source for cell_id, cell in answer_cells(rebuilt.notebook).items()})
+    pairs = similar_pairs(answers, known, written, enough)
+    same = same_notebooks(answers, given, known, enough)
+    return Compared(assignment, len(answers), tuple(known), tuple(pairs), tuple(skipped), tuple(same))
+
+
+def same_in_class(coursedir, assignment: str) -> tuple[Same, ...]:
+    """The part of `compare_class` that takes no time: students whose answers are the same letter by letter. Raises
+    `autograder.reports.results.NoCourse`."""
+    from autograder.reports import results
+
+    known, given, _ = _given(coursedir, assignment)
+    answers: dict[str, dict[str, str]] = {}
+    for student, name, notebook in results.as_handed_in(coursedir, assignment):
+        mine = {f"{name}/{cell_id}": cell.source for cell_id, cell in answer_cells(notebook).items()}
+        answers.setdefault(student, {}).update({place: text for place, text in mine.items() if place in known})
+    return tuple(same_notebooks(answers, given, known))
+
+
+def _given(coursedir, assignment: str) -> tuple[dict[str, list[str]], dict[str, str], set[str]]:
+    """The texts of each answer cell that prove no copying, such as the released one; and the cells that hold prose."""
+    from autograder.grading import course_files
+    from autograder.reports import results
 
     known: dict[str, list[str]] = {}
     given: dict[str, str] = {}
@@ -313,17 +344,7 @@ def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compare
                     functions.setdefault(f"{name}/{cell_id}", set()).update(bound_names(cell.source))
     for place, names in functions.items():
         known[place] += known_answers(names)
-    answers: dict[str, dict[str, str]] = {}
-    skipped = []
-    for student, name, rebuilt in results.answers(coursedir, assignment):
-        if rebuilt.refused:
-            skipped.append(student)
-            continue
-        mine = answers.setdefault(student, {})
-        mine.update({f"{name}/{cell_id}": cell.source for cell_id, cell in answer_cells(rebuilt.notebook).items()})
-    pairs = similar_pairs(answers, known, written, enough)
-    same = same_notebooks(answers, given, known, enough)
-    return Compared(assignment, len(answers), tuple(known), tuple(pairs), tuple(skipped), tuple(same))
+    return known, given, written
 
 
 def answer_cells(notebook) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What nbgrader's gradebook says of one assignment, as plain records: a row per student, a mark per graded cell.
+"""The marks of one assignment from nbgrader's gradebook, as plain records: a row per student, a mark per graded cell.
 
 Everything is read through nbgrader's own objects (`nbgrader.api.Gradebook`); nothing here imports nbgrader or writes
 to its database.
@@ -29,7 +29,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Mark:
-    """What one student has on one graded cell. to_grade: a person has to look at it (again), so the score is
+    """The mark of one student on one graded cell. to_grade: a person has to look at it (again), so the score is
     provisional.
 
     by_hand: a person gave the score; it counts instead of the judge's, also for work that was handed in afterwards.
@@ -61,12 +61,12 @@ class Row:
 
     @property
     def handed_in(self) -> bool:
-        """Whether the gradebook has a submission."""
+        """True if the gradebook has a submission."""
         return self.marks is not None
 
     @property
     def to_grade(self) -> bool:
-        """Whether a person has to look at some of it, so that the score is provisional."""
+        """True if a person has to look at some of it, so that the score is provisional."""
         return any(mark.to_grade for mark in (self.marks or {}).values())
 
     @property

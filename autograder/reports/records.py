@@ -11,8 +11,9 @@ that have passed, and only such as the relay or the judge counts. Reads, never j
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
@@ -26,7 +27,12 @@ from autograder.reports.marks import Row
 from autograder.reports.results import Submitted, answers, marks, submitted
 from autograder.verdict import RecordResult
 
-LINE = re.compile(r"^[ \t]*#[ \t]*my records:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+# Letters that can be taken for others: of Cyrillic, Greek, Armenian and the Latin of other languages, then digits.
+_ALIKE = str.maketrans(
+    "авекмнорстухіјѕԁԛԝһӏгαβεηικμνορτυχγցօսոհıɩłøđħɑɡſ01i|",
+    "abekmhopctyxijsdqwhlrabehikmvoptuxygounhiilodhagsolll",
+)
+LINE = re.compile(r"^[ \t]*#[ \t]*my records:(.*)$", re.MULTILINE | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,8 @@ class ClassRecords:
 
 
 def records_of(coursedir: CourseDirectory, assignment: str) -> ClassRecords:
-    """Of the class. Raises `autograder.reports.results.NoCourse`, `autograder.reports.marks.UnknownAssignment`."""
+    """The records of a class. Raises `autograder.reports.results.NoCourse`,
+    `autograder.reports.marks.UnknownAssignment`."""
     rows = marks(coursedir, assignment).rows
     wanted: dict[str, str] = {}
     for student, notebook, rebuilt in answers(coursedir, assignment):
@@ -83,13 +90,14 @@ def records_of(coursedir: CourseDirectory, assignment: str) -> ClassRecords:
 def listed_as(notebook: NotebookNode, released: NotebookNode | None = None) -> str:
     """The name under which the notebook's author wants to be listed, with nothing in it that a page or a terminal could
     take amiss; "" where none is given. What is written in the released notebook is nobody's wish."""
-    given = set() if released is None else {found for cell in _code(released) for found in LINE.findall(cell)}
-    found = (name for cell in _code(notebook) for name in LINE.findall(cell) if name not in given)
-    return readable_name(next(found, "")).strip()
+    given = set() if released is None else set(_names(released))
+    return readable_name(next((name for name in _names(notebook) if name not in given), "")).strip()
 
 
-def _code(notebook: NotebookNode) -> list[str]:
-    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+def _names(notebook: NotebookNode) -> Iterator[str]:
+    """The texts behind "my records:" in its code cells."""
+    code = (cell.source for cell in notebook.cells if cell.cell_type == "code")
+    return filter(None, (name.strip() for source in code for name in LINE.findall(source)))
 
 
 def names_to_show(wanted: dict[str, str], rows: Sequence[Row]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -98,20 +106,26 @@ def names_to_show(wanted: dict[str, str], rows: Sequence[Row]) -> tuple[dict[str
     belongs: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         for name in (row.student, row.full_name, f"{row.first_name} {row.last_name}".strip(), row.email):
-            belongs[_plain(name)].add(row.student)
-    belongs.pop("", None)
+            for look in _looks(name):
+                belongs[look].add(row.student)
     shown, refused, often = {}, [], defaultdict(int)
     for student, name in sorted(wanted.items()):
-        if belongs.get(_plain(name), {student}) != {student}:
+        if any(belongs.get(look, {student}) != {student} for look in _looks(name)):
             refused.append(f"{student} wants to be listed as {name}, which is the name of somebody else in the class.")
             continue
-        often[_plain(name)] += 1
-        shown[student] = name if often[_plain(name)] == 1 else f"{name} ({often[_plain(name)]})"
+        look = min(_looks(name), default=name)
+        often[look] += 1
+        shown[student] = name if often[look] == 1 else f"{name} ({often[look]})"
     return shown, tuple(refused)
 
 
-def _plain(name: str) -> str:
-    return " ".join(readable_name(name).casefold().split())
+def _looks(name: str) -> set[str]:
+    """The look of a name, in two forms: its words sorted, and joined; without punctuation, accents and case, and with
+    letters that look alike made one."""
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", readable_name(name)).casefold())
+    folded = "".join(letter for letter in folded if not unicodedata.combining(letter))
+    words = re.findall(r"[^\W_]+", folded.casefold().translate(_ALIKE))
+    return {" ".join(sorted(words)), "".join(words)} if words else set()
 
 
 def boards_of(judged: Iterable[Submitted], names: dict[str, str]) -> tuple[Board, ...]:
@@ -149,7 +163,7 @@ def _above(value: float, least: float) -> str:
 
 
 def text(records: ClassRecords) -> str:
-    """For a terminal."""
+    """The records as text for a terminal."""
     said = [f"{records.assignment}: {records.listed} of {records.handed_in} want to be listed"]
     for board in records.boards:
         bound = f"bound {board.bound}" if board.bound else "no bound is known"

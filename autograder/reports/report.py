@@ -20,6 +20,7 @@ from autograder.homework.registry import title_of
 from autograder.homework.rubric import PartResult
 from autograder.pages import page
 from autograder.registry import all_exercises
+from autograder.reports.copies import Same, same_in_class
 from autograder.reports.marks import Column, Marks, Row
 from autograder.reports.results import Submitted
 from autograder.verdict import VERDICTS, Result
@@ -31,7 +32,7 @@ FEW, MANY = 8, 24  # points up to which a distribution has a line for each, of a
 
 @dataclass(frozen=True)
 class Todo:
-    """One line of the list of what needs a person."""
+    """An entry in the list of what needs a person."""
 
     student: str
     where: str
@@ -53,13 +54,23 @@ class MistakeMade:
 
     @property
     def count(self) -> int:
-        """How many students made it."""
+        """The number of students who made it."""
         return len(self.students)
 
 
 @dataclass(frozen=True)
+class TalkedAbout:
+    """A mistake that was made more than once: in which exercises, by whom. hint: the one most of them got."""
+
+    name: str
+    exercises: tuple[str, ...]
+    hint: str
+    students: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ExerciseReport:
-    """One graded cell. scores: of those who handed in."""
+    """A graded cell. scores: one for each student who handed in."""
 
     name: str
     title: str
@@ -69,13 +80,18 @@ class ExerciseReport:
     mistakes: tuple[MistakeMade, ...]
 
     @property
+    def most_frequent(self) -> MistakeMade | None:
+        """The mistake that most students made; what was not written is none."""
+        return next((m for m in self.mistakes if m.name not in _NOT_WRITTEN), None)
+
+    @property
     def mean(self) -> float | None:
-        """Points; None where nobody handed in."""
+        """The mean score in points; None if nobody handed in."""
         return statistics.fmean(self.scores) if self.scores else None
 
     @property
     def full_share(self) -> float | None:
-        """Share (0 to 1) of those with all points; None where there are none to earn."""
+        """The share (0 to 1) of scores with all points; None if there are no scores, or no points to earn."""
         return (
             sum(score >= self.points for score in self.scores) / len(self.scores)
             if self.scores and self.points
@@ -84,7 +100,7 @@ class ExerciseReport:
 
     @property
     def none_share(self) -> float | None:
-        """Share (0 to 1) of those without a point; None where there are none to earn."""
+        """The share (0 to 1) of scores of no point; None if there are no scores, or no points to earn."""
         return sum(score <= 0 for score in self.scores) / len(self.scores) if self.scores and self.points else None
 
     @property
@@ -126,7 +142,7 @@ class Noticed:
 
 @dataclass
 class ClassReport:
-    """Everything on the page."""
+    """Everything on the page. same: those whose answers are the same letter by letter."""
 
     assignment: str
     course: str
@@ -141,15 +157,16 @@ class ClassReport:
     flags: list[Noticed]
     hints: str = "how"
     names: dict[str, str] = field(default_factory=dict)
+    same: tuple[Same, ...] = ()
 
     @property
     def students(self) -> int:
-        """How many the class has."""
+        """The number of students in the class."""
         return len(self.rows)
 
     @property
     def handed_in(self) -> list[Row]:
-        """Those with a submission."""
+        """The rows of students with a submission."""
         return [row for row in self.rows if row.handed_in]
 
     @property
@@ -159,47 +176,48 @@ class ClassReport:
 
     @property
     def mean(self) -> float | None:
-        """Points; None where nobody handed in."""
+        """The mean score in points; None if nobody handed in."""
         return statistics.fmean(self.scores) if self.scores else None
 
     @property
     def median(self) -> float | None:
-        """Points; None where nobody handed in."""
+        """The median score in points; None if nobody handed in."""
         return statistics.median(self.scores) if self.scores else None
 
     @property
     def full(self) -> int:
-        """How many have all points."""
+        """The number of students with all points."""
         return sum(score >= self.points for score in self.scores)
 
     @property
     def provisional(self) -> bool:
-        """Whether some written answer is unread."""
+        """True if some written answer is unread."""
         return any(written.waiting for written in self.to_read)
 
     @property
     def late(self) -> list[Row]:
-        """Those who were late, the latest first."""
+        """The rows of students who were late, the latest first."""
         return sorted((row for row in self.handed_in if row.seconds_late > 0), key=lambda row: -row.seconds_late)
 
     @property
     def absent(self) -> list[str]:
-        """Those without a submission."""
+        """The students without a submission."""
         return [row.student for row in self.rows if not row.handed_in]
 
     @property
     def nothing(self) -> list[str]:
-        """Those who handed in, have no points, and wait for nobody."""
+        """The students who handed in, have no points, and wait for nobody."""
         return [row.student for row in self.handed_in if not row.score and not row.to_grade]
 
     @property
-    def talk(self) -> list[MistakeMade]:
-        """The mistakes that most students made, those first that can be talked about: with a name, and made at least
-        twice."""
-        named = [
-            m for e in self.exercises for m in e.mistakes if m.count > 1 and m.hint and m.name not in _NOT_A_MISTAKE
-        ]
-        return sorted(named, key=lambda m: -m.count)[:TALK]
+    def talk(self) -> list[TalkedAbout]:
+        """The mistakes that most students made, those that can be talked about: with a name, and made at least twice,
+        in one exercise or in several."""
+        groups: dict[str, list[MistakeMade]] = defaultdict(list)
+        for made in (m for e in self.exercises for m in e.mistakes if m.hint and m.name not in _NOT_A_MISTAKE):
+            groups[made.name].append(made)
+        twice = [those for those in groups.values() if sum(made.count for made in those) > 1]
+        return sorted(map(_talked_about, twice), key=lambda about: -len(about.students))[:TALK]
 
     @property
     def verdicts(self) -> list[tuple[str, Counter]]:
@@ -230,16 +248,29 @@ def distribution(scores: Sequence[float], points: float, most: int) -> list[tupl
     return [(f"{points * k / 10:g} to {points * (k + 1) / 10:g}", counts[k]) for k in range(10)]
 
 
-_NOT_A_MISTAKE = ("unrecognised", "not_written", "missing", "refused", "fault")
+_NOT_WRITTEN = ("not_written", "missing", "refused", "fault")
+_NOT_A_MISTAKE = ("unrecognised", *_NOT_WRITTEN)
+
+
+def _talked_about(those: Sequence[MistakeMade]) -> TalkedAbout:
+    """Combines what several exercises say of one mistake."""
+    students = dict.fromkeys(student for made in those for student in made.students)
+    most = max(those, key=lambda made: made.count)
+    return TalkedAbout(most.name, tuple(dict.fromkeys(made.exercise for made in those)), most.hint, tuple(students))
 
 
 # -- gathering --------------------------------------------------------------------------------------------------------
 
 
 def class_report(
-    marks: Marks, submitted: Iterable[Submitted], course: str = "", when: datetime | None = None
+    marks: Marks,
+    submitted: Iterable[Submitted],
+    course: str = "",
+    when: datetime | None = None,
+    same: Sequence[Same] = (),
 ) -> ClassReport:
-    """The report of a class. submitted: every notebook in submitted/, in any order."""
+    """The report of a class. submitted: every notebook in submitted/, in any order. same: what
+    `autograder.reports.copies.same_in_class` finds."""
     judged = sorted(submitted, key=lambda one: (one.student, one.name))
     return ClassReport(
         marks.assignment,
@@ -255,11 +286,12 @@ def class_report(
         _noticed(judged),
         next((one.graded.hints for one in judged if one.graded), "how"),
         {row.student: row.full_name if row.full_name != row.student else "" for row in marks.rows},
+        tuple(same),
     )
 
 
 def _todo(marks: Marks, judged: Sequence[Submitted]) -> list[Todo]:
-    """What needs a person, student by student: what is not graded at all first, then what may be wrong."""
+    """The list of what needs a person, student by student: first what is not graded at all, then what may be wrong."""
     rows = {row.student: row for row in marks.rows}
     again = f"`autograder grade {marks.assignment}`"
     found = list(_not_graded(rows, judged, again))
@@ -287,7 +319,7 @@ def _not_graded(rows: Mapping[str, Row], judged: Sequence[Submitted], again: str
 
 
 def _of_a_notebook(one: Submitted) -> Iterator[tuple[int, Todo]]:
-    """(rank, what to do) about what was noticed in a notebook."""
+    """Yields (rank, what to do) for each thing that was noticed in a notebook."""
     if one.refused:
         action = "Look at the file; ask for a new one, or grade it by hand."
         yield 1, Todo(one.student, f"notebook {one.name}", one.refused, action)
@@ -296,7 +328,7 @@ def _of_a_notebook(one: Submitted) -> Iterator[tuple[int, Todo]]:
     for flag in one.flags:
         if flag.needs_person and flag.kind not in ("refused", "no_notebook"):
             where, rest = f"notebook {one.name}", flag.sentence
-            if flag.kind in ("fault", "waits"):  # of a cell, whose name comes first
+            if flag.kind in ("fault", "waits", "follows"):  # of a cell, whose name comes first
                 where, _, rest = flag.sentence.partition(": ")
             action = _ACTIONS.get(flag.kind, _LOOK)
             yield 2 if flag.kind == "fault" else 3, Todo(one.student, _plain(where), _sentence(rest), action)
@@ -318,6 +350,8 @@ _LOOK = "Read the notebook in the formgrader and correct the score there if it i
 _ACTIONS = {
     "fault": "Grade again; if it stays, give the points by hand in the formgrader, and report it with the notebook.",
     "waits": "Read the part's card in the formgrader, look at the file, and give what it is worth.",
+    "one_cause": "Read the part's card in the formgrader. Where it is one mistake, give the points there.",
+    "follows": "Read both cards in the formgrader. Where it is one mistake, give the points there.",
     "by_hand": "Compare it with the card in the formgrader: confirm the score there, or empty its field to take the "
     "judge's.",
     "foreign": "See whether the wrong file was handed in, and ask for the right one.",
@@ -336,7 +370,7 @@ def _for_a_person(row: Row | None, marks: Marks) -> list[Column]:
 
 
 def _faults(row: Row | None, marks: Marks) -> list[Column]:
-    """Those of them on which the judge failed."""
+    """The columns on which the judge failed."""
     return [column for column in _for_a_person(row, marks) if not row.marks[column.notebook, column.cell].by_hand]
 
 
@@ -405,7 +439,7 @@ def _failures(item: ItemGrade) -> Iterator[tuple[str, str, str]]:
 
 
 def hint_of(item: ItemGrade) -> str:
-    """What the card explains, whatever the card was allowed to tell; for an instructor's own test its last line."""
+    """The card's explanation, whatever the card was allowed to tell; for an instructor's own test its last line."""
     if item.result is not None:
         return Result.from_json(item.result).hint
     return item.said[-1] if item.said else ""
@@ -429,12 +463,12 @@ def _stopped(marks: Marks, judged: Sequence[Submitted]) -> list[StoppedRun]:
 
 
 def _noticed(judged: Sequence[Submitted]) -> list[Noticed]:
-    """What was put right, the most frequent first; what a person has to look at stands in the list of what to do,
+    """The repairs that were made, the most frequent first; those that need a person are in the list of what to do,
     too."""
     groups: dict[str, dict[str, str]] = defaultdict(dict)
     for one in judged:
         for flag in one.flags:
-            if flag.kind not in ("fault", "refused"):
+            if flag.kind not in ("fault", "refused", "follows", "one_cause"):
                 groups[flag.kind].setdefault(one.student, flag.sentence)
     found = [Noticed(kind, next(iter(those.values())), tuple(those)) for kind, those in groups.items()]
     return sorted(found, key=lambda noticed: -len(noticed.students))
@@ -463,9 +497,9 @@ def report_of(coursedir, assignment: str) -> ClassReport:
     from autograder.reports import results  # nbgrader takes a second to import
 
     found = results.marks(coursedir, assignment)
-    return class_report(
-        found, results.submitted(coursedir, assignment), course=coursedir.course_id or Path(coursedir.root).name
-    )
+    course = coursedir.course_id or Path(coursedir.root).name
+    same = same_in_class(coursedir, assignment)
+    return class_report(found, results.submitted(coursedir, assignment), course=course, same=same)
 
 
 def write_page(path: Path, text: str) -> None:

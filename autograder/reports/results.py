@@ -22,7 +22,7 @@ from autograder.grading import course_files, isolation
 from autograder.grading.store import Store
 from autograder.grading.submission.finishing import Terms, kept_at_any_level, kept_result
 from autograder.grading.submission.grades import Graded
-from autograder.grading.submission.reading import Flag
+from autograder.grading.submission.reading import Flag, Refused, read
 from autograder.grading.submission.rebuilding import Rebuilt
 from autograder.homework import handed_in
 from autograder.reports.marks import Marks, read_marks
@@ -54,7 +54,7 @@ def open_course(root: Path) -> CourseDirectory:
 
 
 def marks(coursedir: CourseDirectory, assignment: str) -> Marks:
-    """What the gradebook says. Raises NoCourse, `autograder.reports.marks.UnknownAssignment`."""
+    """The marks in the gradebook. Raises NoCourse, `autograder.reports.marks.UnknownAssignment`."""
     with _gradebook(coursedir) as gradebook:
         return read_marks(gradebook, assignment)
 
@@ -127,6 +127,17 @@ def answers(coursedir: CourseDirectory, assignment: str) -> Iterator[tuple[str, 
     for student in course_files.submitted_students(coursedir, assignment):
         for name in notebooks(coursedir, assignment):
             yield student, name, course_files.load(coursedir, coursedir.config, assignment, student, name)
+
+
+def as_handed_in(coursedir: CourseDirectory, assignment: str) -> Iterator[tuple[str, str, NotebookNode]]:
+    """(student, notebook's name, notebook as it was handed in), read with suspicion but not rebuilt, of those that can
+    be read."""
+    for student in course_files.submitted_students(coursedir, assignment):
+        for name in notebooks(coursedir, assignment):
+            found = course_files.handed_in(coursedir, assignment, student, name)
+            with contextlib.suppress(Refused):
+                if not found.refused:
+                    yield student, name, read(found.content)
 
 
 class _Judged:

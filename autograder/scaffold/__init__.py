@@ -29,12 +29,12 @@ _POINTS = 2
 
 
 class CannotCreate(ValueError):
-    """Why there is no new exercise, in one sentence."""
+    """Raised when no exercise can be created; its text says why in one sentence."""
 
 
 @dataclass(frozen=True)
 class Created:
-    """What was written: unit, and every file with what it now holds."""
+    """A new exercise: its unit, and every file written with its new contents."""
 
     unit: str
     function: str
@@ -149,7 +149,7 @@ def _with_import(source: str, wanted: ast.Import | ast.ImportFrom) -> str:
 
 
 def _place(node: ast.Import | ast.ImportFrom) -> tuple[bool, str]:
-    """Other people's modules stand before the course's own."""
+    """The sort key of an import: other people's modules stand before the course's own."""
     name = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
     return name.split(".")[0] in ("autograder", "labkit", "probes"), name if name != "__future__" else ""
 

@@ -1,1 +1,1 @@
-"""Where a student stands: the start page in Lab, the card at the end of a unit, the recap at its beginning."""
+"""A student's place in the course: the start page in Lab, the card at the end of a unit, the recap at its beginning."""

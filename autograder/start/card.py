@@ -40,7 +40,7 @@ def unit_card(unit: str, start: Path | None = None) -> None:
 
 
 def _said(row: Row) -> str:
-    """ "12 of 17 points"."""
+    """The points and what is left of a unit: "12 of 17 points, 2 exercises left"."""
     points = f"{pages.number(row.points)} of {pages.number(row.unit.points)} points"
     left = sum(done.state in ("", "begun") for done in row.tasks)
     done = f"{left} exercise{'' if left == 1 else 's'} left" if left else "all exercises passed"

@@ -44,12 +44,12 @@ class Row:
 
     @property
     def points(self) -> float:
-        """What checks have given."""
+        """The points that checks have given."""
         return sum(done.points for done in self.tasks)
 
     @property
     def state(self) -> str:
-        """ "done", "begun" or ""."""
+        """The state of the row: "done", "begun" or ""."""
         checked = [done for done in self.tasks if done.state != "written"]
         if checked and all(done.state == "passed" for done in checked):
             return "done"
@@ -68,7 +68,7 @@ def rows(work: Path, course: Path = ROOT) -> list[Row]:
 
 
 def row_of(unit: Unit, kept: dict, here: bool = True) -> Row:
-    """One unit with what `progress.kept_in` has of it."""
+    """The row of a unit, filled from `kept`, which `progress.kept_in` returned."""
     entries = {task.name: kept.get(f"{unit.name}/{task.name}") for task in unit.tasks}
     tasks = tuple(_done(task, entries[task.name]) for task in unit.tasks)
     return Row(unit, tasks, here, max((entry["on"] for entry in entries.values() if entry), default=""))
@@ -83,7 +83,7 @@ def _done(task: Task, entry: dict | None) -> Done:
 
 
 def next_of(found: list[Row]) -> tuple[Row, Done] | None:
-    """Where to go on: the unit of the last check while something is left in it, else the first one that is not
+    """The place to go on: the unit of the last check while something is left in it, else the first one that is not
     done; None when all is."""
     open_rows = [row for row in found if row.here and row.todo and not row.unit.is_homework]
     last = max((row.last for row in found), default="")
@@ -113,12 +113,12 @@ def start_page(work: Path, base_url: str = "/", course: Path = ROOT) -> str:
 
 
 def address(base_url: str, path: str, cell: str = "") -> str:
-    """Where Lab shows a notebook of work/, at this cell."""
+    """The address at which Lab shows a notebook of work/, at this cell."""
     return f"{base_url}lab/tree/{quote(path)}" + (f"#cell-id={quote(cell)}" if cell else "")
 
 
 def share(points: float, of: float) -> int:
-    """In percent, 100 only where nothing is left."""
+    """The share in whole percent, rounded down: 100 only if nothing is left."""
     return math.floor(100 * points / of) if of else 0
 
 
@@ -139,13 +139,13 @@ def records(work: Path) -> list[dict]:
             }
             for one in best
         ]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return []
     return sorted(best, key=lambda one: one["on"], reverse=True)[:MOST_RECORDS]
 
 
 def doctor_page(checks: list[dict]) -> str:
-    """What `labkit doctor --json` said, for the start page: what is broken first, what is limited folded."""
+    """The page of what `labkit doctor --json` reported: broken checks first, limited ones folded."""
     wrong = [check for check in checks if check["status"] == "broken"]
     limited = [check for check in checks if check["status"] == "limited" and check["subject"] not in NOT_HERE]
     return page("doctor.html", wrong=wrong, limited=limited)

@@ -51,7 +51,8 @@ class Question:
         return f"{self.answer}, {self.choices[string.ascii_lowercase.index(self.answer)]}"
 
     def judge(self, given: object) -> bool | None:
-        """Whether an answer is right; None: it is none. Raises ValueError with a sentence for what cannot be one."""
+        """True if an answer is right, None if none was given. Raises ValueError, with a sentence, if it cannot be an
+        answer."""
         text = str(given).strip().strip("().").lower()
         if text in ("", UNANSWERED):
             return None
@@ -81,7 +82,8 @@ def questions(file: Path = FILE) -> tuple[Question, ...]:
 
 
 def due(unit: str, known: tuple[Question, ...] | None = None) -> list[Question]:
-    """What the unit's recap asks: the last unit's questions first. Units are counted among those that have questions.
+    """The questions of the unit's recap: the last unit's questions first. Units are counted among those that have
+    questions.
 
     unit: its name, or the number that the name begins with.
     """

@@ -53,7 +53,7 @@ class StartPage(_Page):
 
 
 class DoctorPage(_Page):
-    """What the doctor says of this machine; it is asked once, and again with ?again=1."""
+    """Shows what the doctor reports of this machine; it is asked once, and again with ?again=1."""
 
     _said: asyncio.Task | None = None
 
@@ -68,7 +68,8 @@ class DoctorPage(_Page):
 
 
 async def ask_the_doctor() -> list[dict] | None:
-    """What `labkit doctor --json` says, in a process of its own; None if it says nothing."""
+    """Runs `labkit doctor --json` in a process of its own and returns its checks; None if it fails or takes too
+    long."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "labkit.cli", "doctor", "--json"),
         stdin=asyncio.subprocess.DEVNULL,

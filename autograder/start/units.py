@@ -33,7 +33,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Unit:
-    """What a notebook says of itself. path: below notebooks/ or work/. title: "05 · Gradient all-reduce by hand".
+    """The description of a notebook, read from it. path: below notebooks/ or work/. title: "05 · Gradient all-reduce by
+    hand".
 
     needs, takes, promise: in the notebook's words, without line breaks. minutes: those of its core; None where
     it says none. memory: "1.2 GB", "" where it is not said. frameworks: it imports TensorFlow or Horovod.
@@ -53,7 +54,7 @@ class Unit:
 
     @property
     def points(self) -> float:
-        """Those that checks give."""
+        """The points that checks give."""
         return sum(task.points for task in self.tasks if not task.written)
 
     @property
@@ -74,7 +75,7 @@ def all_units(course: Path = ROOT) -> list[Unit]:
 
 @functools.lru_cache(maxsize=200)
 def _read(path: Path, _changed_at: int) -> Unit | None:
-    """None where a file is no notebook."""
+    """The unit of a notebook file; None if it is no notebook."""
     try:
         return of_notebook(path.parent.name, path.name, json.loads(path.read_text(encoding="utf-8"))["cells"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -103,7 +104,7 @@ def of_notebook(name: str, file: str, cells: list[dict]) -> Unit:
 
 
 def _is_python(source: str) -> bool:
-    """Whether a cell's text is run as it stands, here or on the ranks; another magic makes a file of it, say."""
+    """True if a cell's text is run as it stands, here or on the ranks; another magic makes a file of it, say."""
     return not source.startswith("%%") or source.startswith("%%ranks")
 
 

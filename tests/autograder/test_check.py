@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from machine import needs
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -165,6 +166,28 @@ def test_try_prints_the_documented_json(tmp_path):
     done = autograder("try", "02", "ring_pass", str(tmp_path / "broken.py"), "--json")
     result = json.loads(done.stdout)
     assert (done.returncode, result["verdict"], result["score"]) == (1, "missing", 0) and "line 1" in result["note"]
+
+
+@needs("jail")
+def test_a_file_that_is_tried_cannot_touch_what_is_yours(tmp_path):
+    """Without a jail it can, which shows that the file would."""
+    place = tmp_path / "00_start_here" / "right_neighbour"
+    place.mkdir(parents=True)
+    touched, answer = tmp_path / "touched", place / "right_touches.py"
+    answer.write_text(
+        "# verdict: passed\n"
+        "def right_neighbour(rank, world_size):\n"
+        "    try:\n"
+        f"        open({str(touched)!r}, 'w').close()\n"
+        "    except OSError:\n"
+        "        pass\n"
+        "    return (rank + 1) % world_size\n"
+    )
+    bank = ("bank", "--folder", str(tmp_path))
+    for command in (("try", "00", "right_neighbour", str(answer)), bank):
+        done = autograder(*command)
+        assert done.returncode == 0 and not done.stderr and not touched.exists(), done
+    assert autograder(*bank, "--no-jail").returncode == 0 and touched.exists()
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder import compare
 from autograder.compare import difference, show, show_where_they_differ, unchanged
 from autograder.exercise import ANYTHING, Opaque, Tensor, Typed
 
@@ -184,6 +187,38 @@ def test_a_detour_through_a_narrower_type_is_told_apart_and_named(expected, obse
     assert found and found.kind == why
 
 
+def test_float32_is_named_where_rounding_explains_what_came_back():
+    rng = np.random.default_rng(3)
+    w, g, mean = rng.uniform(1, 2, 40), rng.normal(size=40), 3121 * (1 + 2.0**-25)
+    step = w - 0.01 * g / (np.sqrt(g**2) + 1e-8)
+    inside = w - 0.01 * g / np.sqrt(g**2 + 1e-8)  # near the right weights, and only where g is small it shows
+    rounded = step + (w.astype(np.float32) - w)  # float64 that has begun as float32
+    few = step.copy()
+    few[:3] = few[:3].astype(np.float32)  # three of forty, which float32 holds
+    for wrong, kind in ((inside, "near"), (rounded, "lost_digits"), (few, "lost_digits")):
+        assert difference(Tensor(step, "float64"), Tensor(wrong, "float64")).kind == kind
+    assert difference(mean, 3121.0, rtol=1e-9).kind == "lost_digits"
+    assert difference(mean, mean * (1 + 2e-8), rtol=1e-9).kind == "value"
+
+
+def test_rounding_is_named_only_where_no_part_is_wrong_in_another_way():
+    fine = np.array([0.1, 0.2])
+    rounded, wrong = fine.astype(np.float32).astype(float), fine + 1
+    right = {"a": Tensor(fine, "float64"), "b": [Tensor(fine, "float64")]}
+    for b, kind, where in ((fine, "lost_digits", "'a'"), (rounded, "lost_digits", "'a'"), (wrong, "value", "'b'")):
+        found = difference(right, {"a": Tensor(rounded, "float64"), "b": [Tensor(b, "float64")]})
+        assert found.kind == kind and where in found.text, found
+    left = Tensor(fine - fine.astype(np.float32).astype(float), "float64")  # what a rounding leaves, wholly off then
+    found = difference([right["a"], left], [Tensor(rounded, "float64"), Tensor(np.zeros(2), "float64")])
+    assert found.kind == "lost_digits" and "entry 0" in found.text
+
+
+def test_a_large_integer_that_is_one_off_has_not_lost_its_digits():
+    for right in (2**31 + 5, 2**40 + 7, 2**60 + 1):
+        assert difference(np.array([right]), np.array([right + 1])).kind in ("value", "near")
+    assert difference(np.array([2**60 + 1]), np.array([int(float(2**60 + 1))])).kind == "lost_digits"
+
+
 def test_the_tolerance_of_a_type_lets_sums_in_any_order_pass():
     rng = np.random.default_rng(0)
     for dtype in ("float64", "float32"):
@@ -202,3 +237,27 @@ def test_a_list_that_was_sorted_or_written_to_is_changed():
     assert unchanged([3, 1.5, "a", float("nan")], [3, 1.5, "a", float("nan")])
     assert not unchanged([3, 1], [1, 3])
     assert not unchanged(([2, 1], {"a": "b"}), ([2, 1], {"a": "c"}))
+
+
+@pytest.mark.parametrize("rtol", [0.0, 1e-9, 1e-5])
+def test_two_numbers_are_close_where_numpy_says_so(rtol):
+    numbers = [0, 1, -1, True, 3, 2**53, 2**53 + 1, 2**70, 0.0, -0.0, 1.0, 1 + 1e-6, 1 + 1e-12, -1.0, 1e300, 2.0**53]
+    numbers += [float("nan"), float("inf"), -float("inf"), np.float64(1.0), np.float32(0.1), 0.1]
+    for a, b in itertools.product(numbers, repeat=2):
+        arrays = np.asarray(a), np.asarray(b)
+        if {one.dtype.kind for one in arrays} <= set("biuf"):
+            whole = all(one.dtype.kind in "biu" for one in arrays)
+            wanted = a == b if whole else np.allclose(*arrays, rtol=rtol, atol=1e-12, equal_nan=True)
+        else:  # numpy holds it as an object
+            wanted = a == b
+        assert compare._close_numbers(a, b, rtol, 1e-12) == bool(wanted), (a, b)
+
+
+def test_two_arrays_are_close_where_numpy_says_so():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(50, 3))
+    others = [a, a + 1e-13, a * (1 + 1e-9), -a, np.where(a > 2, np.inf, a), np.where(a > 2, np.nan, a), a[:, :1], 0 * a]
+    for one, other in itertools.product(others, repeat=2):
+        for rtol, atol in ((0.0, 0.0), (1e-12, 0.0), (1e-7, 1e-12)):
+            wanted = np.allclose(one, other, rtol=rtol, atol=atol, equal_nan=True)
+            assert compare._close(one, other, rtol, atol) == wanted

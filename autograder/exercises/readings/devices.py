@@ -33,7 +33,9 @@ def harness(f, weights, biases, x, y):
     weights = [[parameter.detach() for parameter in replica.parameters()] for replica in replicas]
     if not isinstance(gradients, torch.Tensor) and hasattr(gradients, "__iter__"):
         gradients = [one.detach() if isinstance(one, torch.Tensor) else one for one in gradients]
-    return {"weights": weights, "gradients": gradients, "rows": seen}
+    places = {parameter.data_ptr() for replica in replicas for parameter in replica.parameters()}
+    shared = len(places) < len(replicas) * len(weights[0])
+    return {"weights": weights, "gradients": gradients, "rows": seen, "shared": shared}
 """
 
 # A loss that takes float16 weights, and counts how often it is computed.
@@ -53,7 +55,7 @@ def harness(f, weights, slopes, scale, lr, max_norm):
     step = f(weights, loss_of, scale, lr, max_norm)
     if isinstance(step, (list, tuple)):
         step = [one.detach() if isinstance(one, torch.Tensor) else one for one in step]
-    return {"step": step, "calls": len(calls)}
+    return {"step": step, "calls": len(calls), "marked": weights.requires_grad or weights.grad is not None}
 """
 
 
@@ -67,8 +69,8 @@ def given(run: Run) -> int:
 
 
 def called(run: Run) -> int:
-    """The most collectives that a rank called; a barrier moves nothing."""
-    return max(sum(name != "barrier" for name in rank.collectives) for rank in run.ranks)
+    """The most collectives that a rank called; a barrier is one, too: all wait for all."""
+    return max(len(rank.collectives) for rank in run.ranks)
 
 
 def number(value: object) -> float:
@@ -95,12 +97,14 @@ def chunks(rows: int, devices: int) -> list[int]:
     return [max(0, min(size, rows - k * size)) for k in range(devices)]
 
 
-def scales_after(found_inf, start, growth_interval, interval=None, backoff=0.5, reset=True, again=True, every=False):
+def scales_after(
+    found_inf, start, growth_interval, interval=None, backoff=0.5, reset=True, again=True, every=False, whole=False
+):
     """The scale after each step; the named arguments are slips."""
     scale, good, scales = start, 0, []
     for step, inf in enumerate(found_inf, 1):
         if inf:
-            scale, good = scale * backoff, 0 if reset else good
+            scale, good = float(scale * backoff // 1) if whole else scale * backoff, 0 if reset else good
         else:
             good += 1
             if step % growth_interval == 0 if every else good >= (interval or growth_interval):
@@ -118,7 +122,7 @@ def f1(matrix: np.ndarray, how: str = "macro") -> float:
     if how == "weighted":
         return float((each * have).sum() / have.sum())
     if how == "present":
-        return float(each[have + said > 0].mean())
+        return float(each[have > 0].mean())
     if how == "means":
         precision, recall = (hits / np.maximum(1, one) for one in (said, have))
         return float(2 * precision.mean() * recall.mean() / (precision.mean() + recall.mean()))

@@ -22,17 +22,33 @@ def gelu_slope(x):
     return 0.5 * (1 + _erf(x / math.sqrt(2))) + x * np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
 
 
-def softmax(scores):
-    e = np.exp(scores - scores.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
+def tanh_gelu(x):
+    return 0.5 * x * (1 + np.tanh(_inner(x)))
 
 
-def attention(q, k, v, *, causal: bool = True, scale: float | None = None):
-    """(..., s, d) each: what every query takes from the values."""
+def tanh_gelu_slope(x):
+    t = np.tanh(_inner(x))
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t**2) * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x**2)
+
+
+def _inner(x):
+    return math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+
+
+def softmax(scores, axis: int = -1):
+    with np.errstate(invalid="ignore"):  # of a query that sees nothing
+        e = np.exp(scores - scores.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def attention(q, k, v, *, causal: bool = True, scale: float | None = None, axis: int = -1, ahead=0, zeroed=False):
+    """(..., s, d) each: what every query takes from the values. axis: of the softmax. ahead: of how many tokens ahead
+    of it a query knows. zeroed: it is masked behind the softmax."""
     scores = q @ k.swapaxes(-1, -2) / math.sqrt(scale or q.shape[-1])
-    if causal:
-        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
-    return softmax(scores) @ v
+    seen = np.tri(*scores.shape[-2:], ahead, dtype=bool) if causal else True
+    if zeroed:
+        return seen * softmax(scores, axis) @ v
+    return softmax(np.where(seen, scores, -np.inf), axis) @ v
 
 
 def convolved(x, weight, above: int | None = None, below: int | None = None):
@@ -96,7 +112,7 @@ class DividedLayer(Exercise):
 
 
 def not_finite(value) -> bool:
-    """Whether there is an inf or a nan in a tensor or a number, or in a pair of such."""
+    """True if there is an inf or a nan in a tensor or a number, or in a pair of such."""
     if isinstance(value, (tuple, list)):
         return any(map(not_finite, value))
     return not np.isfinite(np.asarray(getattr(value, "values", value), dtype=float)).all()
@@ -129,7 +145,7 @@ def mlp_case(rng, level: str, p: int, n: int, d: int, h: int, rows: bool = False
     return divided_case(level, p, known, arguments, f"n = {n}, d = {d}, {h} inside", **options)
 
 
-def solve_mlp(c: SimpleNamespace) -> None:
+def solve_mlp(c: SimpleNamespace, gelu=gelu, gelu_slope=gelu_slope) -> None:
     """The sequential MLP, its gradients, and what each rank's part of the inner numbers gives alone."""
     inner = c.x @ c.up.T + c.a
     cut = [part(np.arange(len(c.a)), c.p, r) for r in range(c.p)]
@@ -151,8 +167,35 @@ def exchanged(c: SimpleNamespace) -> dict[str, list]:
     parts = {"output": [output + c.d for output in other.outputs]}
     if c.g is not None:
         parts["gradient of x"] = other.shares
-        parts |= {name: [other.weights(r)[name] for r in range(c.p)] for name in other.weights(0)}
+        parts |= _weights(other)
     return parts
+
+
+def with_tanh(c: SimpleNamespace, cut=lambda whole: whole) -> list[dict] | None:
+    """What comes of the MLP with GELU's approximation by tanh. cut: the tokens' rows as the ranks have them."""
+    other = SimpleNamespace(**vars(c))
+    solve_mlp(other, tanh_gelu, tanh_gelu_slope)
+    if c.g is None:
+        return changed(c, {"output": cut(other.out)})
+    return changed(c, {"output": cut(other.out), "gradient of x": cut(other.gx), **_weights(other)})
+
+
+def _weights(c: SimpleNamespace) -> dict[str, list]:
+    return {name: [c.weights(r)[name] for r in range(c.p)] for name in c.weights(0)}
+
+
+def of_own_rows(c: SimpleNamespace) -> list[dict] | None:
+    """Gradients where each rank takes those of the others' tokens for zeros."""
+    if c.g is None:
+        return None
+    found: list[dict] = []
+    for r in range(c.p):
+        own = np.zeros_like(c.g)
+        own[part(np.arange(len(own)), c.p, r)] = part(c.g, c.p, r)
+        other = SimpleNamespace(**vars(c) | {"g": own})
+        solve_mlp(other)
+        found.append({"gradient of x": part(other.shares[r], c.p, r), **other.weights(r)})
+    return changed(c, {name: [one[name] for one in found] for name in found[0]})
 
 
 def changed(c: SimpleNamespace, parts: dict) -> list[dict] | None:
@@ -184,15 +227,18 @@ def harness(f, x, up, up_bias, down, down_bias, upstream):
 def heads_divided(c: SimpleNamespace):
     """Attention whole and, as `c.mixed`, what each rank's heads add to the output, with one thing done otherwise."""
 
-    def mixed(size=c.size, scale=None, causal=True, across=False):
-        """What each rank's heads add to the output."""
+    def mixed(size=c.size, across=False, reread="", **how):
+        """What each rank's heads add to the output. reread: "in", "out" or both, where there is no transpose."""
         outputs = []
         for r in range(c.p):
             parts = [c.x @ part(w, c.p, r).T for w in (c.q, c.k, c.v)]
             split = (size, -1) if across else (-1, size)
             q, k, v = (a.reshape(len(c.x), *split).transpose((2, 0, 1) if across else (1, 0, 2)) for a in parts)
-            made = attention(q, k, v, causal=causal, scale=scale)
-            back = made.transpose((1, 2, 0) if across else (1, 0, 2)).reshape(len(c.x), -1)
+            if "in" in reread:
+                q, k, v = (a.reshape(q.shape) for a in parts)
+            made = attention(q, k, v, **how)
+            back = made if "out" in reread else made.transpose((1, 2, 0) if across else (1, 0, 2))
+            back = back.reshape(len(c.x), -1)
             outputs.append(back @ part(c.out, c.p, r, 1).T)
         return outputs
 

@@ -40,6 +40,10 @@ def stragglers(times: np.ndarray, k: float, slip: str = "") -> list[int]:
     """Ranks whose median is far above the median of all. slip: how else somebody might do it."""
     middle = times.mean(axis=1) if slip == "mean of the steps" else np.median(times, axis=1)
     centre, spread = np.median(middle), 1.4826 * np.median(np.abs(middle - np.median(middle)))
+    if slip == "lower median":
+        middle = np.sort(times, axis=1)[:, (times.shape[1] - 1) // 2]
+        centre = np.sort(middle)[(len(middle) - 1) // 2]
+        spread = 1.4826 * np.sort(np.abs(middle - centre))[(len(middle) - 1) // 2]
     if slip == "mean and deviation":
         centre, spread = middle.mean(), middle.std()
     if slip == "mad without factor":
@@ -47,7 +51,7 @@ def stragglers(times: np.ndarray, k: float, slip: str = "") -> list[int]:
     if slip == "spread of the steps":
         spread = 1.4826 * np.median(np.abs(times - np.median(times)))
     above = np.abs(middle - centre) if slip == "fast ones, too" else middle - centre
-    least = 0.0 if slip == "any excess" else 0.02 * centre
+    least = {"any excess": 0.0, "seconds": 0.02}.get(slip, 0.02 * centre)
     slow = np.flatnonzero((above > k * spread) & (above > least)).tolist()
     if slip.startswith("slowest"):
         slow.sort(key=lambda r: -middle[r])

@@ -56,7 +56,9 @@ def gradients(model):
 
 
 def kept(model, before):
-    return "kept" if all(torch.equal(p, q) for p, q in zip(model.parameters(), before)) else "changed"
+    if not all(torch.equal(p, q) for p, q in zip(model.parameters(), before)):
+        return "changed"
+    return "kept" if all(p.requires_grad or p.grad is None for p in model.parameters()) else "frozen with a gradient"
 """
 
 
@@ -210,7 +212,7 @@ def late_digits_lost(case: Case, held: list[dict[str, np.ndarray]]) -> Finding |
 
 
 def _has_lost_bits(held: np.ndarray, mean: np.ndarray, world_size: int) -> bool:
-    """Whether these are the mean to two or three digits, and it or the sum consists of numbers that float16 or bfloat16
+    """True if these are the mean to two or three digits, and it or the sum consists of numbers that float16 or bfloat16
     has."""
     if not np.isfinite(held).all() or not np.allclose(held, mean, rtol=0.03):
         return False

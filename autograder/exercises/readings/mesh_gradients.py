@@ -13,33 +13,41 @@ from autograder.exercises.kinds import ReportExercise
 from autograder.values import full_precision
 
 REPLICATED = ("norm.weight", "attention.bias")
+DRAWN = {  # between which numbers, and its shape
+    "attention.weight": (-2.0, 2.0, (2, 5)),
+    "mlp.norm": (-2.0, 2.0, (13,)),
+    "embedding": (0.5, 3.0, (8, 9)),
+    "norm.weight": (0.5, 2.0, (3,)),
+    "attention.bias": (0.5, 2.0, (3,)),
+}
 
 
-def drawn_gradients(rng: np.random.Generator, shape) -> list[dict[str, np.ndarray]]:
-    """Of each rank: its shards, what all tensor ranks hold alike, and on the first and the last stage its shard of the
-    embedding. Replicas hold the same parameters, and other gradients."""
+def drawn_gradients(rng: np.random.Generator, shape, replicated) -> list[dict[str, np.ndarray]]:
+    """Of each rank: its shards, what all tensor ranks hold alike, and on the first and the last stage the embedding.
+    Replicas hold the same parameters, and other gradients."""
     data, pipeline, tensor = shape
     found: list[dict[str, np.ndarray]] = []
     for _ in range(data):
         for stage in range(pipeline):
-            alike = {name: full_precision(rng, 0.5, 2.0, (3,)) for name in REPLICATED}
+            names = [name for name in DRAWN if name != "embedding" or stage in (0, pipeline - 1)]
+            alike = {name: full_precision(rng, *DRAWN[name]) for name in names if name in replicated}
             for _ in range(tensor):
-                shapes = {"attention.weight": (2, 5), "mlp.norm": (13,)}
-                own = {name: full_precision(rng, -2.0, 2.0, each) for name, each in shapes.items()}
-                if stage in (0, pipeline - 1):
-                    own["embedding"] = full_precision(rng, 0.5, 3.0, (8, 9))
-                found.append(own | alike)
+                found.append({name: alike[name] if name in alike else full_precision(rng, *DRAWN[name])
+                              for name in names})  # fmt: skip
     return found
 
 
-def averaged(c, *, mean=True, tied="sum", times_tensor=False) -> list[dict[str, np.ndarray]]:
-    """What every rank holds afterwards, or with one thing done otherwise. tied: "sum", "mean" or "apart"."""
+def averaged(c, *, mean=True, tied="sum", times_tensor=False, everybody=False) -> list[dict[str, np.ndarray]]:
+    """What every rank holds afterwards, or with one thing done otherwise. tied: "sum", "mean" or "apart". everybody:
+    means over all ranks, not over replicas."""
     data, pipeline, tensor = c.shape
     found = []
     for rank, own in enumerate(c.gradients):
         _, stage, column = np.unravel_index(rank, c.shape)
 
         def over_data(name, stage=stage, column=column):
+            if everybody:
+                return sum(one[name] for one in c.gradients) / len(c.gradients)
             places = (np.ravel_multi_index((d, stage, column), c.shape) for d in range(data))
             return sum(c.gradients[r][name] for r in places) / (data if mean else 1)
 
@@ -48,7 +56,7 @@ def averaged(c, *, mean=True, tied="sum", times_tensor=False) -> list[dict[str, 
             new["embedding"] = over_data("embedding", 0) + over_data("embedding", pipeline - 1)
             new["embedding"] = new["embedding"] / (2 if tied == "mean" else 1)
         if times_tensor:
-            new |= {name: new[name] * tensor for name in REPLICATED}
+            new |= {name: new[name] * tensor for name in c.replicated if name in new}
         found.append(new)
     return found
 
@@ -61,7 +69,7 @@ def norms(c, *, axes=(1, 2), each=False, twice=False, root=True, of_norms=False,
     for rank, own in enumerate(averaged(c) if gradients is None else gradients):
         place = np.unravel_index(rank, c.shape)
         for name, values in own.items():
-            again = name in REPLICATED and place[2] > 0 and not each
+            again = name in c.replicated and place[2] > 0 and not each
             tied = name == "embedding" and place[1] > 0 and pipeline > 1 and not twice
             squares[place] += 0.0 if again or tied else float((values**2).sum())
     if of_norms:
@@ -102,17 +110,26 @@ def harness(f, gradients, replicated, shape):
 """
 
     def cases(self, rng):
-        return [self._case(rng, *drawn) for drawn in zip(self.levels, ((3, 1, 2), (1, 3, 1), (2, 2, 2)), strict=True)]
+        one, stages, three = self.levels
+        return [
+            self._case(rng, one, (3, 1, 2)),
+            self._case(rng, stages, (1, 3, 1), []),
+            self._case(rng, three, (2, 2, 2)),
+            self._case(rng, three, (1, 2, 2), ["embedding"]),
+        ]
 
     @staticmethod
-    def _case(rng, level, shape):
-        found = drawn_gradients(rng, shape)
-        known = {"shape": shape, "gradients": found}
+    def _case(rng, level, shape, replicated=REPLICATED):
+        found = drawn_gradients(rng, shape, replicated)
+        known = {"shape": shape, "gradients": found, "replicated": replicated}
         arguments = [
-            ({name: Tensor(values, "float64") for name, values in own.items()}, list(REPLICATED), shape)
+            ({name: Tensor(values, "float64") for name, values in own.items()}, list(replicated), shape)
             for own in found
         ]
-        return Case(level, math.prod(shape), arguments, f"data, pipeline, tensor = {shape}", known)
+        says = f"data, pipeline, tensor = {shape}"
+        if replicated != REPLICATED:
+            says += f", replicated = {replicated}"
+        return Case(level, math.prod(shape), arguments, says, known)
 
     def expected(self, case: Case) -> list:
         c = self.worked(case)

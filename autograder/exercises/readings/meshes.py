@@ -28,7 +28,8 @@ def mesh_of(shape) -> Mesh:
 
 def model_of(model: dict) -> Model:
     """GPT's, with biases and tied embeddings."""
-    return Model(model["layers"], model["width"], model["heads"], model["vocabulary"], model["sequence"])
+    heads = model.get("heads", model["width"])  # who asks for bytes need not name them
+    return Model(model["layers"], model["width"], heads, model["vocabulary"], model["sequence"])
 
 
 # -- bytes -------------------------------------------------------------------------------------------------------------
@@ -60,20 +61,23 @@ def counted(
     of_one=False,
     lonely=True,
     layers=0,
-    by_group=False,
+    inside="",
+    group_by=None,
+    closed=True,
     whole=False,
 ) -> dict[str, dict[str, float]]:
     """The same, edge by edge, with one thing done otherwise. order: of the axes, outermost first. reduces: of a layer.
     often: gradients, in a step. share: 2 of 2 (t - 1) / t. ways: messages go on and come back. wraps: from the last
     stage to the first. of_one: what one rank sends. lonely: a rank sends all but its own part. layers: of a stage, in
-    place of those that it has. by_group: a group that leaves its node does so with all its edges. whole: the
-    parts of a ring are rounded down."""
+    place of those that it has. inside: an axis that never leaves a node. group_by: what these ranks of a group are to
+    each other, all its edges are. closed: the last rank of a ring sends to the first. whole: the parts of a ring are
+    rounded down."""
     ranks = np.arange(math.prod(shape)).reshape([shape[k] for k in order]).transpose(np.argsort(order))
     m, found = work["micro_batches"], {axis: {"inside": 0.0, "between": 0.0} for axis in AXES}
 
     def send(axis: str, a: int, b: int, nbytes: float, group: list[int]) -> None:
-        on = {r // per_node for r in (group if by_group else (a, b))}
-        found[axis]["inside" if len(on) == 1 else "between"] += nbytes
+        on = {r // per_node for r in (group[group_by] if group_by else (a, b))}
+        found[axis]["inside" if len(on) == 1 or axis == inside else "between"] += nbytes
 
     for place, axis, times, nbytes in (
         (0, "data", often, work["gradient_bytes"]),
@@ -81,7 +85,7 @@ def counted(
     ):
         for group in np.moveaxis(ranks, place, -1).reshape(-1, shape[place]).tolist():
             n = len(group)
-            for a, b in zip(group, [*group[1:], group[0]], strict=True):
+            for a, b in zip(group, [*group[1:], *group[:1]] if closed else group[1:], strict=closed):
                 if n > 1:
                     part = share * (n - 1) / n if lonely else share
                     send(axis, a, b, part * times * (nbytes // n * n if whole else nbytes), group)
@@ -95,12 +99,13 @@ def counted(
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 _SMALL = {"layers": 24, "width": 2304, "heads": 24, "vocabulary": 51200, "sequence": 2048}
+_NAMED = {name: _SMALL[name] for name in ("layers", "width", "vocabulary", "sequence")}  # by the text; more may come
 _LARGE = {"layers": 48, "width": 8192, "heads": 64, "vocabulary": 51200, "sequence": 2048}
 _WORDS = {"vocabulary": 256003, "sequence": 1023, "heads": 12, "width": 9228, "layers": 21}  # V h > 2^31
 _TINY = {"layers": 6, "heads": 12, "width": 24, "sequence": 15, "vocabulary": 257}  # a fraction of a byte shows
 HELD = (  # level, model, shape, stage, micro-batches (0: drawn), zero
     ("one stage", _SMALL, (1, 1, 1), 0, 0, 0),
-    ("one stage", _SMALL, (4, 1, 2), 0, 0, 1),
+    ("one stage", _NAMED, (4, 1, 2), 0, 0, 1),
     ("one stage", _TINY, (7, 1, 3), 0, 0, 1),
     ("stages", _LARGE, (2, 4, 8), 0, 0, 1),
     ("stages", _LARGE, (2, 4, 8), 2, 0, 1),
@@ -136,23 +141,27 @@ def held(
     over_all=False,
     in_flight=None,
     split=True,
+    small=13,
+    rows_whole=False,
     each=(2, 4, 12),
     shifted=0,
 ) -> dict[str, float]:
     """The same with one thing done otherwise. everywhere: the embedding on every stage. places: those of its copy, too.
     untied: no copy on the last. alone: one on a stage that is the first and the last. whole: nothing is sharded over
     the replicas. over_all: sharded over all ranks. in_flight: micro-batches. split: activations are divided over the
-    tensor ranks. shifted: so many ZeRO stages too early."""
+    tensor ranks. small: times h, a layer's biases and norms. rows_whole: the embedding is not divided. shifted: so many
+    ZeRO stages too early."""
     (data, pipeline, tensor), h, model = c.shape, c.model["width"], c.model
-    own = model["layers"] // pipeline * (12 * h * h + 13 * h)
+    own, rows = model["layers"] // pipeline * (12 * h * h + small * h), 0
     last = c.stage == pipeline - 1
     if c.stage == 0 or (everywhere and not last) or (places and last):
-        own += (model["vocabulary"] + model["sequence"]) * h
+        rows = model["vocabulary"] + model["sequence"]
     elif last and not untied:
-        own += model["vocabulary"] * h
-    own += model["vocabulary"] * h if alone and pipeline == 1 else 0
+        rows = model["vocabulary"]
+    rows += model["vocabulary"] if alone and pipeline == 1 else 0
+    own = own / tensor + rows * h if rows_whole else (own + rows * h) / tensor
     replicas = 1 if whole else data * (pipeline * tensor if over_all else 1)
-    own, shared = own / tensor, [replicas if c.zero + shifted >= at else 1 for at in (3, 2, 1)]
+    shared = [replicas if c.zero + shifted >= at else 1 for at in (3, 2, 1)]
     weights = [own * n / among for n, among in zip(each, shared, strict=True)]
     passes = min(c.micro_batches, pipeline - c.stage) if in_flight is None else in_flight
     layer = 34 * model["sequence"] * h / (tensor if split else 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from autograder.exercise import Case, Finding, Run
 from labkit.watch.events import Event
 from labkit.watch.hang import direction
@@ -20,29 +22,47 @@ def describe_messages(run: Run) -> str:
     return ("; ".join(words) or "no message was sent") + "."
 
 
-def collective(run: Run) -> Finding | None:
-    """A finding when an exercise on messages calls any collective."""
-    called = sorted({name for rank in run.ranks for name in rank.collectives})
+def collective(run: Run, but: str = "") -> Finding | None:
+    """A finding when an exercise on messages calls any collective. but: one that is looked at later."""
+    called = sorted({name for rank in run.ranks for name in rank.collectives} - {but})
     return Finding("uses_collective", f"{', '.join(called)} was called.") if called else None
 
 
-def forbidden_collective(run: Run) -> Finding | None:
-    """A finding when an exercise that is to be built from sends calls a collective. A barrier moves nothing and may be
-    called."""
+def needless_barrier(run: Run) -> Finding | None:
+    """A finding when a rank calls a barrier, where all else about the messages is right."""
+    called = [rank for rank, rank_run in enumerate(run.ranks) if "barrier" in rank_run.collectives]
+    return Finding("needless_barrier", f"Rank {called[0]} called barrier.") if called else None
+
+
+def forbidden_collective(run: Run, but: str = "") -> Finding | None:
+    """A finding when an exercise that is to be built from sends calls a collective. but: one that its text allows."""
     for rank, rank_run in enumerate(run.ranks):
         for name in rank_run.collectives:
-            if name != "barrier":
+            if name != but:
                 found = "uses_all_reduce" if name.startswith("all_reduce") else "uses_collective"
                 return Finding(found, f"Rank {rank} called {name}.")
     return None
 
 
 def time_without_barriers(run: Run) -> float:
-    """Virtual seconds of a run; a barrier moves nothing and costs nothing here."""
-    barriers = [
-        event for event in run.events if event.rank == 0 and event.kind == "barrier" and event.ended is not None
-    ]
-    return run.elapsed - sum(event.ended - event.started for event in barriers)
+    """Virtual seconds of a run; a barrier moves nothing and costs nothing here, unless something else moves
+    meanwhile."""
+    moved = [event for event in run.events if event.ended is not None and event.started is not None]
+    barriers = _covered(event for event in moved if event.kind == "barrier" and event.rank == 0)
+    others = _covered(event for event in moved if event.kind != "barrier")
+    shared = sum(max(0.0, min(end, last) - max(start, first)) for start, end in barriers for first, last in others)
+    return run.elapsed - (sum(end - start for start, end in barriers) - shared)
+
+
+def _covered(events: Iterable[Event]) -> list[tuple[float, float]]:
+    """The times in which any of these is under way, as (start, end), one after the other."""
+    pieces: list[tuple[float, float]] = []
+    for start, end in sorted((event.started, event.ended) for event in events):
+        if pieces and start <= pieces[-1][1]:
+            pieces[-1] = pieces[-1][0], max(end, pieces[-1][1])
+        else:
+            pieces.append((start, end))
+    return pieces
 
 
 def message_time(case: Case, nbytes: int) -> float:

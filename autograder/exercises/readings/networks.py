@@ -24,8 +24,8 @@ def over_the_links(run: Run) -> float:
 
 
 def called(run: Run) -> int:
-    """The most collectives that a rank called; a barrier moves nothing, and making a group is none."""
-    return max(sum(name != "barrier" for name in rank.collectives) for rank in run.ranks)
+    """The most collectives that a rank called; a barrier is one, making a group is none."""
+    return max(len(rank.collectives) for rank in run.ranks)
 
 
 # -- placement ---------------------------------------------------------------------------------------------------------
@@ -145,9 +145,9 @@ def top_k(gradients: np.ndarray, k: int, slip: str = "") -> tuple[list, np.ndarr
     return means, error * (slip != "drops_the_error")
 
 
-def power_sgd(gradients: np.ndarray, q: np.ndarray, slip: str = "") -> tuple[list, np.ndarray]:
-    """Approximations of the mean, one for each step, and each rank's error at the end. gradients: (steps, ranks, rows,
-    columns)."""
+def power_sgd(gradients: np.ndarray, q: np.ndarray, slip: str = "") -> tuple[list, np.ndarray, np.ndarray]:
+    """Approximations of the mean, one for each step, each rank's error at the end, and q then. gradients: (steps,
+    ranks, rows, columns)."""
     error, means = np.zeros_like(gradients[0]), []
     for g in gradients:
         m = g if slip == "drops_the_error" else g + error
@@ -164,8 +164,9 @@ def power_sgd(gradients: np.ndarray, q: np.ndarray, slip: str = "") -> tuple[lis
         means.append(mean)
         left_out = (basis @ own.transpose(0, 2, 1)) if slip == "error_of_own_factor" else mean
         error = (g if slip == "forgets_older_errors" else m) - left_out
-        q = q if slip == "starts_again" else right
-    return means, error * (slip != "drops_the_error")
+        if slip != "starts_again":
+            q = np.linalg.qr(right)[0] if slip == "orthonormal_q" else right
+    return means, error * (slip != "drops_the_error"), q
 
 
 # -- rounds of local steps ---------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def replayed(case: Case, run: Run, **seconds: float) -> Replay:
 
 
 def in_turn(ran: Replay) -> bool:
-    """Whether no two ranks ever work at the same time."""
+    """True if no two ranks ever work at the same time."""
     spans = sorted(
         (s, e) for starts, ends in zip(ran.starts, ran.ends, strict=True) for s, e in zip(starts, ends, strict=True)
     )

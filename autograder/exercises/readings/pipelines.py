@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -56,8 +57,17 @@ def rate(read, decode, step, workers, cores, ranks) -> float:
     return min(workers / (read + decode), cores / (ranks * decode), 1 / step)
 
 
-def bands(make: list[list[float]], step: float, depth: int, barrier: bool = True) -> list[list[float]]:
-    """Of each rank the seconds busy, waiting for data, waiting for others. barrier: whether a step ends together."""
+def bands(
+    make: list[list[float]],
+    step: float,
+    depth: int,
+    barrier: bool = True,
+    one_worker: bool = True,
+    until_over: bool = False,
+) -> list[list[float]]:
+    """Of each rank the seconds busy, waiting for data, waiting for others. barrier: whether a step ends together.
+    one_worker: whether a batch is begun when the one before is made. until_over: whether it waits until its step is
+    over."""
     p, steps = len(make), len(make[0])
     made, end = [0.0] * p, [0.0] * p
     taken: list[list[float]] = [[] for _ in range(p)]
@@ -66,7 +76,7 @@ def bands(make: list[list[float]], step: float, depth: int, barrier: bool = True
         done = []
         for r in range(p):
             free = end[r] if depth == 0 else taken[r][k - depth] if k >= depth else 0.0
-            made[r] = max(made[r], free) + make[r][k]
+            made[r] = (max(made[r], free) if one_worker else free) + make[r][k]
             start = max(made[r], end[r])
             taken[r].append(start)
             spent[r][0] += step
@@ -75,18 +85,35 @@ def bands(make: list[list[float]], step: float, depth: int, barrier: bool = True
         for r in range(p):
             end[r] = max(done) if barrier else done[r]
             spent[r][2] += end[r] - done[r]
+            if until_over:
+                taken[r][k] = end[r]
     return spent
+
+
+def waits_at_the_end(spent: list[list[float]]) -> list[list[float]]:
+    """Bands of ranks that have not waited for each other, and do so once, when they are through."""
+    last = max(map(sum, spent))
+    return [[busy, data, last - busy - data] for busy, data, _ in spent]
 
 
 # -- packing -----------------------------------------------------------------------------------------------------------
 
 
-def first_fit(lengths: Sequence[int], capacity: int, decreasing: bool = True) -> list[list[int]]:
-    """Which sequences go into which row: each into the first that has room, by default the longest first."""
+def first_fit(
+    lengths: Sequence[int], capacity: int, decreasing: bool = True, pick: Callable | None = None
+) -> list[list[int]]:
+    """Which sequences go into which row: each into the first that has room, by default the longest first. pick: `min`
+    or `max`, by the room that is left, in place of the first.
+    """
     order = sorted(range(len(lengths)), key=lambda k: -lengths[k]) if decreasing else range(len(lengths))
     rows: list[list[int]] = []
+
+    def room(row: list[int]) -> int:
+        return capacity - sum(lengths[j] for j in row)
+
     for k in order:
-        row = next((row for row in rows if sum(lengths[j] for j in row) + lengths[k] <= capacity), None)
+        fitting = [row for row in rows if room(row) >= lengths[k]]
+        row = next(iter(fitting), None) if pick is None else pick(fitting, key=room, default=None)
         if row is None:
             rows.append([k])
         else:
@@ -98,7 +125,7 @@ def first_fit(lengths: Sequence[int], capacity: int, decreasing: bool = True) ->
 
 
 def _nested(value: object, deep: int) -> bool:
-    """Whether these are lists of lists, so many times, none of them empty above the innermost."""
+    """True if these are lists of lists, so many times, none of them empty above the innermost."""
     if not isinstance(value, list):
         return False
     return deep == 0 or (len(value) > 0 and all(_nested(one, deep - 1) for one in value))
@@ -121,9 +148,16 @@ def shard_mistake(table: list, files: list[str], level: str) -> Finding | str | 
     if all(epoch == first[0] for epoch in first):
         return "same_every_epoch"
     ranks = [[sorted(name for worker in rank for name in worker) for rank in epoch] for epoch in first]
-    if all(one == ranks[0] for one in ranks):
+    if len(ranks[0]) > 1 and all(one == ranks[0] for one in ranks):
         return "shards_then_shuffles"
-    return "ignores_the_seed" if any(table[0][0] == other[0] for other in table[1:]) else None
+    if len(ranks[0]) > 1 and all(sorted(one) == sorted(ranks[0]) for one in ranks):
+        return "same_groups"
+    if all(worker == sorted(worker) for worker in flat):
+        return "share_sorted"
+    if any(first[0] == other[0] for other in table[1:]):
+        return "ignores_the_seed"
+    of_seeds = [[[sorted(chain(*rank)) for rank in epoch] for epoch in seed] for seed in table]
+    return "groups_ignore_the_seed" if len(ranks[0]) > 1 and of_seeds[0] in of_seeds[1:] else None
 
 
 def _dealt_wrongly(epoch: list, files: list[str], number: int) -> Finding | str | None:

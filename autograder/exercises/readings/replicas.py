@@ -98,7 +98,7 @@ class Worker:
 class StrategyExercise(ReportExercise):
     """One process with TensorFlow, whose report is a dict. A case's arguments are those of the harness, by name."""
 
-    runtime = "horovod"  # the launcher that has TensorFlow
+    runtime = "tensorflow"
     inputs = "free"
     talks = False
     given: tuple[str, ...] = ()

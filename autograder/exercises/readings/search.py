@@ -21,7 +21,7 @@ SPACE = {
 
 
 def is_in(space: dict, configuration: Any) -> bool:
-    """Whether it has a value for every name of the space, and each where it may be."""
+    """True if it has a value for every name of the space, and each where it may be."""
     if not isinstance(configuration, dict) or set(configuration) != set(space):
         return False
     for name, (kind, *limits) in space.items():
@@ -165,6 +165,8 @@ def asha(c, slip: str = "") -> tuple[int, int] | None:
         return len(c.started[0]), 0
     for k in rungs:
         losses = c.finished[k]
+        if slip == "diverged_do_not_count":
+            losses = {i: loss for i, loss in losses.items() if not math.isnan(loss)}
         counted = len(c.started[k]) if slip == "counts_those_that_run" else len(losses)
         room = -(-counted // c.eta) if slip == "rounds_up" else counted // c.eta
         if slip == "waits_for_the_rung" and len(losses) < len(c.started[k]):
@@ -181,7 +183,11 @@ def asha(c, slip: str = "") -> tuple[int, int] | None:
             free = [i for i in ordered if i not in gone][:room]
         else:
             free = [i for i in ordered[:room] if i not in gone]
-        free = [i for i in free if slip == "nan_goes_up" or not math.isnan(losses[i])]
+        if slip == "looks_at_the_best_alone":
+            free = [i for i in ordered[: min(1, room)] if i not in gone]
+        if slip not in ("nan_goes_up", "nan_is_last_and_goes_up"):
+            worst = math.isnan if slip != "inf_is_no_loss" else lambda loss: not math.isfinite(loss)
+            free = [i for i in free if not worst(losses[i])]
         if free:
             return free[0], k + 1
     new = len(c.started[0])

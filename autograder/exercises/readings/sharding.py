@@ -171,8 +171,8 @@ def over_the_links(run: Run) -> float:
 
 
 def called(run: Run) -> list[list[str]]:
-    """The collectives of each rank, but barriers."""
-    return [[name for name in rank.collectives if name != "barrier"] for rank in run.ranks]
+    """The collectives of each rank; a barrier is one."""
+    return [list(rank.collectives) for rank in run.ranks]
 
 
 STATES = {"adam": 8, "momentum": 4, "sgd": 0}  # bytes of a parameter

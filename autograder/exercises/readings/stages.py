@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from autograder.exercise import Run
+from labkit.watch.events import COMPUTE
+
 FORWARD, BACKWARD = 1e-3, 2e-3  # virtual seconds of one micro-batch on one stage
 INPUT, WEIGHTS = 1e-3, 1e-3  # of the two parts of a backward pass
 
@@ -123,12 +126,15 @@ class Mark(torch.autograd.Function):
 
 
 def harness(f, weight, bias, xs, gradients):
-    parameters = [torch.nn.Parameter(torch.from_numpy(one)) for one in (weight, bias)]
+    parameters = [torch.nn.Parameter(torch.from_numpy(one)) for one in (weight, bias) if one is not None]
     seen, early, inputs, later = [], 0, [], []
     for k, (x, gradient) in enumerate(zip(xs, gradients)):
         x.requires_grad_()
+        if bias is None:  # then x is no leaf either
+            x = x.view_as(x)
+            x.retain_grad()
         own = Mark.apply(parameters[0], {WEIGHTS}, f"W{{k}}", seen)
-        inner = Mark.apply(x, {INPUT}, f"B{{k}}", seen) @ own.T + parameters[1]
+        inner = Mark.apply(x, {INPUT}, f"B{{k}}", seen) @ own.T + sum(parameters[1:])
         out = Mark.apply(torch.tanh(inner), 0.0, "out", seen)
         to_x, then = f(out, x, gradient, list(parameters))
         inputs.append(to_x.detach().clone() if isinstance(to_x, torch.Tensor) else to_x)
@@ -147,15 +153,47 @@ def harness(f, weight, bias, xs, gradients):
 """
 
 
+# -- what the relay saw of it ----------------------------------------------------------------------
+
+
+def stage_contradiction(run: Run, nbytes: int) -> str:
+    """A sentence if what stages say of their computing does not fit their messages; "" if it does.
+
+    "F3", the fourth forward pass, needs four micro-batches from the stage before; four tensors can be sent on once
+    it is over; "B3" and the stage behind likewise; and whoever has begun four and finished one keeps three.
+    nbytes: of a micro-batch's tensor between two stages.
+    """
+    ranks, sender = range(len(run.ranks)), {e.match: e.rank for e in run.events if e.kind == "send"}
+    for r in ranks:
+        own = [e for e in run.events if e.rank == r and e.ended is not None]
+        passes = sorted((e for e in own if e.kind == COMPUTE), key=lambda e: (e.posted, e.ended))
+        for kind, before, behind in (("F", r - 1, r + 1), ("B", r + 1, r - 1)):
+            done = [e for e in passes if e.label[:1] == kind]
+            came = [e for e in own if e.kind == "recv" and sender.get(e.match) == before and e.dtype == "float64"]
+            for k, one in enumerate(done):
+                if before in ranks and sum(e.nbytes for e in came if e.ended <= one.posted) < (k + 1) * nbytes:
+                    return f"rank {r} says that it computed {kind}{k} before its input had come from rank {before}"
+            sent = [e for e in own if e.kind == "send" and e.peer == behind and e.dtype == "float64"]
+            for one in sent:
+                much = sum(e.nbytes for e in sent if e.posted <= one.posted)
+                if much > sum(e.ended <= one.posted for e in done) * nbytes:
+                    return f"rank {r} sent more to rank {behind} than it says it had computed"
+        kept = list(itertools.accumulate({"F": 1, "B": -1}.get(e.label[:1], 0) for e in passes))
+        if max(kept, default=0) * nbytes > run.ranks[r].peak:
+            return f"rank {r} says that it kept fewer micro-batches than it had begun and not finished: {max(kept)}"
+    return ""
+
+
 # -- the same in numpy -----------------------------------------------------------------------------
 
 
-def backward_of(weights, biases, xs, ys, seeds=None, taken=None, per_batch: float = 1.0):
+def backward_of(weights, biases, xs, ys, seeds=None, taken=None, latest=None, adds_up=False, per_batch: float = 1.0):
     """Gradients (p, n) and the loss of a chain of tanh(x W^T + b). xs, ys: (m, batch, width).
 
     seeds: what every rank begins its backward pass with in place of what came, or None. taken: for each rank, which of
-    its micro-batches meets the gradient that comes first, second, ...; None: the first, the second. per_batch: a factor
-    of the loss.
+    its micro-batches meets the gradient that comes first, second, ...; None: the first, the second. latest: for each
+    rank, which micro-batch's input is in the memory of all inputs when the first gradient comes, the second, ...
+    adds_up: the gradient that a rank sends is the sum of all so far. per_batch: a factor of the loss.
     """
     p = len(weights)
     into, out = [xs], []
@@ -170,9 +208,9 @@ def backward_of(weights, biases, xs, ys, seeds=None, taken=None, per_batch: floa
             gradient = np.full_like(gradient, seeds)
         which = slice(None) if taken is None else taken[r]
         inner = gradient * (1 - out[r][which] ** 2)
-        to_w = np.einsum("kbi,kbj->ij", inner, into[r][which])
+        to_w = np.einsum("kbi,kbj->ij", inner, into[r][which if latest is None else latest[r]])
         found[r] = np.concatenate([to_w.ravel(), inner.sum(axis=(0, 1))])
-        gradient = inner @ weights[r]
+        gradient = np.cumsum(inner @ weights[r], axis=0) if adds_up else inner @ weights[r]
     return found, float((error**2).mean() * per_batch)
 
 
@@ -198,7 +236,7 @@ def of_the_last_alone(c) -> list[dict] | None:
 
 
 def inner_gradient(c, gradient):
-    return gradient * (1 - np.tanh(c.xs @ c.weight.T + c.bias) ** 2)
+    return gradient * (1 - np.tanh(c.xs @ c.weight.T + (0.0 if c.bias is None else c.bias)) ** 2)
 
 
 def input_gradient(c, gradient):
@@ -207,4 +245,5 @@ def input_gradient(c, gradient):
 
 def weight_gradient(c, which: slice = slice(None), gradient=None):
     inner = inner_gradient(c, c.gradients if gradient is None else gradient)[which]
-    return np.concatenate([np.einsum("kbi,kbj->ij", inner, c.xs[which]).ravel(), inner.sum(axis=(0, 1))])
+    to_weight = np.einsum("kbi,kbj->ij", inner, c.xs[which]).ravel()
+    return to_weight if c.bias is None else np.concatenate([to_weight, inner.sum(axis=(0, 1))])

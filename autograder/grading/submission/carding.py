@@ -34,15 +34,15 @@ def carded(rebuilt: Rebuilt, graded: Graded, hints: str | None = None) -> Notebo
 
 
 def _overview(graded: Graded) -> str:
-    """What stands above the notebook: each graded cell in a line that leads to it (the formgrader's page is very
+    """The cell above the notebook: a line for each graded cell, with a link to it (the formgrader's page is very
     long)."""
     lines = [f"**Checked automatically: {graded.points:g} of {graded.max_points:g} points**", ""]
     for item in graded.items:
         name = _one_line(harmless_markdown(item.grade_id.replace("check_", "", 1)))
         verdict = "waits for a person" if item.fault or item.waits else item.verdict.replace("_", " ")
-        lines.append(
-            f"- [{name}](#{quote(item.grade_id)}): {item.points + item.extra:g} of {item.max_points:g}, {verdict}"
-        )
+        earned = f"{item.points + item.extra:g} of {item.max_points:g}"
+        follows = f", follows from {harmless_markdown(item.follows)}" if item.follows else ""
+        lines.append(f"- [{name}](#{quote(item.grade_id)}): {earned}, {verdict}{follows}")
     noticed = [flag.sentence for flag in graded.flags]
     if noticed:
         lines += ["", "**Noticed by the grader**", ""]

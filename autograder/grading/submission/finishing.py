@@ -1,4 +1,4 @@
-"""From a rebuilt notebook to what is written for it: digest, look in the store, judge, keep, put the cards in."""
+"""Makes of a rebuilt notebook what is written for it: digest, look in the store, judge, keep, put the cards in."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Finished:
 
     @classmethod
     def of(cls, rebuilt: Rebuilt, graded: Graded, hints: str, digest: str = "", kept: bool = False) -> Finished:
-        """With the cards put in. Raises nbformat.ValidationError for what is no valid notebook."""
+        """The finished notebook, with its cards. Raises nbformat.ValidationError if it is no valid notebook."""
         return cls(graded, rebuilt.answers, carding.written(carding.carded(rebuilt, graded, hints)), digest, kept)
 
     def to_json(self) -> dict:
@@ -48,7 +48,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Terms:
-    """What the notebooks of an assignment are judged by.
+    """The settings by which the notebooks of an assignment are judged.
 
     unit: where exercises are looked for first; None: in all units. hints: how much the cards tell. level: of the
     isolation, as `autograder.grading.isolation.spec` names it. again: judge what has been judged before, too.
@@ -105,14 +105,13 @@ def digest(rebuilt: Rebuilt, terms: Terms) -> str:
         chunks, note = (None, "") if exercise is None else rebuilt.chunks(item, exercise)
         if exercise is None and not item.part and not rebuilt.refused:
             chunks = rebuilt.chunks_of_test(item)
-        parts.append(
-            [item.grade_id, item.points, item.source, note, chunks and [[c.label, c.line, c.source] for c in chunks]]
-        )
+        code = chunks and [[c.label, c.line, c.source, c.label in rebuilt.own] for c in chunks]
+        parts.append([item.grade_id, item.points, item.source, note, code])
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def kept_result(store: Store, name: str) -> Graded | None:
-    """What was judged before, by its digest; None where there is nothing, or nothing that can be read."""
+    """The earlier result with this digest; None if there is none, or none that can be read."""
     kept = store.result(name)
     with contextlib.suppress(ValueError):
         return None if kept is None else Graded.from_json(kept)
@@ -120,8 +119,8 @@ def kept_result(store: Store, name: str) -> Graded | None:
 
 
 def kept_at_any_level(rebuilt: Rebuilt, terms: Terms, levels: list[str], store: Store) -> tuple[Graded | None, str]:
-    """What was judged before at one of these levels of isolation, the first that is found, and the level; (None, "")
-    for nothing."""
+    """The earlier result at the first of these levels of isolation that has one, and that level; (None, "") if none
+    has."""
     for level in levels:
         found = kept_result(store, digest(rebuilt, replace(terms, level=level)))
         if found is not None:

@@ -1,4 +1,4 @@
-"""What a submitted notebook earned, as plain data that is kept and comes back."""
+"""The grades of a submitted notebook, as plain data that is stored and read again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 
 from autograder.grading.submission.reading import Flag
 
-FORMAT = 2  # of the JSON of `Graded`
+FORMAT = 3  # of the JSON of `Graded`
 
 
 # -- judging ----------------------------------------------------------------------------------------------------------
@@ -14,12 +14,13 @@ FORMAT = 2  # of the JSON of `Graded`
 
 @dataclass
 class ItemGrade:
-    """What one cell earned. result: of a check (`autograder.verdict.Result` as JSON); None for an instructor's test
+    """The grade of one cell. result: of a check (`autograder.verdict.Result` as JSON); None for an instructor's test
     or a fault of ours.
 
     said: lines to show where there is no result. figure: SVG of the decisive case. fault: what went wrong on our
     side. homework: of a part of the homework (`autograder.homework.rubric.PartResult` as JSON). extra: points on top
-    of max_points. waits: some of its points wait for a person.
+    of max_points. waits: some of its points wait for a person. follows: the function whose mistake this one seems to
+    be, too (`autograder.judging.following`); a person decides.
     """
 
     grade_id: str
@@ -35,11 +36,12 @@ class ItemGrade:
     homework: dict | None = None
     extra: float = 0.0
     waits: bool = False
+    follows: str = ""
 
 
 @dataclass
 class Graded:
-    """What one submitted notebook earned, as plain data. hints: how much its cards tell unless somebody asks
+    """The grades of one submitted notebook, as plain data. hints: how much its cards tell unless somebody asks
     otherwise."""
 
     unit: str
@@ -51,17 +53,17 @@ class Graded:
 
     @property
     def points(self) -> float:
-        """What was earned, with what is given on top."""
+        """The points that were earned, extra credit included."""
         return sum(item.points + item.extra for item in self.items)
 
     @property
     def max_points(self) -> float:
-        """What could be earned, without what is given on top."""
+        """The points that could be earned, without extra credit."""
         return sum(item.max_points for item in self.items)
 
     @property
     def needs_person(self) -> bool:
-        """Whether somebody should look at it."""
+        """True if somebody should look at it."""
         return any(flag.needs_person for flag in self.flags)
 
     def to_json(self) -> dict:

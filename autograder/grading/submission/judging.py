@@ -27,16 +27,18 @@ from autograder.grading.submission.grades import Graded, ItemGrade
 from autograder.grading.submission.reading import Flag
 from autograder.grading.submission.rebuilding import Item, Rebuilt
 from autograder.homework import handed_in
+from autograder.judging.following import Follows, Judged, follows_from
 from autograder.judging.helpers import judge_with_its_helpers
 from autograder.judging.judge import LAST_S, Runners, judge_with
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.launch.launcher import make_jobs
+from labkit.watch import pace
 
 # Where one exercise of a notebook slept for so long, the others are waited for no longer: a case takes milliseconds.
 WAITED_S = 20.0
-# Seconds on the clock for all checks of one notebook (the homework's have limits of their own): sleep costs nothing
-# else.
+# Seconds on the clock for all checks of one notebook (the homework's have limits of their own), and more on a machine
+# that is slow or busy: sleep costs nothing else.
 BUDGET_S = 120.0
 
 
@@ -79,14 +81,23 @@ class _Sitting:
     limits."""
 
     def __init__(self, rebuilt: Rebuilt, unit: str | None, runners: Runners, key: str, budget: float):
-        self.rebuilt, self.unit, self.runners, self.key, self.budget = rebuilt, unit, runners, key, budget
+        self.rebuilt, self.unit, self.runners, self.key, self._budget = rebuilt, unit, runners, key, budget
+        self._paces: list[float] = []  # measured before each item
         self.homework = handed_in.Judge(rebuilt.files, runners.launcher, key)
         self.deadline = min(runners.limits.deadline, WAITED_S)
         self.failed: set[str] = set()  # functions whose check was not passed
+        self.causes: list[Judged] = []  # of these the ones whose failure follows from no other
+        self.followed: list[Flag] = []
         self.spent = 0.0  # seconds, of the budget
 
+    @property
+    def budget(self) -> float:
+        """Seconds on this machine's clock, at the pace that it had so far."""
+        return self._budget * (sum(self._paces) / len(self._paces) if self._paces else 1.0)
+
     def grade(self, item: Item) -> ItemGrade:
-        """What the item earns, and what that means for the items after it."""
+        """The grade of an item; notes what it means for the items after it."""
+        self._paces.append(pace.now().clock)
         begin = time.monotonic()
         if item.part:  # of the files beside the notebook, whatever the notebook is like
             grade = _twice(item, self.runners, lambda: _judge_part(item, self.homework))
@@ -102,13 +113,31 @@ class _Sitting:
             self.spent += time.monotonic() - begin
         grade.seconds = round(time.monotonic() - begin, 3)
         if item.function and grade.verdict != "passed":
+            self._look_for_a_cause(item, grade)
             self.failed.add(item.function)
         if grade.verdict == "too_slow" and grade.seconds > WAITED_S:
             self.runners.limits = replace(self.runners.limits, deadline=self.deadline)
         return grade
 
+    def _look_for_a_cause(self, item: Item, grade: ItemGrade) -> None:
+        """Looks whether a failure follows from an earlier one; then the card says so, and a person is told."""
+        exercise = exercise_of(item, self.unit)
+        if exercise is None or grade.result is None:
+            return
+        chunks = self.rebuilt.own_chunks(item, exercise, self.failed)
+        judged = Judged(item.function, Result.from_json(grade.result), chunks)
+        follows = follows_from(judged, self.causes)
+        if follows is None:
+            self.causes.append(judged)
+            return
+        offered = round(item.points * follows.points / judged.result.max_score, 4)
+        grade.follows = follows.function
+        told = _followed(follows, grade.points, offered)
+        grade.result["note"] = " ".join(part for part in (grade.result["note"], told) if part)
+        self.followed.append(Flag("follows", f"{item.grade_id}: {told}", needs_person=True))
+
     def flags(self, grades: list[ItemGrade]) -> list[Flag]:
-        """What a person should know of the judging: our faults, the homework's files, the time, what waits."""
+        """The flags for a person: our faults, the homework's files, the time, what waits for them."""
         faults = [Flag("fault", f"{item.grade_id}: {item.fault}", needs_person=True) for item in grades if item.fault]
         if self.spent >= self.budget:
             told = _BUDGET_USED.format(self.budget) + " Should your machine have been that slow, grade it again."
@@ -116,7 +145,18 @@ class _Sitting:
         noticed = [Flag(kind, sentence, needs_person=True) for kind, sentence in self.homework.flags]
         waiting = [item.grade_id for item in grades if item.waits]
         waits = [Flag("waits", f"{name}: some of its points wait for a person.", True) for name in waiting]
-        return [*faults, *noticed, *waits]
+        return [*faults, *noticed, *waits, *self.followed]
+
+
+def _followed(follows: Follows, points: float, offered: float) -> str:
+    """The words of card and report for a failure that follows from another one. offered: points on top of `points`, for
+    a person to give."""
+    helpers = " and ".join(follows.helpers)
+    return (
+        f"This follows from {follows.function}, if the mistake lies in {helpers}, which both use: they fail in the "
+        f"same way. Then it costs once: a person decides whether this earns {points + offered:g} points in place of "
+        f"{points:g}."
+    )
 
 
 def exercise_of(item: Item, unit: str | None) -> Exercise | None:
@@ -131,7 +171,7 @@ def exercise_of(item: Item, unit: str | None) -> Exercise | None:
 
 
 def _in_order(items: list[Item], unit: str | None) -> list[Item]:
-    """As they stand, but an exercise that builds on another one comes after it."""
+    """The items in their order, but each exercise behind those that it builds on."""
     ordered: list[Item] = []
 
     def add(item: Item, above: tuple[str, ...] = ()) -> None:
@@ -181,7 +221,7 @@ def _twice(item: Item, runners: Runners, judge: Callable[[], ItemGrade]) -> Item
 
 
 def _imports_check(rebuilt: Rebuilt) -> bool:
-    """Whether `check` in the notebook is the course's, not a function of the instructor's own."""
+    """True if `check` in the notebook is the course's, not a function of the instructor's own."""
     return any(
         cell.source and re.search(r"^\s*from autograder import .*\bcheck\b", cell.source, re.M)
         for cell in rebuilt.cells
@@ -189,7 +229,8 @@ def _imports_check(rebuilt: Rebuilt) -> bool:
 
 
 def _no_exercise(item: Item) -> ItemGrade:
-    """For a check of an exercise that was released and is there no more: no student's fault, so a person's turn."""
+    """The grade of a check whose exercise has been removed since the release: no student's fault, so a person
+    decides."""
     said = [f"The grader has no exercise called {item.function} (any more). A person will look at it."]
     fault = (
         f"there is no exercise called {item.function}: was its module taken out of overlay/exercises/, "

@@ -1,5 +1,4 @@
-"""What somebody handed in, read as data: notebooks of any version or damage, modules beside them, files that do not
-belong."""
+"""Reads a submission as data: notebooks of any version or damage, modules beside them, files that do not belong."""
 
 from __future__ import annotations
 
@@ -166,9 +165,10 @@ def linked_folder(root: Path, folder: Path) -> Path | None:
 
 
 def odd_files(folder: Path, shut: bool = False) -> list[Path]:
-    """What in a submission's folder must not be copied: links to files or folders, pipes and the like, files larger
-    than any notebook may be, and what lies deeper or is more than a homework can be. Where the folder itself is a
-    link: that alone. shut: also what cannot be copied, because its mode forbids us (not root) to read it."""
+    """The entries of a submission's folder that must not be copied: links to files or folders, pipes and the like,
+    files larger than any notebook may be, and what lies deeper or is more than a homework can be. Where the folder
+    itself is a link: that alone. shut: also what cannot be copied, because its mode forbids us (not root) to read
+    it."""
     if folder.is_symlink():
         return [folder]
     found, seen = [], 0
@@ -238,7 +238,7 @@ def modules_of(folder: Path) -> dict[str, str]:
 
 
 def _is_taken(name: str) -> bool:
-    """Whether `import name` finds a module without the student's. Python cannot say it of all that it knows:
+    """True if `import name` finds a module without the student's. Python cannot say it of all that it knows:
     `__main__` has no origin."""
     if name in sys.stdlib_module_names or name in sys.modules or name.startswith("__"):
         return True
@@ -306,7 +306,7 @@ class HandedIn:
 
     @classmethod
     def from_json(cls, data: dict) -> HandedIn:
-        """What `to_json` was made of."""
+        """The inverse of `to_json`."""
         flags = [Flag(**flag) for flag in data["flags"]]
         return cls(base64.b64decode(data["content"]), data["refused"], data["modules"], flags, data["files"])
 

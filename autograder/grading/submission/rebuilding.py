@@ -53,15 +53,16 @@ class Rebuilt:
     outputs in graded cells.
 
     cells: the code, in the order in which Run All would run it, labelled by the numbers the notebook shows. stubs:
-    labels of answers that are as they were released. items: what earns points. flags: what was put right. refused:
-    why nothing was taken over, or "". answers: grade_id -> whether something was written. modules: those beside the
-    notebook (`modules_of`). files: what was handed in beside it for the homework
-    (`autograder.homework.handed_in.packed`), where one of the items asks for it.
+    labels of answers that are as they were released. own: labels of what the student wrote, answers and added cells.
+    items: what earns points. flags: what was put right. refused: why nothing was taken over, or "". answers:
+    grade_id -> whether something was written. modules: those beside the notebook (`modules_of`). files: what was handed
+    in beside it for the homework (`autograder.homework.handed_in.packed`), where one of the items asks for it.
     """
 
     notebook: NotebookNode
     cells: list[Cell] = field(default_factory=list)
     stubs: set[str] = field(default_factory=set)
+    own: set[str] = field(default_factory=set)
     items: list[Item] = field(default_factory=list)
     flags: list[Flag] = field(default_factory=list)
     answers: dict[str, bool] = field(default_factory=dict)
@@ -83,12 +84,12 @@ class Rebuilt:
         return above
 
     def _written(self, cells: list[Cell]) -> list[Cell]:
-        """Without an answer that nobody touched, where the student wrote the function in another cell."""
+        """The cells, without an untouched answer cell whose function the student wrote in another cell."""
         own = set().union(*(bound_names(cell.source) for cell in self.cells if cell.label not in self.stubs))
         return [cell for cell in cells if not (cell.label in self.stubs and bound_names(cell.source) & own)]
 
     def broken(self, name: str, cells: list[Cell]) -> str:
-        """What to say when a cell that is newer than the one defining `name` would define it, but is no valid
+        """The remark about a cell below the one that defines `name`, which would define it anew but is no valid
         Python."""
         defining = defining_label(cells, name)
         for cell in reversed(self.cells):
@@ -111,9 +112,13 @@ class Rebuilt:
         chunks, note = slice_for(exercise, cells, failed, *why)
         return [*self._imported(chunks), *chunks], " ".join(part for part in (broken, note) if part)
 
+    def own_chunks(self, item: Item, exercise: Exercise, failed: set[str]) -> tuple[Chunk, ...]:
+        """The part of `chunks` that the student wrote in this notebook."""
+        return tuple(chunk for chunk in self.chunks(item, exercise, failed)[0] or () if chunk.label in self.own)
+
     def chunks_of_test(self, item: Item) -> list[Chunk]:
-        """What an instructor's test needs of the notebook, and the test itself; `__outcome__()` is the value of its
-        last line."""
+        """The chunks that an instructor's test needs of the notebook, and the test itself; `__outcome__()` returns the
+        value of its last line."""
         names = sorted(free_names(item.source))
         needed = slice_cells(self.cells_until(item, names), names)
         body, last = _last_expression(python_of(item.source) or item.source)
@@ -161,7 +166,7 @@ def _imports(source: str) -> set[str]:
 
 
 def _module_statement(name: str, source: str) -> str:
-    """One statement that fills a module: where ranks run there is no such file."""
+    """A statement that fills a module with `source`: where ranks run there is no such file."""
     return f"exec(compile({source!r}, {name + '.py'!r}, 'exec'), __import__('sys').modules[{name!r}].__dict__)"
 
 
@@ -305,7 +310,7 @@ class _Builder:
         return place
 
     def _drop_duplicates(self, matches: list[int | None]) -> None:
-        """Of cells that claim the same place one stays; the others become cells the student added."""
+        """Leaves one of the cells that claim the same place; the others become cells that the student added."""
         for place in sorted({p for p in matches if p is not None}):
             copies = [k for k, p in enumerate(matches) if p == place]
             if len(copies) == 1:
@@ -321,7 +326,7 @@ class _Builder:
                 )
 
     def _which(self, place: int, copies: list[int], matches: list[int | None]) -> int:
-        """Of the copies of an answer the last above the next graded cell that defines what is asked for."""
+        """The copy of an answer that counts: the last one above the next graded cell that defines what is asked for."""
         names = bound_names(self.released[place].source) if self.released[place].cell_type == "code" else set()
         after = [k for k, p in enumerate(matches) if p is not None and p > place and _marked(self.released[p], "grade")]
         above = [k for k in copies if not after or k < after[0]] or copies
@@ -374,13 +379,14 @@ class _Builder:
                 cell.outputs = taken.get("outputs", [])
         rebuilt.answers[grade_id] = not untouched
         label = self._append(rebuilt, cell)
-        if untouched and label:
-            rebuilt.stubs.add(label)
+        if label:
+            (rebuilt.stubs if untouched else rebuilt.own).add(label)
 
     def _put_added(self, rebuilt: Rebuilt, cell: NotebookNode) -> None:
-        self._append(
-            rebuilt, _students(cell, NotebookNode(metadata=NotebookNode(), id=f"added-{len(rebuilt.notebook.cells)}"))
-        )
+        place = NotebookNode(metadata=NotebookNode(), id=f"added-{len(rebuilt.notebook.cells)}")
+        label = self._append(rebuilt, _students(cell, place))
+        if label:
+            rebuilt.own.add(label)
 
     def _append(self, rebuilt: Rebuilt, cell: NotebookNode) -> str:
         """Adds a cell; returns its label, or "" for text."""
@@ -446,7 +452,7 @@ def _marked(cell: NotebookNode, name: str) -> bool:
 
 
 def _same(cell: NotebookNode, released: NotebookNode) -> bool:
-    """Whether a submitted cell is as students were given it (`as_released`, where hidden tests make a difference)."""
+    """True if a submitted cell is as students were given it (`as_released`, where hidden tests make a difference)."""
     text = released.get("as_released", released.source)
     return cell.cell_type == released.cell_type and cell.source.strip() == text.strip()
 

@@ -1,4 +1,4 @@
-"""Which meshes a script is run on, drawn from the key, and what each of them is for."""
+"""The meshes on which a script is run, drawn from the key, and what each of them is for."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _shown_by(name: str, runs: Mapping[Key, MeshRun]) -> list[MeshRun]:
 
 
 def _doubt(figure: Figure, runs: list[MeshRun]) -> str:
-    """Why a point or a curve that was not found may be there all the same."""
+    """The reason why a point or a curve that was not found may still be there."""
     problems = [problem for panel in figure.panels for problem in panel.problems]
     if problems:
         return shown(problems[0], 200)
@@ -114,7 +114,7 @@ class Drawn:
         return " ".join((self.axis.label, self.panel.title, self.curve.name, *more))
 
     def has(self, x: float, y: float, exactly: bool = True) -> bool:
-        """Whether a point of the curve is there, or the curve passes there."""
+        """True if a point of the curve is there, or the curve passes there."""
         left, bottom, right, top = self.panel.frame
         keep = ~self.curve.cut
         across, up = self.curve.page_x[keep], self.curve.page_y[keep]
@@ -137,7 +137,7 @@ def _drawn(figure: Figure) -> Iterable[Drawn]:
 
 
 def _labels(name: str, role: str, curves: list[Drawn]) -> LineResult | None:
-    """Lost points where an axis has no label, or nothing says which curve is which."""
+    """The points lost if an axis has no label, or nothing says which curve is which; None if none are."""
     bare = {which for one in curves for which, axis in (("x", one.panel.x), ("y", one.axis)) if not axis.label.strip()}
     if bare:
         said = f"{role}: the {' and the '.join(sorted(bare))} axis has no label."
@@ -151,7 +151,7 @@ def _labels(name: str, role: str, curves: list[Drawn]) -> LineResult | None:
 
 
 def _fits(curves: list[Drawn], points: Points, scales: Iterable[float]) -> tuple[list[int], float]:
-    """Which of the points are drawn, in the unit in which most are: their numbers, and that unit."""
+    """The indices of the points that are drawn, and the unit: the one of `scales` in which most are."""
     found: tuple[list[int], float] = [], 1.0
     for scale in scales:
         there = [k for k, (x, y) in enumerate(points) if any(one.has(x, y / scale) for one in curves)]
@@ -160,8 +160,8 @@ def _fits(curves: list[Drawn], points: Points, scales: Iterable[float]) -> tuple
 
 
 def _unit(name: str, role: str, what: str, curves: list[Drawn], scale: float) -> LineResult | None:
-    """Lost points where no text says the unit, or one says another than that in which the points are drawn. what: a key
-    of _UNITS."""
+    """The points lost if no text says the unit, or one says another than that in which the points are drawn. what: a
+    key of _UNITS."""
     texts = [one.axis.label for one in curves]
     if not any(re.search(pattern, one.says().lower()) for one in curves for pattern, _ in _UNITS[what]):
         teach = f"The axis says quantity and unit: {'time of a step, ms' if what == 'seconds' else 'peak memory, MiB'}."
@@ -242,7 +242,7 @@ def _memory(name: str, role: str, figure: Figure, runs: Mapping[Key, MeshRun]) -
 def _misnamed(
     name: str, role: str, curves: list[Drawn], runs: list[MeshRun], scale: float, first: int
 ) -> LineResult | None:
-    """Lost points where the curve that has a mesh's name shows another mesh. scale, first: unit, number of the first
+    """The points lost if the curve that has a mesh's name shows another mesh. scale, first: unit, number of the first
     stage."""
     for run in runs:
         mine = [one for one in curves if _letters(one.curve.name) == _letters(run.name)]
@@ -283,7 +283,7 @@ def _losses(name: str, role: str, figure: Figure, runs: Mapping[Key, MeshRun]) -
 
 
 def _is_curve(one: Drawn, run: MeshRun) -> bool:
-    """Whether a curve is a run's losses, its steps counted from 0 or from 1."""
+    """True if a curve is a run's losses, its steps counted from 0 or from 1."""
     for first in (1, 0):
         steps = range(first, first + len(run.losses))
         if all(one.has(x, y, exactly=False) for x, y in zip(steps, run.losses, strict=True)):

@@ -15,11 +15,11 @@ import numpy as np
 
 from autograder.homework.folder import Homework
 from autograder.homework.mesh import table as tables
-from autograder.homework.mesh.lines import full, lost
+from autograder.homework.mesh.lines import for_a_person, full, lost
 from autograder.homework.mesh.runs import expected
 from autograder.homework.mesh.table import Key, Table
 from autograder.homework.mesh.table import said as words_of
-from autograder.homework.rubric import Flag, LineResult, PartResult, shown
+from autograder.homework.rubric import Flag, LineResult, PartResult, ended, shown
 from labkit.launch.launcher import Launcher
 from labkit.meshrun import MeshRun, MeshRunError, Settings, read
 from labkit.meshrun.reading import COUNTED
@@ -58,10 +58,18 @@ def judge(homework: Homework, nonce: str, launcher: Launcher | None) -> PartResu
     runs, broken = read_runs(homework)
     flags = list(_flags(homework, runs, nonce))
     table, why = _table(homework)
+    if table is not None:
+        table.settle({key: _measured(run) for key, run in runs.items()})
     logs = _runs(runs, broken)
     times = _times(runs, table, why, logs.verdict == "passed")
     findings = [logs, _losses(runs, launcher), times, _bytes(runs, table, why)]
     return PartResult("measured", findings, flags, {"rows": [_row(run) for run in runs.values()]})
+
+
+def _measured(run: MeshRun) -> dict[str, float]:
+    """The columns of the table, by the log."""
+    sent = {f"{axis}_bytes": number for axis, number in run.axis_bytes.items()}
+    return {"seconds": run.seconds, "tokens": run.tokens_per_second, "memory": max(run.peaks, default=0), **sent}
 
 
 def _row(run: MeshRun) -> dict:
@@ -130,7 +138,11 @@ def _losses(runs: Mapping[Key, MeshRun], launcher: Launcher | None) -> LineResul
         return lost(
             name, "no_sequential", "There is no log of one rank to compare with.", "Run the script on one rank."
         )
-    wrong = _not_the_training(first, launcher)
+    try:
+        wrong = _not_the_training(first, launcher)
+    except RuntimeError as error:  # settings that take more memory or time than a check has
+        said = f"The training of one rank could not be run again here: {shown(error, 200)}"
+        return for_a_person(name, ended(said), "not_trained_again")
     if wrong:
         teach = "Settings.model and Settings.minibatch make what is trained; the log says what came out."
         return lost(name, "not_the_training", wrong, teach)
@@ -146,8 +158,8 @@ def _losses(runs: Mapping[Key, MeshRun], launcher: Launcher | None) -> LineResul
 
 
 def _not_the_training(run: MeshRun, launcher: Launcher | None) -> str:
-    """Why the first losses of the run on one rank are not those of its settings; "" where they are, or where the
-    training is too large to be run again here."""
+    """A sentence that says how the first losses of the run on one rank differ from those of its settings; "" if they do
+    not, or if the training is too large to be run again here."""
     s = run.settings
     parameters = 12 * s.layers * s.width**2 + s.width * (s.context + 2 * s.vocabulary)
     even = s.heads and s.batch and s.context and s.layers and s.width % s.heads == 0

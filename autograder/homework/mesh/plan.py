@@ -55,7 +55,7 @@ def _read(path: Path) -> dict:
 
 
 def _choice(given) -> dict:
-    """What a table chooses. Raises ValueError with what is wrong in it."""
+    """The choice that a table of plan.toml makes. Raises ValueError that says what is wrong in it."""
     if not isinstance(given, dict):
         raise ValueError("there is no such table")
     absent = [name for name in NEEDED if name not in given]
@@ -119,7 +119,7 @@ def _saving(given: dict) -> LineResult:
 
 
 def _lost(task: Task, interval: float | None = None) -> str:
-    """What share of the time is lost, in words; None: at the best interval."""
+    """The share of the time that is lost, in words; None: at the best interval."""
     if interval is None:
         return f"{100 * task.least_lost:.2f} %"
     if task.lost(interval) < 1:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,17 +24,40 @@ from labkit.relay.outcome import Outcome
 FILE = "mesh_training.py"
 NARROW = ("float32", "float16", "bfloat16")
 FEW = 64  # bytes: a number or two in float32 are left alone here
+VARIED = 0.1  # share of different values in a payload: what was computed has more
 LIMITS = Limits(cpu_seconds=40, deadline=40.0, patience=6.0)
+HURRIED = replace(LIMITS, cpu_seconds=20, deadline=10.0)  # a trial takes about a second
+PATIENT_S = 120.0  # so long the trials of a script may take, all together, until each of the rest is hurried
+_PLACE = re.compile(rf"{re.escape(FILE)}, (line \d+)")
 _TRIAL = [Chunk("judge", 1, "from probes.mesh import trial"), Chunk(FILE, 1, "")]
 _EXPECTED = [Chunk("judge", 1, "from probes.mesh import expected")]
 
 
+class Trouble(NamedTuple):
+    """The reason why a trial did not come to its end. kind, said: diagnosis and sentence. rows: of a hang, a line for
+    each rank. what: the type of an exception, the kind of a hang. places: the lines of the script where it ended."""
+
+    kind: str
+    said: str
+    rows: tuple[str, ...] = ()
+    what: str = ""
+    places: frozenset[str] = frozenset()
+
+    def same(self, other: Trouble) -> bool:
+        """True if both have one cause: the same exception at the same line, or a hang of one kind at the same lines,
+        on however many ranks."""
+        apart = not self.places or (self.kind, self.what) != (other.kind, other.what)
+        return self is other or not (apart or not (self.places <= other.places or other.places <= self.places))
+
+
 @dataclass
 class Ran:
-    """What came of one trial. steps: of each rank, (number of steps, 2) of loss and norm. held, peaks: bytes of each
+    """The result of one trial. steps: of each rank, (number of steps, 2) of loss and norm. held, peaks: bytes of each
     rank. sent: axis -> bytes that all ranks sent in one step. narrow: the same of floating-point numbers that are not
-    float64. unwaited: sends and receives that a rank began and never waited for. parts: of the checkpoint. trouble:
-    diagnosis, sentence where it did not come to its end."""
+    float64. Payloads in which nearly all values are equal, such as zeros, count in neither.
+    onward: (stage, later stage) -> sum of the squares of the float64 numbers that all ranks of one sent to the other in
+    all steps. unwaited: sends and receives that a rank began and never waited for. parts: of the checkpoint. trouble:
+    where it did not come to its end."""
 
     trial: Trial
     steps: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 2)))
@@ -38,9 +65,10 @@ class Ran:
     peaks: list[int] = field(default_factory=list)
     sent: Counter = field(default_factory=Counter)
     narrow: Counter = field(default_factory=Counter)
+    onward: Counter = field(default_factory=Counter)
     parts: list = field(default_factory=list)
     unwaited: int = 0
-    trouble: tuple[str, str] | None = None
+    trouble: Trouble | None = None
 
     @property
     def where(self) -> str:
@@ -51,12 +79,14 @@ class Ran:
 
 
 class Runs:
-    """Runs trials of one script, one after the other."""
+    """Runs trials of one script, one after the other; those that come after one that was too slow get little time, and
+    so do those that come when all the time is used up."""
 
     def __init__(self, launcher: Launcher, script: Path, seed: int):
         self.launcher, self.seed = launcher, seed
         self.source = script.read_text(encoding="utf-8", errors="replace")
         self._set: RankSet | None = None
+        self._left, self._limits = PATIENT_S, LIMITS
 
     def close(self) -> None:
         if self._set is not None:
@@ -64,19 +94,24 @@ class Runs:
             self._set = None
 
     def run(self, trial: Trial, parts: list | None = None) -> Ran:
-        """One trial. parts: the checkpoint that it goes on from."""
+        """Runs a trial. parts: the checkpoint that it goes on from."""
         arguments = (self.source, *trial.arguments, parts, trial.counted)
         jobs = make_jobs(_TRIAL, "trial", [arguments] * trial.mesh.size, seed=self.seed, poison=self.seed)
-        if self._set is None or not self._set.serves(trial.mesh.size, LIMITS, False):
+        if self._set is None or not self._set.serves(trial.mesh.size, self._limits, False):
             self.close()
-            self._set = RankSet(self.launcher, max(8, trial.mesh.size), LIMITS)
-        outcome, ends = self._set.run(jobs)
-        found = Ran(trial, trouble=_trouble(outcome, ends))
+            self._set = RankSet(self.launcher, max(8, trial.mesh.size), self._limits)
+        began = time.monotonic()
+        outcome, _ = self._set.run(jobs, describe_payloads=True)
+        self._left -= (time.monotonic() - began) / max(outcome.slowed, 1.0)
+        found = Ran(trial, trouble=_trouble(outcome, self._limits.deadline))
+        if outcome.too_slow or self._left < 0:
+            self._limits = HURRIED
         if found.trouble is None:
             try:
                 _take(found, outcome)
             except (KeyError, TypeError, ValueError, IndexError, AttributeError):
-                found.trouble = "wrong_steps", f"log.step was not called with two numbers, {trial.steps} times"
+                said = f"log.step was not called with two numbers, {trial.steps} times"
+                found.trouble = Trouble("wrong_steps", said)
         return found
 
 
@@ -97,29 +132,41 @@ def _take(found: Ran, outcome: Outcome) -> None:
         if ranks and len(set(ranks)) > 1:
             nbytes = on_the_wire(event.kind, event.nbytes, len(ranks))
             axis = axis_of(mesh, ranks)
+            if event.nbytes > FEW and (event.varied or 0) < VARIED:
+                continue
             found.sent[axis] += nbytes / found.trial.steps
+            if event.kind == "send" and axis == "pipeline" and event.nbytes > FEW and event.squares is not None:
+                way = tuple(mesh.coordinates(rank)["pipeline"] for rank in ranks)
+                found.onward[way] += event.squares if way[0] < way[1] else 0.0
             if event.dtype in NARROW and event.nbytes > FEW:
                 found.narrow[axis] += nbytes / found.trial.steps
 
 
-def _trouble(outcome: Outcome, ends: list[dict]) -> tuple[str, str] | None:
-    """(diagnosis, sentence) where not every rank has returned."""
+def _trouble(outcome: Outcome, deadline: float) -> Trouble | None:
+    """The reason why not every rank has returned; None if all have."""
     raised = [(r, rank) for r, rank in enumerate(outcome.ranks) if rank.state == "raised"]
     if raised:
         r, rank = raised[0]
-        row = f" ({rank.error['rows'][-1]})" if rank.error.get("rows") else ""
-        kind = "not_started" if rank.error["type"] == "NotStarted" else "raised"
-        return kind, f"rank {r} raised {rank.error['type']}: {shown(rank.error['text'], 240)}{shown(row, 160)}"
+        kind, row = rank.error["type"], rank.error["rows"][-1] if rank.error.get("rows") else ""
+        said = f"rank {r} raised {kind}: {shown(rank.error['text'], 240)}{shown(f' ({row})', 160) if row else ''}"
+        return Trouble("not_started" if kind == "NotStarted" else "raised", said, (), kind, _places([row]))
     if outcome.hang is not None:
-        return "hung", f"the ranks stood still: {shown(outcome.hang, 360)}"
+        hang = outcome.hang
+        said = f"the ranks stood still. {shown(hang.sentence, 360)}"
+        return Trouble("hung", said, tuple(hang.rows), hang.kind, _places(hang.rows))
     if outcome.too_slow:
-        return "too_slow", f"it was not done after {LIMITS.deadline:.0f} s"
+        return Trouble("too_slow", f"it was not done after {deadline:.0f} s")
     gone = [r for r, rank in enumerate(outcome.ranks) if rank.state != "returned"]
-    return ("crashed", f"rank {gone[0]} ended without a word") if gone else None
+    return Trouble("crashed", f"rank {gone[0]} ended without a word") if gone else None
+
+
+def _places(rows: Iterable[str]) -> frozenset[str]:
+    return frozenset(place for row in rows for place in _PLACE.findall(row))
 
 
 def expected(launcher: Launcher, asked: list[tuple[dict, int]]) -> list[np.ndarray]:
-    """(steps, 2) of loss and norm of the sequential training, for each (settings, steps). Raises RuntimeError."""
+    """(steps, 2 + blocks + 1) of loss, norm and squares of the activations of the sequential training, for each
+    (settings, steps) (`probes.mesh.expected`). Raises RuntimeError."""
     outcome, _ = launcher.run(make_jobs(_EXPECTED, "expected", [(asked,)]), limits=LIMITS)
     rank = outcome.ranks[0]
     if rank.state != "returned":

@@ -8,6 +8,7 @@ of it.
 from __future__ import annotations
 
 import hashlib
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,8 @@ import numpy as np
 from autograder.homework.mesh import sizes
 from autograder.homework.mesh.cases import FREE, STEPS, Trial, limited, trials, with_limits
 from autograder.homework.mesh.lines import RUBRIC, full, lost
-from autograder.homework.mesh.runs import FILE, Ran, Runs, expected
-from autograder.homework.rubric import LineResult, PartResult
+from autograder.homework.mesh.runs import FILE, Ran, Runs, Trouble, expected
+from autograder.homework.rubric import ONE_CAUSE, Flag, LineResult, PartResult, ended
 from labkit.launch.launcher import Launcher
 
 RTOL = 1e-9
@@ -48,7 +49,7 @@ def judge(script: Path, key: str, launcher: Launcher) -> PartResult:
         ranks.close()
     view = View(found, given)
     findings = [view.line(line.name) for part in ("script", "bonus") for line in RUBRIC.lines_of(part)]
-    return PartResult("script", findings, [], {"trials": [_fact(ran) for ran in found.values()]})
+    return PartResult("script", findings, view.flags(), {"trials": [_fact(ran) for ran in found.values()]})
 
 
 def _run_all(ranks: Runs, asked: list[Trial]) -> dict[str, Ran]:
@@ -69,7 +70,7 @@ def _fact(ran: Ran) -> dict:
     return {
         "name": ran.trial.name,
         "mesh": [mesh.data, mesh.tensor, mesh.pipeline, mesh.context],
-        "trouble": ran.trouble[0] if ran.trouble else "",
+        "trouble": ran.trouble.kind if ran.trouble else "",
         "sent": {axis: round(n) for axis, n in ran.sent.items()},
         "held": ran.held,
         "peaks": ran.peaks,
@@ -77,14 +78,42 @@ def _fact(ran: Ran) -> dict:
 
 
 class View:
-    """What was found, line by line. given: settings -> (steps, 2) of the sequential training."""
+    """The findings, line by line. given: settings -> (steps, ...) of the sequential training (`runs.expected`)."""
 
     def __init__(self, found: dict[str, Ran], given: dict):
         self.found, self.given = found, given
+        self.causes: dict[str, Trouble] = {}  # line -> what it was lost for, where that was seen for the first time
+        self.followers: dict[str, list[str]] = {}  # line -> those that were lost for the same reason
 
     def line(self, name: str) -> LineResult:
         """The verdict on a line."""
         return getattr(self, f"_{name}", self._equal_on)(name)
+
+    # -- what did not come to its end
+
+    def _troubled(self, name: str, ran: Ran) -> LineResult:
+        trouble = ran.trouble
+        cause = next((line for line, seen in self.causes.items() if trouble.same(seen)), None)
+        if cause is None:
+            self.causes[name] = trouble
+            found = lost(name, trouble.kind, ended(f"On {ran.where} {trouble.said}"), _TROUBLE[trouble.kind])
+            found.rows = list(trouble.rows)
+            return found
+        self.followers.setdefault(cause, []).append(name)
+        tried = f"On {ran.where} it ends in the same way." if self.found["one"].trouble is None else "It was not tried."
+        return lost(name, trouble.kind, f"This follows from `{_short(cause)}`. {tried}", _TROUBLE[trouble.kind])
+
+    def flags(self) -> list[Flag]:
+        """The flags for a person: one for each reason that cost several lines. Points for what was never written are
+        not offered."""
+        found = []
+        for cause, names in self.followers.items():
+            if self.causes[cause].kind in ("raised", "hung") and self.causes[cause].what != "NotImplementedError":
+                points = sum(RUBRIC.line(name).points for name in names)
+                told = ", ".join(f"`{_short(name)}`" for name in names)
+                said = f"`{_short(cause)}` failed, and for the same reason {told}. If it is one mistake, a person gives"
+                found.append(Flag(ONE_CAUSE, f"{said} what these would have earned, at most {points:g} points."))
+        return found
 
     def _of(self, line: str) -> list[Ran]:
         return [ran for ran in self.found.values() if line in (ran.trial.line, ran.trial.also)]
@@ -97,7 +126,7 @@ class View:
     def _equal_on(self, name: str) -> LineResult:
         for ran in self._of(name):
             if ran.trouble:
-                return _troubled(name, ran)
+                return self._troubled(name, ran)
             if wrong := self._wrong_losses(name, ran):
                 return wrong
             if undivided := _undivided(ran):
@@ -106,6 +135,9 @@ class View:
                     "Every rank has done all of the work. Each holds and computes its part, and sends what others need."
                 )
                 return lost(name, "not_divided", said, teach)
+            if said := self._not_the_activations(ran):
+                teach = "A stage computes its layers from what the one before it has sent, and sends what comes of it."
+                return lost(name, "not_the_activations", f"On {ran.where} the losses are right, but {said}", teach)
             if wrong := _half_right(name, ran):
                 return wrong
         return full(name, "; ".join(dict.fromkeys(ran.where for ran in self._of(name))))
@@ -145,6 +177,17 @@ class View:
         teach += " is summed or averaged over which ranks, and over micro-batches."
         return lost(name, "wrong_gradient", said, teach)
 
+    def _not_the_activations(self, ran: Ran) -> str:
+        """A sentence about what stages sent onward, if it cannot be what leaves a block in the sequential training (the
+        squares of all rows add up, however they are dealt out); else ""."""
+        leaves = self._sequential(ran)[:, 2:].sum(0)
+        possible = [sum(some) for k in range(1, len(leaves) + 1) for some in combinations(leaves, k)]
+        for (stage, later), squares in ran.onward.items():
+            shares = (squares, squares / ran.trial.mesh.tensor)  # a part from each tensor rank, or all of it
+            if squares and not any(abs(share - one) <= TINY * one for share in shares for one in possible):
+                return f"what stage {stage} sent to stage {later} is not what leaves any of the blocks."
+        return ""
+
     # -- the norm
 
     def _norm(self, name: str) -> LineResult:
@@ -154,7 +197,7 @@ class View:
                     return wrong
         for ran in self._of(name):
             if ran.trouble:
-                return _troubled(name, ran)
+                return self._troubled(name, ran)
             if wrong := self._wrong_norm(name, ran):
                 return wrong
             losses, right = ran.steps[:, :, 0], self._sequential(ran)[:, 0]
@@ -198,7 +241,7 @@ class View:
     def _checkpoint(self, name: str) -> LineResult:
         saved, resumed = (self.found[one] for one in ("saved", "resumed"))
         if resumed.trouble:
-            return _troubled(name, saved if saved.trouble else resumed)
+            return self._troubled(name, saved if saved.trouble else resumed)
         whole = self.given[resumed.trial.settings][:, 0]
         before, losses = saved.steps[:, :, 0], resumed.steps[:, :, 0]
         if not _near(before, whole[:2]):
@@ -226,7 +269,7 @@ class View:
     def _traffic(self, name: str) -> LineResult:
         ran, wrong = self.found["all axes"], []
         if ran.trouble:
-            return _troubled(name, ran)
+            return self._troubled(name, ran)
         needed = sizes.traffic(ran.trial.settings, ran.trial.mesh)
         least = HALF if _near(ran.steps[:, :, 0], self._sequential(ran)[:, 0]) else LEAST
         for axis, nbytes in needed.items():
@@ -254,7 +297,7 @@ class View:
         asked = [self.found[one] for one in ("one", "data", "all axes", "few", "many")]
         for ran in asked:
             if ran.trouble:
-                return _troubled(name, ran)
+                return self._troubled(name, ran)
         one, data, mixed, few, many = asked
         wrong = [found for found in (_state(one, data), _activations(few, many), _weights(one, mixed)) if found]
         if not wrong:
@@ -276,7 +319,8 @@ def _state(one: Ran, data: Ran) -> Wrong | None:
 
 
 def _activations(few: Ran, many: Ran) -> Wrong | None:
-    """What 6 micro-batches take, over what 2 take, beside what is held anyway: of the worst rank."""
+    """The mistake if 6 micro-batches take more memory than 2, beside what is held anyway, on the worst rank; or
+    None."""
     taken = [[peak - held for peak, held in zip(ran.peaks, ran.held, strict=True)] for ran in (few, many)]
     grown = max(b / max(1, a) for a, b in zip(*taken, strict=True))
     if grown <= 1.35:
@@ -319,9 +363,9 @@ def _not_resumed(name: str, at: str, losses: np.ndarray, whole: np.ndarray) -> L
     return lost(name, "weights_lost", said, teach)
 
 
-def _troubled(name: str, ran: Ran) -> LineResult:
-    kind, said = ran.trouble
-    return lost(name, kind, f"On {ran.where} {said}.", _TROUBLE[kind])
+def _short(name: str) -> str:
+    """The first words of a line's title."""
+    return RUBRIC.line(name).title.partition(":")[0]
 
 
 def _undivided(ran: Ran) -> str:
@@ -334,7 +378,7 @@ def _undivided(ran: Ran) -> str:
 
 
 def _half_right(name: str, ran: Ran) -> LineResult | None:
-    """What is wrong along an axis though the losses are right."""
+    """The mistake along an axis though the losses are right, or None."""
     needed, mesh = sizes.traffic(ran.trial.settings, ran.trial.mesh), ran.trial.mesh
     for axis in AXES:
         if ran.narrow[axis]:
@@ -354,7 +398,7 @@ def _half_right(name: str, ran: Ran) -> LineResult | None:
 
 
 def _tiny(found: np.ndarray, right: float) -> str:
-    """How far numbers are apart that agree but for a rounding; "" where they are further apart."""
+    """The distance, in words, of numbers that agree but for a rounding; "" if they are further apart."""
     apart = float(np.abs(found - right).max() / abs(right))
     return f"They are {apart:.1e} of it apart; 1e-9 are allowed." if apart < TINY else ""
 
@@ -364,12 +408,12 @@ def _close(found: np.ndarray, right) -> np.ndarray:
 
 
 def _near(found: np.ndarray, right) -> bool:
-    """Of every rank."""
+    """True if the numbers of every rank are close."""
     return bool(_close(found, right).all())
 
 
 def _numbers(part, narrow: bool = False) -> int:
-    """How many numbers of a floating-point type there are in a value; narrow: of a type other than float64."""
+    """The number of floating-point numbers in a value; narrow: of those of a type other than float64."""
     if isinstance(part, dict):
         return sum(_numbers(one, narrow) for one in part.values())
     if isinstance(part, list | tuple):

@@ -1,5 +1,5 @@
-"""What a training on a mesh needs: parameters, bytes that have to travel. For any division of the layers over stages:
-totals over all ranks."""
+"""The needs of a training on a mesh: parameters, and bytes to be sent. Totals over all ranks, for any division of the
+layers over stages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ FLOAT = 8  # bytes
 
 
 def parameters(settings: Settings, tensor: int = 1) -> int:
-    """Of all stages together, for one of the ranks that share their matrices: a block's four column-wise matrices with
-    their biases and its two row-wise ones are divided; norms, the row-wise ones' biases, embedding and head are not."""
+    """The parameters of all stages together, for one of the ranks that share their matrices: a block's four column-wise
+    matrices with their biases and its two row-wise ones are divided; norms, the row-wise ones' biases, embedding and
+    head are not."""
     h = settings.width
     block = (12 * h * h + 7 * h) // tensor + 6 * h
     return settings.layers * block + (2 * settings.vocabulary + settings.context) * h + 2 * h

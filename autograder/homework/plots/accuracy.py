@@ -115,7 +115,7 @@ def _both(some: list[Shown]) -> bool:
 
 
 def _fits(one: Shown, log: RunLog, swapped: bool, metrics: Mapping[str, str] = METRICS) -> bool:
-    """Whether the curve's values are those of one of the metrics, at all epochs that it shows."""
+    """True if the curve's values are those of one of the metrics, at all epochs that it shows."""
     found = [match(one, log, metric, swapped) for metric in metrics.values()]
     return any(m is not None and m.right and len(m.present) >= 2 for m in found)
 
@@ -163,7 +163,7 @@ def _plus(a: tuple, b: tuple) -> tuple:
 
 
 def _curves_line(plot: Plot) -> LineResult:
-    """Are both curves there, over all epochs, epochs to the right and accuracy upwards?"""
+    """Judges if both curves are there, over all epochs, epochs to the right and accuracy upwards."""
     name = plot.line("curves")
     if not plot.curves:
         return _no_accuracy(plot, name)
@@ -189,7 +189,7 @@ def _curves_line(plot: Plot) -> LineResult:
 
 
 def _no_accuracy(plot: Plot, name: str) -> LineResult:
-    """What a figure shows in which no curve is an accuracy."""
+    """The finding on a figure in which no curve is an accuracy."""
     if _shows_errors(plot):
         return needs_person(name, f"{plot.role} {_ERRORS}", "error_rate")
     if has_unread_shapes(plot.figure):
@@ -208,12 +208,12 @@ UNREAD_SHAPES = "some of it is drawn as bars or areas, and their values are not 
 
 
 def has_unread_shapes(figure: Figure) -> bool:
-    """Whether a figure has bars or areas, whose values are not read."""
+    """True if a figure has bars or areas, whose values are not read."""
     return any(panel.shapes for panel in figure.panels)
 
 
 def _beyond_torn_log(plot: Plot) -> str:
-    """What to say where the log ends early and the figure does not; "" otherwise."""
+    """The remark on a figure that goes on where its log ends early; "" otherwise."""
     if plot.log.complete or not any(m.other > 0 for m in plot.matches.values()):
         return ""
     return f"{plot.role} shows more epochs than the {len(plot.log.epochs)} of the run log, which is not complete."
@@ -223,7 +223,7 @@ _ERRORS = "shows error rates, the parts that accuracy leaves to one; accuracy wa
 
 
 def _shows_errors(plot: Plot) -> bool:
-    """Whether the figure has curves of 1 - accuracy: the same facts, the other way up."""
+    """True if the figure has curves of 1 - accuracy: the same facts, the other way up."""
     if plot.log is None:
         return False
     upside_down = replace(
@@ -247,7 +247,7 @@ def _has_metric(log: RunLog, role: str) -> bool:
 
 
 def _epochs(plot: Plot, name: str) -> LineResult:
-    """Are all epochs of the log there?"""
+    """Judges if all epochs of the log are there."""
     wanted = [epoch.number for epoch in plot.log.epochs]
     for role, one in plot.curves.items():
         found = plot.matches.get(role)
@@ -298,7 +298,7 @@ def _listed(numbers: list[int]) -> str:
 
 
 def _values_line(plot: Plot, broken: str) -> LineResult:
-    """Are the values those of the run log?"""
+    """Judges if the values are those of the run log."""
     name = plot.line("values")
     if plot.log is None:
         why = broken or f"there is no run log of {plot.size} ranks"
@@ -338,7 +338,7 @@ def _values_line(plot: Plot, broken: str) -> LineResult:
 
 
 def _only_the_start(one: Shown, found: Match) -> bool:
-    """Whether what a curve has besides the log's epochs is one point, an epoch before the first."""
+    """True if what a curve has besides the log's epochs is one point, an epoch before the first."""
     x, _ = one.curve.data()
     return found.other == 0 or (found.other == 1 and len(x) > 0 and abs(float(x.min()) - (found.first - 1)) < 0.05)
 
@@ -399,7 +399,7 @@ def _which(roles: list[str]) -> str:
 
 
 def _labels_line(plot: Plot) -> LineResult:
-    """Do the axes and the legend say what is shown?"""
+    """Judges if the axes and the legend say what is shown."""
     name = plot.line("labels")
     mine = list(plot.curves.values()) or plot.all
     if not mine:
@@ -451,7 +451,7 @@ def _same_scale(a, b) -> bool:
 
 
 def _units(plot: Plot, name: str, mine: list[Shown]) -> LineResult | None:
-    """Percent is said where values are percent, and only there."""
+    """Judges if percent is said where values are percent, and only there."""
     for role, one in plot.curves.items():
         found = plot.matches.get(role)
         _, y = one.curve.data()
@@ -470,7 +470,7 @@ def _units(plot: Plot, name: str, mine: list[Shown]) -> LineResult | None:
 
 
 def _legend(plot: Plot, name: str, mine: list[Shown]) -> LineResult | None:
-    """Training can be told from validation by the names."""
+    """Judges if training can be told from validation by the names."""
     if len(mine) < 2:
         return None
     names = [one.name for one in mine]
@@ -494,7 +494,7 @@ def _legend(plot: Plot, name: str, mine: list[Shown]) -> LineResult | None:
 
 
 def _tells_both(text: str) -> bool:
-    """Whether a text tells training from validation by how the curves look: "blue: training, red: validation"."""
+    """True if a text tells training from validation by how the curves look: "blue: training, red: validation"."""
     words = text.lower()
     looks = r"blue|red|green|orange|black|gr[ae]y|purple|solid|dashed|dotted"
     looks += r"|blau|rot\b|grün|schwarz|gestrichelt|bleu|rouge|vert\b"
@@ -505,7 +505,7 @@ def _tells_both(text: str) -> bool:
 
 
 def _is_label(plot: Plot, text: str) -> bool:
-    """Whether a text is a label of an axis or a title."""
+    """True if a text is a label of an axis or a title."""
     known = {plot.figure.title}
     for panel in plot.figure.panels:
         known |= {panel.title, panel.x.label, panel.y.label} | ({panel.right.label} if panel.right else set())

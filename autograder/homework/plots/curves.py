@@ -1,5 +1,5 @@
-"""What a curve of accuracy_P.pdf shows: which quantity, of which data, of which run. By its words, and by its values
-beside the logs'.
+"""Identifies a curve of accuracy_P.pdf: its quantity, its data and its run, by its words and by its values beside the
+logs'.
 
 Words are read in several languages and trusted less than values: a curve whose values are those of the log is what the
 log says it is, whatever language it is labelled in.
@@ -71,7 +71,7 @@ class Shown:
 
     @property
     def label(self) -> str:
-        """How it may be called in a sentence."""
+        """The curve's name in a sentence."""
         return f"“{self.name}”" if self.name else f"the curve in {self.curve.colour}"
 
 
@@ -105,7 +105,7 @@ def _by_panel(found: list[Shown]) -> Iterator[list[Shown]]:
 
 @dataclass
 class Match:
-    """How a curve compares with a series of a log.
+    """The comparison of a curve with a series of a log.
 
     unit: 1, or 100 where the curve is in percent. first: the number that the curve gives to the log's first epoch (a
     fraction where its points stand beside the epochs, as those of two series side by side do). present, visible: epochs
@@ -125,7 +125,7 @@ class Match:
 
     @property
     def right(self) -> bool:
-        """Whether all that is drawn is what the log says, and is enough to tell."""
+        """True if all that is drawn is what the log says, and is enough to tell."""
         return bool(self.present) and not self.wrong
 
     @property
@@ -231,7 +231,7 @@ def _at(place: float, wanted: float, near: np.ndarray, across, up, y, seen, curv
 
 
 def _steepness(across: np.ndarray, up: np.ndarray, place: float) -> float:
-    """How steep the line is around a place: a point left out shifts a steep line by much."""
+    """The slope of the line around a place: a point left out shifts a steep line by much."""
     near = np.abs(across - place) < 3.0
     if near.sum() < 2:
         return 0.0

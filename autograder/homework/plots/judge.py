@@ -59,7 +59,7 @@ def judge(
 
 
 def check(figure: Figure, log: RunLog) -> list[LineResult]:
-    """What the judge would say of one accuracy figure beside its run's log; for a live figure in a notebook, too."""
+    """The judge's findings on one accuracy figure and its run's log; also for a live figure in a notebook."""
     return judge_accuracy(log.world_size, figure, "", {log.world_size: log}, {}, Homework())
 
 
@@ -75,7 +75,7 @@ def _read(homework: Homework, role: str, reader: Reader) -> tuple[Figure | None,
 
 
 def _facts(figure: Figure | None, size: int, logs: Mapping[int, RunLog]) -> dict:
-    """What was read, for the page."""
+    """The readings of a figure, for the page."""
     if figure is None:
         return {"verdict": "missing"}
     curves = [
@@ -102,8 +102,8 @@ def _facts(figure: Figure | None, size: int, logs: Mapping[int, RunLog]) -> dict
 
 
 def _scaling(figure: Figure | None, why: str, sizes: list[int], homework: Homework) -> list[LineResult]:
-    """Is there a measured curve over the number of ranks, and is it labelled? Its values are judged with the scaling
-    test."""
+    """Judges if there is a measured curve over the number of ranks, and if it is labelled. Its values are judged with
+    the scaling test."""
     names = ("scaling_pdf_curves", "scaling_pdf_labels")
     if figure is None and not why:
         said = homework.absent("scaling.pdf", "scaling.pdf")
@@ -129,7 +129,7 @@ def _sizes(one: Shown) -> set[int]:
 
 
 def _is_perfect(one: Shown) -> bool:
-    """Whether a curve is proportional to the number of ranks, or the same for all, more exactly than any
+    """True if a curve is proportional to the number of ranks, or the same for all, more exactly than any
     measurement."""
     x, y = one.curve.data()
     if len(x) < 3 or not (y > 0).all():

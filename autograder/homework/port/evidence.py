@@ -1,8 +1,8 @@
-"""What was seen of a port in its runs on one, two and three ranks, and why nothing was seen where a run came to no
-end."""
+"""The evidence on a port: its runs on one, two and three ranks, and the reason where a run came to no end."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from autograder.homework.mnist_rubric import lost, needs_person
@@ -27,6 +27,8 @@ ONE = Setting(1, 40, epochs=1, arrays=0)
 LONG = Setting(2, 64, epochs=20, arrays=0)  # for a warm-up that is longer than the other runs
 LIMITS = Limits(cpu_seconds=30, memory_bytes=2 << 30, file_bytes=64 << 20, deadline=150.0)
 HURRY = replace(LIMITS, cpu_seconds=6, deadline=40.0)  # once the script has proved endless
+SLEEPY = replace(LIMITS, deadline=40.0)  # once its runs have taken so long, all together:
+PATIENT_S = 200.0  # a run takes ten seconds or twenty
 
 
 class Runs:
@@ -37,6 +39,7 @@ class Runs:
         self.means = DDP if ddp else HOROVOD
         self.made: dict[Setting, ObservedRun] = {}
         self._expected: dict[tuple, dict | str] = {}
+        self._left = PATIENT_S
 
     def __call__(self, setting: Setting) -> ObservedRun:
         unending = next((seen for seen in self.made.values() if not seen.ends and not any(seen.counts)), None)
@@ -44,7 +47,7 @@ class Runs:
             self.made[setting] = replace(unending, setting=setting)
         if setting not in self.made:
             endless = any(seen.failure == "too_slow" for seen in self.made.values())
-            limits = HURRY if endless else LIMITS
+            limits = HURRY if endless else SLEEPY if self._left < 0 else LIMITS
             seen = self._watch(setting, limits)
             if seen.failure == "raised" and _first_error(seen)["type"] == "FileNotFoundError" and not setting.shared:
                 # ranks may read what rank 0 has written: then they need one folder, as on a cluster
@@ -56,7 +59,10 @@ class Runs:
         return self.made[setting]
 
     def _watch(self, setting: Setting, limits: Limits, **how) -> ObservedRun:
-        return watch(self.launcher, self.name, self.text, self.key, setting, limits, means=self.means, **how)
+        began = time.monotonic()
+        seen = watch(self.launcher, self.name, self.text, self.key, setting, limits, means=self.means, **how)
+        self._left -= (time.monotonic() - began) / max(seen.outcome.slowed, 1.0)
+        return seen
 
     def training(self, setting: Setting) -> ObservedRun:
         """The run of that setting. Where one mistake ends it before it has begun, it is put right, so that the other
@@ -71,7 +77,7 @@ class Runs:
         return seen
 
     def expected(self, seen: ObservedRun, run: bool = False) -> dict | str:
-        """What `expected` says, or why it says nothing."""
+        """The result of `expected`, or the reason why there is none."""
         place = (seen.setting, run)
         if place not in self._expected:
             try:
@@ -88,7 +94,7 @@ def _first_error(seen: ObservedRun) -> dict:
 
 
 def is_not_initialised(seen: ObservedRun) -> bool:
-    """Whether the run ended because `hvd.init()`, or `init_process_group()`, had not been called."""
+    """True if the run ended because `hvd.init()`, or `init_process_group()`, had not been called."""
     return "has not been initialized" in _first_error(seen)["text"]
 
 
@@ -104,7 +110,7 @@ def _might_resume(seen: ObservedRun) -> bool:
 
 
 def stuck_in(seen: ObservedRun) -> str:
-    """Of a run that stands still: "broadcast", "steps", "metrics" or ""."""
+    """The place where a run stands still: "broadcast", "steps", "metrics" or ""."""
     report = seen.outcome.hang
     if report is None:
         return ""
@@ -120,7 +126,7 @@ def stuck_in(seen: ObservedRun) -> str:
 
 
 class Evidence:
-    """What was seen, line by line."""
+    """The evidence for each line of the rubric."""
 
     def __init__(self, runs: Runs, source: port_source.Source):
         self.runs, self.source = runs, source
@@ -186,7 +192,7 @@ class Evidence:
 
 
 def who_waits(seen: ObservedRun) -> str:
-    """Who waits, with the steps that each rank has made."""
+    """The ranks that wait, in words, with the steps that each rank has made."""
     made = ", ".join(str(count) for count in seen.counts)
     p = seen.setting.world_size
     rows = "; ".join(" ".join(row.split()) for row in seen.outcome.hang.rows).replace("a Horovod operation", "waits")

@@ -95,7 +95,7 @@ def findings_of(evidence: Evidence) -> list[LineResult]:
 
 
 def flags_of(evidence: Evidence) -> list[Flag]:
-    """What a person should look at."""
+    """The flags for a person."""
     paths = {path for seen in evidence.runs.made.values() for rank in seen.ranks for path in rank.outside}
     if not paths:
         return []
@@ -104,7 +104,7 @@ def flags_of(evidence: Evidence) -> list[Flag]:
 
 
 def facts_of(evidence: Evidence) -> dict:
-    """What was measured, for the page."""
+    """The measurements, for the page."""
     runs = [
         {
             "ranks": seen.setting.world_size,
@@ -376,7 +376,7 @@ def _steps_of(seen: ObservedRun) -> tuple[str, str]:
 
 
 def _climbs(seen: ObservedRun) -> bool:
-    """Whether the rate grows during the run."""
+    """True if the rate grows during the run."""
     rates = [step.rate for step in seen.ranks[0].steps]
     return len(rates) > 1 and max(rates) > rates[0] * 1.01
 
@@ -462,7 +462,7 @@ def _gradients_of(seen: ObservedRun, computed: dict) -> tuple[str, str]:
 
 
 def _together(seen: ObservedRun) -> bool:
-    """Whether the ranks have the same weights before the last update of which they are known."""
+    """True if the ranks have the same weights before the last update of which they are known."""
     known = min(sum(step.weights is not None for step in rank.steps) for rank in seen.ranks)
     last = [rank.steps[known - 1].weights for rank in seen.ranks] if known else []
     return len(last) > 1 and all(np.allclose(one, last[0], rtol=0, atol=SAME) for one in last)

@@ -1,4 +1,4 @@
-"""What a ported script reports: are loss and accuracy those of all ranks, and does its run log say what happened?
+"""Judges what a ported script reports: are loss and accuracy those of all ranks, and is its run log true?
 
 A mean over all ranks can be taken in several right ways (means of minibatches or of images, weighted by ranks or by
 images). Every one of them is computed from what the ranks did, and so is what rank 0 alone would report.
@@ -93,7 +93,7 @@ def _metrics_finding(evidence: Evidence, verdicts: dict[str, set[str]], worst: s
 
 
 def _without_log(evidence: Evidence, seen: ObservedRun, computed: dict) -> LineResult:
-    """No log: was anything reduced that is a mean over all ranks?"""
+    """Judges a run without a log: full points if means over all ranks of loss and accuracy were reduced."""
     ends = itertools.accumulate(len(part) for part in seen.epochs(0))
     for e, end in enumerate(ends):
         parts = _parts_of(seen, computed, e, "training")
@@ -110,8 +110,7 @@ def _without_log(evidence: Evidence, seen: ObservedRun, computed: dict) -> LineR
 
 
 def _parts_of(seen: ObservedRun, computed: dict, epoch: int, what: str) -> list[list[tuple[float, int, int]]] | None:
-    """Of each rank, (mean loss, right answers, images) of its minibatches in this epoch; None where they are not
-    known."""
+    """The (mean loss, right answers, images) of each minibatch of this epoch, a list per rank; None if not known."""
     if what == "validation":
         found = computed["tests"].get(epoch)
         return (
@@ -149,7 +148,7 @@ def _near(value: float, wanted: float, which: str) -> bool:
 
 
 def _made_of(given: list[list[float]]) -> list[float]:
-    """What can be made of reduced values: themselves and their ratios, a sum over a count."""
+    """The numbers that a script may have made of reduced values: these and their ratios, such as a sum over a count."""
     flat = [x for values in given for x in values][:200]
     return flat + [a / b for a in flat for b in flat if b and a is not b]
 
@@ -175,7 +174,7 @@ def _whose(value: float, parts: list, which: str, seen: ObservedRun) -> str:
 
 
 def run_log(evidence: Evidence) -> LineResult:
-    """Whether the script's log can be read and says what happened."""
+    """The finding on the script's run log: it must be readable and say what happened."""
     points = line("run_log").points
     whole = [seen for seen in evidence.ran if all(rank.ended for rank in seen.ranks)]
     if not whole:
@@ -199,7 +198,7 @@ def run_log(evidence: Evidence) -> LineResult:
 
 
 def _told_as_it_was(evidence: Evidence, seen: ObservedRun, log: RunLog, points: float) -> LineResult:
-    """Whether a whole log says of the run what was seen of it."""
+    """The finding on a complete log: it must say of the run what was seen of it."""
     p = seen.setting.world_size
     told = {
         "ranks": (log.world_size, p),

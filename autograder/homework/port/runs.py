@@ -33,8 +33,8 @@ MOST_PARAMETERS = 2_000_000
 
 @dataclass(frozen=True)
 class Means:
-    """By what the ranks of a port talk, and who watches them. probe, replay: imports of `run_script` and `replay`.
-    runtime: of the jobs."""
+    """The library by which the ranks of a port talk, and the code that watches them. probe, replay: imports of
+    `run_script` and `replay`. runtime: of the jobs."""
 
     name: str
     probe: str
@@ -93,7 +93,7 @@ class Step:
 
 @dataclass
 class ObservedRank:
-    """What one rank did."""
+    """One rank's part of a run, as it was seen."""
 
     steps: list[Step] = field(default_factory=list)
     after: Step = field(default_factory=lambda: Step([], [], 0.0))  # what came after the last update
@@ -117,7 +117,7 @@ class ObservedRank:
 
 @dataclass
 class ObservedRun:
-    """What was seen in one run."""
+    """One run, as it was seen."""
 
     setting: Setting
     data: dict
@@ -131,7 +131,7 @@ class ObservedRun:
 
     @property
     def failure(self) -> str:
-        """ "", or how it failed: "raised", "died", "hung", "too_slow"."""
+        """How the run failed, or "" if it did not: "raised", "died", "hung", "too_slow"."""
         states = [rank.state for rank in self.outcome.ranks]
         if "raised" in states:
             return "raised"
@@ -320,7 +320,7 @@ class NotComputable(Exception):
 
 
 def expected(launcher: Launcher, seen: ObservedRun, tests: bool = False, run: bool = False) -> dict:
-    """What one process computes from the same weights and images: per step and rank the gradient, loss and number of
+    """The results of one process on the same weights and images: per step and rank the gradient, loss and number of
     right answers.
 
     Returns {"steps": [[(gradient, loss, correct, count) of each rank], ...]}, with tests "tests": {epoch: {rank: (loss,
@@ -365,7 +365,7 @@ def _validated(seen: ObservedRun) -> dict[tuple[int, int], tuple]:
 
 
 def _plan(first: ObservedRank, whole: list[list[Step]], labels: np.ndarray) -> dict | None:
-    """What `probes.one_process.replay` needs for a whole run; None for an optimizer that it does not know.
+    """The arguments of `probes.one_process.replay` for a whole run; None for an optimizer that it does not know.
 
     whole: the steps of each rank.
     """

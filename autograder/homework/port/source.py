@@ -1,4 +1,4 @@
-"""What of a script is read and not run: whether it knows Horovod at all, and how it chooses its GPU.
+"""Reads a script without running it: does it use Horovod at all, and how does it choose its GPU?
 
 No grader of this course needs a GPU, so how a rank pins its own is the one step that is taken from the text: the calls
 that choose a device, and whether what they are given comes from the local rank, through whatever names and functions.
@@ -17,10 +17,10 @@ _DISTRIBUTED = {"torch.distributed", "torch.nn.parallel.DistributedDataParallel"
 
 @dataclass
 class Source:
-    """What was read. pinned: "local_rank", "rank", "same" (the same device for all) or "" (none). growth: memory grows
-    as needed. uses_horovod, uses_distributed, uses_torch: whether Horovod, torch.distributed, PyTorch are imported;
-    horovod_for_torch: Horovod for PyTorch and not for TensorFlow.
-    error: why the text is no program, or "".
+    """The facts read from a script. pinned: "local_rank", "rank", "same" (the same device for all) or "" (none).
+    growth: memory grows as needed. uses_horovod, uses_distributed, uses_torch: whether Horovod, torch.distributed,
+    PyTorch are imported; horovod_for_torch: Horovod for PyTorch and not for TensorFlow. error: why the text is no
+    program, or "".
     """
 
     uses_horovod: bool = False
@@ -34,7 +34,7 @@ class Source:
 
 
 def read(text: str) -> Source:
-    """What the text of a script says."""
+    """Reads the text of a script."""
     try:
         tree = ast.parse(text)
     except SyntaxError as error:

@@ -1,4 +1,4 @@
-"""What a student is told of a port: by the names of the framework that the port is written for."""
+"""The words about a port, in the names of the framework that it is written for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Words:
-    """How a framework says it. training: what a step is seen by. teach: diagnosis -> the sentence that teaches."""
+    """The words for one framework. training: what a step is seen by. teach: diagnosis -> the sentence that teaches."""
 
     init: str
     rank: str

@@ -1,4 +1,4 @@
-"""What the run logs say, as a table for the page: beside what the student's table says."""
+"""A table for the page: the measurements of the run logs beside those of the student's table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from autograder.homework.rubric import LONGEST, shown
 
 
 def measured(facts: dict) -> str:
-    """What the run logs say, beside what the table says."""
+    """The table, as HTML; "" without measurements."""
     rows = [row for row in facts.get("rows", []) if "images_per_second" in row]
     if not rows:
         return ""
@@ -44,7 +44,7 @@ def measured(facts: dict) -> str:
 
 
 def _again(rerun: dict | None) -> str:
-    """Whether the script was run again, and what came out."""
+    """A sentence about a second run of the script here, or why there was none; "" if none was due."""
     if not rerun:
         return ""
     if rerun.get("done"):

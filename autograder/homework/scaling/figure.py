@@ -134,7 +134,7 @@ def _ways(name: str, speeds: Mapping[int, Speed]) -> list[Way]:
 
 
 def _told(curve: Drawn, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[int, Speed]) -> bool:
-    """Whether the curve's values are the logs', and not only within an interval that holds nearly everything."""
+    """True if the curve's values are the logs', and not only within an interval that holds nearly everything."""
     name = _quantity(curve, expected)
     mine = [p for p in curve.points if p in expected[name]]
     if not any(expected[name][p].wide for p in mine if p > min(mine)):
@@ -165,7 +165,7 @@ def _too_wide(curve: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> Line
 
 
 def _uncertainty(axis, frame: tuple[float, float, float, float], value: float) -> float:
-    """How wrong a reading near `value` may be, in the unit of the axis."""
+    """The uncertainty of a reading near `value`, in the unit of the axis."""
     length = frame[3] - frame[1]
     moved = axis.values(axis.positions([value]) + axis.uncertainty * length)[0]
     return abs(moved - value) if math.isfinite(moved) else 0.0
@@ -217,7 +217,7 @@ def _fractions(points: dict[int, float], percent: bool) -> dict[int, float]:
 
 
 def _is_perfect(points: dict[int, float]) -> bool:
-    """Proportional to the number of ranks, or the same for all of them, to what can be seen."""
+    """True if the points are proportional to the number of ranks, or the same for all, as far as can be seen."""
     first, value = min(points), points[min(points)]
     if value <= 0:
         return False

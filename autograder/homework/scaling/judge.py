@@ -36,7 +36,8 @@ from autograder.homework.scaling.measured import (
     speedup,
 )
 from autograder.homework.scaling.mistakes import Mistakes, efficiency_mistakes, rate_mistakes, speedup_mistakes
-from autograder.homework.scaling.table import Number, Table
+from autograder.homework.scaling.table import Table
+from autograder.homework.students_table import Number
 from labkit.runlog import RunLog
 from labkit.scaling import karp_flatt
 
@@ -131,8 +132,8 @@ def _runs(runs: Runs, homework: Homework) -> LineResult:
 
 @dataclass(frozen=True)
 class _Work:
-    """What the runs have in common. batch: images of a step on one rank. images: of one epoch. largest_step: images of
-    the largest one."""
+    """The facts that the runs have in common. batch: images of a step on one rank. images: of one epoch. largest_step:
+    images of the largest one."""
 
     batch: int
     images: float
@@ -185,7 +186,7 @@ def _problem(p: int, runs: Runs, homework: Homework, work: _Work) -> tuple[str, 
 
 
 def _other_work(p: int, run: RunLog, name: str, work: _Work) -> tuple[str, str, str] | None:
-    """What makes this run incomparable with the others."""
+    """The reason why this run cannot be compared with the others, or None."""
     if not run.batch_size:
         return None  # an old metrics.dat says nothing about it
     if run.batch_size != work.batch:
@@ -307,7 +308,7 @@ class _Column:
         )
 
     def _possible(self, p: int) -> bool:
-        """Whether the number is one that the logs allow."""
+        """True if the number is one that the logs allow."""
         return p in self.claims and p in self.expected and _is(self.claims[p], self.expected[p])
 
     @cached_property
@@ -373,7 +374,7 @@ class _Column:
         )
 
     def _assumed(self) -> bool:
-        """Whether the column says p, or 1, for all numbers of ranks: a perfect speedup, or efficiency."""
+        """True if the column says p, or 1, for all numbers of ranks: a perfect speedup, or efficiency."""
         perfect = {"speedup": lambda p: p, "efficiency": lambda p: 1.0}.get(self.line)
         return perfect is not None and all(abs(n.value / perfect(p) - 1) < _PERFECT for p, n in self.claims.items())
 
@@ -398,7 +399,7 @@ def _is(number: Number, expected: Range) -> bool:
 
 
 def _close(number: Number, value: float) -> bool:
-    """Whether a number was computed to be this value."""
+    """True if a number was computed to be this value."""
     tolerance = LEAST_TOLERANCE * abs(value) + min(number.half, _ROUNDING * abs(value))
     return any(abs(reading - value) <= tolerance for reading in number.readings)
 
@@ -418,7 +419,7 @@ def _own_ratios(rates: _Column, base: int) -> dict[int, Range]:
 
 
 def _percent(finding: LineResult, mislabelled: bool) -> LineResult:
-    """One point for a percent sign beside fractions: 0.61 % is not 61 %."""
+    """Takes one point off for a percent sign beside fractions: 0.61 % is not 61 %."""
     if not mislabelled or finding.earned != finding.line.points:
         return finding
     return lost(
@@ -476,7 +477,7 @@ def _hash(script: Path | None) -> str:
 
 
 def _facts(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None) -> dict:
-    """What was measured, for the page and for comparing a class."""
+    """The measurements, for the page and for comparing a class."""
     base = min(speeds, default=0)
     rows = []
     for p in sorted({*runs.logs, *(claimed.rows if claimed else ())}):

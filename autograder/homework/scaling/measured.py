@@ -1,5 +1,5 @@
-"""What the run logs say about time: images per second and speedup, under every sensible way to compute them, and how
-sure that is.
+"""The times in the run logs: images per second and speedup, under every sensible way to compute them, with their
+uncertainty.
 
 A student may leave out the first epoch (compilation) or not, count validation or not, take a mean, a median or the best
 epoch. All of these are right, so what is right is a range. What no log can tell, the scatter from run to run, is not in
@@ -34,7 +34,7 @@ class Range:
     half: float = 0.0
 
     def holds(self, value: float, rounding: float = 0.0, tolerance: float = LEAST_TOLERANCE) -> bool:
-        """Whether `value`, written with an uncertainty of `rounding` in its last digit, may come from the same
+        """True if `value`, written with an uncertainty of `rounding` in its last digit, may come from the same
         measurement."""
         wide = max(tolerance, self.half)
         return self.low * (1 - wide) - rounding <= value <= self.high * (1 + wide) + rounding
@@ -47,7 +47,7 @@ class Range:
 
     @property
     def wide(self) -> bool:
-        """Whether so much is accepted that a number within it may as well have been made up. Then it must be computed
+        """True if so much is accepted that a number within it may as well have been made up. Then it must be computed
         in the one way in which the others beside it are: a made-up table hardly ever is, and one that was computed
         always."""
         low, high = self.accepted
@@ -152,8 +152,8 @@ def _ways_to_average(images: np.ndarray, in_steps: np.ndarray, whole: np.ndarray
 
 
 def speedup(baseline: Speed, parallel: Speed, base_size: int = 1) -> Range:
-    """How many times more images per second than on one rank, the same definition on both sides. base_size: ranks of
-    the baseline."""
+    """The speedup in images per second over the baseline, the same definition on both sides. base_size: ranks of the
+    baseline."""
     ratios = [parallel.rates[name] / baseline.rates[name] for name in parallel.rates if name in baseline.rates]
     return Range(
         min(ratios) * base_size, max(ratios) * base_size, min(math.hypot(baseline.half, parallel.half), LARGEST_HALF)
@@ -186,7 +186,7 @@ def gain_ways(speeds: Mapping[int, Speed]) -> list[Way]:
 
 
 def share_ways(speeds: Mapping[int, Speed]) -> list[Way]:
-    """Efficiencies."""
+    """The efficiencies, in each way to compute them."""
     return [{p: gain / p for p, gain in way.items()} for way in gain_ways(speeds)]
 
 
@@ -201,8 +201,8 @@ def _common(found: list[dict[str, float]]) -> list[str]:
 
 
 def _half(epochs, images: np.ndarray, seconds: np.ndarray) -> float:
-    """Half the width of the 95 % interval of the mean time per image, relative to it: the larger of what epochs and
-    blocks of steps say."""
+    """Half the width of the 95 % interval of the mean time per image, relative to it: the larger of the values from
+    epochs and from blocks of steps."""
     found = [0.0]
     if len(epochs) >= 4:
         found.append(_relative(seconds[1:] / images[1:]))

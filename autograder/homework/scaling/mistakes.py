@@ -28,7 +28,7 @@ def _each(ways: list[dict[int, float]], change: Callable[[int, float], float]) -
 
 
 def rate_mistakes(runs: Runs, speeds: Mapping[int, Speed]) -> Mistakes:
-    """What known mistakes give in the column of throughputs."""
+    """The throughputs that known mistakes give."""
     rates = _rates(speeds)
     batches = {p: runs.usable[p].global_batch_size or math.nan for p in speeds}
     images = {p: images_of(runs.usable[p]) for p in speeds}
@@ -62,7 +62,7 @@ def _logarithms(ways: list[dict[int, float]]) -> list[dict[int, float]]:
 
 
 def speedup_mistakes(runs: Runs, speeds: Mapping[int, Speed], base: int) -> Mistakes:
-    """What known mistakes give in the column of speedups over `base` ranks."""
+    """The speedups over `base` ranks that known mistakes give."""
     rates = _rates(speeds)
     images = {p: images_of(runs.usable[p]) for p in speeds}
     gains = [{p: r / way[base] * base for p, r in way.items()} for way in rates]
@@ -100,7 +100,7 @@ def speedup_mistakes(runs: Runs, speeds: Mapping[int, Speed], base: int) -> Mist
 
 
 def efficiency_mistakes(speeds: Mapping[int, Speed], base: int) -> Mistakes:
-    """What known mistakes give in the column of efficiencies over `base` ranks."""
+    """The efficiencies over `base` ranks that known mistakes give."""
     shares = [{p: r / way[base] * base / p for p, r in way.items()} for way in _rates(speeds)]
     return {
         "not_divided": (_each(shares, lambda p, e: e * p), "This is the speedup: divide it by the number of ranks."),

@@ -28,6 +28,7 @@ FACTOR = 1.5  # by which two honest speedups on 2 ranks may differ, beyond their
 STEPS = 60  # of an epoch on one rank
 IDLE = 0.85  # of the cores that the ranks need, before a run is worth anything
 _LIMITS = Limits(cpu_seconds=60, deadline=60)
+_WINDOWS = 60  # a run that stands still is ended by its deadline: TensorFlow may rest for seconds before its first step
 _RUN = "from probes.timing import run_script"
 
 Timer = Callable[[int, int], RunLog]  # (ranks, batch size) -> the log of a run
@@ -64,7 +65,7 @@ def _apart(claimed: Range, found: Range) -> bool:
 
 
 def _why_not(logs: Mapping[int, RunLog], speeds: Mapping[int, Speed]) -> str:
-    """Why the runs cannot be compared with ones on this machine, "" where they can."""
+    """The reason why the runs cannot be compared with ones on this machine; "" if they can."""
     if not {1, RANKS} <= set(speeds):
         return f"There are no logs with times for 1 and {RANKS} ranks."
     here = runlog.hardware()
@@ -89,7 +90,7 @@ def _busy(idle: Callable[[], float]) -> str:
 
 
 def idle_cores(seconds: float = 0.4) -> float:
-    """How many of this machine's cores had nothing to do for a moment. Source: proc(5), /proc/stat."""
+    """The number of this machine's cores that had nothing to do for a moment. Source: proc(5), /proc/stat."""
 
     def ticks() -> tuple[int, int, int]:
         lines = Path("/proc/stat").read_text().splitlines()
@@ -130,7 +131,8 @@ def timer(script: Path, launcher: Launcher) -> Timer:
         ]
         chunks = [Chunk("timing", 1, _RUN)]
         jobs = make_jobs(chunks, "run_script", [(script.name, source, words, data)] * ranks, runtime="horovod")
-        outcome, _ = horovod_job.run(launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS), jobs, limits=_LIMITS)
+        warm = launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS)
+        outcome, _ = horovod_job.run(warm, jobs, limits=_LIMITS, windows=_WINDOWS)
         first = outcome.ranks[0]
         if first.state != "returned" or not isinstance(first.value, str) or not first.value:
             raise RuntimeError(f"rank 0 {first.state}" if first.state != "returned" else "it wrote no log")

@@ -1,5 +1,5 @@
-"""What in a set of run logs cannot be, or is unlikely enough that a person should look. Each is a flag with its reason,
-never a score.
+"""Finds in a set of run logs what cannot be, or is unlikely enough that a person should look. Each finding is a flag
+with its reason, never a score.
 
 A log is a text file that anybody can write as they like. What is found here is what somebody in a hurry does: edits a
 number, copies a run and multiplies it, takes somebody else's. An honest run on a busy machine must raise no flag, so a
@@ -44,7 +44,7 @@ def fingerprint(run: RunLog) -> str:
 
 
 def hardware_of(run: RunLog) -> str:
-    """What the run says it ran on, in a line."""
+    """The hardware of a run, by its own log, in a line."""
     gpus = run.hardware.get("gpus")
     named = [str(gpu) for gpu in gpus] if isinstance(gpus, list) and gpus else []
     cores = run.hardware.get("cores")
@@ -114,7 +114,7 @@ def _regular(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
 
 
 def _copies(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
-    """Two runs that are one."""
+    """Yields a flag for two logs that are of the same run."""
     for (p, one), (q, other) in combinations(sorted(logs.items()), 2):
         for a, b in _side_by_side(one, other):
             if len(a) >= FEW and np.array_equal(a, b):
@@ -160,7 +160,7 @@ def _correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _too_fast(logs: Mapping[int, RunLog], speeds: Mapping[int, Speed]) -> Iterator[Flag]:
-    """More speedup than ranks, or than cores; efficiency that grows."""
+    """Yields a flag for more speedup than ranks, or than cores, and for efficiency that grows."""
     if 1 not in speeds:
         return
     gains = {p: speedup(speeds[1].steady, found.steady) for p, found in speeds.items()}

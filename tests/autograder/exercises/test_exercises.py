@@ -11,7 +11,7 @@ from machine import FULL, needs
 
 from autograder import values
 from autograder.compare import same
-from autograder.exercise import ANYTHING, Exercise, rng_for
+from autograder.exercise import ANYTHING, Exercise, drawn, names_of, rng_for
 from autograder.judging import bank
 from autograder.judging.diagnoses import BUILT_IN
 from autograder.registry import UnknownExercise, all_exercises, find
@@ -27,7 +27,7 @@ NOTHING_DRAWN = ("right_neighbour", "who_am_i", *PUZZLES)  # they are given noth
 
 def each(exercises: list[Exercise], judged: bool = False):
     """judged: by answers, which need what the exercise needs; cases are drawn and values compared without Horovod, too."""
-    marks = [[needs("horovod")] if judged and e.needs_frameworks else [] for e in exercises]
+    marks = [[needs(e.runtime)] if judged and e.needs_frameworks else [] for e in exercises]
     chosen = [pytest.param(e, id=f"{e.unit[:2]}-{e.function}", marks=m) for e, m in zip(exercises, marks, strict=True)]
     return pytest.mark.parametrize("exercise", chosen)
 
@@ -54,7 +54,8 @@ def test_right_and_every_misconception_are_pairwise_distinct(exercise):
             answers = {"expected": exercise.expected(case)}
             answers |= {name: value for name, value in exercise.misconceptions(case).items() if value is not None}
             assert all(len(value) == case.world_size for value in answers.values()), case
-            for (a, one), (b, other) in itertools.combinations(answers.items(), 2):
+            own = type(exercise).misconceptions is not Exercise.misconceptions  # which leaves out what looks the same
+            for (a, one), (b, other) in itertools.combinations(answers.items(), 2) if own or key == KEYS[0] else ():
                 assert told_apart(one, other, case), (
                     f"{exercise.function}, {case.level} ({case.says}), key {key}: {a} and {b} look the same"
                 )
@@ -101,11 +102,24 @@ def test_the_structure_is_public_and_the_values_are_not(exercise):
 
 
 @every_exercise
+def test_nothing_of_a_case_is_changed_by_what_is_computed_from_it(exercise):
+    """Cases are drawn once for all answers under a key (`drawn`), and what is computed from one is kept with it."""
+    for case, fresh in zip(drawn(exercise), exercise.cases(rng_for(exercise)), strict=True):
+        kept = exercise.expected(case), exercise.misconceptions(case)
+        assert exercise.expected(case) is kept[0] and exercise.misconceptions(case) is kept[1]
+        for r in range(case.world_size):
+            assert wire.encode(list(case.arguments_of(r))) == wire.encode(list(fresh.arguments_of(r)))
+        assert repr(kept[0]) == repr(exercise.expected(fresh))
+
+
+@every_exercise
 def test_declarations_hold_together(exercise):
     cases = cases_of(exercise, "public")
     assert {c.level for c in cases} == set(exercise.levels), "every level has a case, every case a level"
     assert exercise.signature.startswith(exercise.function + "(")
-    assert exercise.runtime in ("plain", "torch", "mpi4py", "horovod") and exercise.inputs in ("kept", "free", "result")
+    assert exercise.runtime in ("plain", "torch", "mpi4py", "horovod", "tensorflow")
+    names = exercise.inputs if isinstance(exercise.inputs, tuple) else ()
+    assert set(names) <= set(names_of(exercise.signature)) if names else exercise.inputs in ("kept", "free", "result")
     if exercise.runtime == "plain":
         assert all(c.world_size == 1 for c in cases)
     for name in exercise.misconceptions(cases[0]):

@@ -258,6 +258,23 @@ def test_what_is_shown_below_tmp_stays_in_sight_read_only(spec, tmp_path):
     assert "Read-only file system" in result.stderr
 
 
+@needs("jail")
+def test_an_environment_that_is_a_link_has_the_same_walls_and_nothing_is_left_in_it(tmp_path):
+    """What tries the walls writes where it can: a file that stays would be somebody else's."""
+    linked = tmp_path / "checkout" / ".venv"
+    linked.parent.mkdir()
+    linked.symlink_to(sys.prefix)
+    before = [set(os.listdir(path)) for path in (sys.prefix, "/usr/lib")]
+    program = """import sys; from autograder.grading import isolation
+assert sys.prefix == sys.argv[1], sys.prefix
+isolation._try("none", ())  # no walls at all
+print(isolation.probe().mode, *[item.name for item in isolation.probe().missing])"""
+    command = [str(linked / "bin" / "python"), "-c", program, str(linked)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=DEADLINE)
+    assert done.stdout.split() == [isolation.probe().mode], done.stderr
+    assert [set(os.listdir(path)) for path in (sys.prefix, "/usr/lib")] == before
+
+
 def test_an_installed_copy_of_the_graders_is_hidden(monkeypatch, tmp_path):
     """`pip install .` puts autograder into site-packages, which programs in the jail must see."""
     packages = tmp_path / "lib" / "site-packages"

@@ -193,6 +193,15 @@ def test_the_card_is_in_the_autograded_notebook_and_in_the_feedback(course):
     assert re.search(r"Score: 5\.5 / 16\.0", page)
 
 
+def test_feedback_has_no_number_below_a_card(course):
+    """nbgrader reads the points from what a cell returns; on the page a student has the card."""
+    returned = [
+        out for out in cell_of(course.autograded("right"), "check_count_inside").outputs if "execution_count" in out
+    ]
+    assert len(returned) == 1
+    assert "Out[" not in course.feedback("right")
+
+
 def test_flags_are_plain_sentences_on_top(course):
     top = course.autograded("forger").cells[0].source
     assert "The cell check_fair_share was edited" in top and "it is worth 4" in top

@@ -45,6 +45,7 @@ from autograder.judging.bank import FOLDER
 from autograder.judging.judge import Runners
 from labkit.cells.slicing import Chunk
 from labkit.relay.outcome import Outcome, RankOutcome
+from labkit.watch.pace import Pace
 
 FULL = {"check_count_inside": 2, "check_fair_share": 4, "test_twice": 3, "test_twice_partly": 2}
 DEEP = b'{"cells": ' + b"[" * 200_000 + b"]" * 200_000 + b"}"
@@ -649,6 +650,7 @@ def test_a_notebook_of_sleepers_is_given_up_when_its_time_is_used_up(warm):
     with Asleep(warm) as runners, pytest.MonkeyPatch.context() as patch:
         for module in (submission, judging):
             patch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+        patch.setattr(submission.pace, "now", Pace)
         graded = judge(built(handed_in()), None, runners, budget=100)
         assert runners.until == math.inf
     assert waited[0] == 100 and clock[0] <= 100

@@ -31,7 +31,7 @@ HOSTILE = {
     "wrong_500_pages",
 }  # read as the grader does: in a process of its own
 # In CI Keras, and the one mistake that no other test makes for real: test_homework_port.py judges a loop of one's own
-# with seven mistakes at once, test_homework_grading.py the script of right_warmup. `make test-all` judges every script.
+# with seven mistakes at once, test_homework_grading.py the finished script. `make test-all` judges every script.
 PORTS = ("right_keras_fit", "wrong_own_shuffle")
 NONCE = "a-students-own"
 

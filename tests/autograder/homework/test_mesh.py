@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +15,13 @@ from machine import needs
 from autograder.grading import isolation
 from autograder.homework import judge_files
 from autograder.homework.folder import Homework, collect
-from autograder.homework.mesh import figures, measured, plan, script, sizes, table
+from autograder.homework.mesh import figures, measured, plan, runs, script, sizes, table
 from autograder.homework.mesh.cases import trials
 from autograder.homework.mesh.entry import TRAIN_A_MESH, role_of
 from autograder.homework.mesh.lines import RUBRIC
-from autograder.homework.rubric import Flag, LineResult
+from autograder.homework.mesh.runs import Ran, Trouble
+from autograder.homework.page import part_html, part_text
+from autograder.homework.rubric import ONE_CAUSE, Flag, LineResult, PartResult, ended
 from labkit.launch.launcher import Launcher
 from labkit.meshrun import TASKS, Settings, read
 from labkit.scale import Mesh
@@ -105,6 +107,24 @@ def jailed():
         yield launcher
 
 
+def test_a_script_that_sleeps_is_waited_for_once(tmp_path, warm, monkeypatch):
+    """Each trial would have its own deadline: a script that rests in all of them would hold a grader for a quarter of an
+    hour. The rest get little time, after one that was too slow, or when all trials together have taken long."""
+    script = tmp_path / runs.FILE
+    script.write_text("import time\n\n\ndef train(*anything, **more):\n    time.sleep(100)\n")
+    asked = trials("public")[0]
+    monkeypatch.setattr(runs, "LIMITS", replace(runs.LIMITS, deadline=2.0))
+    monkeypatch.setattr(runs, "HURRIED", replace(runs.HURRIED, deadline=1.0))
+    run = runs.Runs(warm, script, 1)
+    assert [run.run(asked).trouble.said for _ in range(3)] == [f"it was not done after {n} s" for n in (2, 1, 1)]
+    run.close()
+    script.write_text("def train(*anything, **more):\n    return 1\n")
+    monkeypatch.setattr(runs, "PATIENT_S", 0.0)
+    run = runs.Runs(warm, script, 1)
+    assert run.run(asked).trouble.kind != "too_slow" and run._limits is runs.HURRIED
+    run.close()
+
+
 # 8 s of computing for each, for `make test-cluster`
 @needs("root")
 @pytest.mark.timeout(600)
@@ -125,6 +145,79 @@ def test_points():
     points = {part: RUBRIC.points_of(part) for part in RUBRIC.parts}
     assert points == {"script": 50, "measured": 20, "figures": 15, "plan": 15, "bonus": 5}
     assert len({line.name for line in RUBRIC.lines}) == len(RUBRIC.lines)
+
+
+# -- one reason for several lines --------------------------------------------------------------------------------------
+
+ROWS = (
+    "rank 0  send to 1, float64[6, 16]   mesh_training.py, line 214",
+    "rank 1  send to 0, float64[6, 16]   mesh_training.py, line 221",
+)
+HANG = Trouble(
+    "hung", "the ranks stood still. Every rank sends first.", ROWS, "unsafe_send", frozenset({"line 214", "line 221"})
+)
+
+
+def troubled(*causes: Trouble) -> script.View:
+    """All trials with several stages ended in this way, by turns."""
+    asked = [trial for trial in trials("public") if trial.mesh.pipeline > 1]
+    found = {trial.name: Ran(trial, trouble=causes[k % len(causes)]) for k, trial in enumerate(asked)}
+    return script.View({"one": Ran(trials("public")[0])} | found, {})
+
+
+def test_lines_that_end_by_one_hang_follow_from_the_first_of_them():
+    view = troubled(HANG, HANG._replace(rows=ROWS[:1], places=frozenset({"line 214"})))
+    first, *others = (view.line(name) for name in ("pipeline", "mixed", "traffic"))
+    assert first.rows == list(ROWS) and first.sentence.endswith("stood still. Every rank sends first.")
+    assert [one.diagnosis for one in (first, *others)] == ["hung"] * 3 and not any(one.earned for one in others)
+    assert all(one.sentence.startswith("This follows from `Stages`. On data x tensor") for one in others)
+    (flag,) = view.flags()
+    assert flag.kind == ONE_CAUSE and "at most 12 points" in flag.sentence, "7 of several axes, 5 of the bytes"
+    result = PartResult("script", [first, *others], [flag], {}, "train_a_mesh")
+    assert PartResult.from_json(json.loads(json.dumps(result.to_json()))) == result
+    text, page = part_text(result), part_html(result)
+    assert [line.strip() for line in text.splitlines() if line.strip().startswith("rank ")] == list(ROWS)
+    assert "\n".join(ROWS) in page and "It has cost no points" not in page
+
+
+@pytest.mark.parametrize("other", [HANG._replace(what="deadlock"), HANG._replace(places=frozenset({"line 9"})),
+                                   HANG._replace(kind="raised"), HANG._replace(places=frozenset())])  # fmt: skip
+def test_what_ends_in_another_way_follows_from_nothing(other):
+    view = troubled(other)
+    view.causes["data"] = HANG
+    assert "follows" not in view.line("pipeline").sentence and not view.flags()
+
+
+def test_what_was_never_written_is_nobodys_to_give():
+    unwritten = Trouble("raised", "rank 0 raised NotImplementedError", (), "NotImplementedError", frozenset({"line 3"}))
+    view = troubled(unwritten)
+    assert [view.line(name).earned for name in ("pipeline", "mixed")] == [0, 0] and not view.flags()
+
+
+def test_a_script_that_fails_alone_was_tried_nowhere_else():
+    view = troubled(HANG)
+    view.found["one"].trouble = HANG
+    first, second = view.line("one_rank"), view.line("pipeline")
+    assert (
+        first.rows
+        and second.sentence == "This follows from `On one rank it is the sequential training`. It was not tried."
+    )
+
+
+@pytest.mark.parametrize("text", ["it hangs", "it hangs.", "it hangs ...", "does it?"])
+def test_a_sentence_ends_once(text):
+    assert ended(text) == (text if text[-1] in ".?" else f"{text}.")
+
+
+def test_settings_that_take_more_than_a_check_has_are_a_person_s(tmp_path, monkeypatch):
+    def too_much(launcher, asked):
+        raise RuntimeError("the sequential training could not be run (dead, )")
+
+    homework = handed_in(FOLDERS["right_reference"], tmp_path)
+    monkeypatch.setattr(measured, "expected", too_much)
+    found = {finding.line.name: finding for finding in measured.judge(homework, "", object()).findings}
+    assert found["losses"].earned is None and "could not be run again here" in found["losses"].sentence
+    assert all(finding.verdict == "passed" for name, finding in found.items() if name != "losses")
 
 
 # -- the trials --------------------------------------------------------------------------------------------------------

@@ -75,8 +75,10 @@ def test_what_reaches_the_judge_is_the_answer_and_nothing_else(unit):
                 assert [text for text in found_sources if text not in more] == own, answer.path
 
 
-def needs_frameworks(unit: str) -> bool:
-    return any(found[0].exercise.needs_frameworks for found in answers(unit).values())
+def frameworks_of(unit: str) -> set[str]:
+    """What its exercises need besides PyTorch: "tensorflow", "horovod"."""
+    exercises = [found[0].exercise for found in answers(unit).values()]
+    return {exercise.runtime for exercise in exercises if exercise.needs_frameworks}
 
 
 @pytest.fixture(scope="module")
@@ -96,9 +98,7 @@ def graded(unit: str, chosen: dict[str, Answer], runners: Runners) -> dict[str, 
 
 
 @pytest.mark.timeout(1800 if FULL else 180)
-@pytest.mark.parametrize(
-    "unit", [pytest.param(u, marks=needs("horovod") if needs_frameworks(u) else ()) for u in JUDGED]
-)
+@pytest.mark.parametrize("unit", [pytest.param(u, marks=needs(*frameworks_of(u))) for u in JUDGED])
 def test_right_answers_get_full_points_and_a_wrong_one_loses_its_own_only(unit, runners):
     written = answers(unit)
     right = {function: [a for a in found if a.right] for function, found in written.items()}

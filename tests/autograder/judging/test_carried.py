@@ -12,8 +12,9 @@ from autograder.judging.case import judge_case
 from autograder.judging.judge import chunks_of_file
 from autograder.judging.runners import Runners
 from autograder.registry import all_exercises, find
+from labkit.relay import matcher
 from labkit.relay.outcome import Outcome, RankOutcome
-from labkit.watch.events import Event
+from labkit.watch.events import COMPUTE, DEATH, POINT_TO_POINT, Event
 
 
 def came(exercise, case, events=(), carried_bytes=0.0) -> str:
@@ -44,6 +45,25 @@ def test_right_numbers_without_a_message_are_refused(mean):
 @pytest.mark.parametrize("kind", ["barrier", "Barrier", "barrier()"[:7], "ibarrier"])
 def test_barriers_carry_nothing(mean, kind):
     assert came(*mean, collective(mean[1], 4096, kind)) == "not_carried"
+
+
+def test_computing_carries_nothing(mean):
+    """Whoever charges virtual time in a case has neither told nor heard anything by that."""
+    computed = [Event(r, COMPUTE, 0.0, 0.0, 1.0) for r in range(mean[1].world_size)]
+    assert came(*mean, computed) == "not_carried"
+    run = Run(tuple(RankRun(None) for _ in computed), events=tuple(computed))
+    assert carried.arrived(run) == [0] * mean[1].world_size
+
+
+def test_every_kind_of_event_tells_or_is_silent(mean):
+    """What the relay can record is a message, a collective that moves bytes, or known to move none."""
+    kinds = {*matcher.EXCHANGES, *POINT_TO_POINT, COMPUTE, DEATH}
+    for kind in kinds:
+        events = [Event(r, kind, 0.0, 0.0, 1.0, nbytes=8, match=1) for r in range(2)]
+        got = carried.arrived(Run((RankRun(None), RankRun(None)), events=tuple(events)))
+        heard = 0.0 if kind in (*carried.SILENT, "send") else 8.0 if kind == "recv" else 16.0
+        assert got == [heard, heard], kind
+    assert {kind for kind in kinds if kind in carried.SILENT} == {"barrier", COMPUTE, DEATH}
 
 
 def test_a_collective_that_nobody_completed_or_that_has_too_few_bytes_carries_too_little(mean):

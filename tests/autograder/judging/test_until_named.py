@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder.exercise import Case, Diagnosis, Exercise
-from autograder.judging import bank
+from autograder.judging import bank, runners
 from autograder.judging.judge import judge
 from autograder.judging.naming import is_certain, keep_names_that_explain_all
 from autograder.verdict import CaseResult, LevelResult, Result
@@ -139,3 +139,27 @@ def test_what_is_not_as_declared_is_judged_from_start_to_end(warm, monkeypatch, 
     [one] = bank.run(warm, tmp_path, until_named=True)
     assert tries == [True, False] and not one.as_declared and one.result.diagnosis == "ZeroDivisionError"
     assert len(one.result.levels) == len(one.answer.exercise.levels)
+
+
+def test_ranks_serve_one_answer_after_the_other_and_what_one_leaves_there_harms_no_other(warm, monkeypatch, tmp_path):
+    folder = tmp_path / "00_start_here" / "right_neighbour"
+    folder.mkdir(parents=True)
+    right = "def right_neighbour(rank, world_size):\n    return divmod(rank + 1, world_size)[1]\n"
+    leaves = "import builtins\nbuiltins.divmod = lambda a, b: (0, a)\n"
+    for name, more in (("right_a", ""), ("right_b_leaves_something", leaves), ("right_c", ""), ("right_d", "")):
+        text = right if not more else right.replace("divmod(rank + 1, world_size)[1]", "(rank + 1) % world_size")
+        (folder / f"{name}.py").write_text(f"# verdict: passed\n{more}{text}")
+    made = []
+
+    class Counted(runners.RankSet):
+        def __init__(self, *arguments, **named):
+            made.append(self)
+            super().__init__(*arguments, **named)
+
+    monkeypatch.setattr(runners, "RankSet", Counted)
+    tried = bank.run(warm, tmp_path, until_named=True)
+    used = len(made)
+    made.clear()
+    bank.run(warm, tmp_path)
+    assert [one.as_declared for one in tried] == [True] * 4
+    assert used < len(made) == 4

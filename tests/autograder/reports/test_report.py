@@ -25,6 +25,7 @@ MISTAKES = {  # diagnosis -> (verdict, why, how)
     "sum_for_mean": ("wrong", "The values were summed but not divided by the number of ranks.", "Divide by `p`."),
     "deadlock": ("hung", "Rank 0 waits for rank 1.", "Receive on one side first."),
     "unrecognised": ("wrong", "The result is not what it should be.", ""),
+    "not_written": ("missing", "Nothing is written yet.", ""),
     "NameError": ("raised", "NameError at cell 5, line 3: <b>name</b> 'x' is not defined.", ""),
 }
 
@@ -105,6 +106,35 @@ def test_mistakes_are_counted_with_the_hint_that_was_given(a_class):
     )
     assert [(s.student, s.exercise, s.verdict) for s in a_class.stopped] == [("s0", "ring_all_reduce", "hung")]
     assert "rank 0 waits in recv" in a_class.stopped[0].facts
+
+
+def test_a_mistake_of_one_name_in_two_exercises_was_made_twice():
+    made = of_class(student("s1", "sum_for_mean", "sum_for_mean"), student("s2", "NameError"))
+    (about,) = made.talk
+    assert (about.name, about.exercises, about.students) == (
+        "sum_for_mean",
+        ("mean_over_ranks", "ring_all_reduce"),
+        ("s1",),
+    )
+    page = report.render(made)
+    assert "<strong>1 student</strong> in <code>mean_over_ranks</code> and <code>ring_all_reduce</code>: " in page
+
+
+def test_what_was_not_written_is_no_mistake_made_most_often():
+    made = of_class(*(student(f"s{k}", "not_written" if k else "unrecognised") for k in range(4)))
+    mean, ring = made.exercises
+    assert [mistake.name for mistake in mean.mistakes] == ["not_written", "unrecognised"], "it is counted all the same"
+    assert mean.most_frequent.name == "unrecognised" and ring.most_frequent is None
+    assert 'unrecognised <span class="tag">1</span>' in report.render(made)
+
+
+def test_points_that_a_person_may_give_stand_in_the_list_of_what_to_do():
+    sentence = "check_ring_all_reduce: This follows from mean_over_ranks: a person decides whether this earns 4 points."
+    made = of_class(student("s1", "sum_for_mean", "sum_for_mean", flags=[Flag("follows", sentence, True)]))
+    (todo,) = [todo for todo in made.todo if "follows" in todo.why]
+    assert (todo.student, todo.where) == ("s1", "ring_all_reduce") and "4 points" in todo.why
+    assert todo.action.endswith("Where it is one mistake, give the points there.")
+    assert not made.flags, "nothing that touches integrity"
 
 
 def test_hints_that_differ_are_told_as_an_example():

@@ -140,6 +140,19 @@ def test_only_solution_cells_are_compared(root):
     assert f"{NOTEBOOK}/mean_over_ranks" in made.cells and f"{NOTEBOOK}/check_mean_over_ranks" not in made.cells
 
 
+def test_the_report_lists_answers_that_are_the_same_letter_by_letter(root, monkeypatch):
+    """Without rebuilding a notebook, and without comparing answers with each other."""
+    coursedir = results.open_course(root)
+    monkeypatch.setattr(copies, "similar_pairs", None)
+    monkeypatch.setattr(results, "answers", None)
+    made = report.report_of(coursedir, UNIT)
+    (same,) = made.same
+    assert same.students == ("carl", "dora") and same.cells == same.known == (f"{NOTEBOOK}/{EXERCISE}",)
+    page = report.render(made)
+    assert "<strong>carl, dora</strong>: " in page and "autograder copies" in page
+    assert page.index('id="flags"') < page.index("letter by letter") < page.index('id="hand-in"')
+
+
 @pytest.mark.parametrize("command, told", [("report", "4 of 6 handed in"), ("copies", "1 pairs to look at")])
 def test_the_commands_write_a_page_into_the_class_s_root(root, command, told):
     done = CliRunner().invoke(app, [command, UNIT, "--course", str(root)])

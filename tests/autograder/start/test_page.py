@@ -125,6 +125,12 @@ def test_a_records_newest_value_is_shown(work):
     assert page.records(work) == [{"exercise": "f", "what": "bytes, 8 ranks", "value": "7.125", "on": "2026-11-02"}]
 
 
+def test_a_number_too_large_for_a_float_hides_the_records_alone(work):
+    kept = {"18_networks/f, bytes, 8 ranks": [{"value": 10**400, "on": "2026-11-01"}]}
+    (work / personal.FILE).write_text(json.dumps(kept))
+    assert page.records(work) == []
+
+
 def test_a_real_work_has_every_unit(tmp_path):
     update_work.update(ROOT, tmp_path / "work")
     assert all(row.here for row in page.rows(tmp_path / "work"))

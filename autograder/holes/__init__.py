@@ -1,0 +1,1 @@
+"""Holes in the cases of an exercise: right answers changed by machine, one place at a time, that still pass."""

@@ -1,0 +1,131 @@
+"""`tests/holes/NN_topic.toml`: the mutants that are as right as the answer they come from, each with its reason.
+
+    [[equivalent]]
+    answer = "fair_share/right_loop.py"
+    reason = "The share is never negative, so 0 and -1 are the same bound."
+    mutants = [["one less", "if share > 0:", "if share > -1:"]]
+
+A mutant is named by its operator, the changed lines before and after, and, where the same change is possible at
+several places of the file, how many of them stand before it. `tests/holes/accepted.toml` names operators whose
+survivors are right in every exercise.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.holes.mutants import Mutant, candidates
+
+FOLDER = Path(__file__).resolve().parents[2] / "tests" / "holes"
+BANK = Path(__file__).resolve().parents[2] / "tests" / "bank"
+ACCEPTED = "accepted.toml"
+Identity = tuple[str, str, str, int]
+
+
+class BadRecord(ValueError):
+    """A file of records that does not say what it should."""
+
+
+@dataclass(frozen=True)
+class Equivalent:
+    """Mutants of one answer that are as right as it, for one reason. answer: "EXERCISE/right_NAME.py"."""
+
+    answer: str
+    reason: str
+    mutants: tuple[Identity, ...]
+
+
+def equivalents(unit: str, folder: Path = FOLDER) -> list[Equivalent]:
+    """The records about a unit's answers. Raises BadRecord."""
+    path = folder / f"{unit}.toml"
+    if not path.exists():
+        return []
+    found = []
+    for entry in _entries(path, "equivalent", {"answer", "reason", "mutants"}):
+        for one in entry["mutants"]:
+            kinds = [type(part) for part in one]
+            if kinds not in ([str, str, str], [str, str, str, int]):
+                raise BadRecord(f"{path.name}: a mutant is [operator, old, new] or [operator, old, new, n], not {one}")
+        identities = tuple((*one[:3], one[3] if len(one) > 3 else 0) for one in entry["mutants"])
+        found.append(Equivalent(entry["answer"], entry["reason"], identities))
+    return found
+
+
+def accepted(folder: Path = FOLDER) -> dict[str, str]:
+    """Operator -> why its survivors are right in every exercise. Raises BadRecord."""
+    path = folder / ACCEPTED
+    entries = _entries(path, "accepted", {"operator", "reason"}) if path.exists() else []
+    return {entry["operator"]: entry["reason"] for entry in entries}
+
+
+def _entries(path: Path, table: str, keys: set[str]) -> list[dict]:
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise BadRecord(f"{path.name}: {error}") from None
+    if set(document) - {table}:
+        raise BadRecord(f"{path.name}: it holds [[{table}]] and nothing else")
+    for entry in document.get(table, []):
+        if set(entry) != keys:
+            raise BadRecord(f"{path.name}: an entry has {', '.join(sorted(keys))}, not {', '.join(sorted(entry))}")
+    return document.get(table, [])
+
+
+def write(unit: str, entries: Iterable[Equivalent], folder: Path = FOLDER) -> None:
+    """Write a unit's records, in their order; a file without any is removed."""
+    entries, path = list(entries), folder / f"{unit}.toml"
+    if not entries:
+        path.unlink(missing_ok=True)
+        return
+    parts = []
+    for one in entries:
+        rows = [list(m if m[3] else m[:3]) for m in one.mutants]
+        lines = "".join(f"    {json.dumps(row, ensure_ascii=False)},\n" for row in rows)
+        head = f"[[equivalent]]\nanswer = {_text(one.answer)}\nreason = {_text(one.reason)}\n"
+        parts.append(f"{head}mutants = [\n{lines}]\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(parts), encoding="utf-8")
+
+
+def _text(words: str) -> str:
+    return json.dumps(words, ensure_ascii=False)
+
+
+def stale(unit: str, folder: Path = FOLDER, bank: Path = BANK) -> list[str]:
+    """A sentence for each record of a unit whose mutant can no longer be made, or that two entries name."""
+    found, seen = [], set()
+    for one in equivalents(unit, folder):
+        path = bank / unit / one.answer
+        possible = identities(path) if path.is_file() else set()
+        for identity in one.mutants:
+            if identity not in possible:
+                found.append(f"{unit}/{one.answer}: no such mutant any more: {said(identity)}")
+            if (one.answer, identity) in seen:
+                found.append(f"{unit}/{one.answer}: recorded twice: {said(identity)}")
+            seen.add((one.answer, identity))
+    return found
+
+
+def without_reason(unit: str, folder: Path = FOLDER) -> list[str]:
+    """A sentence for each record of a unit that gives no reason: two words at least, with a full stop."""
+    return [
+        f"{unit}/{one.answer}: why is this as right? {said(one.mutants[0]) if one.mutants else 'no mutant is named'}"
+        for one in equivalents(unit, folder)
+        if len(one.reason.split()) < 2 or not one.reason.rstrip().endswith(".") or not one.mutants
+    ]
+
+
+def identities(path: Path) -> set[Identity]:
+    """The names of all mutants that can be made of an answer in the bank."""
+    return {one.identity for one in candidates(path.read_text(encoding="utf-8"), path.parent.name)}
+
+
+def said(mutant: Mutant | Identity) -> str:
+    """A mutant in one line."""
+    operator, old, new, occurrence = mutant.identity if isinstance(mutant, Mutant) else mutant
+    again = f" (place {occurrence + 1})" if occurrence else ""
+    return f"{operator}: {' / '.join(old.splitlines())}  ->  {' / '.join(new.splitlines())}{again}"

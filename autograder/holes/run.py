@@ -1,0 +1,154 @@
+"""All mutants of some answers, in two processes side by side, and the report on them."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from autograder.holes import records, results
+from autograder.holes.mutants import Mutant, mutants
+from autograder.holes.reached import Reached, reached
+from autograder.holes.trying import ALIVE, BROKEN, BY_KEY, KILLED, OTHER_KEYS, Fate, Judge
+from autograder.judging import bank
+from autograder.judging.bank import Answer
+from labkit.launch.launcher import Launcher
+
+EQUIVALENT = "equivalent"
+PROCESSES = 2
+
+
+@dataclass(frozen=True)
+class Options:
+    """The thoroughness of a run. keys: the number of keys under which a survivor is judged. answers: right answers of
+    each exercise, by name; 0 for all. survivors: what was killed before the exercise changed is killed (`results`)."""
+
+    keys: int = 1 + len(OTHER_KEYS)
+    answers: int = 0
+    survivors: bool = False
+    bank: Path = bank.FOLDER
+    records: Path = records.FOLDER
+    results: Path = results.FOLDER
+
+
+@dataclass
+class Report:
+    """The fates of one answer's mutants. failed: why it could not be judged, "" where it was. needless: records of
+    mutants that are killed."""
+
+    unit: str
+    answer: str
+    fates: list[tuple[Mutant, Fate]] = field(default_factory=list)
+    reached: Reached = field(default_factory=Reached)
+    failed: str = ""
+    equivalent: dict[tuple, str] = field(default_factory=dict)
+    needless: list[str] = field(default_factory=list)
+
+    def state(self, mutant: Mutant, fate: Fate) -> str:
+        """killed, by key, equivalent, alive, breaks the judge."""
+        return EQUIVALENT if fate.state == ALIVE and mutant.identity in self.equivalent else fate.state
+
+    def count(self, state: str) -> int:
+        """The number of mutants that ended that way."""
+        return sum(self.state(mutant, fate) == state for mutant, fate in self.fates)
+
+    def open(self) -> Iterator[tuple[Mutant, Fate]]:
+        """The holes: what lives, or lives under some key, and is not recorded; and what breaks the judge."""
+        for mutant, fate in self.fates:
+            if self.state(mutant, fate) in (ALIVE, BY_KEY, BROKEN):
+                yield mutant, fate
+
+    @property
+    def is_whole(self) -> bool:
+        """True if nothing was found."""
+        return not (self.failed or self.needless or self.reached.missed or any(self.open()))
+
+
+def chosen(options: Options, unit: str | None, exercise: str | None) -> list[Answer]:
+    """The right answers to be changed."""
+    found: dict[str, list[Answer]] = {}
+    for answer in bank.answers(options.bank, unit, exercise):
+        if answer.right and not answer.exercise.lacking:
+            found.setdefault(f"{answer.exercise.unit}/{answer.exercise.function}", []).append(answer)
+    return [answer for of in found.values() for answer in (of[: options.answers] if options.answers else of)]
+
+
+def run(answers: list[Answer], options: Options, processes: int = PROCESSES) -> Iterator[Report]:
+    """The report on each answer, in their order."""
+    paths = [answer.path for answer in answers]
+    if processes == 1 or len(paths) == 1:
+        yield from map(partial(_in_process, options), paths)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        yield from pool.map(partial(_in_process, options), paths)
+
+
+_launcher: Launcher | None = None
+
+
+def _in_process(options: Options, path: Path) -> Report:
+    """The report on one answer; the process keeps its launcher for the next."""
+    global _launcher
+    if _launcher is None:
+        _launcher = Launcher()
+    unit, function = path.parts[-3:-1]
+    answer = next(one for one in bank.answers(options.bank, unit, function) if one.path == path)
+    return report_of(answer, _launcher, options)
+
+
+def report_of(answer: Answer, launcher: Launcher, options: Options) -> Report:
+    """The report on one answer. What is known already is not judged again."""
+    exercise, source = answer.exercise, answer.path.read_text(encoding="utf-8")
+    report = Report(exercise.unit, f"{exercise.function}/{answer.path.name}")
+    kept = results.Results(exercise, answer.path.stem, options.results, options.survivors)
+    made = mutants(source, exercise.function)
+    with Judge(exercise, launcher) as judge:
+        report.reached = reached(judge, source)
+        if report.reached.unknown and (failure := judge.failure(source, "public")) is not None:
+            report.failed = f"the right answer itself fails: {failure.verdict} {failure.diagnosis}"
+            return report
+        for mutant in made:
+            fate = kept.get(mutant)
+            if fate is None or not fate.is_known(options.keys):
+                fate = judge.fate(mutant.source, options.keys, fate)
+                kept.put(mutant, fate)
+            report.fates.append((mutant, fate))
+    _compare_with_records(report, options)
+    return report
+
+
+def _compare_with_records(report: Report, options: Options) -> None:
+    accepted = records.accepted(options.records)
+    report.equivalent = {
+        mutant.identity: accepted[mutant.operator] for mutant, _ in report.fates if mutant.operator in accepted
+    }
+    fates = {mutant.identity: fate for mutant, fate in report.fates}
+    for entry in records.equivalents(report.unit, options.records):
+        if entry.answer != report.answer:
+            continue
+        for identity in entry.mutants:
+            report.equivalent[identity] = entry.reason
+            fate = fates.get(identity)
+            if fate is None:
+                report.needless.append(f"no such mutant: {records.said(identity)}")
+            elif fate.state == KILLED:
+                report.needless.append(f"recorded as equivalent, but killed ({fate.how}): {records.said(identity)}")
+
+
+def record(reports: list[Report], options: Options) -> int:
+    """Write the holes of some answers into the records, each with an empty reason, which a person has to fill in.
+    Returns how many."""
+    written = 0
+    for unit in sorted({report.unit for report in reports}):
+        entries = records.equivalents(unit, options.records)
+        for report in reports:
+            if report.unit == unit:
+                new = [mutant.identity for mutant, fate in report.open() if fate.state == ALIVE]
+                entries += [records.Equivalent(report.answer, "", (identity,)) for identity in new]
+                written += len(new)
+        records.write(unit, entries, options.records)
+    return written

@@ -1,0 +1,73 @@
+"""Strategies of cases: an exercise's own with values that like edges, and what a module beside this one adds."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis
+from hypothesis import strategies as st
+
+from autograder.case import Case
+from autograder.exercise import Exercise, rng_for
+from autograder.inputs.generator import EdgeGenerator
+
+SHARES = (0.0, 0.1, 0.3, 0.6)  # of a case's values that are edges
+
+
+def cases_of(exercise: Exercise) -> st.SearchStrategy[Case]:
+    """All that is drawn for an exercise: half of it from its own cases, half from its module's strategy if it has
+    one."""
+    own, added = own_cases(exercise), added_cases(exercise)
+    return own if added is None else own | added
+
+
+def own_cases(exercise: Exercise) -> st.SearchStrategy[Case]:
+    """A strategy that draws the exercise's cases with other values."""
+    count = len(exercise.cases(rng_for(exercise)))
+    builder = functools.partial(_own_case, exercise)
+    return st.builds(builder, st.integers(0, 2**31), st.sampled_from(SHARES), st.integers(0, count - 1))
+
+
+def added_cases(exercise: Exercise) -> st.SearchStrategy[Case] | None:
+    """The strategy that `INPUTS` of the unit's module here has for an exercise; None if it has none."""
+    make = inputs_of(exercise.unit).get(exercise.function)
+    return make(exercise) if make else None
+
+
+def inputs_of(unit: str) -> dict[str, Callable[[Exercise], st.SearchStrategy[Case]]]:
+    """Name of a function -> what makes its strategy, from the unit's module here; empty where there is none."""
+    name = f"{__package__}.unit_{unit}"
+    return importlib.import_module(name).INPUTS if importlib.util.find_spec(name) else {}
+
+
+def plain_cases(exercise: Exercise, **names: st.SearchStrategy) -> st.SearchStrategy[Case]:
+    """Cases of a `PlainExercise`'s first level from a strategy for each name that its `draw` yields."""
+    return st.fixed_dictionaries(names).map(lambda known: plain_case(exercise, known))
+
+
+def plain_case(exercise: Exercise, known: dict[str, Any]) -> Case:
+    """The case that a `PlainExercise` makes of what its `draw` would yield for its first level."""
+    twin = copy.copy(exercise)
+    twin.draw = lambda rng: iter([(next(iter(exercise.levels)), known)])
+    return twin.cases(None)[0]
+
+
+def _own_case(exercise: Exercise, seed: int, share: float, place: int) -> Case:
+    cases = _round(exercise, seed, share)
+    if place >= len(cases):
+        hypothesis.reject()
+    return cases[place]
+
+
+@functools.lru_cache(maxsize=4)
+def _round(exercise: Exercise, seed: int, share: float) -> tuple[Case, ...]:
+    """The exercise's cases from one generator; none where these values break what the exercise builds of them."""
+    try:
+        return tuple(exercise.cases(EdgeGenerator(seed, share)))
+    except (ArithmeticError, AssertionError, LookupError, ValueError):
+        return ()
