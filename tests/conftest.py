@@ -101,8 +101,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept = set(chosen)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     for item in chosen:
-        if "warm" in item.fixturenames and "horovod" in machine.needs_of(item):
-            item.fixturenames.insert(0, "warm_horovod")
+        if "warm" in item.fixturenames:
+            wanted = [f"warm_{name}" for name in ("horovod", "tensorflow") if name in machine.needs_of(item)]
+            item.fixturenames = [*wanted, *item.fixturenames]  # a list of its own: this one is that of all parameters
     items[:] = sorted(chosen, key=lambda item: place_of(group_of(item.nodeid))) if SHARED_WORK else chosen
 
 
@@ -216,6 +217,16 @@ def warm_horovod(warm):
     from labkit.launch import horovod_rendezvous
 
     beside = warm.with_frameworks(horovod_rendezvous.FRAMEWORKS)
+    beside.wait_until_ready()
+    return beside
+
+
+@pytest.fixture(scope="session")
+def warm_tensorflow(warm):
+    """The same for exercises of runtime "tensorflow", which do without Horovod where it is not compiled."""
+    from labkit.launch import horovod_rendezvous
+
+    beside = warm.with_frameworks(horovod_rendezvous.frameworks())
     beside.wait_until_ready()
     return beside
 

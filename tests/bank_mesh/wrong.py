@@ -101,9 +101,7 @@ script(
               "checkpoint": ("wrong_before", "weights_lost")},
     bonus=False,
 )  # fmt: skip
-script(
-    "wrong_everybody_does_all",
-    "Every rank trains the whole model on the whole minibatch.",
+ALONE = (
     (
         "    axes = Axes(mesh)\n",
         "    whole_mesh, mesh = mesh, Mesh()\n    axes = Axes.__new__(Axes)\n    axes.mesh, axes.at = mesh, mesh.coordinates(0)\n"
@@ -112,10 +110,58 @@ script(
     ("        ranks = sorted(next(g for g in self.mesh.groups(\"data\", \"context\") if dist.get_rank() in g))\n"
      "        return ranks.index(dist.get_rank())\n", "        return 0\n"),
     ("        dist.all_reduce(sums)\n", ""),
+)  # fmt: skip
+script(
+    "wrong_everybody_does_all",
+    "Every rank trains the whole model on the whole minibatch.",
+    *ALONE,
     expected={**lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "traffic"), "memory": "state_not_sharded",
               "checkpoint": "copies"},
     bonus=False,
 )  # fmt: skip
+STEP = "        log.step(*optimizer.step(loss))\n"
+PRETENDS = """
+
+def pretend(mesh, settings):
+    rank, groups = dist.get_rank(), {}
+    for axis in ("tensor", "data"):
+        for ranks in mesh.groups(axis):
+            made = dist.new_group(ranks)
+            groups[axis] = made if rank in ranks else groups.get(axis)
+    at, hop = mesh.coordinates(rank), settings.tokens // mesh.data // settings.micro_batches * settings.width
+    h, m, p = settings.width, settings.micro_batches, mesh.pipeline
+    weights = settings.layers * ((12 * h * h + 7 * h) // mesh.tensor + 6 * h) // p
+
+    def nothing(n):
+        return NOTHING(n, dtype=torch.float64)
+
+    if mesh.data > 1:
+        dist.all_reduce(nothing(weights + (2 * settings.vocabulary + settings.context + 2) * h // p), group=groups["data"])
+    for _ in range(4 * settings.layers // p * m if mesh.tensor > 1 else 0):
+        dist.all_reduce(nothing(hop), group=groups["tensor"])
+    for way, stage in ((1, at["pipeline"] + 1), (-1, at["pipeline"] - 1)):
+        before = at["pipeline"] - way
+        sent = [dist.isend(nothing(hop), mesh.rank(**{**at, "pipeline": stage})) for _ in range(m if 0 <= stage < p else 0)]
+        for _ in range(m if 0 <= before < p else 0):
+            dist.recv(torch.empty(hop, dtype=torch.float64), mesh.rank(**{**at, "pipeline": before}))
+        for work in sent:
+            work.wait()
+
+
+"""
+for name, says, nothing, expected in (
+    ("wrong_sends_zeros", "zeros", "torch.zeros", lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "traffic")),
+    ("wrong_sends_noise", "noise", "torch.randn", lines("not_the_activations", PIPELINE, "mixed")),
+):
+    script(
+        name,
+        f"Every rank trains the whole model on the whole minibatch, and sends {says} along all axes.",
+        *ALONE,
+        ("def train(mesh", PRETENDS.replace("NOTHING", nothing) + "def train(mesh"),
+        (STEP, STEP + "        pretend(whole_mesh, settings)\n"),
+        expected={**expected, "memory": "state_not_sharded", "checkpoint": "copies"},
+        bonus=False,
+    )
 
 # -- scripts that give up digits, leave something undivided or do not look at the settings ------------------------------
 

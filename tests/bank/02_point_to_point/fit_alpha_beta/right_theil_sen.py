@@ -6,5 +6,5 @@ from scipy.stats import theilslopes
 
 
 def fit_alpha_beta(sizes_bytes, round_trip_s):
-    result = theilslopes(round_trip_s / 2, sizes_bytes)
+    result = theilslopes(np.asarray(round_trip_s) / 2, sizes_bytes)
     return np.array([result.intercept, result.slope])

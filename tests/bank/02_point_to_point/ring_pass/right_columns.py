@@ -1,5 +1,5 @@
 # verdict: passed
-# differs: Rows are kept as columns of the transposed table; what is sent must then be made contiguous first.
+# differs: Rows are kept as columns of the transposed table; what is sent must then be made contiguous first, and what arrives needs room of its own.
 import torch
 import torch.distributed as dist
 
@@ -11,6 +11,8 @@ def ring_pass(x):
     columns[:, rank] = x
     for step in range(p - 1):
         request = dist.isend(columns[:, (rank - step) % p].contiguous(), (rank + 1) % p)
-        dist.irecv(columns[:, (rank - step - 1) % p], (rank - 1) % p).wait()
+        room = torch.empty_like(x)
+        dist.irecv(room, (rank - 1) % p).wait()
+        columns[:, (rank - step - 1) % p] = room
         request.wait()
     return columns.T

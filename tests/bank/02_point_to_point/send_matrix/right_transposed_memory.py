@@ -1,5 +1,5 @@
 # verdict: passed
-# differs: The matrix is a transposed view: it is received in place, whatever its layout, and made contiguous for sending.
+# differs: The matrix is a transposed view: made contiguous for sending, and filled from what was received.
 import torch
 import torch.distributed as dist
 
@@ -12,5 +12,7 @@ def send_matrix(value, source, destination):
         matrix += value
         dist.send(matrix.contiguous(), destination)
     if rank == destination:
-        dist.recv(matrix, source)
+        received = torch.empty(3, 4)
+        dist.recv(received, source)
+        matrix.copy_(received)
     return matrix

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: uses_collective
+# verdict: wrong, diagnosis: needless_barrier
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,4 @@
-# verdict: raised, diagnosis: KeyError
+# verdict: raised, diagnosis: error_of_decode
 import io
 import tarfile
 

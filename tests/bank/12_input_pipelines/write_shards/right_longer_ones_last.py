@@ -1,5 +1,5 @@
 # verdict: passed
-# differs: The borders are multiples of count / n, rounded down, so no rest has to be handed out; these shards are compressed as well.
+# differs: The borders are multiples of count / n, rounded down, so no rest has to be handed out.
 import io
 import tarfile
 
@@ -10,7 +10,7 @@ def write_shards(samples, n):
     shards, count = [], len(samples)
     for k in range(n):
         out = io.BytesIO()
-        with tarfile.open(fileobj=out, mode="w:gz") as tar:
+        with tarfile.open(fileobj=out, mode="w") as tar:
             for key, content in samples[k * count // n : (k + 1) * count // n]:
                 info = tarfile.TarInfo(name=key)
                 info.size = len(content)

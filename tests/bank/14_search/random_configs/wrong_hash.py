@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: depends_on_the_ranks
+# verdict: wrong, diagnosis: hash_of_a_text
 import numpy as np
 
 

@@ -10,5 +10,5 @@ def clip_grad_norm_sharded(shards, max_norm):
     work.wait()
     norm = float(number) ** 0.5
     for k in range(len(shards)):
-        shards[k] = shards[k] * min(1.0, max_norm / norm) if norm else shards[k]
+        shards[k] *= min(1.0, max_norm / norm) if norm else 1.0
     return norm

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: unrecognised
+# verdict: wrong, diagnosis: scale_of_the_width
 import torch
 import torch.distributed as dist
 

@@ -1,4 +1,4 @@
-# verdict: wrong, diagnosis: unrecognised
+# verdict: wrong, diagnosis: tensor_is_inside
 def step_bytes(shape, work, per_node):
     found = {axis: {"inside": 0.0, "between": 0.0} for axis in ("data", "pipeline", "tensor")}
     m = work["micro_batches"]

@@ -1,4 +1,4 @@
-# verdict: passed
+# verdict: wrong, diagnosis: state_in_place
 import random
 
 

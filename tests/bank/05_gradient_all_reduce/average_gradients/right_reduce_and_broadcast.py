@@ -1,11 +1,13 @@
 # verdict: passed
-# differs: A reduce to rank 0, a division there, a broadcast back; frozen parameters get a gradient of zeros, which no optimizer sees.
+# differs: A reduce to rank 0, a division there, and a broadcast back to all.
 import torch
 import torch.distributed as dist
 
 
 def average_gradients(model):
     for p in model.parameters():
+        if not p.requires_grad:
+            continue
         g = torch.zeros_like(p) if p.grad is None else p.grad.clone()
         dist.reduce(g, dst=0)
         g = g / dist.get_world_size()

@@ -1,5 +1,4 @@
-# verdict: passed
-# differs: Each sequence goes where it leaves least room, not to the first row that takes it: as good here, sometimes better.
+# verdict: wrong, diagnosis: another_rule
 import numpy as np
 
 

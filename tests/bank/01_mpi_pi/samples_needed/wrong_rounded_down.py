@@ -1,0 +1,6 @@
+# verdict: wrong, diagnosis: rounded_down
+import math
+
+
+def samples_needed(error):
+    return int(math.pi * (4 - math.pi) / error**2)

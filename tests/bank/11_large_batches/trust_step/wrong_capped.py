@@ -1,0 +1,12 @@
+# verdict: wrong, diagnosis: capped
+import torch
+import torch.distributed as dist
+
+
+def trust_step(shards, updates, adapt, lr, trust):
+    squares = torch.stack([(x * x).sum() for x in [*shards, *updates]])
+    dist.all_reduce(squares)
+    w_norms, u_norms = squares.sqrt().chunk(2)
+    for w, u, adapted, w_norm, u_norm in zip(shards, updates, adapt, w_norms.tolist(), u_norms.tolist()):
+        factor = min(trust * w_norm / u_norm, 10.0) if adapted and w_norm and u_norm else 1.0
+        w.sub_(u, alpha=lr * factor)

@@ -1,0 +1,33 @@
+# verdict: wrong, diagnosis: gelu_by_tanh
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+
+
+class CopyIn(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        g = g.clone()
+        dist.all_reduce(g)
+        return g
+
+
+class SumOut(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x = x.clone()
+        dist.all_reduce(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def tp_mlp(x, up, up_bias, down, down_bias):
+    hidden = F.gelu(F.linear(CopyIn.apply(x), up, up_bias), approximate="tanh")
+    return SumOut.apply(F.linear(hidden, down)) + down_bias

@@ -1,0 +1,3 @@
+# verdict: raised, diagnosis: TypeError
+def bubble(p, m, v):
+    return (p - 1) / (v * m + p - 1)

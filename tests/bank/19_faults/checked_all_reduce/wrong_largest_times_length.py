@@ -1,0 +1,15 @@
+# verdict: wrong, diagnosis: limit_too_high
+import torch
+import torch.distributed as dist
+
+
+def checked_all_reduce(x, all_reduce):
+    before = torch.stack([x.sum(), x.abs().max() * len(x)])
+    y = x.clone()
+    all_reduce(y)
+    dist.all_reduce(before)
+    after = y.sum()
+    good = bool((after - before[0]).abs() <= 1e-10 * before[1])
+    flag = torch.tensor([int(good)])
+    dist.all_reduce(flag, op=dist.ReduceOp.MIN)
+    return y, bool(flag.item())

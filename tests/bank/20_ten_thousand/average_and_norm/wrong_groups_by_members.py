@@ -1,0 +1,33 @@
+# verdict: hung, diagnosis: partial_group
+import math
+
+import torch
+import torch.distributed as dist
+
+
+def average_and_norm(gradients, replicated, shape):
+    data, pipeline, tensor = shape
+    rank = dist.get_rank()
+    stage, column = rank // tensor % pipeline, rank % tensor
+
+    def mine(groups):
+        own = [group for group in groups if rank in group]
+        return dist.new_group(own[0]) if own else None
+
+    replicas = mine(axis_groups(shape, 0))
+    ends = mine([[g[0], g[-1]] for g in axis_groups(shape, 1)] if pipeline > 1 else [])
+    inside = pipeline * tensor
+    model = mine([list(range(d * inside, (d + 1) * inside)) for d in range(data)])
+    for g in gradients.values():
+        if data > 1:
+            dist.all_reduce(g, group=replicas)
+            g /= data
+    if "embedding" in gradients and pipeline > 1:
+        dist.all_reduce(gradients["embedding"], group=ends)
+    square = torch.zeros((), dtype=torch.float64)
+    for name, g in gradients.items():
+        counted_elsewhere = (name in replicated and column > 0) or (name == "embedding" and stage > 0)
+        if not counted_elsewhere:
+            square += g.square().sum()
+    dist.all_reduce(square, group=model)
+    return math.sqrt(square)

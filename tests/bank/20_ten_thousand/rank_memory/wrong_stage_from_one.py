@@ -1,0 +1,17 @@
+# verdict: wrong, diagnosis: stages_from_one
+def rank_memory(model, shape, stage, micro_batches, zero=1):
+    data, pipeline, tensor = shape
+    h, layers = model["width"], model["layers"] // pipeline
+    parameters = layers * (12 * h * h + 13 * h)
+    if stage == 1:
+        parameters += (model["vocabulary"] + model["sequence"]) * h
+    elif stage == pipeline:
+        parameters += model["vocabulary"] * h
+    parameters /= tensor
+    alive = min(micro_batches, pipeline - stage + 1)
+    return {
+        "parameters": 2 * parameters / (data if zero >= 3 else 1),
+        "gradients": 4 * parameters / (data if zero >= 2 else 1),
+        "optimizer": 12 * parameters / (data if zero >= 1 else 1),
+        "activations": 34 * model["sequence"] * h / tensor * layers * alive,
+    }
