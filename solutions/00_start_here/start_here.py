@@ -342,8 +342,8 @@ doctor.show(doctor.examine())
 # nodes often do not.
 #
 # ```
-# module avail python          # what the centre offers; this course needs Python 3.11
-# module load python/3.11      # the exact name differs from centre to centre
+# module avail python          # what the centre offers: 3.11 to 3.14 will do,
+# module load python/3.11      # 3.11 has units 07 and 13, too; names differ
 # module load gcc              # a compiler, for Horovod in unit 07
 # git clone ADDRESS course   # this course, on a file system that the compute nodes see
 # cd course

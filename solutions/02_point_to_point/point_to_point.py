@@ -353,12 +353,12 @@ charts.lines(
 #
 # ### Exercise: fit_alpha_beta (2 points)
 #
-# Get the two numbers out of measurements. This is a plain function: no ranks. Two
-# hints. What was measured went *there and back*. And a fit that minimises the squared
-# errors in seconds listens to the large messages only: 5 % of 3 ms is more than all
-# your small messages together. `np.polyfit` takes weights, and with `w=1/time` every
-# measurement counts in per cent. (The check's measurements are clean enough that it
-# accepts both.)
+# Get the two numbers out of measurements. This is a plain function: no ranks. Sizes and
+# times may be lists or arrays. Two hints. What was measured went *there and back*. And
+# a fit that minimises the squared errors in seconds listens to the large messages only:
+# 5 % of 3 ms is more than all your small messages together. `np.polyfit` takes weights,
+# and with `w=1/time` every measurement counts in per cent. (The check's measurements
+# are clean enough that it accepts both.)
 
 # %% nbgrader={"grade": false, "grade_id": "fit_alpha_beta", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:

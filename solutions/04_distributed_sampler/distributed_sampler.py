@@ -420,7 +420,7 @@ def minibatch_shares(
 ) -> list[list[int]]:
     """This rank's share of every minibatch.
 
-    order: the ids in the order of this epoch, any permutation. A minibatch is
+    order: the ids of this epoch in their order, at least one. A minibatch is
     batch_size successive entries of it, the last one what is left. Rank r takes
     positions r, r + world_size, r + 2 world_size, ... of each minibatch. Returns one
     list of ids per minibatch, an empty list where this rank has no sample in it.

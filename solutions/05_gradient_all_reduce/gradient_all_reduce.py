@@ -196,7 +196,8 @@ print(model[1].weight[0, :3].tolist())
 #
 # Three kinds of parameters need a thought:
 #
-# - a **frozen** one has no gradient: `p.grad` is `None`, on all ranks;
+# - a **frozen** one has no gradient: `p.grad` is `None`, on all ranks, and stays so.
+#   Weight decay would move a parameter whose gradient is zeros;
 # - a **tied** one has two names in the model (an encoder and a decoder share one
 #   matrix) but is one tensor with one gradient: autograd has added both uses up
 #   already, so it is reduced once;

@@ -1156,6 +1156,27 @@ print(
 ranks.stop()
 
 # %% [markdown]
+# ## Deeper: settings for GPUs
+#
+# Not needed on this page; in the scripts of others you will meet them. (PyTorch 2.13.)
+#
+# | setting | what it does |
+# |---|---|
+# | `init_process_group(device_id=...)` | says which GPU this process uses. NCCL then connects at once, instead of in the first collective, and an error in that shows at the start; new groups are split off the first, which is quicker |
+# | `init_process_group(timeout=...)` | how long a collective may take. NCCL: 10 minutes, then the process is ended. Other backends: 30 |
+# | `DistributedDataParallel(gradient_as_bucket_view=True)` | the gradients *are* the buckets: nothing is copied between the two, and the memory of one copy of all gradients is saved. With the 1 GB of the question above, 1 GB |
+# | `static_graph=True` | a promise: the same parameters get gradients in every step, and the graph does not change. DDP then need not look for unused ones each time, and checkpointing a block more than once works |
+#
+# `torch.compile(ddp)` works. By default the compiler cuts the model at DDP's buckets
+# (`torch._dynamo.config.optimize_ddp`), for in one large compiled piece all gradients
+# would be there only at the end, and nothing would overlap.
+#
+# Below DDP something new is growing: `torchcomms`, a package of its own with another
+# API for communication. PyTorch 2.13 can use it in place of its own backends
+# (`torch.distributed.config.use_torchcomms`). It is called experimental by those who
+# write it.
+
+# %% [markdown]
 # ### To read
 #
 # - S. Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel

@@ -1156,8 +1156,9 @@ for ax, measured, title in (
 # `mpiexec -n 8 python train.py` is all that Horovod needs. Its own
 # `horovodrun -np 8 -H node1:4,node2:4 python train.py` does the same and starts the
 # ranks by ssh; `horovodrun --gloo` needs no MPI at all: the ranks then find each other
-# through a small server that Horovod starts. On GPUs the bytes travel through NCCL in
-# any case.
+# through a small server that Horovod starts. Tensors on GPUs travel through NCCL where
+# Horovod was built with `HOROVOD_GPU_OPERATIONS=NCCL`; else they are copied to the host
+# and go by MPI or gloo, as those of a CPU.
 #
 # | variable | what it does |
 # |---|---|

@@ -23,6 +23,11 @@ from pathlib import Path
 # TensorFlow: warnings and errors only
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+from labkit.environment import without_frameworks
+
+if sentence := without_frameworks(horovod=False):
+    sys.exit(sentence)
+
 import numpy as np
 import tensorflow as tf
 

@@ -20,6 +20,11 @@ from pathlib import Path
 # TensorFlow: warnings and errors only
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+from labkit.environment import without_frameworks
+
+if sentence := without_frameworks():
+    sys.exit(sentence)
+
 import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
 import numpy as np

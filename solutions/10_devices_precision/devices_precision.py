@@ -339,6 +339,16 @@ for dtype in (half, brain):
 # up one by one in 16 bits, the sum stops growing as soon as it is large. `.sum()`, and
 # every good matrix product, keeps its sum in float32 and rounds once, at the end.
 #
+# **Eight bits** are divided in two ways, too: e4m3 has 4 for the exponent and 3 for the
+# digits and ends at 448; e5m2 has 5 and 2 and ends at 57344. So narrow a range needs a
+# scale, which puts the largest number at its end. One scale for a whole tensor is
+# spoilt by one large number: beside a 1000, scaled down to 448, 0.001 becomes 0 in
+# e4m3. So a *block* of numbers gets a scale of its own: 32 numbers in MXFP8, an open
+# standard, 16 numbers of 4 bits in NVFP4. DeepSeek-V3 (unit 20) did its matrix products
+# in e4m3, with a scale for each 128 activations and for each 128 x 128 weights; master
+# weights and gradients stayed in higher precision (arXiv 2412.19437, section 3.3). What
+# you write below for 16 bits is the same idea, with one scale for everything.
+#
 # ### Where gradients lie
 #
 # A network that learns digits, and the size of each of its gradients. (It has not
@@ -538,8 +548,9 @@ def found_inf_anywhere(grads: list[Tensor]) -> bool:
     """Whether any gradient of any rank holds an infinity (of either sign) or a NaN: the
     same answer on all ranks.
 
-    grads: this rank's, perhaps none, float32 or float16. One collective of one number,
-    of at most 8 bytes. Large numbers are not infinite, and must not become so.
+    grads: this rank's, perhaps none, float32 or float16. One collective, to which each
+    rank hands one number of at most 8 bytes. Large numbers are not infinite, and must
+    not become so.
     """
     ### BEGIN SOLUTION
     own = any(not gradient.isfinite().all() for gradient in grads)
@@ -829,7 +840,7 @@ def macro_f1(predicted: Tensor, labels: Tensor, classes: int) -> float:
 
     predicted, labels: this rank's, int64, perhaps none. A class that nobody has and
     nobody predicts has an F1 of 0, and counts. One collective, to which a rank hands no
-    more than classes**2 numbers of 8 bytes.
+    more than classes**2 numbers of 8 bytes (two for a single class).
     """
     ### BEGIN SOLUTION
     counts = torch.bincount(labels * classes + predicted, minlength=classes**2)

@@ -132,11 +132,11 @@ def scaled_rate(
     """The learning rate of step 0, 1, ... steps - 1.
 
     base_rate is right for batches of base_batch; the peak for this batch follows from
-    the linear rule. Step 0 has base_rate, step warmup_steps the peak, and between them
-    each step adds the same. From then on half a cosine, which would be zero at step
-    `steps`. warmup_steps may be 0 or as many as there are steps. Raises ValueError for
-    any other step, and where there are fewer than 0 or more than `steps` steps of
-    warm-up.
+    the linear rule. With a warm-up, step 0 has base_rate, step warmup_steps the peak,
+    and between them each step adds the same; without, step 0 has the peak. From step
+    warmup_steps on half a cosine, which would be zero at step `steps`. warmup_steps may
+    be 0 or as many as there are steps. Raises ValueError for any other step, and where
+    there are fewer than 0 or more than `steps` steps of warm-up.
     """
     ### BEGIN SOLUTION
     if not (0 <= step < steps and 0 <= warmup_steps <= steps):
@@ -212,8 +212,9 @@ def accumulate_uneven(ddp, micro_batches, n):
 
     ddp: a DistributedDataParallel; ddp(x) has one number for each row. micro_batches:
     this rank's pairs (x, y), at least one, not all of one size and perhaps without
-    rows. Only one micro-batch goes through the model at a time, and its backward pass
-    comes before the next. The gradients are synchronised once. No step is made.
+    rows. At first every `.grad` is None. Only one micro-batch goes through the model at
+    a time, and its backward pass comes before the next. The gradients are synchronised
+    once. No step is made.
     """
     ### BEGIN SOLUTION
     weight = dist.get_world_size() / n
@@ -525,7 +526,8 @@ charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks);
 # %% nbgrader={"grade": false, "grade_id": "global_moments", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def global_moments(x):
     """Mean and variance of each channel over the rows of all ranks: two tensors of C
-    numbers, the same on every rank. The variance is divided by the number of rows.
+    numbers, the same on every rank but for the last bits. The variance is divided by
+    the number of rows.
 
     x: this rank's rows, (rows, C), float64, perhaps none; it stays as it is. One
     collective; no rank sends more than 2 C + 1 numbers to each of the others. Exact
@@ -790,9 +792,9 @@ print("alpha  " + "".join(f"{p:8} ranks" for p in (8, 64, 512)))
 for alpha in (1e-6, 5e-6, 2e-5, 5e-5):
     shares = []
     for p in (8, 64, 512):
-        ring = 2 * (p - 1) / p * 4 * 1e-10  # seconds a number, at 10 GB/s
-        gradients = 2 * math.log2(p) * alpha + parameters * ring
-        norms = 2 * len(channels) * 2 * math.log2(p) * alpha + numbers * ring
+        number = 2 * (p - 1) / p * 4 * 1e-10  # seconds for each, at 10 GB/s
+        gradients = 2 * math.log2(p) * alpha + parameters * number
+        norms = 2 * len(channels) * 2 * math.log2(p) * alpha + numbers * number
         shares.append(norms / gradients)
     said = "".join(f"{share:14.1%}" for share in shares)
     print(f"{alpha * 1e6:3.0f} µs {said}")
@@ -804,6 +806,10 @@ for alpha in (1e-6, 5e-6, 2e-5, 5e-5):
 # matter of a few percent. With those of slow networks between many nodes the norms take
 # as long as all gradients, or longer. The slide is right about networks, not about
 # volume.
+#
+# (Every all_reduce is counted as halving and doubling, with 2 log2 p latencies; unit 18
+# compares the algorithms. On a ring the gradients would wait for 2 (p - 1) latencies,
+# too, and the last column would end in 38, 94 and 134 %.)
 #
 # The talk's own ways out: small groups (the local batch; *Bonus*, below), or **weight
 # normalization**, which has no statistics at all: $w = s\, v / \|v\|$ for each output.

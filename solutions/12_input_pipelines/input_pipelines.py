@@ -160,11 +160,12 @@ for name, per_second in rates.items():
 
 # %% nbgrader={"grade": false, "grade_id": "write_shards", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]:
-    """The bytes of n tar archives, which hold all samples in order, each as a file of
-    that name: the first shard the first samples, and so on. No shard holds over one
-    sample more than another. Raises ValueError where a shard would be empty, or n < 1.
+    """The bytes of n tar archives, not compressed, which hold all samples in order,
+    each as a file of that name: the first shard the first samples, and so on. No shard
+    holds over one sample more than another. Raises ValueError where a shard would be
+    empty, or n < 1.
 
-    samples: pairs of name and content.
+    samples: pairs of name (of any length) and content.
     """
     ### BEGIN SOLUTION
     if not 1 <= n <= len(samples):
@@ -213,7 +214,8 @@ def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
     name: of the shard; archive: its bytes; decode: makes a sample of a file's bytes, or
     raises any exception. Returns two lists in the order of the archive: pairs (key,
     decoded sample), and pairs (name of the shard, key) of the samples that are torn or
-    could not be decoded. What cannot be opened as an archive at all is (name, None).
+    could not be decoded. What cannot be opened as an archive at all is (name, None). A
+    sample whose own bytes are all there is whole, wherever behind it the shard ends.
     """
     ### BEGIN SOLUTION
     samples, broken = [], []
@@ -309,8 +311,9 @@ def shards_of(
 
     files: all names, in any order, on another rank perhaps in another. In an epoch each
     file is read by one worker of one rank. Ranks differ by one file at most, and so do
-    the workers of a rank. The order depends on seed and epoch, and so does which rank
-    gets which files. Every rank calls this for itself; nothing is communicated.
+    the workers of a rank. The order, also of one worker's files, depends on seed and
+    epoch (their sum will do), and so does which files are together on a rank. Every
+    rank calls this for itself; nothing is communicated.
     """
     ### BEGIN SOLUTION
     order = sorted(files)
@@ -418,7 +421,8 @@ def samples_per_second(
     read: seconds that a worker waits for a sample; decode: seconds that a core then
     computes for it; step: seconds of the accelerator for it. workers: of each rank; 0:
     the program itself reads and decodes, and nothing of it goes on during a step.
-    cores: of the machine; `ranks` ranks share them evenly. Queues are long enough.
+    cores: of the machine; `ranks` ranks share them evenly, with workers and without.
+    Queues are long enough.
     """
     ### BEGIN SOLUTION
     of_the_cores = cores / (ranks * decode)
@@ -536,11 +540,11 @@ print(f"your guesses:      {guess_1}, {guess_2}")
 # shows both as an idle accelerator. Only the first is cured by reading faster *here*.
 #
 # Work it out: each rank has one worker, which makes its batches one after the other.
-# With `depth` = 0 a batch is begun when the step before it is over. With `depth` > 0,
-# batch k is begun as soon as batch k - 1 is made and batch k - depth has been *taken*,
-# that is, its step has begun. A rank's step begins when its batch is made and its
-# previous step is over. A step takes `step` seconds, and then all ranks wait for the
-# slowest one.
+# With `depth` = 0 a batch is begun when all ranks are through with the step before it.
+# With `depth` > 0, batch k is begun as soon as batch k - 1 is made and batch k - depth
+# has been *taken*, that is, its step has begun. A rank's step begins when its batch is
+# made and all ranks are through with the previous step. A step takes `step` seconds,
+# and then all ranks wait for the slowest one.
 
 # %% nbgrader={"grade": false, "grade_id": "utilisation", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def utilisation(
@@ -643,7 +647,7 @@ if measured:
 # Depth helps against *bursts*. Against a rank that is too slow on average no depth
 # helps: the bound of its stage is the bound of the whole run.
 #
-# ## Explain: two claims
+# ## Explain: a claim
 #
 # **"The GPUs will spend time waiting on the CPUs."** An IBM talk (B. Nelson,
 # *Distributed Deep Learning*, CentOS Dojo, April 2019) warns: "If the pre-processing of
@@ -685,32 +689,9 @@ for cores in (2, 16, 64, 192):
 # %% [markdown]
 # (Photographs of the usual size take many times longer to decode than 64 x 64 pixels.)
 #
-# **"The average utilization of the 8 cards is high (95.8%)."** A comparison of
-# PyTorch's methods on 8 GPUs (HFAiLab, *pytorch_distributed*, as in unit 08) gives
-# seconds per epoch and mean utilisation: `DataParallel` 984 s at 36.5 %, DDP 239 s at
-# 95.8 %, apex's half precision 230 s at 95.8 %, one GPU alone 1,786 s. Utilisation is
-# a share of *time*; NVIDIA defines it as the "percent of time over the past sample
-# period during which one or more kernels was executing on the GPU" (NVML API reference,
-# nvmlUtilization_t). If being busy meant doing the work of the single GPU, 8 times the
-# utilisation would be the speedup:
-
-# %%
-ALONE = 1786
-for name, seconds, busy in (
-    ("DataParallel", 984, 0.365),
-    ("DDP", 239, 0.958),
-    ("apex", 230, 0.958),
-):
-    print(
-        f"{name:13} speedup {ALONE / seconds:.2f}; 8 x utilisation {8 * busy:.2f}; "
-        f"busy GPU seconds {8 * busy * seconds:5,.0f} for {ALONE:,} of work"
-    )
-
-# %% [markdown]
-# For DDP it agrees within 3 %: its GPUs were busy with what one GPU would have done.
-# DataParallel's were busy for 61 % more seconds than there was work: copying the model
-# and gathering outputs are kernels, too. A busy band is no proof of progress. An idle
-# one proves waiting, but does not say for whom: compare ranks 0 and 3 above.
+# A busy GPU is no proof of progress: one that copies a model is busy, too (unit 10
+# takes a published utilisation apart). An idle one proves waiting, but does not say for
+# whom: compare ranks 0 and 3 above.
 #
 # ## Stop, and go on with other ranks
 #
@@ -735,9 +716,10 @@ def next_batch(
     batch_size: samples of all ranks together; the last batch of an epoch is what is
     left. Shares are numbers from 0 to n - 1; their sizes differ by one at most, and a
     share can be empty. The order of an epoch depends on its number and the seed.
-    After the last batch the state is at the beginning of the next epoch. The state is
-    the same on all ranks and is kept in a file, as JSON; the next call may be on
-    another number of ranks, with another batch size.
+    After the last batch the state is at the beginning of the next epoch. The new state
+    is the same on all ranks and is kept in a file, as JSON; the one that was given
+    stays as it is. The next call may be on another number of ranks, with another batch
+    size.
     """
     ### BEGIN SOLUTION
     seed, epoch, taken = state["seed"], state["epoch"], state["taken"]
@@ -890,8 +872,11 @@ if WITH_TENSORFLOW:
 # ## Break: the same "random" crops in every worker
 #
 # Augmentation draws random numbers in the workers. Which? PyTorch seeds `torch`,
-# `random` and `np.random` of every worker differently. A generator of *your own*, made
-# before the workers, is copied into each of them in its current state:
+# `random` and `np.random` of every worker of *one rank* differently: by a base seed,
+# drawn from the rank's own generator, plus the worker's number. After
+# `torch.manual_seed(0)` on every rank, worker 0 of all ranks draws the same (unit 04,
+# Deeper). And a generator of *your own*, made before the workers, is copied into each
+# of them in its current state:
 
 # %%
 own = np.random.default_rng(0)

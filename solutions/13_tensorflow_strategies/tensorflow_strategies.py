@@ -29,10 +29,9 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 from labkit.environment import mpi_environment, mpiexec, need_frameworks
 
-# says what to do where this Python has neither TensorFlow nor Horovod
-need_frameworks()
+# says what to do where this Python has no TensorFlow; Horovod may be missing
+need_frameworks(horovod=False)
 
-import horovod
 import numpy as np
 import tensorflow as tf
 import three_ways  # the script beside this notebook
@@ -41,7 +40,9 @@ from autograder import check
 from labkit.plots import charts, inputs
 
 # %%
-print(f"TensorFlow {tf.__version__}, Horovod {horovod.__version__}")
+from labkit.environment import without_frameworks
+
+print(f"TensorFlow {tf.__version__}; Horovod: {without_frameworks() or 'is here, too'}")
 tf.get_logger().setLevel("ERROR")
 tf.keras.backend.set_floatx("float64")
 
@@ -461,7 +462,7 @@ check(distribute)
 # **Predict:** how far are the three gradients of the first step apart?
 
 # %%
-if "horovod" in WAYS:
+if "horovod" in WAYS and not without_frameworks():
     launch = [*mpiexec(), "-n", "2", *PROGRAM]
     noted["horovod"], seconds = run("horovod", [launch], [mpi_environment(2)])
     print(f"Horovod, 2 ranks: {seconds:.0f} s")
@@ -675,6 +676,13 @@ charts.side_by_side(panels, xlabel="step", ylim={name: (0, None) for name in pan
 #   TensorFlow (learn.microsoft.com/azure/databricks/archive/machine-learning/train-model/horovod).
 # - **What replaces it**: in PyTorch DDP (unit 06) and `fully_shard` (unit 15), started by
 #   torchrun; in TensorFlow the strategies of this page.
+# - **Keras**: from TensorFlow 2.16 on, `tf.keras` is Keras 3, which runs on JAX and
+#   PyTorch, too. This page was run with Keras 2 only; with a newer TensorFlow, the
+#   package `tf_keras` and `TF_USE_LEGACY_KERAS=1` bring Keras 2 back.
+# - **JAX** is what Google trains its own large models with (the Gemini report, arXiv
+#   2312.11805, names it). It has no strategy and no scope: you say how each array is
+#   divided over a mesh of devices, and the compiler puts in the collectives that units
+#   15 and 16 write by hand.
 # - **DDL**: you can no longer get it, and you never could inspect it. Its idea, rings
 #   arranged by which links are slow, lives on in unit 18.
 #

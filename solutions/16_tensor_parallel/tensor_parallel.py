@@ -548,7 +548,8 @@ for vocabulary in (1000, 10_000):
 # - **C_in**, input channels: a layer by rows. The outputs are summed.
 # - **H** (or W), rows of the image: all weights are on every rank, and each rank has a
 #   strip of every image. At the seams a kernel of k rows reaches k // 2 rows into the
-#   neighbours' strips: the **halo**. Only those rows travel, between neighbours.
+#   neighbours' strips: the **halo**. Only those rows travel, between neighbours. (A
+#   kernel of one row has no halo; here k is 3 or more.)
 #
 # ### A convolution over channels and over rows (4 points)
 #
@@ -651,7 +652,7 @@ charts.lines(
 # Then f and g change. On the way in, each rank has n / p tokens and needs all: an
 # *all_gather*. On the way out, the summands are added up and each rank keeps its own
 # tokens: a *reduce_scatter*. Each is the other's backward pass. And one all_reduce is
-# one reduce_scatter and one all_gather (unit 03), so it costs not a byte more.
+# one reduce_scatter and one all_gather (unit 03), so the links carry not a byte more.
 #
 # ### The same MLP with the tokens divided outside of it (3 points)
 #
@@ -751,17 +752,26 @@ for layer, n in (("tp_mlp", 64), ("sequence_parallel_mlp", 16)):
               f"{round(sum(outcome.link_bytes.values())):,} bytes")  # fmt: skip
 
 # %% [markdown]
-# On 4 ranks, a quarter of the memory outside; on the links the same bytes as before,
-# and the d numbers of the bias gradient.
+# On 4 ranks, the norm keeps a quarter; on the links the same bytes as before, and the d
+# numbers of the bias gradient.
+#
+# One tensor is still whole on every rank: all tokens, as they enter `up`, are kept for
+# the gradient of its weight. Korthikanti et al. (section 4.2.2) keep only the rank's
+# own tokens there, too, and gather the others once more in the backward pass. Then a
+# layer keeps $34\,s\,b\,h / t$ bytes on each of t ranks, attention's scores apart. The
+# price is one all_gather more, a quarter more on the links, which they hide behind
+# computing. Unit 20 counts that memory and leaves this all_gather out.
 
 # %% [markdown]
 # ## "All-to-all communication of outputs"
 #
 # The same slide of 2019 names the price: "fully connected layers require all-to-all
-# communication of outputs to next layer", and adds "Not used that much nowadays".
-# Today every large language model is trained this way. Who is right? Layer by layer, as
-# in your `column_linear`, every rank needs all outputs of all others before the next
-# layer can begin. Count both, for an MLP 4 d wide inside, forward:
+# communication of outputs to next layer", and adds "Not used that much nowadays". Today
+# many of the largest dense models are trained this way, Llama 3 on 8 ranks. Others
+# avoid it: DeepSeek-V3 was trained "without using costly tensor parallelism" (arXiv
+# 2412.19437, section 1). Who is right? Layer by layer, as in your `column_linear`,
+# every rank needs all outputs of all others before the next layer can begin. Count
+# both, for an MLP 4 d wide inside, forward:
 
 # %%
 def layer_by_layer(n, d):
@@ -795,7 +805,7 @@ for way in (layer_by_layer, as_a_pair):
 #
 # Four all_reduces in every block, and the next product cannot begin before the sum is
 # there. So the links decide. Here is a network of two nodes, with 300 GB/s inside and
-# one network card of 100 Gbit/s each between them:
+# one network card of 100 Gbit/s each between them, as in a small cluster:
 
 # %% alt="Eight ranks as two boxes of four. A word inside each box says what its links cost, a word between the boxes what the links between the nodes cost."
 simulation.draw("nodes of 4", 8)
@@ -811,9 +821,10 @@ BYTES, OPERATIONS = 32 * 128 * 2 / 8, 32 * 128 * 128
 RATE = 3e14  # operations per second of one device, assumed
 
 
-def blocks_of(per_node):
-    """Nodes of so many ranks, and links on which each byte counts as many."""
-    inside, between = (1e-6, BYTES / 300e9), (5e-6, BYTES / 12.5e9)
+def blocks_of(per_node, cards=1):
+    """Nodes of so many ranks, with so many cards of 100 Gbit/s, and links on which each
+    byte counts as many."""
+    inside, between = (1e-6, BYTES / 300e9), (5e-6, BYTES / (cards * 12.5e9))
     return simulation.nodes(per_node, inside=inside, between=between)
 
 
@@ -841,14 +852,15 @@ def charged_step():
     charge(model)
     loss_of(model, *minibatch()).backward()
 
-# %% alt="Five bars of a step's virtual time, made of computing and waiting for sums: 1, 2, 4 and 8 ranks of one node, and 8 ranks of two nodes. Inside a node more ranks are faster; the last bar, nearly all of it waiting, is longer than that of one rank."
-places = [(1, 8), (2, 8), (4, 8), (8, 8), (8, 4)]
-steps = {place: run(charged_step, place[0], topology=blocks_of(place[1]))
+# %% alt="Six bars of a step's virtual time, made of computing and waiting for sums: 1, 2, 4 and 8 ranks of one node, 8 ranks of two nodes, and the same with 8 network cards for each node. Inside a node more ranks are faster; the bar of two nodes, nearly all of it waiting, is longer than that of one rank; with 8 cards it is much shorter, and still longer than that of one node."
+places = [(1, 8), (2, 8), (4, 8), (8, 8), (8, 4), (8, 4, 8)]  # ranks, in a node, cards
+steps = {place: run(charged_step, place[0], topology=blocks_of(*place[1:]))
          for place in places}  # fmt: skip
 if all(steps.values()):
     rows = {}
-    for (p, per_node), outcome in steps.items():
+    for (p, per_node, *cards), outcome in steps.items():
         where = "two nodes of 4" if per_node < p else "one node"
+        where += ", 8 cards" if cards else ""
         total, busy = 1e3 * outcome.elapsed, 1e3 * outcome.ranks[0].busy
         rows[f"{p} rank{'s' * (p > 1)}, {where}"] = {
             "computing": busy, "waiting for sums": total - busy
@@ -864,9 +876,16 @@ if all(steps.values()):
 # %% [markdown]
 # Inside a node, twice the ranks take little more than half the time. Across two nodes
 # the same 8 ranks are slower than *one rank alone*: every sum squeezes through one
-# card. This is what Narayanan et al. found on real machines, and wrote down as
-# "Takeaway #1" (section 3.2): tensor parallelism "should generally be used up to degree
-# g when using g-GPU servers"; beyond the server, go on with a pipeline (unit 17).
+# card, 96 times slower than the links of its four ranks together. The last bar has the
+# network of a large machine: 8 cards for the four ranks of a node, two for each, 12
+# times slower than the links inside, as on Selene, the machine of Narayanan et al. (8
+# cards of 200 Gbit/s for 8 GPUs). That is no disaster, and still a step back from one
+# node. Hence their "Takeaway #1" (section 3.2): tensor parallelism "should generally be
+# used up to degree g when using g-GPU servers"; beyond the server, go on with a
+# pipeline (unit 17).
+#
+# What counts is not the box but how far the fast links reach. Their servers have 8
+# GPUs; in an NVL72 rack 72 GPUs are one domain of NVLink.
 
 # %% [markdown]
 # ## The library does the same
@@ -1044,7 +1063,8 @@ if all(trained.values()):
 #   surprise.
 # - Logits stay divided: the maximum, the sum and the target's logit are 3 n numbers.
 # - Rows of an image cost only the halo; tokens outside of the blocks cost nothing more.
-# - Everybody waits for four sums in every block, so it pays only inside a node.
+# - Everybody waits for four sums in every block, so it pays only as far as the fast
+#   links reach: inside a node, or a rack that is one domain of NVLink.
 #
 # **To think about.** Dropout inside the MLP must be different on each rank, and dropout
 # behind the sum must be the same on all. Why? What would you do with the seeds?

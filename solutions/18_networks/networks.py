@@ -171,9 +171,12 @@ check(place_ranks)
 #    same place on their nodes.
 # 3. **Inside** each node an all-gather.
 #
-# No node can do with less: it must receive the sum of the others, and they must receive
-# its own. With a vector of $n$ bytes, a ring across sends $2 (N-1)/N \cdot n$ out of
-# each node, $2 (N-1) n$ in all.
+# As long as only ranks add up, no less will do: a ring across sends $2 (N-1)/N \cdot n$
+# of a vector of $n$ bytes out of each node, $2 (N-1) n$ in all. A *switch* that adds up
+# needs less: each node sends its vector once, $n$ bytes, and the sum comes back. NVIDIA
+# builds such switches between nodes (*SHARP*, for InfiniBand) and inside of them
+# (*NVLink SHARP*, NVLS, which NCCL uses by itself on H100 and later GPUs). A benchmark
+# that converts times by $2 (p-1)/p$ may then print more than the links can carry.
 #
 # ### All-reduce on nodes (4 points)
 
@@ -270,6 +273,10 @@ for ax, how in zip(axes, ("ring", "leaders", "three steps")):
     networks.links(links(runs[how]), 8, 4, ax, title=how)
 
 # %% [markdown]
+# Is yours slower here than the three steps? If it cuts the vector into pieces, as below,
+# that is no mistake: with 32 kB most of the time is latency, and each piece pays it
+# again. How many pieces are best depends on the size.
+#
 # Leaders sends as little between the nodes as the three steps. But while a leader adds
 # up, the others of its node have nothing to do, and it receives from them one after the
 # other. Where the bytes decide, you see it in the time. Below, each byte takes a
@@ -901,6 +908,8 @@ for every, outer_lr, mu in ((1, 1.0, 0.0), (8, 1.0, 0.0), (8, 0.7, 0.5), (8, 0.7
 # %% [markdown]
 # The second line answers your third guess. Beware of the last two: an outer step with
 # momentum is also a *larger* step. A fair comparison tunes the learning rates of both.
+# (The paper takes AdamW for the inner steps, where this page has plain SGD, and tunes
+# the outer ones: a rate of 0.7 and a momentum of 0.9.)
 #
 # ## Break it: placed in turn
 #

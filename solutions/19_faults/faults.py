@@ -367,6 +367,7 @@ with tempfile.TemporaryDirectory() as folder:
 # Now for your second guess. On the network of this course a rank can be killed at any
 # operation; its process ends, as with `kill -9`. The others are told when they need it:
 # their collective raises `dist.DistBackendError`, and its `.ranks` says who is gone.
+# (The attribute is this network's; PyTorch's own exception does not have it.)
 
 # %% alt="A space-time diagram of four ranks that compute and then sum, again and again. Rank 2 ends in a cross before its second sum; the other three end at the moment when they are told, without the sum."
 def three_sums():
@@ -407,7 +408,7 @@ def train_through(
 ) -> torch.Tensor:
     """The weights after all steps, on every rank that is still alive; w stays as it is.
 
-    gradient(w, step, shard): the gradient of one shard, of the shape of w. It takes
+    w: a vector. gradient(w, step, shard): the gradient of one shard, also one. It takes
     long: in a step each shard is computed by one rank, as evenly as can be, and after
     a death only the step that failed is taken again. update(w, gradients): the new
     weights, given those of all shards in their order (a list, or a table with a row
@@ -474,9 +475,19 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 # sum while others got an error; before they go on, survivors have to agree on which
 # step they are in. The extension of MPI for this (*user level failure mitigation*) has
 # a call for it, `MPIX_Comm_agree`, beside `MPIX_Comm_shrink`, which makes the smaller
-# group. `torchft`, which does all this for PyTorch, in groups of replicas with a vote
-# on every step, cannot be installed beside the pinned packages of this course (it wants
-# a newer protobuf than TensorFlow allows), so it is not shown.
+# group.
+#
+# With NCCL the survivors may not hear of a death at all: they wait. A thread of PyTorch
+# beside them, the *watchdog*, looks whether a collective takes longer than the group's
+# timeout, which is 10 minutes unless you set `init_process_group(timeout=...)` (30 with
+# gloo), and then ends the process; it does not say who died. Whoever knows that sooner
+# can end the waiting (`ncclCommAbort`) and go on with
+# `torch.distributed.shrink_group(ranks_to_exclude)`, which is `ncclCommShrink`; no other
+# backend of PyTorch 2.13 has it. While ranks hang, its experimental
+# `torch.distributed.debug.start_debug_server` shows the stacks of all of them on a web
+# page. `torchft` goes on for you: groups of replicas that agree before every step who
+# is there, the *quorum*. It cannot be installed beside this course's packages for
+# Python 3.11 (it wants a newer protobuf than TensorFlow allows), so it is not shown.
 #
 # ## All stop, or none
 #
@@ -931,9 +942,7 @@ print(f"at {int(best)} s: {useful(int(best)):.1%}")
 # *The Llama 3 Herd of Models* (Meta, arXiv 2407.21783) says what stopped the
 # pre-training of the 405 B model on up to 16,384 GPUs within 54 days: 466
 # interruptions, 47 of them planned. Table 5 has the other 419, by cause, with a column
-# of percentages, and the text says that 58.7 % of them are GPU issues. The numbers
-# below are as G. Lockwood quotes the table (glennklockwood.com, *component
-# reliability*); DatacenterDynamics quotes the same numbers. Add them up.
+# of percentages, and the text says that 58.7 % of them are GPU issues. Add them up.
 
 # %%
 TABLE_5 = {  # cause: (of the GPU?, how often, per cent)
@@ -968,14 +977,13 @@ print(f"a tenth of {hours:.2f} h: {6 * hours:.1f} minutes")
 # %% [markdown]
 # One cell is wrong, the largest: 148 of 419 are 35.3 %. The sentence with 58.7 % was
 # computed from the same column, so it is wrong, too: by the table's own counts 64.0 %
-# of the interruptions are the GPU's. Nobody who quoted it noticed. (And this is your
-# first guess. A GPU that fails once in six years is a good GPU; 16,384 of them fail
-# every three hours.)
+# of the interruptions are the GPU's. The table has often been quoted as it stands.
+# (And this is your first guess. A GPU that fails once in six years is a good GPU;
+# 16,384 of them fail every three hours.)
 #
-# **"More than 90 % effective training time"**, the same paper says (quoted by
-# DatacenterDynamics). What does that take? A tenth of 3.1 hours is 18.6 minutes, for
-# each failure, and must cover the restart, the work since the last checkpoint, and all
-# the saves in between.
+# **"Higher than 90% effective training time"**, the same paper says (section 3.3.4).
+# What does that take? A tenth of 3.1 hours is 18.6 minutes, for each failure, and must
+# cover the restart, the work since the last checkpoint, and all the saves in between.
 
 # %% tags=["raises-exception"]
 mtbf = int(hours * 3600)
