@@ -218,8 +218,10 @@ def test_mfu_is_six_n_t_over_the_peak():
     assert work.flops == 6 * n
     assert precision.mfu(work.flops, 100_000.0, 312e12) == pytest.approx(6 * n * 1e5 / 312e12)
     assert precision.mfu(work.flops, 1.0, None) is None
-    assert precision.use_row(work, "bfloat16", 1e5, None).measured == "unknown"
-    assert "wrong" in precision.use_row(work, "bfloat16", 1e9, 312e12).expected, "nothing is faster than the peak"
+    assert precision.use_row(work, "bfloat16", 1e5, None, "16 bits").measured == "unknown"
+    assert "wrong" in precision.use_row(work, "bfloat16", 1e9, 312e12, "16 bits").expected, (
+        "nothing is faster than the peak"
+    )
 
 
 def test_the_flops_of_resnet_50():
@@ -227,23 +229,25 @@ def test_the_flops_of_resnet_50():
 
 
 @pytest.mark.parametrize(
-    "name, half, told, expected",
+    "name, products, told, expected",
     [
-        ("NVIDIA A100-SXM4-80GB", True, None, 312e12),
-        ("NVIDIA A100-SXM4-80GB", False, None, 19.5e12),
-        ("NVIDIA H100 PCIe", True, None, 756e12),
-        ("NVIDIA H100 80GB HBM3", True, None, 989.4e12),
-        ("NVIDIA H200", True, None, 989.4e12),
-        ("NVIDIA H200 NVL", True, None, None),
-        ("NVIDIA GB200", True, None, None),
-        ("NVIDIA RTX A1000 Laptop GPU", True, None, None),
-        ("NVIDIA GeForce RTX 3090", True, None, None),
-        ("NVIDIA GeForce RTX 3090", True, 71.0, 71e12),
-        ("NVIDIA GeForce RTX 3090", False, 71.0, None),
+        ("NVIDIA A100-SXM4-80GB", "16 bits", None, 312e12),
+        ("NVIDIA A100-SXM4-80GB", "float32", None, 19.5e12),
+        ("NVIDIA A100-SXM4-80GB", "TF32", None, 156e12),
+        ("NVIDIA H100 PCIe", "16 bits", None, 756e12),
+        ("NVIDIA H100 80GB HBM3", "16 bits", None, 989.4e12),
+        ("NVIDIA H200", "16 bits", None, 989.4e12),
+        ("NVIDIA H200 NVL", "16 bits", None, None),
+        ("NVIDIA GB200", "16 bits", None, None),
+        ("NVIDIA RTX A1000 Laptop GPU", "16 bits", None, None),
+        ("NVIDIA GeForce RTX 3090", "16 bits", None, None),
+        ("NVIDIA GeForce RTX 3090", "16 bits", 71.0, 71e12),
+        ("NVIDIA GeForce RTX 3090", "TF32", 71.0, 35.5e12),
+        ("NVIDIA GeForce RTX 3090", "float32", 71.0, None),
     ],
 )
-def test_peaks_are_those_of_the_table_or_told(name, half, told, expected):
-    assert devices.peak(name, half, told) == (None if expected is None else pytest.approx(expected))
+def test_peaks_are_those_of_the_table_or_told(name, products, told, expected):
+    assert devices.peak(name, products, told) == (None if expected is None else pytest.approx(expected))
 
 
 @pytest.mark.parametrize("loss, verdict", [(7.1, "ok"), (7.6, "FAILED"), (float("nan"), "FAILED")])

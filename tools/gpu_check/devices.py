@@ -14,6 +14,7 @@ from gpu_check.setting import Setting
 
 RUNS = 5  # the median of so many is what counts
 HALVES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+SIXTEEN, TF32, FLOAT32 = "16 bits", "TF32", "float32"  # the number formats in which a GPU multiplies
 
 # The words in a device's name, and its peak in TFLOP/s: 16 bits on tensor cores, added up in 32 bits, without
 # sparsity; and float32 outside of them. The first line that fits counts. Sources: for 16 bits torchtitan,
@@ -31,19 +32,19 @@ PEAKS: tuple[tuple[tuple[str, ...], float, float | None], ...] = (
 )
 
 
-def peak(name: str, half: bool, told: float | None = None) -> float | None:
+def peak(name: str, products: str, told: float | None = None) -> float | None:
     """The peak of a device in FLOP/s, or None where it is not known.
 
-    name: as torch gives it. half: of 16-bit matrix products, else of float32. told: TFLOP/s in 16 bits from the command
-    line, which counts more than the table.
+    name: as torch gives it. products: SIXTEEN, TF32 (half of 16 bits, on every device of the table) or FLOAT32 (outside
+    of tensor cores). told: TFLOP/s in 16 bits from the command line, which counts more than the table.
     """
-    if half and told is not None:
-        return 1e12 * told
-    for words, sixteen, thirty_two in PEAKS:
+    sixteen, thirty_two = told, None
+    for words, known, known_32 in PEAKS:
         if all(re.search(rf"\b{word}\b", name) for word in words):
-            known = sixteen if half else thirty_two
-            return 1e12 * known if known else None
-    return None
+            sixteen, thirty_two = told or known, known_32
+            break
+    found = thirty_two if products == FLOAT32 else sixteen
+    return 1e12 * found / (2 if products == TF32 else 1) if found else None
 
 
 def name_of(setting: Setting) -> str:

@@ -13,6 +13,7 @@ import contextlib
 import io
 import re
 import sys
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from labkit.cells.slicing import Cell, Chunk, bound_names, execute, free_names, 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {"torch", "numpy", "labkit.models", "labkit.training"}
 GIVEN = {"DEVICE", "rank", "world_size"}
+SHARE = 0.5  # of the check's time; after it no cell is begun, so that what was found is not lost
 TO_ONE = re.compile(r"\b(i?send|i?recv|P2POp)\(")  # what gloo has for tensors of a CPU alone
 NOT_NCCL = re.compile(r"dist\.recv\(\w+\)|dist\.i(send|recv)\(")
 DRAWN = re.compile(r"\b(plt|ranks)\.\w|\bcheck\(")
@@ -45,6 +47,7 @@ class Lesson:
 def rows(setting: Setting, rank: int, world: int) -> Iterator[Row]:
     """One row for each cell."""
     older_names()
+    end = time.monotonic() + SHARE * setting.seconds
     found = lessons(ROOT / "solutions")
     if not found:
         yield not_run("lessons with a DEVICE", "the solutions are not here")
@@ -52,7 +55,7 @@ def rows(setting: Setting, rank: int, world: int) -> Iterator[Row]:
         targets = cells_of_devices(lesson)
         if not targets:
             yield not_run(f"unit {lesson.unit}", "no cell for real ranks uses its DEVICE")
-        yield from unit_rows(lesson, targets, setting, rank, world)
+        yield from unit_rows(lesson, targets, setting, rank, world, end)
 
 
 def older_names() -> None:
@@ -108,15 +111,18 @@ def cells_of_devices(lesson: Lesson) -> list[Cell]:
     return found
 
 
-def unit_rows(lesson: Lesson, targets: Sequence[Cell], setting: Setting, rank: int, world: int) -> Iterator[Row]:
-    """Each cell, in a namespace for the CPU and in one for the device."""
+def unit_rows(
+    lesson: Lesson, targets: Sequence[Cell], setting: Setting, rank: int, world: int, end: float
+) -> Iterator[Row]:
+    """Each cell, in a namespace for the CPU and in one for the device; none that would begin after `end`, by the
+    monotonic clock of any rank."""
     spaces = [new_space(device, rank, world) for device in ("cpu", setting.device)]
     done: set[tuple[str, int]] = set()
     for cell in targets:
         what = f"unit {lesson.unit}, {cell.label}"
         before = [one for one in lesson.cells[: lesson.cells.index(cell)] if not DRAWN.search(one.source)]
         needed = [c for c in slice_cells(before, free_names(cell.source), GIVEN) if (c.label, c.line) not in done]
-        why = reason_against(cell, needed, setting)
+        why = reason_against(cell, needed, setting) or anywhere("no time is left: --seconds" * (time.monotonic() > end))
         if why:
             yield not_run(what, why)
             continue
