@@ -95,6 +95,12 @@ BUILT_IN = {
         "Use messages or collectives of the process group (communicator) for everything one rank has to know of "
         "another.",
     ),
+    "keeps_something": Diagnosis(
+        "Each call is right in a process of its own. Called for one case after the other in one process, your function "
+        "returns something else: it keeps something from call to call.",
+        "Look for a default argument that is a list or a dict, a global variable, or a cache that does not know all "
+        "arguments: make it anew in each call.",
+    ),
     "protocol": Diagnosis(
         "A rank sent something the relay does not understand.", "Leave the process group's own connection alone."
     ),

@@ -78,6 +78,7 @@ def _judge(
         levels.append(LevelResult(name, points, points if passed else 0, "passed", results))
         if trial.knows_enough():
             break
+    _take_away(levels, trial.call_again())
     keep_names_that_explain_all(exercise, trial.results)
     for case in trial.results:
         if case.diagnosis == "unrecognised" and "unrecognised" not in exercise.diagnoses:
@@ -106,6 +107,14 @@ def _level(trial: Trial, exercise: Exercise, cases: Iterable[Case]) -> list[Case
         if results[-1].diagnosis == "not_written" or trial.knows_enough_of_the_level() or trial.knows_enough():
             return results
     return results
+
+
+def _take_away(levels: Sequence[LevelResult], wrong: Iterable[CaseResult]) -> None:
+    """The points of the levels of these cases are lost after all."""
+    for result in wrong:
+        level = next(level for level in levels if level.name == result.level)
+        level.cases.append(result)
+        level.score = 0
 
 
 def _nothing(exercise: Exercise, diagnosis: str, note: str) -> Result:

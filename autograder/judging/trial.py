@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.exercise import Case, Exercise
+from autograder.judging.again import again
 from autograder.judging.case import judge_case
 from autograder.judging.diagnoses import diagnosis_of
 from autograder.judging.naming import is_certain
@@ -14,14 +15,16 @@ from labkit.cells.slicing import Chunk
 from labkit.relay import wire
 from labkit.relay.outcome import Outcome
 
+CALLED_AGAIN = ("plain", "torch")  # runtimes whose ranks serve more than one case
 SLOW = 1.3  # times the usual pace from which on a case that was too slow is run again
 
 
 class Trial:
     """One candidate's way through the cases.
 
-    ranks: in which processes the next case runs. hurry: an endless loop is waited for once, not in every level, and so
-    is a standstill that only the clock shows. until_named: see `autograder.judging.judge.judge_with`.
+    passed: the cases that were right, each with its outcome. ranks: in which processes the next case runs. hurry: an
+    endless loop is waited for once, not in every level, and so is a standstill that only the clock shows. until_named:
+    see `autograder.judging.judge.judge_with`.
     """
 
     def __init__(
@@ -30,6 +33,7 @@ class Trial:
         self.runners, self.exercise, self.chunks, self.seed = runners, exercise, list(chunks), seed
         self.until_named = until_named
         self.results: list[CaseResult] = []
+        self.passed: list[tuple[Case, Outcome]] = []
         self.ranks, self.hurry = Ranks.SHARED, False
 
     def run_until_sure(self, case: Case) -> CaseResult:
@@ -60,9 +64,21 @@ class Trial:
                     )
                     result.guess, result.found, result.hidden = False, False, None
         self.results.append(result)
+        if result.verdict == "passed":
+            self.passed.append((case, outcome))
         stands_still = result.verdict == "hung" and self.exercise.needs_frameworks
         self.hurry = self.hurry or result.verdict == "too_slow" or stands_still
         return result
+
+    def call_again(self) -> list[CaseResult]:
+        """The results of the cases in which an answer that was right in every one is wrong when it is called for one
+        after the other (`autograder.judging.again`)."""
+        possible = self.exercise.runtime in CALLED_AGAIN and not self.exercise.shares_files
+        if not possible or len(self.passed) < len(self.results):
+            return []
+        found = again(self.runners, self.exercise, self.chunks, self.seed, self.passed)
+        self.results += found
+        return found
 
     def _run(self, case: Case, ranks: Ranks, attempt: int) -> tuple[CaseResult, Outcome]:
         """The result of one run. Where it was too slow on a machine that was slow meanwhile, that of a second one with

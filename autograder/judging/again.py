@@ -1,0 +1,104 @@
+"""A right answer called again: all its cases in one process, the last one first, and before each the same case with
+other values. A function that keeps something from call to call (a default argument that is a list, a global, a cache
+that does not know all arguments) is right only in a process of its own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+
+from autograder.exercise import Case, Exercise, drawn
+from autograder.judging.case import run_of
+from autograder.judging.diagnoses import diagnosis_of
+from autograder.judging.measured import says_of
+from autograder.judging.odd import wrong_or_odd
+from autograder.judging.runners import Ranks, Runners
+from autograder.verdict import CaseResult
+from labkit.cells.slicing import Chunk
+from labkit.relay.outcome import Outcome
+
+Pair = tuple[Case, tuple[Case, Outcome]]  # a case with other values, and the one that was right
+KEPT = "keeps_something"
+REHEARSAL = "rehearsal"  # the key of the other values
+# Runs beside the student's code. inner: the exercise's own harness, "" for none.
+HARNESS = """
+def harness(f, calls, inner):
+    one = f
+    if inner:
+        space = {"__name__": "harness"}
+        exec(compile(inner, "harness", "exec"), space)
+        one = lambda *arguments: space["harness"](f, *arguments)
+    found = []
+    for arguments in calls:
+        try:
+            found.append(["returned", one(*arguments), list(arguments)])
+        except BaseException as error:
+            found.append(["raised", type(error).__name__, []])
+    return found
+"""
+
+
+def again(
+    runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], seed: int, ran: Sequence[tuple[Case, Outcome]]
+) -> list[CaseResult]:
+    """The results of the cases that are wrong when the same processes run them all; none for a function that keeps
+    nothing.
+
+    ran: all cases, each with the outcome that was right. What was counted there counts on: here only what comes back is
+    compared. A run that does not come to its end tells nothing. Of cases with several ranks those of one size are
+    called again, the size that most of them have.
+    """
+    asked = copy.copy(exercise)
+    asked.harness = HARNESS
+    pairs = _of_one_size(list(zip(drawn(exercise, REHEARSAL), ran, strict=True)))[::-1]
+    if not pairs:
+        return []
+    first = pairs[0][1][0]
+    together = replace(first, arguments=[_calls(exercise, pairs, rank) for rank in range(first.world_size)], late=())
+
+    def wrong(ranks: Ranks) -> list[CaseResult]:
+        outcome, _ = runners.run(asked, together, list(chunks), seed, ranks)
+        came = [rank.value if rank.state == "returned" else None for rank in outcome.ranks]
+        if not all(isinstance(values, list) and len(values) == 2 * len(pairs) for values in came):
+            return []
+        calls = list(zip(*came, strict=True))[1::2]  # each on all ranks
+        judged = [_judged(exercise, *alone, call) for (_, alone), call in zip(pairs, calls, strict=True)]
+        return [result for result in judged[::-1] if result is not None]
+
+    found = wrong(Ranks.SHARED)
+    return wrong(Ranks.FRESH) if found and runners.served_before else found
+
+
+def _of_one_size(pairs: list[Pair]) -> list[Pair]:
+    """Those whose cases have the number of ranks that most have."""
+    sizes = [case.world_size for _, (case, _) in pairs if not case.kills]
+    most = max(sizes, key=sizes.count, default=0)
+    return [(other, one) for other, one in pairs if one[0].world_size == other.world_size == most and not one[0].kills]
+
+
+def _calls(exercise: Exercise, pairs: Sequence[Pair], rank: int) -> tuple[list, str]:
+    """The arguments of `HARNESS` on a rank: those of all calls, and the exercise's own harness."""
+    return [list(case.arguments_of(rank)) for other, (own, _) in pairs for case in (other, own)], exercise.harness
+
+
+def _judged(exercise: Exercise, case: Case, alone: Outcome, call: Sequence[list]) -> CaseResult | None:
+    """The result of one of the calls, None if it is right. call: on each rank how it ended, what came back or the
+    exception's type, and the arguments afterwards."""
+    text = diagnosis_of(exercise, KEPT)
+    result = CaseResult(case.level, f"{says_of(case)}: called after other cases", case.world_size, "wrong", KEPT)
+    result.why, result.how = text.why, text.how
+    raised = [(r, value) for r, (how, value, _) in enumerate(call) if how == "raised"]
+    if raised:
+        who = "" if case.world_size == 1 else f"rank {raised[0][0]} "
+        result.differs = [f"{who}raised {raised[0][1]}"]
+        return result
+    run = run_of(alone)
+    ranks = [
+        replace(rank, value=value, after=tuple(after)) for rank, (_, value, after) in zip(run.ranks, call, strict=True)
+    ]
+    wrong = wrong_or_odd(exercise, case, replace(run, ranks=tuple(ranks)))
+    if wrong is None:
+        return None
+    result.differs = wrong.lines
+    return result

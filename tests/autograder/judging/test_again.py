@@ -1,0 +1,78 @@
+"""A right answer called again: what a function keeps from call to call costs it the points of the cases that show it."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograder import registry
+from autograder.judging.again import HARNESS
+from autograder.judging.judge import Runners, chunks_of_file, judge_with
+
+FORMULA = "math.ceil(global_batch_size / world_size) * seconds_per_image"
+RING = "2 * (world_size - 1) * (alpha + 4 * parameters / world_size * beta)"
+SIGNATURE = "world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden"
+RIGHT = f"""
+import math
+
+CALLS = []
+
+def step_seconds({SIGNATURE}):
+    compute, ring = {FORMULA}, {RING}
+    CALLS.append(compute)
+    LINE
+    return compute + max(0.0, ring - hidden * compute)
+"""
+
+
+def judged(warm, line: str, key: str = "public"):
+    exercise = registry.find("step_seconds", "08")
+    chunks = chunks_of_file(RIGHT.replace("LINE", line), "step_seconds", "answer.py")
+    with Runners(warm) as runners:
+        return judge_with(runners, exercise, chunks, key=key)
+
+
+def test_what_is_kept_and_changes_nothing_costs_nothing(warm):
+    result = judged(warm, "pass")
+    assert result.score == 2 and result.verdict == "passed"
+    assert not any("called after" in case.says for case in result.cases)
+
+
+@pytest.mark.parametrize(
+    "line, said",
+    [
+        ("ring = ring if len(CALLS) == 1 else 0.0", "returned"),
+        ("assert len(CALLS) == 1", "raised AssertionError"),
+        ("assert len(CALLS) == 1 or exit(3)", "raised SystemExit"),
+    ],
+)
+@pytest.mark.parametrize("key", ["public", "another"])
+def test_what_differs_in_the_second_call_costs_the_levels_that_show_it(warm, line, said, key):
+    result = judged(warm, line, key)
+    assert result.score == 0 and result.verdict == "wrong"
+    assert [level.verdict for level in result.levels] == ["wrong", "wrong"]
+    last = result.levels[-1].cases[-1]
+    assert last.diagnosis == "keeps_something" and last.differs[0].startswith(said)
+    assert last.says.endswith(": called after other cases") and "from call to call" in last.why
+
+
+def test_a_level_that_does_not_show_it_keeps_its_points(warm):
+    result = judged(warm, "ring = ring if hidden == 0 or len(CALLS) == 1 else 0.0")
+    assert [level.score for level in result.levels] == [1, 0]
+
+
+def test_calls_that_do_not_end_tell_nothing(warm):
+    """All cases together may take longer than one of them may: that is no mistake of the function's."""
+    assert judged(warm, "len(CALLS) == 1 or __import__('os')._exit(0)").score == 2
+
+
+def test_a_harness_of_the_exercise_runs_in_each_call():
+    space: dict = {}
+    exec(HARNESS, space)
+    inner = "def harness(f, *numbers):\n    return {'twice': [f(*numbers), f(*numbers)]}\n"
+    found = space["harness"](max, [[1, 2], [3, "x"], [5, 4]], inner)
+    assert [one[:2] for one in found] == [
+        ["returned", {"twice": [2, 2]}],
+        ["raised", "TypeError"],
+        ["returned", {"twice": [5, 5]}],
+    ]
+    assert found[0][2] == [1, 2] and space["harness"](max, [[1, 2]], "") == [["returned", 2, [1, 2]]]
