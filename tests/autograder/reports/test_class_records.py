@@ -193,5 +193,7 @@ def test_no_released_notebook_lists_anybody():
 
 def test_no_line_of_blanks_keeps_the_page_busy():
     """With `(\\S.*?)[ \\t]*$` this took a minute: twice as many blanks, four times as long."""
-    cell = new_code_cell("# my records: ada" + " " * 200_000 + "l\n#" + " " * 200_000 + "\n# my records:" + "\t " * 100_000)
+    cell = new_code_cell(
+        "# my records: ada" + " " * 200_000 + "l\n#" + " " * 200_000 + "\n# my records:" + "\t " * 100_000
+    )
     assert records.listed_as(new_notebook(cells=[cell])).startswith("ada")
