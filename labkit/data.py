@@ -375,7 +375,7 @@ def _download_one(path: Path, checksum: str, mirrors: Sequence[str], timeout: fl
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock: of all ranks on this folder only one is inside at a time."""
+    """Holds the folder's lock: only one of the ranks that use this folder is inside at a time."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = folder / ".lock"
     try:
@@ -389,7 +389,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _write_whole(path: Path, write: Callable) -> None:
-    """Write a file so that others see all of it or nothing: under another name, then renamed."""
+    """Writes a file under another name and renames it, so that others see all of it or nothing."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -184,7 +184,7 @@ def mpi() -> Check:
 
 
 def horovod() -> Check:
-    """How Horovod's wheel stands (it is compiled on this machine, in the background)."""
+    """The state of Horovod's wheel, which is compiled on this machine in the background."""
     command = [sys.executable, str(ROOT / "tools" / "bootstrap.py"), "horovod-status"]
     asked = subprocess.run(command, capture_output=True, text=True, timeout=60)
     if asked.returncode:
@@ -365,7 +365,7 @@ def isolation() -> Check:
 
 
 def can_unshare(with_user_namespace: bool) -> bool:
-    """Try it in a child that ends at once."""
+    """True if a child process, which ends at once, can make namespaces."""
     mount, user, pid, net = 0x00020000, 0x10000000, 0x20000000, 0x40000000
     flags = mount | pid | net | (user if with_user_namespace else 0)
     child = os.fork()

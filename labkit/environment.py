@@ -82,7 +82,7 @@ def cores() -> int:
 
 
 def hosts() -> int:
-    """On how many nodes the surrounding Slurm or PBS allocation runs; 1 outside of any."""
+    """The number of nodes of the surrounding Slurm or PBS allocation; 1 outside of one."""
     if "SLURM_JOB_NUM_NODES" in os.environ:
         return int(os.environ["SLURM_JOB_NUM_NODES"])
     try:

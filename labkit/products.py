@@ -321,7 +321,7 @@ def draw(
 
 
 class _Product:
-    """What the photos of one product have in common."""
+    """The shape, colours and proportions that all photos of one product share."""
 
     def __init__(self, chance: np.random.Generator):
         self.colours = [tuple(int(c) for c in chance.integers(20, 190, 3)) for _ in range(3)]

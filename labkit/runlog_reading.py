@@ -287,7 +287,7 @@ def _take_epoch(run: RunLog, line: int, record: dict) -> None:
 
 
 def _check_epochs(run: RunLog) -> None:
-    """What every sound log fulfils, whatever was trained."""
+    """Adds a problem for each rule of a sound log that the epochs break, whatever was trained."""
     numbers = [epoch.number for epoch in run.epochs]
     if not numbers:
         run.problems.append("The log has no epoch.")
@@ -385,7 +385,7 @@ def _named_columns(header: str) -> tuple[str, ...] | None:
 
 
 def _normalise(run: RunLog) -> None:
-    """Epochs counted from 0 become epochs counted from 1, accuracies in per cent fractions."""
+    """Converts epochs counted from 0 to epochs counted from 1, and accuracies in per cent to fractions."""
     first = run.epochs[0].number
     if first == 0:
         for epoch in run.epochs:

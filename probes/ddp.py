@@ -48,7 +48,7 @@ def run_script(name: str, source: str, arguments: list[str], data: dict, options
 
 
 class Done(dist.Work):
-    """An operation that there was no need to wait for."""
+    """The handle of an operation that is already complete."""
 
     def __init__(self, result):
         super().__init__()
@@ -236,7 +236,7 @@ class Probe:
 
 
 def _as_it_is(model=None, **_named):
-    """In place of torch.compile: there is no compiler in a jail, and what is computed is the same."""
+    """The model as it is, in place of torch.compile: a jail has no compiler, and the result is the same."""
     return model if model is not None else _as_it_is
 
 

@@ -97,7 +97,7 @@ def _become(script: Path, words: list[str]) -> types.ModuleType:
 
 
 def _show_lines(name: str, source: str) -> None:
-    """Tracebacks, and AutoGraph, find the script's lines under its name."""
+    """Registers the script's lines under its name, where tracebacks and AutoGraph look for them."""
     import linecache
 
     linecache.cache[name] = (len(source), None, [line + "\n" for line in source.split("\n")], name)
@@ -154,7 +154,7 @@ class FileWatch:
             self._note({"saw": "outside", "path": path[:200]})
 
     def _elsewhere(self) -> tuple[str, ...]:
-        """What libraries write for themselves."""
+        """The folders, as prefixes of paths, in which libraries write for their own use."""
         return str(self.folders.scratch), str(self.folders.data), str(self.folders.home / ".")
 
     def _now(self) -> dict[str, tuple]:

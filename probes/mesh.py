@@ -26,7 +26,7 @@ class NotStarted(RuntimeError):
 
 
 class Steps:
-    """What `train` is given as its log."""
+    """The log that `train` is given: it records the loss and the norm of each step."""
 
     def __init__(self, alive: Alive | None):
         self.alive, self.steps, self.held = alive, [], []
@@ -57,7 +57,7 @@ def trial(source: str, mesh: dict, settings: dict, steps: int, parts: list | Non
 
 
 class _LastPeak(Steps):
-    """Keeps the peak of the latest step."""
+    """Keeps the peak memory of the latest step."""
 
     peak = 0
 

@@ -41,7 +41,7 @@ class Warn:
 
 
 def measured_logs(logs: Iterable[tuple[Path, runlog.RunLog]]) -> list[tuple[Path, runlog.RunLog]]:
-    """One log for each number of ranks, the smallest first: of several attempts the one with most epochs."""
+    """The log with the most epochs for each number of ranks, fewest ranks first."""
     best: dict[int, tuple[Path, runlog.RunLog]] = {}
     for path, run in logs:
         if run.world_size not in best or len(run.epochs) >= len(best[run.world_size][1].epochs):
@@ -100,7 +100,7 @@ def _comparable(run: runlog.RunLog, other: runlog.RunLog) -> bool:
 
 
 def _as_before(job: Job) -> list[str]:
-    """What the job had been given: nodes, ranks, time and the arguments of its script, without an older checkpoint."""
+    """The options and script arguments that the job was submitted with, except for an older checkpoint."""
     options = []
     if job.nodes:
         options += ["--nodes", str(job.nodes)]
@@ -116,12 +116,12 @@ def _as_before(job: Job) -> list[str]:
 
 
 def _warn(name: str, **figures) -> Warn:
-    """A row of the table of advice, its {figures} filled in."""
+    """The advice of that name in the table, with its {figures} filled in."""
     return Warn(*(sentence.format(**figures) for sentence in table("advice")[name]))
 
 
 def about_the_end(job: Job, left: Left, script: str, base: Path | None = None) -> list[Warn]:
-    """What stopped the job from outside (its time, memory, a node) and how it is taken up again from its checkpoint."""
+    """Warnings about what stopped the job from outside (time limit, memory, a node), and how to resume it."""
     again = ""
     if left.checkpoint:
         checkpoint = ["--checkpoint", relative(left.checkpoint, base)]
@@ -141,7 +141,7 @@ def about_the_end(job: Job, left: Left, script: str, base: Path | None = None) -
 
 
 def about_failure(job: Job, tail: list[str]) -> list[Warn]:
-    """What the last lines of a failed job's output say, in words, where a row of the table of failures fits."""
+    """An explanation of a failed job's last output lines, if the table of failures has one."""
     if job.end in (CANCELLED, TIME_LIMIT) or job.state != ENDED:
         return []
     text = "\n".join(tail)
@@ -154,7 +154,7 @@ def about_failure(job: Job, tail: list[str]) -> list[Warn]:
 
 
 def about_ranks(job: Job, left: Left) -> list[Warn]:
-    """Ranks that share cores, ranks that did nothing, ranks that each ran alone, nodes without any."""
+    """Warnings about ranks that share cores, did nothing or each ran alone, and about nodes without ranks."""
     measured = [place for node in left.nodes for place in node.places.values()]
     told = left.places["warnings"] if "warnings" in left.places else placement.warnings(measured)
     found = [Warn(*_split(sentence)) for sentence in _merged([*map(str, told)], [node.host for node in left.nodes])]
@@ -180,7 +180,7 @@ def _samples(epoch: runlog.Epoch, rank: int) -> int:
 
 
 def _merged(sentences: list[str], hosts: list[str]) -> list[str]:
-    """What is said of several nodes in the same words, said once: "... on node1, node2"."""
+    """The sentences with those that differ only in the node merged into one: "... on node1, node2"."""
     merged: dict[str, list[str]] = {}
     for sentence in sentences:
         host = next((host for host in hosts if re.search(rf"\b{re.escape(host)}\b", sentence)), "")
@@ -191,7 +191,7 @@ def _merged(sentences: list[str], hosts: list[str]) -> list[str]:
 
 
 def _split(sentence: str) -> tuple[str, str]:
-    """What `labkit.placement` says, and after its colon what to do."""
+    """(what was found, what to do about it): the two halves of a sentence of `labkit.placement`."""
     says, _, do = sentence.partition(": ")
     return says[:1].upper() + says[1:] + ".", (do[:1].upper() + do[1:] + ".") if do else ""
 
@@ -202,8 +202,8 @@ def _others(rank: Use, ranks: list[Use]) -> float:
 
 
 def _did_nothing(rank: Use, ranks: list[Use]) -> bool:
-    """Seen long enough to tell, and idle while the others worked. A rank that waits in MPI is busy all the same: this
-    one is not there."""
+    """True if the rank was watched long enough and was idle while the others worked. A rank that waits in MPI polls,
+    so it counts as busy."""
     return rank.seconds >= 3 and rank.mean < IDLE_RANK and _others(rank, ranks) >= max(BUSY_RANK, 10 * rank.mean)
 
 
@@ -213,7 +213,7 @@ def _idle(rank: Use, others: float) -> Warn:
 
 
 def about_gpus(left: Left) -> list[Warn]:
-    """GPUs that were never used, or idle for half of the time and more."""
+    """Warnings about GPUs that were never used or were idle at least half of the time."""
     found = []
     for gpu in left.gpus:
         if len(gpu.values) < 3:
@@ -228,7 +228,7 @@ def about_gpus(left: Left) -> list[Warn]:
 
 
 def about_logs(job: Job, left: Left, shown: str, wants_log: bool) -> list[Warn]:
-    """Run logs that cannot be read, have gaps, or are missing."""
+    """Warnings about run logs that are unreadable, incomplete or missing."""
     found = [_warn("unreadable_log", why=text) for text in left.unreadable]
     for path, run in left.logs:
         if job.end == COMPLETED and run.problems and not _has_later_attempt(path, left.logs):
@@ -244,7 +244,7 @@ def about_logs(job: Job, left: Left, shown: str, wants_log: bool) -> list[Warn]:
 
 
 def _has_later_attempt(path: Path, logs: list[tuple[Path, runlog.RunLog]]) -> bool:
-    """Of a job that was stopped and went on, only the last log comes to its end."""
+    """True if a later attempt of the same job has its own log: only the last attempt's log is complete."""
     stem = path.stem.partition("_attempt")[0]
     return any(
         other != path and other.stem.startswith(f"{stem}_attempt") and other.stem > path.stem for other, _ in logs
@@ -252,7 +252,7 @@ def _has_later_attempt(path: Path, logs: list[tuple[Path, runlog.RunLog]]) -> bo
 
 
 def about_efficiency(left: Left, base: Path | None) -> list[Warn]:
-    """More than half of the ranks' work lost, by the log of most ranks that has a baseline."""
+    """A warning if the largest run that has a baseline is less than 50 % efficient."""
     for path, run in reversed(measured_logs(left.logs)):
         found = efficiency(path, run, left)
         if found and found[0].high < 0.5:
@@ -261,7 +261,7 @@ def about_efficiency(left: Left, base: Path | None) -> list[Warn]:
 
 
 def about_time(job: Job) -> list[Warn]:
-    """A job that asked for an hour and more and needed less than a tenth of it."""
+    """A warning if a job requested an hour or more and used less than a tenth of it."""
     if job.end == COMPLETED and math.isfinite(job.limit) and job.limit >= 3600 and job.run_seconds < 0.1 * job.limit:
         minutes = math.ceil(max(600, 2 * job.run_seconds) / 60)
         return [_warn("long_limit", ran=duration(job.run_seconds), limit=duration(job.limit), minutes=minutes)]

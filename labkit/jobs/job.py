@@ -32,7 +32,7 @@ class SchedulerError(Exception):
     """One sentence on what a scheduler refused or could not do, and what to do about it."""
 
     def _render_traceback_(self) -> list[str]:
-        """In a notebook the sentence is all there is to see."""
+        """The sentence alone: a notebook shows no traceback."""
         return [str(self)]
 
 
@@ -96,13 +96,13 @@ class Job:
 
     @property
     def queue_seconds(self) -> float:
-        """From the submission to the start, or until now while it waits."""
+        """Seconds from submission to start, or until now while the job waits."""
         began = self.began if self.state in (RUNNING, ENDED) else time.time()
         return max(began - self.submitted, 0.0)  # nan stays nan
 
     @property
     def run_seconds(self) -> float:
-        """From the start to the end, or until now while it runs; nan before."""
+        """Seconds from start to end, or until now while the job runs; nan before that."""
         ended = self.ended if self.state == ENDED else time.time()
         return max(ended - self.began, 0.0)
 
@@ -141,13 +141,13 @@ def _positive(seconds: int, text: str) -> int:
 
 
 def clock(seconds: float) -> str:
-    """HH:MM:SS, which both schedulers understand; days stay in the hours."""
+    """The duration as HH:MM:SS, which both schedulers understand; days are counted in the hours."""
     seconds = int(seconds)
     return f"{seconds // 3600:02d}:{seconds % 3600 // 60:02d}:{seconds % 60:02d}"
 
 
 def duration(seconds: float) -> str:
-    """For a person: "0.8 s", "45 s", "12 min 5 s", "3 h 10 min", "5 days", "?" for nan."""
+    """A duration in readable form: "0.8 s", "45 s", "12 min 5 s", "3 h 10 min", "5 days", "?" for nan."""
     if not math.isfinite(seconds):
         return "?"
     if seconds < 10:
@@ -207,7 +207,7 @@ def asked_row(what: str, wanted, in_script: str | None, default: str) -> tuple[s
 
 
 def refused(program: str, message: str) -> str:
-    """A rejected submission in one sentence: what that means if it is known, and always the scheduler's own word."""
+    """A sentence on a rejected submission: the scheduler's own message and, if known, what it means."""
     said = last_line(message)
     if program == "sbatch" and (nobody := unreachable(program, message)):
         return nobody
@@ -234,7 +234,7 @@ def last_line(text: str) -> str:
 
 
 def _bare(line: str) -> str:
-    """Without "sbatch: error: " and the final full stop."""
+    """The message without "sbatch: error: " and the final full stop."""
     return re.sub(r"^(sbatch|qsub): (error: )?(Batch job submission failed: )?", "", line).strip().rstrip(".")
 
 

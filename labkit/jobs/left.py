@@ -43,7 +43,7 @@ class Use:
 
     @property
     def mean(self) -> float:
-        """Of all samples; nan without any."""
+        """The mean of all samples; nan if there are none."""
         return statistics.fmean(self.values) if self.values else math.nan
 
 
@@ -64,7 +64,7 @@ class Node:
 
 @dataclass
 class Left:
-    """Everything that a job left in its folder, read."""
+    """The contents of a job's folder, parsed."""
 
     folder: Path | None = None
     logs: list[tuple[Path, runlog.RunLog]] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Left:
 
     @classmethod
     def read(cls, folder: Path | None) -> Left:
-        """Of a folder that is not there, or None, nothing."""
+        """Everything that the job left in `folder`; an empty `Left` if the folder is missing or None."""
         left = cls(folder)
         if folder is None or not folder.is_dir():
             return left
@@ -107,23 +107,23 @@ class Left:
 
     @property
     def ranks(self) -> list[Use]:
-        """Of all nodes."""
+        """The ranks of all nodes."""
         return [rank for node in self.nodes for rank in node.ranks.values()]
 
     @property
     def gpus(self) -> list[Use]:
-        """Of all nodes."""
+        """The GPUs of all nodes."""
         return [gpu for node in self.nodes for gpu in node.gpus.values()]
 
 
 def _is_of_a_mesh(path: Path) -> bool:
-    """True for a log of `labkit.meshrun`: its first line tells the mesh."""
+    """True if the log is one of `labkit.meshrun`: its first line names the mesh."""
     with open(path, "rb") as file:
         return "mesh" in _record(file.readline(1 << 20).decode("utf-8", "replace"))
 
 
 def _read_mesh_log(path: Path) -> MeshRun:
-    """Raises MeshRunError, OSError."""
+    """The log of a run on a mesh. Raises MeshRunError, OSError."""
     from labkit import meshrun  # imports PyTorch, which takes seconds
 
     return meshrun.read(path)
@@ -200,7 +200,7 @@ def _take_sample(node: Node, record: dict, before: dict[str, tuple[float, float]
 
 
 def complete_from(job: Job, left: Left, tail: Sequence[str] = ()) -> None:
-    """What the scheduler has forgotten or does not know, from the job's own files and the last lines of its output."""
+    """Fills in what the scheduler does not know (any more), from the job's files and its last lines of output."""
     if left.checkpoint is None:
         left.checkpoint = _checkpoint_elsewhere(job, tail)
     places = left.places
@@ -236,7 +236,7 @@ def _json(path: Path) -> dict:
 
 
 def last_lines(path: Path, most: int) -> list[str]:
-    """The last lines of a file, of each the last state of a progress bar."""
+    """The last lines of a file; of a progress bar only its last state."""
     try:
         with open(path, "rb") as file:
             file.seek(max(0, path.stat().st_size - 200 * most))
@@ -265,7 +265,7 @@ def of_the_program(lines: list[str]) -> list[str]:
 
 
 def _launchers_lines(lines: list[str], start: int) -> int:
-    """How many lines from here on are one piece of a launcher's report; 0 where none begins here."""
+    """The number of lines, from here on, of one piece of a launcher's report; 0 if none begins here."""
     line = lines[start]
     if re.match(r"(\[rank\d+\]:)?[WE]\d{4} .*torch/distributed/", line):
         return 1
@@ -283,13 +283,13 @@ def _launchers_lines(lines: list[str], start: int) -> int:
 
 
 def plain(line: str) -> str:
-    """A line without colours and other steering characters, a progress bar in its last state."""
+    """The line without colours and other control characters; of a progress bar the last state."""
     line = re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]", "", line).rstrip("\r\n").rpartition("\r")[2]
     return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "", line)
 
 
 def relative(path: Path, base: Path | None) -> str:
-    """A path as seen from `base` (default: the current folder), as it is where it lies elsewhere."""
+    """The path relative to `base` (default: the current folder), or unchanged if it lies outside."""
     try:
         return str(Path(path).resolve().relative_to((base or Path.cwd()).resolve()))
     except ValueError:

@@ -141,7 +141,7 @@ class Sampler:
     _spent: dict[tuple[int, float], tuple[str, float]] = field(default_factory=dict)
 
     def node(self) -> dict:
-        """The first line."""
+        """The log's first line: what the node is."""
         import psutil
 
         from labkit import environment
@@ -267,7 +267,7 @@ class Gpus:
 
     @classmethod
     def here(cls) -> Gpus | None:
-        """None where there is no GPU, no driver or no library."""
+        """The GPUs of this node; None without a GPU, a driver or the library."""
         try:
             import pynvml
 
@@ -328,7 +328,7 @@ class ScriptHere:
             self.handle = None
 
     def goes_on(self, seconds: float) -> bool:
-        """Wait, at most until the script ends; False if it has."""
+        """True after waiting for the interval; False as soon as the script has ended."""
         self.beats += 1
         self.alive.write_text(f"{os.getpid()} {self.beats}")
         if self.handle is not None and not select.select([self.handle], [], [], seconds)[0]:
@@ -345,7 +345,7 @@ class ScriptElsewhere:
         self.alive, self.last, self.changed = alive, "", time.monotonic()
 
     def goes_on(self, seconds: float) -> bool:
-        """Wait; False if the script has ended."""
+        """True after waiting for the interval; False if the script has ended."""
         time.sleep(seconds)
         try:
             beat = self.alive.read_text()

@@ -107,7 +107,7 @@ class PBS:
         return _pbs_job(number, facts)
 
     def cancel(self, number: str) -> None:
-        """Raises SchedulerError where qdel refuses."""
+        """Cancels the job with qdel. Raises SchedulerError if qdel refuses."""
         ran = run_command(["qdel", number])
         if ran.returncode:
             raise SchedulerError(f"PBS did not cancel job {number}: {last_line(ran.stderr)}")
@@ -170,7 +170,7 @@ def _pbs_quoted(value: str) -> str:
 
 
 def _first_chunk(select: str) -> Chunk:
-    """Of several kinds of chunks the first; one of nothing where qsub would not read the statement."""
+    """The first kind of chunk; an empty chunk if qsub could not read the statement."""
     try:
         return parse_select(select)[0]
     except ValueError:
@@ -178,7 +178,7 @@ def _first_chunk(select: str) -> Chunk:
 
 
 def _shared(chunk: Chunk) -> list[str]:
-    """What the ranks of a chunk would have to share: cores with each other's threads, GPUs."""
+    """Sentences about what the ranks of a chunk would share: cores with other ranks' threads, GPUs."""
     ranks, threads = chunk.number("mpiprocs", 1), chunk.number("ompthreads", 1)
     cores, gpus, found = chunk.number("ncpus", 1), chunk.number("ngpus"), []
     if cores < ranks * threads:
@@ -255,7 +255,7 @@ def _pbs_job(number: str, facts: dict) -> Job:
 
 
 def _pbs_arguments_of(variables: Mapping[str, str]) -> list[str]:
-    """What the script was given, read from the job's own variables."""
+    """The script's arguments, read from the job's variables."""
     try:
         return shlex.split(
             base64.b64decode(str(variables.get("ARGS64", ""))).decode() or str(variables.get("ARGS", ""))
@@ -265,7 +265,7 @@ def _pbs_arguments_of(variables: Mapping[str, str]) -> list[str]:
 
 
 def _pbs_end(job: Job, facts: dict, ran: float) -> None:
-    """How it ended. An Exit_status above 256 is 256 + a signal, below 0 one of PBS's own."""
+    """How the job ended. An Exit_status above 256 is 256 + a signal; below 0 it is a code of PBS."""
     comment = str(facts.get("comment", ""))
     try:
         status = int(facts["Exit_status"])

@@ -113,7 +113,7 @@ def _of_the_script(check: Callable[[Script], Found]) -> Callable[[Context], Foun
 
 
 def lint(text: str, site: Site | None = None, resources: Iterable[str] = ()) -> list[Problem]:
-    """All problems of a job script, by line. Raises nothing, whatever the text."""
+    """All problems of a job script, sorted by line. Never raises."""
     declared = re.findall(r"^\s*#\s*lint-pbs:\s*resources\s*=\s*([\w, -]+)", text, re.MULTILINE)
     known = frozenset(resources) | frozenset(name for names in declared for name in re.findall(NAME, names))
     context = Context(read_script(text), site, known)
@@ -137,7 +137,7 @@ def _option_values(script: Script) -> Iterator[Problem]:
 
 
 def _commands(script: Script) -> Iterator[Problem]:
-    """The first command that each row of the table is about."""
+    """The first command in the script that each row of the table is about."""
     for row in table("commands"):
         harmless = row["unless"] and any(re.search(row["unless"], line) for _, line in script.body)
         for number, line in script.body if not harmless else ():
@@ -170,7 +170,7 @@ def as_json(problems: dict[Path, list[Problem]]) -> str:
 
 
 def explain_rules() -> str:
-    """Every rule's name and what a server does, with the source."""
+    """The name of every rule with what a server does and the source, as text."""
     checked = table("option_values")
     rows = [
         (row["rule"], f"-{', -'.join(row['options'])}: {row['says']} (ecl_verify_values.c; seen)") for row in checked

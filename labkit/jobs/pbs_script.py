@@ -64,7 +64,7 @@ class Script:
     body: tuple[tuple[int, str], ...] = field(default=(), repr=False)
 
     def option(self, letter: str) -> Option | None:
-        """The last one: with two -N, the second counts."""
+        """The option's last occurrence: with two -N the second counts."""
         found = [option for option in self.options if option.known and option.letter == letter]
         return found[-1] if found else None
 

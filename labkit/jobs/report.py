@@ -194,7 +194,7 @@ def _gpus(left: Left) -> list[tuple[str, str]]:
 
 
 def _figures(left: Left) -> list[tuple[str, str]]:
-    """The few figures of result.json that a person wants to see at once."""
+    """The figures of result.json that are worth a row in the card."""
     shown = [
         f"{key.replace('_', ' ')} {value:.4g}" if isinstance(value, float) else f"{key.replace('_', ' ')} {value}"
         for key, value in left.result.items()

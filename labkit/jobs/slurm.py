@@ -143,7 +143,7 @@ class Slurm:
         return job
 
     def cancel(self, number: str) -> None:
-        """Raises SchedulerError where scancel refuses."""
+        """Cancels the job with scancel. Raises SchedulerError if scancel refuses."""
         ran = run_command(["scancel", number])
         if ran.returncode:
             raise SchedulerError(f"Slurm did not cancel job {number}: {last_line(ran.stderr)}")
@@ -162,7 +162,7 @@ def _tasks(request: Request, nodes: str | None, ranks: str | None, total: str) -
 
 
 def _slurm_job(number: str, line: str) -> Job:
-    """One line of `scontrol --oneliner show job`."""
+    """The job, parsed from one line of `scontrol --oneliner show job`."""
     starts = list(re.finditer(r"(?:^| )([A-Za-z][A-Za-z:/]*)=", line))
     ends = [one.start() for one in starts[1:]] + [len(line)]
     facts = {one[1]: line[one.end() : end].strip() for one, end in zip(starts, ends, strict=True)}

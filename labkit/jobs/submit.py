@@ -114,7 +114,7 @@ def course_of(script: Path, text: str) -> dict[str, str]:
 
 
 def cancel(number: str, scheduler: str | None = None) -> str:
-    """End a job; returns a sentence. Raises SchedulerError."""
+    """Cancels a job; returns a sentence to print. Raises SchedulerError."""
     kind = schedulers.present(scheduler, number)
     before = kind.job(number)
     if before.state == UNKNOWN:
@@ -126,7 +126,7 @@ def cancel(number: str, scheduler: str | None = None) -> str:
 
 
 def follow(number: str, scheduler: str | None = None) -> Report | None:
-    """Take up a job that was submitted before; of one that has ended, the card. Raises SchedulerError."""
+    """Follows a job submitted earlier and returns its card, at once if it has ended. Raises SchedulerError."""
     kind = schedulers.present(scheduler, number)
     with watcher() as shown:
         return watch(kind, number, shown, from_end=True)
@@ -262,7 +262,7 @@ def _latest(kind: Patient, before: Job) -> Job:
 
 
 def pause(seconds: float) -> float:
-    """How long the scheduler is left alone after so many seconds of following: it has other users to answer."""
+    """Seconds until the scheduler is asked again, growing with the time followed so far: it has other users."""
     return 1.0 if seconds < 30 else 5.0 if seconds < 300 else 15.0 if seconds < 3600 else 60.0
 
 
@@ -285,7 +285,7 @@ class Output:
     _looked: bool = False
 
     def new(self, job: Job, last: bool = False) -> list[str]:
-        """The lines since the last look. last: there will be no other, so a line without an end counts."""
+        """The lines since the last call. last: no call follows, so that a line without an end counts, too."""
         lines = []
         if not self._looked and job.state == QUEUED and job.attempt == 1:
             self._pass_over(job)
@@ -306,10 +306,10 @@ class Output:
         return lines
 
     def _pass_over(self, job: Job) -> None:
-        """What was written before a job was submitted is of an older one with its number: a throw-away Slurm counts
-        from 1 each time.
+        """Skips output that was written before this job was submitted: it is of an older job with the same number (a
+        throw-away Slurm counts from 1 each time).
 
-        Its own first lines may be there already: it can begin at any moment after the scheduler has said that it waits.
+        What was written since then is shown: the job may have started just after the scheduler said that it waits.
         """
         for path in ((Path(job.folder) if job.folder else Path.cwd()) / "jobs").glob(f"*-{short(job.id)}/output.txt"):
             seen = path.stat()
@@ -320,8 +320,8 @@ class Output:
         return self._files.setdefault(path, Tail(path, 20 if self.from_end else None))
 
     def _find(self, job: Job, lines: Sequence[str]) -> None:
-        """The folder: as the script says, else by the job's number. What it says is for us: the folder stands in the
-        card."""
+        """Finds the job's folder: the one that the script printed, else by the job's number. The printed line is not
+        shown: the folder stands in the card."""
         if self.folder is None:
             said = _OUTPUT_FOLDER.findall("\n".join(lines))
             place = Path(job.folder) if job.folder else Path.cwd()
@@ -341,7 +341,7 @@ class Output:
 
 @dataclass
 class Tail:
-    """The lines that are added to a file; `start`: of what is there at first, only so many of the last lines."""
+    """The lines that are added to a file. start: how many of the lines already there are shown, the last ones."""
 
     path: Path
     start: int | None = None
@@ -371,7 +371,7 @@ class Tail:
 
 
 def told(job: Job) -> str:
-    """Where a job stands, in a line."""
+    """A line that says in which state the job is."""
     if job.state == QUEUED:
         why = f": {job.reason}" if job.reason else ""
         again = f" for attempt {job.attempt}" if job.attempt > 1 else ""
@@ -385,7 +385,7 @@ def told(job: Job) -> str:
 
 
 def since(job: Job) -> str:
-    """For how long it has been so."""
+    """How long the job has been in this state, in words."""
     if job.state == QUEUED and math.isfinite(job.submitted):
         return duration(math.floor(job.queue_seconds))
     if job.state == RUNNING and math.isfinite(job.began):
@@ -401,7 +401,7 @@ class Watcher:
         self.said, self.at = "", time.monotonic()
 
     def state(self, job: Job) -> None:
-        """Called often; says something when there is something new, and every ten minutes that it still is so."""
+        """Shows the job's state if it is new, and every ten minutes if it is not. Called often."""
         text = told(job)
         if text != self.said:
             self.say(text)
@@ -414,20 +414,20 @@ class Watcher:
         self.said, self.at = text, time.monotonic()
 
     def line(self, text: str) -> None:
-        """A line of the job's output."""
+        """Prints a line of the job's output."""
         print(f"  {text}", flush=True)
 
     def say(self, text: str) -> None:
-        """A sentence of our own."""
+        """Prints a sentence of ours, not of the job."""
         print(text, flush=True)
 
     def close(self) -> None:
-        """Nothing more will be shown."""
+        """Ends the display: nothing is shown after this."""
         pass
 
 
 class Terminal(Watcher):
-    """A line at the bottom that moves, the output above it."""
+    """Progress in a terminal: a status line at the bottom, the output above it."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -454,7 +454,7 @@ class Terminal(Watcher):
 
 
 class Cell(Watcher):
-    """The same in a notebook's cell: a line that changes, the output below it."""
+    """Progress in a notebook's cell: a status line that is updated in place, the output below it."""
 
     def __init__(self) -> None:
         from IPython.display import HTML, display
@@ -474,7 +474,7 @@ class Cell(Watcher):
 
 @contextlib.contextmanager
 def watcher() -> Iterator[Watcher]:
-    """The one that fits where we are. A kernel's `!command` has a terminal that only looks like one."""
+    """The watcher for this place: terminal, cell or pipe. A notebook's `!command` only seems to have a terminal."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is not None and hasattr(shell, "kernel"):
         chosen = Cell()

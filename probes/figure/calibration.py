@@ -100,7 +100,7 @@ def _say_how_exact(axis: Axis, side: Side, residual: float, marked: bool) -> Non
 
 
 def take(axis: Axis, fit: Fit) -> None:
-    """Give the axis this scale."""
+    """Sets the axis to this scale."""
     axis.scale, axis.offset, axis.slope, axis.threshold = fit.scale, fit.offset, fit.slope, fit.threshold
 
 
