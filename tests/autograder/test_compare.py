@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder import compare
-from autograder.compare import difference, show, show_where_they_differ, unchanged
+from autograder.compare import difference, same, show, show_where_they_differ, unchanged
 from autograder.exercise import ANYTHING, Opaque, Tensor, Typed
 
 
@@ -261,3 +261,9 @@ def test_two_arrays_are_close_where_numpy_says_so():
         for rtol, atol in ((0.0, 0.0), (1e-12, 0.0), (1e-7, 1e-12)):
             wanted = np.allclose(one, other, rtol=rtol, atol=atol, equal_nan=True)
             assert compare._close(one, other, rtol, atol) == wanted
+
+
+def test_expected_values_with_a_type_are_the_same_if_value_and_type_are():
+    whole, floats = Typed(np.arange(3)), Typed(np.arange(3.0))
+    assert same(whole, Typed(np.arange(3))) and same(floats, Typed(np.arange(3.0)))
+    assert not same(whole, floats) and not same(floats, Typed(np.arange(3.0) + 1)) and not same(whole, None)
