@@ -361,7 +361,7 @@ def settle_open_mpi(course):
 
 
 def settle_ipython(course):
-    """What every kernel of this environment knows from its start."""
+    """Writes the settings with which every kernel of this environment starts."""
     if not (course.root / "tools" / "ipython").is_dir():  # an image's first stage has only what the set-up itself needs
         return
     put_in_place(
@@ -413,7 +413,7 @@ def not_ours(course):
 
 
 def setup(course):
-    """Bring the environment to what the lock file says. Silent if there is nothing to do."""
+    """Brings the environment to the state of the lock file. Prints nothing if there is nothing to do."""
     if torch_asked_for() and "+cpu" not in (horovod_wheel.torch_build(course) or "+cpu"):
         raise Trouble(
             "The environment has PyTorch's large build already. `make clean`, then the same command, makes it anew."
@@ -483,7 +483,7 @@ def lab_command(course, work, options):
 
 
 def lab(course, work, options):
-    """Bring the student's folder up to date and become JupyterLab."""
+    """Brings the student's folder up to date, then replaces this process by JupyterLab."""
     update = [str(course.python), str(course.root / "tools" / "update_work.py"), str(work)]
     if subprocess.run(update, env=course.variables(), cwd=str(course.root)).returncode:
         raise Trouble(f"{work} could not be brought up to date (see above).")

@@ -148,7 +148,7 @@ def as_bytes(notebook: NotebookNode) -> bytes:
 
 
 def copy_folder(source: Path, target: Path, *but: str) -> None:
-    """but: names or patterns of files that are left out."""
+    """Copies a folder. but: names or patterns of files that are left out."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", *but))
 
 
@@ -331,12 +331,12 @@ def failures(notebook: NotebookNode, but_tagged: bool = False) -> list[str]:
 
 
 def python_path() -> str:
-    """labkit and autograder are found even where the course was not installed into the environment."""
+    """A PYTHONPATH with which labkit and autograder are found even if the course is not installed."""
     return os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def tidy_outputs(notebook: NotebookNode, root: Path = ROOT) -> None:
-    """Takes out what says where and when the notebook was run instead of what it showed."""
+    """Removes from the outputs everything that tells where and when the notebook was run."""
     notebook.metadata = nbformat.from_dict(NOTEBOOK_METADATA)
     for cell in code_cells(notebook):
         cell.metadata.pop("execution", None)
@@ -410,7 +410,7 @@ def generated_files(root: Path) -> set[str]:
 
 
 def write(root: Path, built: dict[str, bytes]) -> list[str]:
-    """Brings the tree up to date; returns the paths that changed."""
+    """The paths that changed when the tree was brought up to date."""
     changed = []
     for name, content in built.items():
         path = root / name
@@ -433,7 +433,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def report_stale(root: Path, built: dict[str, bytes]) -> int:
-    """Prints what is stale, a line each. 0: nothing is."""
+    """Prints each stale file on a line; returns the exit status, 0 if nothing is stale."""
     there = generated_files(root)
     lines = [f"{name}: missing, run `make notebooks`" for name in built if name not in there]
     lines += [f"{name}: generated from no source, run `make notebooks`" for name in there - set(built)]

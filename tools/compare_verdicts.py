@@ -53,7 +53,7 @@ class What:
         return not self.words or ATTACKS in self.words
 
     def of(self, answers: dict[str, dict]) -> dict[str, dict]:
-        """Those of these answers that are meant."""
+        """The answers that WHAT selects."""
         return {name: found for name, found in answers.items() if self.means(name)}
 
     def means(self, name: str) -> bool:
@@ -92,7 +92,7 @@ def judged(tree: Path, what: What, key: str) -> Iterator[tuple[str, dict]]:
 
 
 def of_answer(bank, runners, answer, key: str) -> dict:
-    """What the judge says of one file of the bank, all its levels judged."""
+    """The verdict on one file of the bank, with all levels judged."""
     from autograder.judging.judge import judge_with
 
     exercise, source = answer.exercise, answer.path.read_text()
@@ -159,7 +159,7 @@ def write(path: Path, content: dict) -> None:
 
 
 def said(line: str) -> None:
-    """Progress, for whoever waits."""
+    """Prints progress."""
     print(line, file=sys.stderr, flush=True)
 
 
@@ -178,7 +178,7 @@ def compared(before: dict, after: dict, what: What, words: bool = False) -> list
 
 
 def differences(old: dict[str, dict], new: dict[str, dict], fields: tuple[str, ...]) -> list[str]:
-    """What is in one only, and what differs in one of these fields."""
+    """The entries that only one of both has, and those that differ in one of these fields."""
     lines = [f"only before: {name}" for name in sorted(old.keys() - new.keys())]
     lines += [f"only after: {name}" for name in sorted(new.keys() - old.keys())]
     for name in sorted(old.keys() & new.keys()):
@@ -190,7 +190,7 @@ def differences(old: dict[str, dict], new: dict[str, dict], fields: tuple[str, .
 
 
 def tell(before: dict, after: dict, what: What, words: bool) -> int:
-    """Print the differences and the counts; how many differences there are."""
+    """The number of differences, after printing them with the counts."""
     lines = compared(before, after, what, words)
     for line in lines:
         print(line)

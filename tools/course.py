@@ -26,7 +26,7 @@ GIB = 2**30
 
 
 class Trouble(Exception):
-    """Something the reader of the terminal can do something about: shown without a traceback."""
+    """An error that its reader can mend; it is shown without a traceback."""
 
 
 class Course:

@@ -61,7 +61,7 @@ PRIVATE = (
 
 
 class Trouble(Exception):
-    """Something the instructor can do something about."""
+    """An error that the instructor can mend."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -105,7 +105,7 @@ def release(root: Path, only: list[str] | None = None) -> list[str]:
 
 
 def prepare(root: Path) -> None:
-    """What is made once."""
+    """Makes what a class needs only once."""
     for folder in ("overlay/exercises", "overlay/solutions", "overlay/keys", "source", "release", "submitted"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     for folder in ("autograded", "feedback"):

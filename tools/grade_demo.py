@@ -85,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def demonstrate(root: Path, unit: str, students: list[Student], options: argparse.Namespace) -> int:
-    """Everything an instructor does in a term, for one assignment."""
+    """Runs everything that an instructor does in a term, for one assignment."""
     step(f"make course-release DIR={root}", lambda: course_release.release(root, [unit]))
     exchange = root / "exchange"
     with (root / "nbgrader_config.py").open("a") as file:
@@ -114,7 +114,7 @@ def step(what: str, do: Callable[[], object]) -> None:
 
 
 def run(root: Path, *command: str, check: bool = True) -> int:
-    """Run one of the instructor's commands in the root of the class; its output is shown where it fails."""
+    """Runs one of the instructor's commands in the root of the class; prints its output if it fails."""
     start = time.monotonic()
     path = Path(sys.executable).parent / command[0]
     done = subprocess.run([path, *command[1:]], cwd=root, capture_output=True, text=True, timeout=3600)
@@ -202,7 +202,7 @@ def twice(notebook: str) -> str:
 
 
 def hand_in(root: Path, unit: str, students: list[Student]) -> None:
-    """Put into the exchange what `nbgrader submit` would have put there."""
+    """Puts into the exchange what `nbgrader submit` would put there."""
     inbound = root / "exchange" / COURSE_ID / "inbound"
     for student in students:
         folder = inbound / f"{student.name}+{unit}+{TIMESTAMP}"
@@ -226,7 +226,7 @@ def answered(path: Path, answers: dict[str, str]) -> str:
 
 
 def compare(root: Path, unit: str, students: list[Student]) -> int:
-    """Print the table of expected against given; 0 when they agree for all."""
+    """Prints expected beside given verdicts; returns 0 if all agree."""
     coursedir = results.open_course(root)
     given = {found.student: found for found in results.submitted(coursedir, unit)}
     scores = {row.student: row.score for row in results.marks(coursedir, unit).rows}

@@ -115,7 +115,7 @@ class HorovodWheel:
         return status
 
     def percent(self):
-        """How far the compiler is, read from the build's log; None before it says."""
+        """The compiler's progress in per cent, read from the build's log; None if the log does not tell yet."""
         try:
             with open(str(self.log), "rb") as log:
                 log.seek(max(0, log.seek(0, 2) - 20000))
@@ -236,7 +236,7 @@ class HorovodWheel:
                     raise Trouble(f"cannot keep the wheel in {folder}: {error}") from None
 
     def stop(self):
-        """End this folder's builder and its compilers (they are a process group of their own)."""
+        """Ends this folder's builder and its compilers, which are a process group."""
         pid = self.builder()
         if not pid:
             return
@@ -320,7 +320,7 @@ def mpi_compiler(name, scratch, env):
 
 
 def compile_jobs():
-    """One compiler per core, but no more than memory allows."""
+    """The number of compilers to run: one per core, but no more than memory allows."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     try:
         memory = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -41,7 +41,7 @@ PROXY = "configurable-http-proxy"
 
 
 class Trouble(Exception):
-    """Something the reader of the terminal can do something about."""
+    """An error that the reader of the terminal can mend."""
 
 
 # -- from outside ------------------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def has_account(name: str) -> bool:
 
 
 def try_out(options: argparse.Namespace) -> int:
-    """Start it, say how to get in, wait for Ctrl-C or SIGTERM, end it."""
+    """Starts a hub, prints how to log in, and ends it on Ctrl-C or SIGTERM."""
     if reason := missing(options.spawner):
         raise Trouble(reason)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -335,7 +335,7 @@ def make_accounts(base: Path, passwords: dict[str, str]) -> None:
 
 
 def hashed(password: str) -> str:
-    """As /etc/shadow wants it."""
+    """The password as a hash for /etc/shadow."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # gone in Python 3.13; the course is on 3.11
         import crypt
@@ -438,7 +438,7 @@ def toml(value) -> str:
 
 
 def release(base: Path, shared: Path, units: list[str]) -> None:
-    """What the Release button of the formgrader does, for the units to begin with."""
+    """Releases the first units, as the Release button of the formgrader would."""
     program = """
 import sys
 from nbgrader.apps import NbGraderAPI

@@ -84,7 +84,7 @@ def sections(page: Path) -> list[Section]:
 
 
 def totals(page: Path) -> tuple[float, float]:
-    """Minutes of the core and of the stretch of a page."""
+    """(minutes of the core, minutes of the stretch) of a page."""
     found = sections(page)
     return (
         sum(section.minutes for section in found if not section.stretch),
@@ -101,7 +101,7 @@ def said(page: Path) -> tuple[int, int] | None:
 
 
 def in_steps(minutes: float) -> int:
-    """Minutes as a page says them: a multiple of `STEP`."""
+    """Minutes rounded to a multiple of `STEP`, as pages print them."""
     return STEP * round(minutes / STEP)
 
 

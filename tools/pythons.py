@@ -51,7 +51,7 @@ def told_version(answer):
 
 
 def asked_for():
-    """What `make lab PYTHON=...` said: a version ("3.11") or an interpreter; "" if nothing."""
+    """The value of `make lab PYTHON=...`: a version ("3.11") or an interpreter; "" if there is none."""
     return os.environ.get("COURSE_PYTHON", "").strip()
 
 
@@ -125,7 +125,7 @@ def nothing_fetched(course, fetched):
 
 
 def python_from_uv(course, which, wanted, variables=None):
-    """From a uv on PATH, which keeps it where it keeps its Pythons."""
+    """A Python from a uv on PATH, kept where uv keeps its Pythons."""
     uv = which("uv")
     if not uv:
         return None

@@ -104,7 +104,7 @@ class SlurmCluster:
         self.close()
 
     def start(self) -> None:
-        """Return when all nodes wait for jobs. Raises HostsError; nothing is left running then."""
+        """Starts the cluster; returns when all nodes are idle. Raises HostsError, and then leaves nothing running."""
         if reason := missing():
             raise HostsError(f"The throw-away Slurm cannot be started: {reason}.")
         try:
@@ -128,7 +128,7 @@ class SlurmCluster:
         env: Mapping[str, str] | None = None,
         host: str = LOGIN,
     ) -> list[str]:
-        """What to start here for `argv` to run on the login host (or another); see VirtualHosts.command."""
+        """The command that runs `argv` on the login host (or another); see VirtualHosts.command."""
         return self.hosts.command(host, argv, user, cwd, _settings(env))
 
     def run(
@@ -140,7 +140,7 @@ class SlurmCluster:
         timeout: float = 120.0,
         host: str = LOGIN,
     ) -> subprocess.CompletedProcess:
-        """Run it to its end on the login host (or another); see VirtualHosts.run."""
+        """Runs `argv` to its end on the login host (or another); see VirtualHosts.run."""
         return self.hosts.run(host, argv, timeout=timeout, user=user, cwd=cwd, env=_settings(env))
 
     def job(self, number: int | str) -> dict[str, str]:
@@ -298,7 +298,7 @@ def down(_: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def only_one() -> Iterator[None]:
-    """No two processes start or end the cluster at the same time."""
+    """Holds a lock: only one process at a time starts or ends the cluster."""
     FOLDER.parent.mkdir(exist_ok=True)
     handle = os.open(FOLDER.parent, os.O_RDONLY)
     try:
@@ -311,7 +311,7 @@ def only_one() -> Iterator[None]:
 
 
 def remove() -> None:
-    """End the cluster in FOLDER, whole, half-started or dead, and remove its files."""
+    """Ends the cluster in FOLDER, also if it is half started or dead, and removes its files."""
     if (FOLDER / "state.json").exists():
         SlurmCluster.attach(FOLDER).close()
     shutil.rmtree(FOLDER, ignore_errors=True)

@@ -25,7 +25,7 @@ BEGIN, END = "<!-- timing: python tools/teaching.py --write -->", "<!-- end of t
 
 
 def units() -> list[str]:
-    """Units and homeworks, by the names of their folders."""
+    """The names of the units' and homeworks' folders."""
     return [*build_notebooks.units(ROOT), *build_notebooks.homeworks(ROOT)]
 
 

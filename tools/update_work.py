@@ -117,7 +117,7 @@ def place_beside(target: Path, offer: dict | None) -> Path:
 
 
 def read_record(work: Path) -> dict[str, dict]:
-    """What was copied and offered so far. A damaged one counts as none: a file that differs is then its owner's."""
+    """The record of what was copied and offered so far; empty if it is damaged: files that differ are then kept."""
     try:
         record = json.loads((work / RECORD).read_text(encoding="utf-8"))
         return {"copied": dict(record["copied"]), "offered": dict(record["offered"])}
@@ -142,7 +142,7 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def digest(content: bytes) -> str:
-    """Of a notebook's cells as their owner sees them; of anything else, byte by byte."""
+    """The digest of a notebook's cells as their owner sees them; of any other file, of its bytes."""
     try:
         cells = [as_seen(cell) for cell in json.loads(content.decode())["cells"]]
     except (ValueError, KeyError, TypeError, AttributeError):  # no notebook

@@ -53,7 +53,7 @@ _TAKEN_OVER = ("LANG", "LC_ALL", "TERM", "COURSE_TEST_SESSION")
 
 
 class HostsError(RuntimeError):
-    """Why there are no hosts, and what to do; for a person."""
+    """A sentence on why there are no hosts, and what to do."""
 
 
 def missing(programs: Mapping[str, str] = _PROGRAMS) -> str:
@@ -109,7 +109,7 @@ class VirtualHosts:
         self.close()
 
     def start(self) -> None:
-        """Raises HostsError; nothing is left running then."""
+        """Starts the hosts. Raises HostsError, and then leaves nothing running."""
         if reason := missing():
             raise HostsError(f"The hosts cannot be started: {reason}.")
         try:
@@ -401,7 +401,7 @@ def _set_up_files(covers: dict[str, list[str]], mounts: dict[str, str]) -> None:
 
 
 def _show(handle: int, place: str) -> None:
-    """Let what the handle stands for be seen at this place, too."""
+    """Binds the folder or file of the handle to this place, too."""
     if not os.path.lexists(place):
         if os.path.isdir(f"/proc/self/fd/{handle}"):
             os.makedirs(place)

@@ -99,7 +99,7 @@ def _read(path: Path) -> Page:
 
 
 def _broken(folder: Path, pages: dict[str, Page], here: str, address: str) -> list[str]:
-    """What is wrong with an address inside the site, if anything is."""
+    """Sentences on what is wrong with an address inside the site: one, or none."""
     parts = urlsplit(address)
     path = posixpath.normpath(posixpath.join(posixpath.dirname(here), unquote(parts.path))) if parts.path else here
     if not (folder / path).is_file() and not (folder / path / "index.html").is_file():

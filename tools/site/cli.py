@@ -84,7 +84,7 @@ def build(to: Path, solutions: bool = True, only: tuple[str, ...] = (), root: Pa
 
 
 def _with_sphinx(source: Path, made: Path) -> str:
-    """Its warnings."""
+    """Runs Sphinx; returns its warnings."""
     from sphinx.application import Sphinx
     from sphinx.util.console import nocolor
     from sphinx.util.docutils import docutils_namespace, patch_docutils

@@ -50,7 +50,7 @@ def read_settings(app: Sphinx) -> None:
 
 
 def name_figures(app: Sphinx, doctree: nodes.document) -> None:
-    """Alternative texts for the pictures that cells drew."""
+    """Sets the alternative texts of the pictures that cells drew."""
     texts = app.site["figures"].get(app.env.docname, [])
     drawn = [
         image

@@ -25,7 +25,7 @@ PICTURES = ("image/png", "image/jpeg", "image/svg+xml")
 
 
 def alternatives(notebook: NotebookNode) -> list[str]:
-    """One text for each picture that the cells of a lesson drew, in their order."""
+    """The alternative text of each picture that the cells of a lesson drew, in their order."""
     helpers = _functions(notebook)
     found, heading = [], ""
     for k, cell in enumerate(notebook.cells):
@@ -76,7 +76,7 @@ def _functions(notebook: NotebookNode) -> dict[str, ast.FunctionDef]:
 
 
 def _called(node: ast.AST) -> list[str]:
-    """Names of what is called in `node`, in order, without their modules."""
+    """The names of the functions called in `node`, in order, without their modules."""
     calls = [one.func for one in ast.walk(node) if isinstance(one, ast.Call)]
     return [f.attr if isinstance(f, ast.Attribute) else f.id for f in calls if isinstance(f, (ast.Attribute, ast.Name))]
 
@@ -168,7 +168,7 @@ def _first_sentences(after: list[NotebookNode]) -> str:
 
 
 def _last_sentence(before: list[NotebookNode]) -> str:
-    """What the text says last before the figure's cell."""
+    """The last sentence of the text before the figure's cell."""
     texts = [cell.source for cell in before if cell.cell_type == "markdown"]
     parts = re.split(r"\n\s*\n", texts[-1].strip()) if texts else []
     paragraphs = [part for part in parts if not part.startswith(("#", "|", "!", "```", "$$"))]

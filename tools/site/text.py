@@ -1,4 +1,4 @@
-"""Text of ours as MyST's markdown."""
+"""Converts texts of the course to MyST's markdown."""
 
 from __future__ import annotations
 

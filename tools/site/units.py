@@ -48,7 +48,7 @@ def page_of(solved: NotebookNode, released: NotebookNode, solutions: bool, outpu
 
 
 def _cells(full: NotebookNode, stub: NotebookNode, solutions: bool, outputs: bool, where: Links) -> list[NotebookNode]:
-    """One cell of the lesson as up to four of the page."""
+    """The cells of the page, up to four, that one cell of the lesson becomes."""
     if full.id in LAB_ALONE:
         return []
     if full.id == ANSWERS:
@@ -102,7 +102,7 @@ class Links:
         self.root, self.folder, self.here, self.pages, self.files = root, folder, here, pages, []
 
     def rewritten(self, text: str) -> str:
-        """Text with its links to files of the repository led to pages of the site; outside of code."""
+        """The text with its links to the repository's files changed to pages of the site, code excepted."""
         parts = re.split(r"(^```.*?^```[^\n]*$|`[^`\n]*`(?!\]))", text, flags=re.M | re.S)
         return "".join(part if k % 2 else LINK.sub(self._link, part) for k, part in enumerate(parts))
 

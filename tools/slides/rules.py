@@ -64,7 +64,7 @@ class _Deck:
         self.skipping = False
 
     def prose(self, markdown: str) -> None:
-        """Markdown of one cell."""
+        """Adds the slides of a Markdown cell."""
         for block in text.blocks(markdown):
             level = re.match(r"(#{1,6}) ", block)
             if level:
@@ -114,7 +114,7 @@ class _Deck:
 
     @staticmethod
     def _need(source: str, outputs: list[NotebookNode]) -> float:
-        """Lines that code and what it has shown take on a slide."""
+        """The number of lines that code and its output take on a slide."""
         printed = sum(lines_of(output) + 1.4 for output in outputs if not is_picture(output))
         need = (source.count("\n") + 2.2 if source else 0) * CODE + printed * CODE
         return need + text.PICTURE * sum(map(is_picture, outputs))
@@ -194,7 +194,7 @@ def short_code(source: str) -> str:
 
 
 def only_sets_up(source: str) -> bool:
-    """Imports, constants, starting and ending ranks: nothing to look at."""
+    """True if code only imports, sets constants, or starts and ends ranks: nothing for a slide."""
     if source.startswith(("%%", "!")):
         return False
     try:
@@ -215,7 +215,7 @@ def is_picture(output: NotebookNode) -> bool:
 
 
 def lines_of(output: NotebookNode) -> int:
-    """Lines of what was printed, as text or as the HTML of ranks and tables."""
+    """The lines that were printed, as text or as the HTML of ranks and tables."""
     if "text/html" in output.get("data", {}):
         html = output.data["text/html"]
         wraps = sum(len(said) // COLUMNS for said in re.split(r"<[^>]+>|\n", html))

@@ -20,7 +20,7 @@ _CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 
 
 def blocks(markdown: str) -> list[str]:
-    """Paragraphs, headings, lists, tables, fenced code and formulas, each as it stands."""
+    """The blocks of a text, unchanged: paragraphs, headings, lists, tables, fenced code and formulas."""
     found: list[list[str]] = [[]]
     fenced = formula = False
     for line in markdown.splitlines():
@@ -110,7 +110,7 @@ def in_parts(block: str, most: float) -> list[str]:
 
 
 def height(block: str) -> float:
-    """Lines that a block takes on a slide, about."""
+    """The number of lines, roughly, that a block takes on a slide."""
     plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", block)
     if block.lstrip().startswith("!["):
         return PICTURE
