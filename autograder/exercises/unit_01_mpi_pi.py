@@ -20,7 +20,7 @@ SIGMA = math.sqrt(
 
 
 def fair_sizes(n: int, world_size: int) -> list[int]:
-    """How many of n samples each rank draws when shares differ by at most one, larger ones first."""
+    """The number of samples, of n, that each rank draws if shares differ by at most one, larger ones first."""
     return [n // world_size + (rank < n % world_size) for rank in range(world_size)]
 
 
@@ -46,7 +46,7 @@ def points_in_square(rng: np.random.Generator, inside: np.ndarray) -> np.ndarray
 
 
 def owners(starts: np.ndarray, stops: np.ndarray, n: int) -> np.ndarray:
-    """How many of the blocks start:stop hold each of the samples 0 to n - 1. Shape (n,)."""
+    """For each of the samples 0 to n - 1, how many blocks start:stop hold it. Shape (n,)."""
     samples = np.arange(n)[:, None]
     return np.sum((starts <= samples) & (samples < stops), axis=1)
 
@@ -58,7 +58,7 @@ def is_fair(starts: np.ndarray, stops: np.ndarray, n: int) -> bool:
 
 
 def block_mistake(starts: np.ndarray, stops: np.ndarray, n: int) -> str | None:
-    """What is wrong with one block start:stop per rank; None if they are fair."""
+    """The name of what is wrong with one block start:stop per rank; None if they are fair."""
     world_size, sizes, held = len(starts), stops - starts, owners(starts, stops, n)
     ranks, taken = np.arange(world_size), sizes > 0
     quotient, rest = divmod(n, world_size)
@@ -165,7 +165,7 @@ def is_pair(value: object) -> bool:
 
 
 def distinct_inside(c: SimpleNamespace) -> int | None:
-    """How many different points of a case of `CountInside` lie inside; None where no two are equal."""
+    """The number of different points inside, in a case of `CountInside`; None if no two points are equal."""
     distinct = len({point for point in zip(c.x.tolist(), c.y.tolist(), strict=True) if math.hypot(*point) < 0.5})
     return None if distinct == c.right else distinct
 
@@ -1009,5 +1009,5 @@ def harness(speedup_and_efficiency, ranks, seconds):
 
 
 def by_row(seconds: np.ndarray) -> np.ndarray:
-    """How many times faster each row is than the row before it. Shape (rows,)."""
+    """The ratio by which each row is faster than the row before it. Shape (rows,)."""
     return np.append(1.0, seconds[:-1] / seconds[1:])

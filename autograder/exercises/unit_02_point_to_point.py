@@ -200,7 +200,7 @@ class MatrixMessage(Exercise):
 
 
 def wrong_messages(run: Run, source: int, destination: int) -> Finding | None:
-    """What is wrong with the messages of a run that should consist of exactly one, from `source` to `destination`."""
+    """The mistake in the messages of a run that should have exactly one, from `source` to `destination`."""
     sent = [(e.rank, e.peer) for e in messages(run)]
     if found := collective(run, but="barrier"):
         return found
@@ -493,7 +493,7 @@ class Exchange(Exercise):
 
 
 def rounded(values: np.ndarray) -> np.ndarray:
-    """What is left of the values after a detour through float32."""
+    """The values after a detour through float32."""
     return values.astype("float32").astype(values.dtype)
 
 

@@ -222,7 +222,7 @@ def harness(f, x):
 
     @staticmethod
     def _integers(rng, world_size, low, high, dtype):
-        """Integers of which some sums have a remainder, and of which the remainders add up to more than one."""
+        """Integers some of whose sums leave a remainder, and whose remainders add up to more than one."""
         parts = [rng.integers(low, high, 8) for _ in range(world_size)]
         for part in parts[:2]:
             part[0] += (
@@ -355,7 +355,7 @@ class TreeAllReduce(SumExercise):
 
 
 def nbytes(case: Case) -> int:
-    """Bytes of the whole tensor."""
+    """The number of bytes of the whole tensor."""
     itemsize = {"bfloat16": 2, "float32": 4, "int32": 4}.get(case.known["dtype"], 8)
     return total(case).size * itemsize
 
@@ -522,7 +522,7 @@ def both_ways_round(case: Case) -> float:
 
 
 def the_chunks_that_never_moved(parts: list[np.ndarray]) -> np.ndarray:
-    """Where p - 2 steps reduce, the chunk i that is passed round then is still rank i - 1's own."""
+    """The result of only p - 2 reducing steps: chunk i, as it is passed round then, is still rank i - 1's own."""
     return np.concatenate([np.array_split(parts[i - 1], len(parts))[i] for i in range(len(parts))])
 
 

@@ -49,12 +49,12 @@ def evened(order: np.ndarray, world_size: int, drop_last: bool = False) -> np.nd
 
 
 def strides(order: np.ndarray, world_size: int) -> list[list[int]]:
-    """Dealt out like cards: rank r gets entries r, r + p, r + 2p, ..."""
+    """The order dealt out like cards: rank r gets the entries r, r + p, r + 2p, ..."""
     return [order[rank::world_size].tolist() for rank in range(world_size)]
 
 
 def blocks(order: np.ndarray, world_size: int) -> list[list[int]]:
-    """Cut into as many pieces as there are ranks."""
+    """The order cut into contiguous pieces, one for each rank."""
     return [block.tolist() for block in np.array_split(order, world_size)]
 
 
@@ -79,7 +79,7 @@ def has_floats(ids) -> bool:
 
 
 def deal_mistake(shares, n: int) -> Finding | None:
-    """What is wrong with a deal in which each of n samples should be held once; None where every sample is."""
+    """The mistake in a deal that should give each of n samples to one rank, once; None if it does."""
     dealt = np.array(flat(shares), dtype=np.int64)
     if dealt.size and (dealt.min() < 0 or dealt.max() >= n):
         return Finding("out_of_range", f"Id {int(dealt[(dealt < 0) | (dealt >= n)][0])} of n = {n}.")
@@ -823,7 +823,7 @@ def harness(exact_accuracy, n, flags):
 
     @staticmethod
     def _effort(n: int, sizes: list[int], held: np.ndarray) -> Finding | None:
-        """Whether the right accuracy was had in the right way."""
+        """The mistake, if any, in how the right accuracy was computed."""
         left_out, most, all_of = int((held == 0).sum()), max(sizes), int(np.argmax(sizes))
         each = ", ".join(map(str, sizes))
         table = [

@@ -478,7 +478,7 @@ def global_metrics(losses, correct):
 
     @staticmethod
     def _case(rng, level, counts, **options):
-        """Ranks of very different luck, so that no two ways of averaging agree."""
+        """A case whose ranks have very different losses, so that no two ways of averaging agree."""
         losses = [full_width(rng, rng.integers(2, 30, n) * (r + 1) / 16, "float32") for r, n in enumerate(counts)]
         correct = []
         for r, n in enumerate(counts):
@@ -668,7 +668,7 @@ def harness(f, weights, shares, lr):
 
     @staticmethod
     def _case(rng, level, counts, **options):
-        """Two minibatches; counts[step][rank] samples each."""
+        """A case of two minibatches, with counts[step][rank] samples on each rank."""
         weights = [rng.normal(size=shape) for shape in ((5, 4), (5,), (3, 5), (3,))]
         steps = [[(rng.normal(size=(n, 4)), rng.integers(0, 3, n)) for n in step] for step in counts]
         lr = float(rng.integers(5, 15)) / 19  # 19: no product of lr with a number of ranks or samples is 1
@@ -684,7 +684,7 @@ def harness(f, weights, shares, lr):
     NAMES = ("0.weight", "0.bias", "2.weight", "2.bias")
 
     def expected(self, case):
-        """Plain SGD on the samples of all ranks together."""
+        """The weights after plain SGD on the samples of all ranks together."""
         weights, losses, after = case.known["weights"], [], []
         for shares in case.known["steps"]:
             x, y = (np.concatenate(part) for part in zip(*shares, strict=True))

@@ -732,7 +732,7 @@ class Buckets(PlainExercise):
                 return sizes
 
     def _carried_over(self, rng, n, first_cap, cap) -> list[int]:
-        """Sizes with which bytes that are carried over make a difference."""
+        """Sizes for which bytes that are carried over change the buckets."""
         while True:
             sizes = self._telling(rng, n, first_cap, cap)
             right, never_emptied = (fill(range(n)[::-1], sizes, first_cap, cap, emptied=e) for e in (True, False))
@@ -802,7 +802,7 @@ def fill(order, sizes, first_cap, cap, *, below=False, emptied=True) -> list[lis
 
 
 def carried(sizes, first_cap, cap) -> list[list[int]]:
-    """Buckets cut at the multiples of the cap in the running sum of bytes."""
+    """The buckets that result from cutting the running sum of bytes at multiples of the cap."""
     result, held = {}, 0
     for k in reversed(range(len(sizes))):
         result.setdefault(0 if held < first_cap else 1 + (held - first_cap) // cap, []).append(k)

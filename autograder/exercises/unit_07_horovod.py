@@ -204,7 +204,7 @@ def harness(f, places, gpus):
         return t
 
     def read(self, answer, places, gpus):
-        """Two mistakes at once get the name of the one to mend first."""
+        """The mistake in a report; of two at once the one to mend first."""
         found = [one for one in answer if "raised" not in one]
         if not found or gpus == 0:
             return None
@@ -279,7 +279,7 @@ class SharesExercise(Exercise):
 
     @staticmethod
     def sharing(reports) -> Iterator[tuple[str, str]]:
-        """Which rank sees samples that others see too."""
+        """(name, sentence) for each rank that sees samples which others see, too."""
         for rank, report in enumerate(reports):
             if report["shares samples with"]:
                 yield "overlap", f"rank {rank} and rank {', '.join(map(str, report['shares samples with']))}."
@@ -905,7 +905,7 @@ def harness(f, asked, x, y, weights, scaled_rate, warmup_epochs, epochs):
             return [{"learning rates": list(t.rates), "weights": one.ravel()} for one in weights]
 
         def seen(saves=lambda rank: rank == 0, plateau="mean", checkpoint="mean"):
-            """What both callbacks saw in the only epoch, of one batch."""
+            """What both callbacks saw in the only epoch, which has one batch."""
             losses = {"mean": [t.own.mean()] * t.p, "own": t.own}
             pairs = zip(losses[plateau], losses[checkpoint], strict=True)
             found = [

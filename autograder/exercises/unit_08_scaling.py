@@ -70,7 +70,7 @@ def interval_factor(factor: float, *dofs: int) -> bool:
 
 
 def numbers(run: Run) -> list[float]:
-    """What a function returned, as floats. Raises TypeError or ValueError where it cannot be read so."""
+    """The numbers that a function returned, as floats. Raises TypeError or ValueError for anything else."""
     value = getattr(run.ranks[0].value, "values", run.ranks[0].value)
     if isinstance(value, (tuple, list)):
         return [float(np.asarray(getattr(one, "values", one)).reshape(())) for one in value]
@@ -88,14 +88,14 @@ class NumbersExercise(Exercise):
     runtime = "plain"
 
     def formula(self, case: Case, **changed: Any) -> float:
-        """What is right, with each factor open to a mistake."""
+        """The right numbers, or with other factors those of a mistake."""
         raise NotImplementedError
 
     def per_rank(self, case, value):
         return [self.formula(case, **value) if isinstance(value, dict) else value]
 
     def two_at_once(self, case: Case, got: float) -> Finding | None:
-        """Two mistakes which together give the number. Two that change the same factor cannot be made together."""
+        """The finding that names two mistakes that together give the number. Two that change one factor cannot."""
         given, c = {}, self.worked(case)
         for mistake in self.mistakes:
             if mistake.value and isinstance(changed := mistake.value(c), dict):
@@ -151,7 +151,7 @@ class ValueAndError(NumbersExercise):
 
 
 def in_error(of: Callable[[SimpleNamespace], float]) -> Callable[[SimpleNamespace], tuple[float, float] | None]:
-    """What a mistake gives that is in the error alone."""
+    """The values that a mistake gives which is in the error alone."""
     return lambda c: (c.value, float(of(c))) if c.both and math.isfinite(c.value) else None
 
 
@@ -281,7 +281,7 @@ def carried(c: SimpleNamespace, error: Callable[[np.ndarray], float]) -> float:
 
 
 def shortened(c: SimpleNamespace) -> tuple[np.ndarray, np.ndarray]:
-    """As many runs of each column as the shorter one has."""
+    """Both columns cut to the length of the shorter one."""
     return c.slow[: min(c.n, c.m)], c.fast[: min(c.n, c.m)]
 
 
@@ -664,7 +664,7 @@ def of_line(c: SimpleNamespace, constant: float, slope: float) -> tuple[float, f
 def fit(
     c: SimpleNamespace, chosen: Any = slice(None), sizes: Any = None, degree: int = 1, power: float = 0
 ) -> tuple[float, float]:
-    """From a polynomial through the chosen measurements, with weights 1 / seconds**power."""
+    """Latency and time per byte by a polynomial fit to the chosen measurements, with weights 1 / seconds**power."""
     sizes, times = (c.sizes if sizes is None else sizes)[chosen], c.times[chosen]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # no line joins two measurements of one size

@@ -385,7 +385,7 @@ def harness(f, ready, images):
         return self.worked(case).reports()
 
     def facts(self, case: Case, run: Run):
-        """Who reads the images too early, or not at all."""
+        """The mistake of reading the images too early, or not at all."""
         read = [one["read them"] for one in returned(run)]
         if TOO_EARLY in read:
             return Finding("read_too_early", f"Rank {listed(r for r, how in enumerate(read) if how == TOO_EARLY)}.")

@@ -711,7 +711,7 @@ class EvaluatePadded(CountedExercise):
         ]
 
     def _case(self, rng, level, p, n, late):
-        """Drawn until the mistakes can be told apart."""
+        """A case, drawn anew until all mistakes can be told apart."""
         each = math.ceil(n / p)
         for _ in range(400):
             order = rng.permutation(n)

@@ -338,7 +338,7 @@ def harness(f, weight, micro_batches, n):
 
     @staticmethod
     def _sent(run: Run) -> int:
-        """Bytes that rank 0 handed to collectives after the harness's barrier."""
+        """The bytes that rank 0 handed to collectives after the harness's barrier."""
         own = [event for event in run.events if event.rank == 0]
         begin = next((k for k, event in enumerate(own) if event.kind == "barrier"), -1)
         return sum(event.nbytes or 0 for event in own[begin + 1 :] if event.kind != "compute")
