@@ -21,16 +21,22 @@ from labkit.relay.outcome import Outcome
 Pair = tuple[Case, tuple[Case, Outcome]]  # a case with other values, and the one that was right
 KEPT = "keeps_something"
 REHEARSAL = "rehearsal"  # the key of the other values
-# Runs beside the student's code. inner: the exercise's own harness, "" for none.
+# Runs beside the student's code. inner: the exercise's own harness, "" for none. What a call leaves changed in its
+# process (the folder, the default data type) is put back, as between cases: it costs nothing there, either.
 HARNESS = """
+import sys
+from labkit.launch.rank_program import Surroundings
+
+
 def harness(f, calls, inner):
-    one = f
+    one, surroundings = f, Surroundings(sys.modules.get("torch"))
     if inner:
         space = {"__name__": "harness"}
         exec(compile(inner, "harness", "exec"), space)
         one = lambda *arguments: space["harness"](f, *arguments)
     found = []
     for arguments in calls:
+        surroundings.restore_settings()
         try:
             found.append(["returned", one(*arguments), list(arguments)])
         except BaseException as error:

@@ -213,7 +213,7 @@ def run_rank(sock: socket.socket) -> None:
         sock = connection = relay_backend.Connection(sock)
         relay_backend.register(connection)
         sys.meta_path.insert(0, _NoMpi())
-    surroundings = _Surroundings(torch)
+    surroundings = Surroundings(torch)
     while True:
         if on_relay:
             connection.begin(job["poison"] + job["rank"], job.get("deadly", False))
@@ -255,7 +255,7 @@ class _NoMpi(MetaPathFinder):
         return None
 
 
-class _Surroundings:
+class Surroundings:
     """The state of a process that a candidate's function may change without meaning to; it is restored before the next
     case."""
 
@@ -265,6 +265,13 @@ class _Surroundings:
         self.float_errors, self.recursion = np.geterr(), sys.getrecursionlimit()
 
     def restore(self) -> None:
+        """Put everything back, and leave the process group if there is one."""
+        self.restore_settings()
+        if self.torch is not None and self.torch.distributed.is_initialized():
+            self.torch.distributed.destroy_process_group()
+
+    def restore_settings(self) -> None:
+        """Put everything back but the process group: the function is called again in the same one."""
         os.chdir(self.folder)
         if os.environ != self.environment:
             os.environ.clear()
@@ -273,8 +280,6 @@ class _Surroundings:
         np.seterr(**self.float_errors)
         sys.setrecursionlimit(self.recursion)
         if self.torch is not None:
-            if self.torch.distributed.is_initialized():
-                self.torch.distributed.destroy_process_group()
             self.torch.set_default_dtype(self.torch.float32)
             self.torch.set_grad_enabled(True)
             self.torch.use_deterministic_algorithms(False)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from autograder.exercise import Case, Exercise, Tensor
+from autograder.judging import trial
 from autograder.judging.judge import judge_with
 from autograder.judging.runners import Runners
 from labkit.cells.slicing import Cell, slice_cells
@@ -93,7 +94,10 @@ def judged(warm, source: str):
 
 
 @pytest.mark.parametrize("source", [RIGHT, UNTIDY, SPENT], ids=["right", "untidy", "spent"])
-def test_what_a_case_leaves_behind_costs_nothing(warm, source):
+def test_what_a_case_leaves_behind_costs_nothing(warm, source, monkeypatch):
+    if source is SPENT:  # called again it is wrong, for that is not what sharing does (`autograder.judging.again`)
+        assert judged(warm, source).cases[-1].diagnosis == "keeps_something"
+        monkeypatch.setattr(trial, "CALLED_AGAIN", ())
     result = judged(warm, source)
     assert [level.verdict for level in result.levels] == ["passed"] * 3, result.decisive
 
