@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.compare import difference, same
+from autograder.compare import difference, same, show
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Run, names_of
 
 __all__ = [
@@ -26,6 +26,8 @@ __all__ = [
     "plain",
     "tells_apart",
 ]
+
+MOST_SHOWN, LONG = 24, 120  # entries of a list, and characters of an array, that name a case
 
 # Numbers may come as a list, a tuple, a range, an array, a tensor or an iterator; a set has no order.
 AS_LISTS = """
@@ -116,8 +118,8 @@ class PlainExercise(Exercise):
 
     def _case(self, level: str, known: dict[str, Any], options: dict[str, Any] | None = None) -> Case:
         known = {name: plain(value) for name, value in known.items()}
-        shown = [(name, known[name]) for name in self.given if name != "world_size" and known[name] is not False]
-        says = [name if value is True else f"{name} = {value}" for name, value in shown]
+        shown = [(name, known[name]) for name in self.given if name != "world_size"]
+        says = [said(name, value) for name, value in shown if value is not False and not _is_empty_text(value)]
         if "world_size" in known:
             says.append(f"{known['world_size']} ranks")
         return replace(
@@ -242,6 +244,20 @@ def on_ranks(level: str, p: int, names: str, known: dict[str, Any], says: str = 
 def plain(value: Any) -> Any:
     """numpy's integers as Python's, so that a card shows 3 and not np.int64(3)."""
     return int(value) if isinstance(value, np.integer) else value
+
+
+def said(name: str, value: Any) -> str:
+    """An argument as a card names its case by it, in one line: the name alone if it is True, long values cut."""
+    text = value if isinstance(value, str) else " ".join(show(value, MOST_SHOWN).split())
+    if isinstance(value, np.ndarray) and len(text) > LONG:  # every row, for one of them may be what it is about
+        cut = {"threshold": 4, "edgeitems": 2, "separator": ", ", "formatter": {"float": "{:.5g}".format}}
+        rows = [np.array2string(row, **cut) for row in value]
+        text = f"[{', '.join(rows)}]"
+    return name if value is True else f"{name} = {text}"
+
+
+def _is_empty_text(value: Any) -> bool:
+    return isinstance(value, str) and not value
 
 
 def tells_apart(exercise: Exercise, case: Case) -> bool:

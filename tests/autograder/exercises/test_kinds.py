@@ -4,10 +4,11 @@ apart.
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from autograder.exercise import ANYTHING, Finding, Mistake, RankRun, Run, rng_for
-from autograder.exercises.kinds import PlainExercise, tells_apart
+from autograder.exercises.kinds import PlainExercise, said, tells_apart
 
 
 class Multiples(PlainExercise):
@@ -97,3 +98,13 @@ def test_mistakes_are_told_apart_where_each_gives_a_value_of_its_own():
     exercise.mistakes = [*exercise.mistakes, Mistake("adds_later", "Added.", value=exercise.mistakes[0].value)]
     three, _ = exercise.cases(rng_for(exercise))  # what was computed of the other one is kept
     assert not tells_apart(exercise, three)
+
+
+def test_the_values_that_name_a_case_are_short_and_in_one_line():
+    times = np.linspace(0.1, 0.2, 63).reshape(7, 9)
+    named = said("times", times)
+    assert named.startswith("times = [[0.1, 0.10161, ..., 0.11129, 0.1129], [") and len(named) < 320
+    assert named.count("...") == 7 and "\n" not in named, "every row is there"
+    assert said("read", 0.0017200000000000002) == "read = 0.00172"
+    assert said("shuffle", True) == "shuffle" and said("kind", "ring") == "kind = ring"
+    assert said("stream", list(range(30))).endswith("23, ...]")
