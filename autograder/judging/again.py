@@ -16,7 +16,7 @@ from autograder.judging.odd import wrong_or_odd
 from autograder.judging.runners import Ranks, Runners
 from autograder.verdict import CaseResult
 from labkit.cells.slicing import Chunk
-from labkit.relay.outcome import Outcome
+from labkit.relay.outcome import Outcome, RankOutcome
 
 Pair = tuple[Case, tuple[Case, Outcome]]  # a case with other values, and the one that was right
 KEPT = "keeps_something"
@@ -65,8 +65,8 @@ def again(
 
     def wrong(ranks: Ranks) -> list[CaseResult]:
         outcome, _ = runners.run(asked, together, list(chunks), seed, ranks)
-        came = [rank.value if rank.state == "returned" else None for rank in outcome.ranks]
-        if not all(isinstance(values, list) and len(values) == 2 * len(pairs) for values in came):
+        came = [_came(rank, 2 * len(pairs)) for rank in outcome.ranks]
+        if None in came:
             return []
         calls = list(zip(*came, strict=True))[1::2]  # each on all ranks
         judged = [_judged(exercise, *alone, call) for (_, alone), call in zip(pairs, calls, strict=True)]
@@ -88,13 +88,20 @@ def _calls(exercise: Exercise, pairs: Sequence[Pair], rank: int) -> tuple[list, 
     return [list(case.arguments_of(rank)) for other, (own, _) in pairs for case in (other, own)], exercise.harness
 
 
+def _came(rank: RankOutcome, calls: int) -> list[list] | None:
+    """The results of so many calls, as `HARNESS` sends them; None if it did not end or anything else was sent."""
+    sent = rank.value if rank.state == "returned" and isinstance(rank.value, list) else []
+    whole = all(isinstance(call, list) and len(call) == 3 and isinstance(call[2], list) for call in sent)
+    return sent if whole and len(sent) == calls else None
+
+
 def _judged(exercise: Exercise, case: Case, alone: Outcome, call: Sequence[list]) -> CaseResult | None:
     """The result of one of the calls, None if it is right. call: on each rank how it ended, what came back or the
     exception's type, and the arguments afterwards."""
     text = diagnosis_of(exercise, KEPT)
-    result = CaseResult(case.level, f"{says_of(case)}: called after other cases", case.world_size, "wrong", KEPT)
+    result = CaseResult(case.level, f"{says_of(case)}, called after other cases", case.world_size, "wrong", KEPT)
     result.why, result.how = text.why, text.how
-    raised = [(r, value) for r, (how, value, _) in enumerate(call) if how == "raised"]
+    raised = [(r, str(value)) for r, (how, value, _) in enumerate(call) if how == "raised"]
     if raised:
         who = "" if case.world_size == 1 else f"rank {raised[0][0]} "
         result.differs = [f"{who}raised {raised[0][1]}"]

@@ -96,10 +96,9 @@ BUILT_IN = {
         "another.",
     ),
     "keeps_something": Diagnosis(
-        "Each call is right in a process of its own. Called for one case after the other in one process, your function "
-        "returns something else: it keeps something from call to call.",
-        "Look for a default argument that is a list or a dict, a global variable, or a cache that does not know all "
-        "arguments: make it anew in each call.",
+        "Your function keeps something from call to call: its first call in a process is right, a later one is not.",
+        "Look for a default argument that is a list or a dict, for a global variable, and for a cache that overlooks "
+        "one of the arguments. Make what a call needs within the call.",
     ),
     "protocol": Diagnosis(
         "A rank sent something the relay does not understand.", "Leave the process group's own connection alone."

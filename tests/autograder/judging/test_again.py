@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from autograder import registry
-from autograder.judging.again import HARNESS
+from autograder.judging.again import HARNESS, _came
 from autograder.judging.judge import Runners, chunks_of_file, judge_with
+from labkit.relay.outcome import RankOutcome
 
 FORMULA = "math.ceil(global_batch_size / world_size) * seconds_per_image"
 RING = "2 * (world_size - 1) * (alpha + 4 * parameters / world_size * beta)"
@@ -52,7 +53,7 @@ def test_what_differs_in_the_second_call_costs_the_levels_that_show_it(warm, lin
     assert [level.verdict for level in result.levels] == ["wrong", "wrong"]
     last = result.levels[-1].cases[-1]
     assert last.diagnosis == "keeps_something" and last.differs[0].startswith(said)
-    assert last.says.endswith(": called after other cases") and "from call to call" in last.why
+    assert last.says.endswith(", called after other cases") and "from call to call" in last.why
 
 
 def test_a_level_that_does_not_show_it_keeps_its_points(warm):
@@ -63,6 +64,16 @@ def test_a_level_that_does_not_show_it_keeps_its_points(warm):
 def test_calls_that_do_not_end_tell_nothing(warm):
     """All cases together may take longer than one of them may: that is no mistake of the function's."""
     assert judged(warm, "len(CALLS) == 1 or __import__('os')._exit(0)").score == 2
+
+
+@pytest.mark.parametrize(
+    "sent", [None, 3, [], [["returned", 1, []]], [[1], 2], [["returned", 1, None]] * 2, ["ab", "cd"]]
+)
+def test_what_the_harness_cannot_have_sent_tells_nothing(sent):
+    """A rank may send anything: the judge does not fall over it."""
+    assert _came(RankOutcome(state="returned", value=sent), 2) is None
+    assert _came(RankOutcome(state="raised"), 2) is None
+    assert _came(RankOutcome(state="returned", value=[["raised", "X", []]] * 2), 2) == [["raised", "X", []]] * 2
 
 
 def test_a_harness_of_the_exercise_runs_in_each_call():
