@@ -250,6 +250,36 @@ def test_peaks_are_those_of_the_table_or_told(name, products, told, expected):
     assert devices.peak(name, products, told) == (None if expected is None else pytest.approx(expected))
 
 
+def test_images_lie_in_the_layout_that_is_asked_for():
+    seen = []
+
+    class Looks(torch.nn.Conv2d):
+        def forward(self, images):
+            layouts = torch.contiguous_format, torch.channels_last
+            seen.append([x.is_contiguous(memory_format=one) for x in (images, self.weight) for one in layouts])
+            return super().forward(images).mean((2, 3))
+
+    def batch(count, device):
+        return torch.rand(count, 3, 4, 4), torch.randint(2, (count,))
+
+    work = precision.Work("small", "image", 1, 2, lambda: Looks(3, 2, 2), batch, 1.0, torch.channels_last)
+    for layout, expected in ((torch.channels_last, [False, True] * 2), (torch.contiguous_format, [True, False] * 2)):
+        seen.clear()
+        precision.timed(precision.replace(work, layout=layout), "float32", torch.device("cpu"), CPU, 2)
+        assert seen and all(one == expected for one in seen)
+    assert precision.resnet_work(True).layout == torch.channels_last
+    assert precision.layout_row(work, "bfloat16", 0.52).measured == "0.52 times NHWC's rate"
+
+
+def test_products_of_convolutions_are_held_against_tf32(monkeypatch):
+    monkeypatch.setattr(precision, "timed", lambda *asked: (7.0, 1.0))
+    monkeypatch.setattr(precision, "name_of", lambda setting: "NVIDIA H200")
+    rows = {row.what: row for row in precision.work_rows(precision.resnet_work(True), CPU)}
+    assert rows["ResNet-50, float32: MFU"].measured.endswith("of 494.7 TFLOP/s, TF32")
+    assert rows["ResNet-50, bfloat16: gain"].expected == "at most 2.0, as the peaks"
+    assert "ResNet-50, bfloat16: NCHW" in rows
+
+
 @pytest.mark.parametrize("loss, verdict", [(7.1, "ok"), (7.6, "FAILED"), (float("nan"), "FAILED")])
 def test_a_loss_far_from_that_of_float32_fails(loss, verdict):
     assert precision.loss_row(precision.gpt_work(True), "float16", loss, 7.0, precision.NEAR).verdict == verdict
@@ -392,6 +422,17 @@ def test_cells_of_a_device_are_found_and_what_they_need():
 
 def cell_names(cell) -> set[str]:
     return lessons.free_names(cell.source)
+
+
+def test_when_time_is_up_no_cell_begins_and_each_says_so(monkeypatch):
+    """Else the check would be ended from outside, and what it had found would stand beside a row that failed."""
+    monkeypatch.setattr(lessons, "anywhere", lambda words: words)
+    monkeypatch.setattr(lessons, "attempt", lambda *asked: pytest.fail("a cell was begun"))
+    lesson = next(one for one in lessons.lessons(ROOT / "solutions") if one.unit == "08")
+    targets = lessons.cells_of_devices(lesson)
+    rows = list(lessons.unit_rows(lesson, targets, Setting("cpu"), 0, 2, end=0.0))
+    assert len(rows) == len(targets) > 3 and {row.verdict for row in rows} == {table.NOT_RUN}
+    assert any("--seconds" in row.expected for row in rows)
 
 
 def test_the_lessons_with_a_device_are_known():
