@@ -587,7 +587,7 @@ def _to_line(x: np.ndarray, y: np.ndarray, line_x: np.ndarray, line_y: np.ndarra
 
 
 def _has_neighbour(truth: Truth) -> np.ndarray:
-    """Whether the point before or behind is there: a single point between two gaps has no line."""
+    """True if the point before or behind is there: a single point between two gaps has no line."""
     finite = np.isfinite(truth.y.astype(float))
     return np.concatenate([[False], finite[:-1]]) | np.concatenate([finite[1:], [False]])
 

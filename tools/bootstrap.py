@@ -85,7 +85,7 @@ def project_hash(path):
 
 
 def is_as_stamped(course):
-    """Whether the environment was made from what is here now. One that is only used has its own checkout's commands."""
+    """True if the environment was made from what is here now. One that is only used has its own checkout's commands."""
     stamp = read_json(course.stamp_file) or {}
     return (dict(stamp, project=None) if course.lender else stamp) == expected_stamp(course)
 

@@ -57,7 +57,7 @@ class HostsError(RuntimeError):
 
 
 def missing(programs: Mapping[str, str] = _PROGRAMS) -> str:
-    """What this machine lacks, and what to do about it; "" when nothing. programs: {name: Debian package}."""
+    """The programs missing on this machine, and what to do; "" when nothing. programs: {name: Debian package}."""
     found = {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:{_PATH}"}["PATH"]
     packages = sorted({package for name, package in programs.items() if shutil.which(name, path=found) is None})
     problems = []
@@ -167,7 +167,7 @@ class VirtualHosts:
         cwd: str | os.PathLike | None = None,
         env: Mapping[str, str] | None = None,
     ) -> list[str]:
-        """What to start here for `argv` to run on that host.
+        """The command to start here so that `argv` runs on that host.
 
         user: as whom (None: root), with an environment like that of a fresh login; cwd: None is the present folder, for
         a user the home; env: further variables. It ends with whoever starts it.

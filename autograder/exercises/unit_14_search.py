@@ -853,7 +853,7 @@ def harness(f, finished, started, n, eta):
             yield level, known, {"says": f"n = 9, eta = {eta}"}
 
     def _show(self, shown, right, known, nobody_runs):
-        """Whether these mistakes give what neither a right answer nor another mistake gives, and, where `nobody_runs`
+        """True if these mistakes give what neither a right answer nor another mistake gives, and, where `nobody_runs`
         is wanted, those that are still trained make no difference.
         """
         found = {mistake.name: asha(state(**known), mistake.name) for mistake in self.mistakes}
@@ -955,13 +955,13 @@ def harness(f, x, y, degree, s):
 
     @staticmethod
     def _turned(**known):
-        """Whether the largest stand in another order at the first look than in the fit."""
+        """True if the largest stand in another order at the first look than in the fit."""
         c = SimpleNamespace(**known)
         return [one for one, _ in spectral(c)] != [one for one, _ in spectral(c, "order_of_the_first_look")]
 
     @staticmethod
     def _plain(x, y, degree, s):
-        """Whether the s largest stand out at the first look, so that any sound method finds the same."""
+        """True if the s largest stand out at the first look, so that any sound method finds the same."""
         table = products(x, degree)[1]
         sizes = np.sort(np.abs(table.T @ y / len(y)))[::-1]
         return sizes[s - 1] > 1.5 * sizes[s]

@@ -51,7 +51,7 @@ def gpu_of(rank: dict) -> str:
 
 
 def job() -> dict:
-    """What the scheduler calls this job."""
+    """The scheduler's name for this job."""
     scheduler = "slurm" if "SLURM_JOB_ID" in os.environ else "pbs" if "PBS_JOBID" in os.environ else ""
     return {
         "job": os.environ.get("SLURM_JOB_ID") or os.environ.get("PBS_JOBID", "").split(".")[0],

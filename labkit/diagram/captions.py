@@ -37,7 +37,7 @@ def legend(
 
 
 def _entries(events: list[Event], memory: Memory | None, labelled: bool) -> list[tuple[str, list[str]]]:
-    """What needs an explanation, and the colours in which it is drawn."""
+    """The entries of the legend, with the colours in which they are drawn."""
     talking = [e for e in events if e.kind != COMPUTE]
     computing = [e for e in events if e.kind == COMPUTE]
     parts = [part for part in PARTS if any(e.label[:1] == part for e in computing)]

@@ -20,7 +20,7 @@ INSIDE, OUTSIDE = COLLECTIVE, tint(ORANGE, 0.45)
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is drawn of the network, and how large."""
+    """The part of the network that is drawn, and its size."""
 
     columns: int  # ranks side by side
     rows: int  # of ranks, 1 or 2
@@ -219,7 +219,7 @@ def _box(x: float, y: float, width: float, height: float) -> tuple[tuple[float, 
 
 
 def _left_out(nodes: list[list[int]], plan: _Plan) -> str:
-    """What the picture has left out, or ""."""
+    """A sentence on what the picture leaves out, or ""."""
     parts = []
     if None in plan.nodes:
         parts.append(f"{len(plan.nodes) - 1} of {len(nodes)} nodes")

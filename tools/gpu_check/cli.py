@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def machine_of(setting: Setting) -> dict:
-    """What there is to try it on, or its `problem`."""
+    """The device, torch and GPUs of this machine, or the `problem` why there are none."""
     found = next(iter(workers.run("devices", setting, 1)), None)
     if not isinstance(found, dict):
         said = found.measured if found else "nothing came back"

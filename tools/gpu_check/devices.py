@@ -53,7 +53,7 @@ def name_of(setting: Setting) -> str:
 
 
 def describe(setting: Setting) -> dict:
-    """What the table says of this machine. `problem` is there only if the device cannot be had."""
+    """The lines that stand above the table. `problem` is there only if the device cannot be had."""
     found = {"device": setting.device, "torch": torch.__version__, "python": platform.python_version()}
     if setting.device == "cuda":
         if not torch.cuda.is_available():

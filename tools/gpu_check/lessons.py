@@ -206,7 +206,7 @@ def holds_tensors(value: object) -> bool:
 
 
 def anywhere(words: str) -> str:
-    """What the first rank that has anything to say says, on every rank."""
+    """The words of the first rank that has any, on every rank."""
     said: list = [None] * dist.get_world_size()
     dist.all_gather_object(said, words)
     return next((one for one in said if one), "")

@@ -98,7 +98,7 @@ def predicted(step: float, read: float, workers: int) -> float:
 
 
 def word(used: float) -> str:
-    """Whether the device starves."""
+    """The word for a utilisation: "starving" or "fed"."""
     return "fed" if used >= FED else "starving"
 
 

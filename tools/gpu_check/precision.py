@@ -109,7 +109,7 @@ def mfu(flops: float, rate: float, top: float | None) -> float | None:
 
 
 def ratio_of_peaks(name: str, products: str, setting: Setting) -> str:
-    """What 16 bits can gain at most over float32 whose products are computed in that format."""
+    """The most that 16 bits can gain over float32 whose products are computed in that format."""
     half, whole = peak(name, SIXTEEN, setting.peak), peak(name, products, setting.peak)
     return f"at most {half / whole:.1f}, as the peaks" if half and whole else "above 1 with tensor cores"
 

@@ -17,7 +17,7 @@ STEPS, BATCH, CLOSE = 5, 64, 1e-10
 
 
 def rows(setting: Setting, rank: int, world: int) -> Iterator[Row]:
-    """Whether the replicas are equal, and equal to one process that trains on the whole batches, in float64."""
+    """Rows: the replicas are equal, and equal to one process that trains on the whole batches, in float64."""
     device = torch.device(setting.device)
     parallel = train(device, rank, world)
     everywhere = [torch.empty_like(parallel) for _ in range(world)]

@@ -1,4 +1,4 @@
-"""What every check is told. It imports nothing: the command has no torch in its own process."""
+"""The settings that every check gets. It imports nothing: the command has no torch in its own process."""
 
 from __future__ import annotations
 

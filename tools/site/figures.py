@@ -135,7 +135,7 @@ def _draws(function: ast.FunctionDef, helpers: dict[str, ast.FunctionDef]) -> bo
 
 @cache
 def _labkit(name: str) -> str:
-    """What a function of labkit draws; "" for any other."""
+    """A sentence on what a function of labkit draws; "" for any other."""
     if name in DRAWN:
         return DRAWN[name] + "."
     for module in LABKIT.values():

@@ -24,7 +24,7 @@ UNREADABLE = -1
 
 
 def unit(world_size: int, dtype: str) -> int | float:
-    """What every contribution is multiplied by. Any sum of twice as many contributions is still exact, in every
+    """The factor of every contribution. Any sum of twice as many contributions is still exact, in every
     order."""
     if dtype == "int64":
         return 10 ** (18 - world_size) + 1
@@ -117,7 +117,7 @@ def decode(value: np.ndarray, parts: list[np.ndarray], base: int, scale: int | f
 
 
 def returned(run: Run) -> list:
-    """What each rank returned, tensors as arrays."""
+    """The value that each rank returned, tensors as arrays."""
     return [rank_run.value.values if isinstance(rank_run.value, Tensor) else rank_run.value for rank_run in run.ranks]
 
 

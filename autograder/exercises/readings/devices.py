@@ -130,7 +130,7 @@ def f1(matrix: np.ndarray, how: str = "macro") -> float:
 
 
 def read_evaluation(pairs: np.ndarray, k: dict) -> Finding | str | None:
-    """What the ranks made of their numbers, the loss first."""
+    """The mistake in what the ranks made of their numbers, the loss first."""
     counts, p = np.array(k["counts"]), len(k["counts"])
     there, own = counts > 0, np.maximum(counts, 1)
     if np.isnan(pairs).any():

@@ -176,7 +176,7 @@ WEIGHTS = 1 << 20
 
 
 def seconds_of(p: int, m: int, v: int, layers: int, seconds: dict) -> float:
-    """Of a step, by the closed formula."""
+    """The seconds of a step, by the closed formula."""
     slot = layers * (seconds["forward"] + seconds["backward"] + 4 * seconds["all_reduce"])
     return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
 
@@ -243,5 +243,5 @@ def best_of(step, save, mtbf, ranks) -> int:
 
 
 def lost(steps, step, save, mtbf, ranks) -> float:
-    """Of the time of the steps, with so many between two checkpoints."""
+    """The share of the steps' time that is lost, with so many steps between two checkpoints."""
     return stretched(steps * step, save, mtbf / ranks) - 1

@@ -110,7 +110,7 @@ def steps_of(
 
 
 def seconds_of(steps: list, inside: tuple, between: tuple) -> float:
-    """What the steps take."""
+    """The seconds that the steps take."""
     links = {"inside": inside, "between": between}
     return math.fsum(often * (links[at][0] + many * size * links[at][1]) for often, at, many, size in steps)
 

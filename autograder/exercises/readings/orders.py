@@ -60,7 +60,7 @@ class OrderExercise(PlainExercise):
 
 
 def replayed(case: Case, run: Run, **seconds: float) -> Replay:
-    """What came of the orders that an answer returned, replayed here. Raises what `replay` does."""
+    """The replay of the orders that an answer returned. Raises what `replay` does."""
     return replay(run.ranks[0].value, **case.known, **seconds)
 
 

@@ -68,7 +68,7 @@ def shape_of_draws(configurations: list[dict]) -> str | None:
 
 
 def _how_often(configurations: list[dict], places: tuple[np.ndarray, np.ndarray]) -> str | None:
-    """Whether each value of a choice and each part of a range comes as often as it should; within a power of ten, too.
+    """True if each value of a choice and each part of a range comes as often as it should; within a power of ten, too.
     By luck they do not once in a million times."""
     n = len(configurations)
     within = np.mod(places[0] * math.log10(SPACE["lr"][2] / SPACE["lr"][1]), 1.0)
@@ -83,7 +83,7 @@ def _how_often(configurations: list[dict], places: tuple[np.ndarray, np.ndarray]
 
 
 def _together(configurations: list[dict], places: tuple[np.ndarray, np.ndarray]) -> str | None:
-    """Whether knowing one value tells something about another: chi square of each pair, in four parts each."""
+    """True if knowing one value tells something about another: chi square of each pair, in four parts each."""
     parts = [np.minimum((4 * one).astype(int), 3) for one in places]
     parts.append(np.array([one["layers"] - 1 for one in configurations]))
     parts.append(np.array([SPACE["activation"][1].index(one["activation"]) for one in configurations]))
@@ -158,7 +158,7 @@ def brackets(R: int, eta: int, slip: str = "") -> list[list[tuple]]:
 
 
 def asha(c, slip: str = "") -> tuple[int, int] | None:
-    """What an idle worker gets. c: finished (per rung a dict of losses), started (per rung a list), n, eta."""
+    """The job that an idle worker gets. c: finished (per rung a dict of losses), started (per rung a list), n, eta."""
     top = len(c.started) - 1
     rungs = range(top) if slip == "lowest_rung_first" else range(top - 1, -1, -1)
     if slip == "new_ones_first" and len(c.started[0]) < c.n:

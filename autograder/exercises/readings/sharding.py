@@ -189,7 +189,7 @@ def held(params: int, p: int, stage: int, sizes: tuple[int, int, int], share=Non
 
 
 def gradients_of(weights: list[np.ndarray], x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
-    """Of layers tanh(x W) one after the other, with output - y as the gradient of the loss."""
+    """The gradients of layers tanh(x W) one after the other, with output - y as the gradient of the loss."""
     seen = [x]
     for w in weights:
         seen.append(np.tanh(seen[-1] @ w))

@@ -25,7 +25,7 @@ def prepare(settings: Settings) -> None:
 
 
 def check_shared(settings: Settings) -> None:
-    """Whether an ordinary user can run the course's Python; this is where a Python in somebody's home shows."""
+    """Raises SettingsError if an ordinary user cannot run the course's Python, such as one in somebody's home."""
     if (settings.shared / "solutions").exists():
         raise SettingsError(
             f"{settings.shared} holds solutions/: `shared` is the students' course ({settings.class_root}/student), "

@@ -69,7 +69,7 @@ class _Chosen:
 
 
 def in_words(profile: Profile, batch: bool) -> str:
-    """What a profile gives, in one line."""
+    """The resources of a profile, in one line."""
     gpus = f", {profile.gpus} GPU{'s' * (profile.gpus > 1)}" if profile.gpus else ""
     time = f", at most {profile.hours:g} hours" if batch else ""
     cores = f"{profile.cores} core{'s' * (profile.cores > 1)}"
