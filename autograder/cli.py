@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from autograder import answers as answer_files
 from autograder import scaffold
 from autograder.exercise import PUBLIC_KEY
 from autograder.grading import isolation
@@ -27,6 +28,12 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+WriteTo = Annotated[
+    Path | None, typer.Option(help="Judge nothing: write each answer into a file of its own below DIR.", metavar="DIR")
+]
+ReadFrom = Annotated[
+    Path | None, typer.Option(help="Judge nothing: put the files below DIR into the bank.", metavar="DIR")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 NoJail = Annotated[bool, typer.Option("--no-jail", help="Run the file with your rights: it is your own.")]
 
@@ -162,29 +169,34 @@ def bank(
     which: Annotated[str, typer.Argument(help="UNIT or UNIT/EXERCISE; everything when left out")] = "",
     seed: Annotated[str, typer.Option(help="The key the cases' values come from.")] = PUBLIC_KEY,
     folder: Annotated[
-        Path, typer.Option(help="A bank laid out as UNIT/EXERCISE/right_NAME.py and wrong_NAME.py.")
+        Path, typer.Option(help="A bank: UNIT/EXERCISE.py, or a file for each answer, UNIT/EXERCISE/right_NAME.py.")
     ] = bank_module.FOLDER,
+    write: WriteTo = None,
+    read: ReadFrom = None,
     record: Annotated[bool, typer.Option("--record", help="Write down which levels each wrong answer passes.")] = False,
     as_json: AsJson = False,
     no_jail: NoJail = False,
 ) -> None:
     """Try every right and wrong answer; those of a --folder in the grader's jail. Exit status 1 when a right one fails,
-    a wrong one passes or gets another diagnosis, or passes other levels than are recorded (in levels.txt beside it,
-    under the public key)."""
+    a wrong one passes or gets another diagnosis, or passes other levels than are recorded (in its head, under the
+    public key)."""
     unit, _, exercise = which.partition("/")
     if record and seed != PUBLIC_KEY:
         _refuse("levels are recorded under the public key: leave --seed out")
 
     try:
-        if which and not any(bank_module.answers(folder, unit or None, exercise or None)):
-            _refuse(f"the bank has no answers to {which}; there are: {', '.join(bank_module.names(folder, unit))}")
+        if which and not any(bank_module.answers(read or folder, unit or None, exercise or None)):
+            known = ", ".join(bank_module.names(read or folder, unit))
+            _refuse(f"the bank has no answers to {which}; there are: {known}")
+        if write or read:
+            return _move_answers(folder, unit, exercise, write, read)
         with _launcher(jailed=folder != bank_module.FOLDER and not no_jail) as launcher:
             say = (lambda tried: None) if as_json else _say_of_an_answer
             tried = bank_module.run(launcher, folder, unit or None, exercise or None, seed, say)
     except (bank_module.BadBank, UnknownExercise) as error:
         _refuse(str(error))
     if record:
-        bank_module.record(tried)
+        bank_module.record(tried, folder)
     report = bank_module.summary(tried)
     report["left_out"] = bank_module.left_out(folder, unit or None, exercise or None)
     if as_json:
@@ -194,10 +206,20 @@ def bank(
     raise typer.Exit(1 if report["short"] or not (tried or report["left_out"]) else 0)
 
 
+def _move_answers(folder: Path, unit: str, exercise: str, write: Path | None, read: Path | None) -> None:
+    """Write the answers of the bank into files, or read files into the bank; say how many."""
+    for name, function in answer_files.exercises(read or folder):
+        if unit in ("", name, name.split("_")[0]) and exercise in ("", function):
+            if write:
+                count = answer_files.unfold(folder, name, function, write)
+            else:
+                count = answer_files.fold(read, name, function, folder)
+            print(f"{name}/{function}: {count} answers")
+
+
 def _say_of_an_answer(tried: bank_module.Tried) -> None:
     mark = "ok  " if tried.as_declared else "FAIL"
-    path = "/".join(tried.answer.path.parts[-3:])
-    print(f"{mark} {path}: {tried.result.verdict} {tried.result.diagnosis}".rstrip(), flush=True)
+    print(f"{mark} {tried.answer.file}: {tried.result.verdict} {tried.result.diagnosis}".rstrip(), flush=True)
 
 
 def _say_of_a_bank(report: dict) -> None:
@@ -235,9 +257,9 @@ def inputs(
     status = 0
     with Launcher() as launcher:
         for name, found in exercises.items():
-            right = [a.path for a in answers if a.exercise.function == name]
+            right = [search.Program(f"{a.name}.py", a.source) for a in answers if a.exercise.function == name]
             if tell:
-                told = search.telling(launcher, found, tell, right[0], draws)
+                told = search.telling(launcher, found, search.Program(tell.name, tell.read_text()), right[0], draws)
                 print(search.shown(told.case) if told else f"{tell}: passes all of {draws} drawn inputs")
                 status |= told is None
             else:

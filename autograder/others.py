@@ -1,7 +1,7 @@
 """Other right answers, for whoever has one: after the second pass the card shows, folded, one or two of the bank, each
 with a sentence on how it goes about it.
 
-The sentence is the second line of a right answer in tests/bank/, `# differs: ...`; an answer without one is not shown.
+The sentence is the first line of a right answer in tests/bank/, `# differs: ...`; an answer without one is not shown.
 A class's students have no bank: `make course-release` packs the answers of the units that the instructor names in
 overlay/answers.txt into one file (`packed`), so that nobody reads them by accident. AUTOGRADER_ANSWERS=no in the
 environment shows none at all.
@@ -20,11 +20,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.answers import BANK, exercises, of_exercise
+
 FILE = Path(__file__).with_name("others.json")
-BANK = Path(__file__).resolve().parents[1] / "tests" / "bank"
 MOST = 2  # on one card
 FROM_PASS = 2
-_HEAD = re.compile(r"\A# verdict: passed\n# differs: (.+)\n")
+_HEAD = re.compile(r"\A# differs: (.+)\n")
 
 
 @dataclass(frozen=True)
@@ -52,22 +53,22 @@ def others(unit: str, exercise: str, file: Path = FILE, bank: Path = BANK) -> li
 def in_bank(bank: Path, unit: str, exercise: str) -> list[Other]:
     """The bank's right answers with a sentence, by name."""
     found = []
-    for path in sorted((bank / unit / exercise).glob("right_*.py")):
-        source = path.read_text(encoding="utf-8")
-        if head := _HEAD.match(source):
-            found.append(Other(head[1].strip(), source[head.end() :].strip()))
+    for entry in of_exercise(bank, unit, exercise):
+        head = _HEAD.match(entry.text) if entry.right else None
+        if head:
+            found.append(Other(head[1].strip(), entry.text[head.end() :].strip()))
     return found
 
 
 def packed(units: Iterable[str], bank: Path = BANK) -> str:
     """A class's file: exercise -> its answers, not to be read by accident."""
     kept = {}
-    for unit in sorted(units):
-        for folder in sorted((bank / unit).glob("*/")):
-            found = [[one.differs, one.source] for one in in_bank(bank, unit, folder.name)[:MOST]]
-            if found:
-                data = zlib.compress(json.dumps(found).encode(), 9)
-                kept[f"{unit}/{folder.name}"] = base64.b64encode(data).decode()
+    chosen = set(units)
+    for unit, exercise in exercises(bank):
+        found = [[one.differs, one.source] for one in in_bank(bank, unit, exercise)[:MOST]] if unit in chosen else []
+        if found:
+            data = zlib.compress(json.dumps(found).encode(), 9)
+            kept[f"{unit}/{exercise}"] = base64.b64encode(data).decode()
     return json.dumps(kept, indent=1, sort_keys=True) + "\n"
 
 

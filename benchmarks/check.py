@@ -15,6 +15,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from autograder.answers import sources
 from autograder.judging import bank
 from autograder.registry import find
 from labkit.cells.slicing import Cell, slice_cells
@@ -85,14 +86,14 @@ def mpiexec_with(source: str, ranks: int) -> None:
 
 
 def first_right_answer(unit: str, exercise: str) -> tuple:
-    """(the exercise, the path of the first right answer in its bank)."""
-    return find(exercise, unit), sorted((bank.FOLDER / unit / exercise).glob("right_*.py"))[0]
+    """(the exercise, the first right answer in its bank)."""
+    return find(exercise, unit), next(iter(sources(unit, exercise).values()))
 
 
 def rows() -> Iterator[tuple[str, float | None, Callable[[], object], int]]:
     """(what, bar in seconds or None, an action, how often to time it), each while what it needs is warm."""
-    ring, ring_file = first_right_answer("03_collectives", "ring_all_reduce")
-    on_mpi, mpi_file = first_right_answer("01_mpi_pi", "estimate_pi")
+    ring, ring_answer = first_right_answer("03_collectives", "ring_all_reduce")
+    on_mpi, mpi_answer = first_right_answer("01_mpi_pi", "estimate_pi")
     chunks = slice_cells([Cell(PROGRAM, "ring.py")], ["ring_all_reduce"])
     jobs = make_jobs(chunks, "ring_all_reduce", [(Tensor(np.ones(12)),)] * 4)
     cluster = FRESH_CLUSTER.format(program=PROGRAM)
@@ -100,7 +101,7 @@ def rows() -> Iterator[tuple[str, float | None, Callable[[], object], int]]:
 
     def first_check() -> None:
         with Launcher() as fresh:
-            bank.try_file(ring, ring_file, fresh)
+            bank.try_source(ring, ring_answer, fresh)
 
     with Launcher() as launcher:
         launcher.wait_until_ready()
@@ -109,8 +110,8 @@ def rows() -> Iterator[tuple[str, float | None, Callable[[], object], int]]:
         yield "  the same, fresh mpiexec", None, lambda: mpiexec_with(FRESH_MPIEXEC, 4), 3
         yield "  the same, fresh ipyparallel cluster", None, lambda: run_process(sys.executable, "-c", cluster), 3
         whole = f"a whole check ({cases} cases, 2-8 ranks)"
-        yield whole, 0.12, lambda: bank.try_file(ring, ring_file, launcher), 2 * RUNS
-        yield "a check on mpi4py (2-5 ranks)", 3.0, lambda: bank.try_file(on_mpi, mpi_file, launcher), RUNS
+        yield whole, 0.12, lambda: bank.try_source(ring, ring_answer, launcher), 2 * RUNS
+        yield "a check on mpi4py (2-5 ranks)", 3.0, lambda: bank.try_source(on_mpi, mpi_answer, launcher), RUNS
         yield "  one of its cases, fresh mpiexec", None, lambda: mpiexec_with(FRESH_PI, 4), 3
     yield "first check of a notebook", 4.0, first_check, 3
 

@@ -83,7 +83,7 @@ def judged(tree: Path, what: What, key: str) -> Iterator[tuple[str, dict]]:
 
     with bank.Launcher() as launcher, bank.Runners(launcher, windows=2) as runners:
         for answer in bank.answers(tree / "tests" / "bank"):
-            name = "/".join(answer.path.parts[-3:])
+            name = file_of(answer)
             if what.means(name):
                 try:
                     yield name, of_answer(bank, runners, answer, key)
@@ -91,15 +91,25 @@ def judged(tree: Path, what: What, key: str) -> Iterator[tuple[str, dict]]:
                     yield name, {"verdict": "failed", "diagnosis": f"{type(error).__name__}: {error}"}
 
 
+def file_of(answer) -> str:
+    """ "UNIT/EXERCISE/right_NAME.py", also in a tree where each answer of the bank was a file."""
+    return answer.file if hasattr(answer, "file") else "/".join(answer.path.parts[-3:])
+
+
+def source_of(answer) -> str:
+    """The text of an answer, in both kinds of tree."""
+    return answer.source if hasattr(answer, "source") else answer.path.read_text()
+
+
 def of_answer(bank, runners, answer, key: str) -> dict:
     """The verdict on one file of the bank, with all levels judged."""
     from autograder.judging.judge import judge_with
 
-    exercise, source = answer.exercise, answer.path.read_text()
+    exercise, source = answer.exercise, source_of(answer)
     try:
-        chunks, note = bank.chunks_of_file(source, exercise.function, answer.path.name), ""
+        chunks, note = bank.chunks_of_file(source, exercise.function, "answer.py"), ""
     except (SyntaxError, ValueError) as error:
-        chunks, note = None, f"{answer.path.name} is no valid Python: {error}"
+        chunks, note = None, f"no valid Python: {error}"
     if chunks is not None:
         uses = [bank.find(name) for name in exercise.uses]
         chunks = bank.with_references(chunks, uses, bank.bound_names(source))

@@ -165,7 +165,7 @@ def give(student: Student, kind: str, *wrong: bank.Answer) -> None:
 
 def text(answer: bank.Answer) -> str:
     """The answer without the line that says what it must get."""
-    return answer.path.read_text(encoding="utf-8").partition("\n")[2]
+    return answer.source.partition("\n")[2]
 
 
 def attacked(path: Path) -> str:

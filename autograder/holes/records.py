@@ -18,10 +18,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.answers import BANK, sources
 from autograder.holes.mutants import Mutant, candidates
 
 FOLDER = Path(__file__).resolve().parents[2] / "tests" / "holes"
-BANK = Path(__file__).resolve().parents[2] / "tests" / "bank"
 ACCEPTED = "accepted.toml"
 Identity = tuple[str, str, str, int]
 
@@ -99,8 +99,9 @@ def stale(unit: str, folder: Path = FOLDER, bank: Path = BANK) -> list[str]:
     """A sentence for each record of a unit whose mutant can no longer be made, or that two entries name."""
     found, seen = [], set()
     for one in equivalents(unit, folder):
-        path = bank / unit / one.answer
-        possible = identities(path) if path.is_file() else set()
+        exercise, _, file = one.answer.partition("/")
+        source = sources(unit, exercise, bank).get(file.removesuffix(".py"))
+        possible = identities(source, exercise) if source is not None else set()
         for identity in one.mutants:
             if identity not in possible:
                 found.append(f"{unit}/{one.answer}: no such mutant any more: {said(identity)}")
@@ -119,9 +120,9 @@ def without_reason(unit: str, folder: Path = FOLDER) -> list[str]:
     ]
 
 
-def identities(path: Path) -> set[Identity]:
-    """The names of all mutants that can be made of an answer in the bank."""
-    return {one.identity for one in candidates(path.read_text(encoding="utf-8"), path.parent.name)}
+def identities(source: str, exercise: str) -> set[Identity]:
+    """The names of all mutants that can be made of an answer."""
+    return {one.identity for one in candidates(source, exercise)}
 
 
 def said(mutant: Mutant | Identity) -> str:

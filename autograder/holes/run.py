@@ -78,33 +78,35 @@ def chosen(options: Options, unit: str | None, exercise: str | None) -> list[Ans
 
 def run(answers: list[Answer], options: Options, processes: int = PROCESSES) -> Iterator[Report]:
     """The report on each answer, in their order."""
-    paths = [answer.path for answer in answers]
-    if processes == 1 or len(paths) == 1:
-        yield from map(partial(_in_process, options), paths)
+    if processes == 1 or len(answers) == 1:
+        yield from map(partial(_in_process, options), *zip(*map(_place, answers), strict=True))
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        yield from pool.map(partial(_in_process, options), paths)
+        yield from pool.map(partial(_in_process, options), *zip(*map(_place, answers), strict=True))
 
 
 _launcher: Launcher | None = None
 
 
-def _in_process(options: Options, path: Path) -> Report:
+def _place(answer: Answer) -> tuple[str, str, str]:
+    return answer.exercise.unit, answer.exercise.function, answer.name
+
+
+def _in_process(options: Options, unit: str, function: str, name: str) -> Report:
     """The report on one answer; the process keeps its launcher for the next."""
     global _launcher
     if _launcher is None:
         _launcher = Launcher()
-    unit, function = path.parts[-3:-1]
-    answer = next(one for one in bank.answers(options.bank, unit, function) if one.path == path)
+    answer = next(one for one in bank.answers(options.bank, unit, function) if one.name == name)
     return report_of(answer, _launcher, options)
 
 
 def report_of(answer: Answer, launcher: Launcher, options: Options) -> Report:
     """The report on one answer. What is known already is not judged again."""
-    exercise, source = answer.exercise, answer.path.read_text(encoding="utf-8")
-    report = Report(exercise.unit, f"{exercise.function}/{answer.path.name}")
-    kept = results.Results(exercise, answer.path.stem, options.results, options.survivors)
+    exercise, source = answer.exercise, answer.source
+    report = Report(exercise.unit, f"{exercise.function}/{answer.name}.py")
+    kept = results.Results(exercise, answer.name, options.results, options.survivors)
     made = mutants(source, exercise.function)
     with Judge(exercise, launcher) as judge:
         report.reached = reached(judge, source)

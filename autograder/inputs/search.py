@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import NamedTuple
 
 import hypothesis
 import numpy as np
@@ -23,6 +23,13 @@ from labkit.cells.slicing import Chunk, bound_names
 from labkit.launch.launcher import Launcher
 
 SHRINKING = 150  # tries at a smaller input
+
+
+class Program(NamedTuple):
+    """An answer: what it is called, and its source."""
+
+    name: str
+    source: str
 
 
 @dataclass(frozen=True)
@@ -70,10 +77,10 @@ def draw(strategy: st.SearchStrategy[Case], count: int) -> list[Case]:
     return cases[:count]
 
 
-def agreement(launcher: Launcher, exercise: Exercise, answers: Sequence[Path], count: int) -> Agreement:
+def agreement(launcher: Launcher, exercise: Exercise, answers: Sequence[Program], count: int) -> Agreement:
     """Runs the right answers of an exercise on `count` drawn inputs; returns those that some of them refuse."""
     cases = draw(cases_of(exercise), count)
-    said = {path.name: judged(launcher, exercise, path, cases) for path in answers}
+    said = {answer.name: judged(launcher, exercise, answer, cases) for answer in answers}
     found = Agreement(cases)
     for k, case in enumerate(cases):
         told = Told(case, {name: results[k] for name, results in said.items()})
@@ -82,7 +89,7 @@ def agreement(launcher: Launcher, exercise: Exercise, answers: Sequence[Path], c
     return found
 
 
-def telling(launcher: Launcher, exercise: Exercise, wrong: Path, right: Path, count: int) -> Told | None:
+def telling(launcher: Launcher, exercise: Exercise, wrong: Program, right: Program, count: int) -> Told | None:
     """An input that `right` passes and `wrong` does not, as small as was found; None where `count` draws hold none."""
     added = added_cases(exercise)
     for strategy in [cases_of(exercise)] if added is None else [added, cases_of(exercise)]:
@@ -92,10 +99,10 @@ def telling(launcher: Launcher, exercise: Exercise, wrong: Path, right: Path, co
     return None
 
 
-def judged(launcher: Launcher, exercise: Exercise, path: Path, cases: Iterable[Case]) -> list[CaseResult]:
-    """The results of one answer, one for each case. Raises SyntaxError, and ValueError where the file does not define
-    the function."""
-    chunks, seed = _chunks(exercise, path), zlib.crc32(f"{exercise.unit}/{exercise.function}".encode())
+def judged(launcher: Launcher, exercise: Exercise, answer: Program, cases: Iterable[Case]) -> list[CaseResult]:
+    """The results of one answer, one for each case. Raises SyntaxError, and ValueError where it does not define the
+    function."""
+    chunks, seed = _chunks(exercise, answer), zlib.crc32(f"{exercise.unit}/{exercise.function}".encode())
     results = []
     with Runners(launcher) as runners:
         runners.most = max((case.world_size for case in cases), default=1)
@@ -127,7 +134,7 @@ def _short(value: object) -> str:
     return text if len(text) <= 400 else f"{text[:400]} ..."
 
 
-def _told(launcher: Launcher, exercise: Exercise, wrong: Path, right: Path, case: Case) -> Told | None:
+def _told(launcher: Launcher, exercise: Exercise, wrong: Program, right: Program, case: Case) -> Told | None:
     (of_wrong,) = judged(launcher, exercise, wrong, [case])
     if of_wrong.verdict == "passed":
         return None
@@ -135,7 +142,7 @@ def _told(launcher: Launcher, exercise: Exercise, wrong: Path, right: Path, case
     return Told(case, {wrong.name: of_wrong, right.name: of_right}) if of_right.verdict == "passed" else None
 
 
-def _smaller(launcher: Launcher, exercise: Exercise, wrong: Path, right: Path, strategy) -> Told | None:
+def _smaller(launcher: Launcher, exercise: Exercise, wrong: Program, right: Program, strategy) -> Told | None:
     """The smallest telling input that Hypothesis comes to."""
     settings = hypothesis.settings(
         max_examples=SHRINKING,
@@ -153,9 +160,8 @@ def _smaller(launcher: Launcher, exercise: Exercise, wrong: Path, right: Path, s
     return _told(launcher, exercise, wrong, right, case)
 
 
-def _chunks(exercise: Exercise, path: Path) -> list[Chunk]:
-    source = path.read_text()
-    chunks = chunks_of_file(source, exercise.function, path.name)
+def _chunks(exercise: Exercise, answer: Program) -> list[Chunk]:
+    chunks = chunks_of_file(answer.source, exercise.function, answer.name)
     if chunks is None:
-        raise ValueError(f"{path} does not define {exercise.function}")
-    return with_references(chunks, [find(name) for name in exercise.uses], bound_names(source))
+        raise ValueError(f"{answer.name} does not define {exercise.function}")
+    return with_references(chunks, [find(name) for name in exercise.uses], bound_names(answer.source))

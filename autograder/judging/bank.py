@@ -1,18 +1,18 @@
-"""The bank: right and wrong answers for every exercise, each saying in its first line which verdict it must get.
+"""The bank: right and wrong answers for every exercise, each saying which verdict it must get.
 
-Beside the answers of an exercise, `levels.txt` records which levels each wrong one passes under the public key. Under
-any other key it must pass the same ones: a grade does not depend on the key. That takes the whole way through the
-cases; `until_named` goes only as far as it takes to know what an answer is called.
+The answers of an exercise lie in one file (`autograder.answers`), which records, too, which levels each wrong one
+passes under the public key. Under any other key it must pass the same ones: a grade does not depend on the key. That
+takes the whole way through the cases; `until_named` goes only as far as it takes to know what an answer is called.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.answers import BANK, BadBank, exercises, of_exercise, with_levels
 from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.judging.judge import Runners, chunks_of_file, judge_with, with_references
 from autograder.registry import all_exercises, find
@@ -20,18 +20,30 @@ from autograder.verdict import Result
 from labkit.cells.slicing import bound_names
 from labkit.launch.launcher import Launcher, Limits
 
-_FIRST_LINE = re.compile(r"#\s*verdict:\s*(\w+)(?:\s*,\s*diagnosis:\s*(\w+))?\s*$")
-LEVELS = "levels.txt"
 _WINDOWS = 2  # nobody's points hang on it: whether a Horovod answer of the bank stands still is known after two seconds
-FOLDER = Path(__file__).resolve().parents[2] / "tests" / "bank"
+FOLDER = BANK
+__all__ = [
+    "FOLDER",
+    "Answer",
+    "BadBank",
+    "Tried",
+    "answers",
+    "left_out",
+    "missing",
+    "names",
+    "record",
+    "run",
+    "summary",
+]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One file of the bank: `tests/bank/UNIT/EXERCISE/right_*.py` or `wrong_*.py`."""
+    """An answer of the bank. name: "right_flat", "wrong_rank_0"; source: as a file of its own, with its first line."""
 
     exercise: Exercise
-    path: Path
+    name: str
+    source: str
     verdict: str
     diagnosis: str
     recorded: tuple[bool, ...] | None = None  # which levels it passes; None: nobody has recorded it yet
@@ -39,7 +51,12 @@ class Answer:
     @property
     def right(self) -> bool:
         """True if its name says that it is a right answer."""
-        return self.path.name.startswith("right_")
+        return self.name.startswith("right_")
+
+    @property
+    def file(self) -> str:
+        """Where `autograder bank --write` puts it: "UNIT/EXERCISE/right_flat.py"."""
+        return f"{self.exercise.unit}/{self.exercise.function}/{self.name}.py"
 
 
 @dataclass(frozen=True)
@@ -61,8 +78,7 @@ class Tried:
 
     @property
     def other_levels(self) -> bool:
-        """True if it passes other levels than `levels.txt` records: the grade depends on the key, or the exercise has
-        changed."""
+        """True if it passes other levels than are recorded: the grade hangs on the key, or the exercise has changed."""
         return self.answer.recorded is not None and self.levels != self.answer.recorded[: len(self.levels)]
 
     @property
@@ -74,25 +90,13 @@ class Tried:
         return named and not self.other_levels
 
 
-class BadBank(ValueError):
-    """A file of the bank that does not say what it must get, or lies where no exercise is."""
-
-
 def answers(folder: Path = FOLDER, unit: str | None = None, exercise: str | None = None) -> Iterator[Answer]:
     """The bank's answers, by unit, exercise and name. Raises BadBank."""
-    for path in sorted(folder.glob("*/*/*.py")):
-        unit_name, function = path.parts[-3:-1]
-        if unit not in (None, unit_name, unit_name.split("_")[0]) or exercise not in (None, function):
-            continue
-        match = _FIRST_LINE.match(path.read_text().split("\n", 1)[0])
-        if match is None or not path.name.startswith(("right_", "wrong_")):
-            raise BadBank(
-                f"{path}: call it right_*.py or wrong_*.py and begin it with '# verdict: ...[, diagnosis: ...]'"
-            )
-        verdict, diagnosis = match.group(1), match.group(2) or ""
-        if path.name.startswith("right_") != (verdict == "passed") or (verdict != "passed" and not diagnosis):
-            raise BadBank(f"{path}: a right answer must pass, a wrong one must name its verdict and diagnosis")
-        yield Answer(find(function, unit_name), path, verdict, diagnosis, recorded_levels(path.parent).get(path.name))
+    for unit_name, function in exercises(folder):
+        if unit in (None, unit_name, unit_name.split("_")[0]) and exercise in (None, function):
+            for entry in of_exercise(folder, unit_name, function):
+                source, declared = entry.source, (entry.verdict, entry.diagnosis)
+                yield Answer(find(function, unit_name), entry.name, source, *declared, entry.levels)
 
 
 def names(folder: Path = FOLDER, unit: str | None = None) -> list[str]:
@@ -101,25 +105,15 @@ def names(folder: Path = FOLDER, unit: str | None = None) -> list[str]:
     return sorted(functions or {answer.exercise.unit for answer in answers(folder)})
 
 
-def recorded_levels(folder: Path) -> dict[str, tuple[bool, ...]]:
-    """Name of a wrong answer -> which levels it passes, as the folder's `levels.txt` has it: "wrong_name.py 1 0"."""
-    path = folder / LEVELS
-    lines = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
-    return {name: tuple(flag == "1" for flag in flags) for name, *flags in lines}
-
-
-def record(tried: list[Tried]) -> None:
-    """Write down which levels each wrong answer has passed; answers that are gone lose their line."""
-    for folder in sorted({t.answer.path.parent for t in tried}):
-        known = recorded_levels(folder) | {
-            t.answer.path.name: t.levels for t in tried if t.answer.path.parent == folder
-        }
-        lines = [
-            f"{name} {' '.join(str(int(flag)) for flag in known[name])}\n"
-            for name in sorted(known)
-            if name.startswith("wrong_") and (folder / name).exists()
-        ]
-        (folder / LEVELS).write_text("".join(lines))
+def record(tried: list[Tried], folder: Path = FOLDER) -> None:
+    """Write down which levels each wrong answer has passed, where the answers of an exercise have one file."""
+    passed: dict[Exercise, dict[str, tuple[bool, ...]]] = {}
+    for one in tried:
+        passed.setdefault(one.answer.exercise, {})[one.answer.name] = one.levels
+    for exercise, levels in passed.items():
+        file = folder / exercise.unit / f"{exercise.function}.py"
+        if file.is_file():
+            with_levels(file, levels)
 
 
 def try_file(
@@ -127,18 +121,29 @@ def try_file(
 ) -> Result:
     """Judge one candidate file as a submission would be; functions of earlier exercises that it uses but does not
     define are ours."""
+    return try_source(exercise, path.read_text(), launcher, key, limits, path.name)
+
+
+def try_source(
+    exercise: Exercise,
+    source: str,
+    launcher: Launcher,
+    key: str = PUBLIC_KEY,
+    limits: Limits | None = None,
+    name: str = "answer.py",
+) -> Result:
+    """The same for the text of such a file, which is called `name` where it cannot be read."""
     with Runners(launcher, limits) as runners:
-        return _try(runners, exercise, path, key)
+        return _try(runners, exercise, source, name, key)
 
 
-def _try(runners: Runners, exercise: Exercise, path: Path, key: str, until_named: bool = False) -> Result:
-    source = path.read_text()
+def _try(runners: Runners, exercise: Exercise, source: str, name: str, key: str, until_named: bool = False) -> Result:
     try:
-        chunks = chunks_of_file(source, exercise.function, path.name)
+        chunks = chunks_of_file(source, exercise.function, name)
     except (SyntaxError, ValueError) as error:
         line = f", line {error.lineno}" if getattr(error, "lineno", None) else ""
         said = getattr(error, "msg", error)  # a SyntaxError as text names file and line once more
-        return judge_with(runners, exercise, None, key=key, note=f"{path.name} is no valid Python{line}: {said}")
+        return judge_with(runners, exercise, None, key=key, note=f"{name} is no valid Python{line}: {said}")
     if chunks is not None:
         chunks = with_references(chunks, [find(name) for name in exercise.uses], bound_names(source))
     return judge_with(runners, exercise, chunks, key=key, until_named=until_named)
@@ -167,9 +172,10 @@ def run(
     ):
         for answer in tries:
             runners.next_candidate()
-            one = Tried(answer, _try(runners, answer.exercise, answer.path, key, until_named))
+            name = f"{answer.name}.py"
+            one = Tried(answer, _try(runners, answer.exercise, answer.source, name, key, until_named))
             if until_named and not one.as_declared:
-                one = Tried(answer, try_file(answer.exercise, answer.path, launcher, key))
+                one = Tried(answer, try_source(answer.exercise, answer.source, launcher, key, name=name))
             tried.append(one)
             said(one)
     return tried
@@ -199,7 +205,7 @@ def summary(tried: list[Tried]) -> dict:
         "wrong_named": sum(t.as_declared for t in wrong),
         "short": [
             {
-                "file": "/".join(t.answer.path.parts[-3:]),
+                "file": t.answer.file,
                 "declared": [t.answer.verdict, t.answer.diagnosis],
                 "got": [t.result.verdict, t.result.diagnosis],
                 "levels": f"passed {_flags(t.levels)}, recorded are {_flags(t.answer.recorded)}"
@@ -220,13 +226,14 @@ def _flags(levels: tuple[bool, ...]) -> str:
 def missing(folder: Path = FOLDER) -> list[str]:
     """Exercises with fewer than two right or five wrong answers, and wrong answers whose levels nobody has recorded."""
     short = [
-        f"{'/'.join(a.path.parts[-3:])}: run `autograder bank {a.exercise.unit}/{a.exercise.function} --record`"
+        f"{a.file}: run `autograder bank {a.exercise.unit}/{a.exercise.function} --record`"
         for a in answers(folder)
         if not a.right and (a.recorded is None or len(a.recorded) != len(a.exercise.levels))
     ]
     for e in all_exercises():
-        place = folder / e.unit / e.function
-        right, wrong = len(list(place.glob("right_*.py"))), len(list(place.glob("wrong_*.py")))
+        entries = of_exercise(folder, e.unit, e.function)
+        right = sum(entry.right for entry in entries)
+        wrong = len(entries) - right
         if right < 2 or wrong < 5:
             short.append(f"{e.unit}/{e.function}: {right} right, {wrong} wrong")
     return short

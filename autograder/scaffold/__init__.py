@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import keyword
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -59,9 +58,9 @@ def create(unit: str, function: str, kind: str = "torch", title: str = "", root:
         "topic": unit.split("_", 1)[1].replace("_", " "),
         "points": str(_POINTS),
     }
-    bank = root / "tests" / "bank" / unit / function
+    bank = root / "tests" / "bank" / unit / f"{function}.py"
     if bank.exists():
-        raise CannotCreate(f"{bank} is there already: give the exercise another name, or remove the folder")
+        raise CannotCreate(f"{bank} is there already: give the exercise another name, or remove the file")
     module = root / "autograder" / "exercises" / f"unit_{unit}.py"
     page = _page(root, unit)
     files = {
@@ -71,11 +70,8 @@ def create(unit: str, function: str, kind: str = "torch", title: str = "", root:
     }
     _add_class(module, _filled(kind, "exercise.py.txt", words), words)
     _add_cells(page, _filled(kind, "cells.py.txt", words), words)
-    shutil.copytree(_TEMPLATES / kind / "bank", bank)
-    for path in sorted(bank.glob("*.txt")):
-        path.write_text(Template(path.read_text()).substitute(words))
-        if path.name != "levels.txt":
-            path.rename(path.with_suffix(""))
+    bank.parent.mkdir(parents=True, exist_ok=True)
+    bank.write_text(_filled(kind, "answers.py.txt", words))
     return Created(unit, function, files)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,9 @@ from machine import needs
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
+from autograder.answers import sources
+
 ROOT = Path(__file__).resolve().parents[2]
-RING_PASS = (ROOT / "tests/bank/02_point_to_point/ring_pass").glob("right_*.py")
 
 CELLS = {
     "set-up": "import os\nfrom autograder import check\nimport torch, torch.distributed as dist",
@@ -156,7 +158,8 @@ def autograder(*arguments: str, timeout: float = 120) -> subprocess.CompletedPro
 
 
 def test_try_prints_the_documented_json(tmp_path):
-    right = next(iter(sorted(RING_PASS)))
+    right = tmp_path / "right.py"
+    right.write_text(next(iter(sources("02_point_to_point", "ring_pass").values())))
     done = autograder("try", "02_point_to_point", "ring_pass", str(right), "--json", "--seed", "another")
     result = json.loads(done.stdout)
     assert done.returncode == 0
@@ -224,6 +227,19 @@ def test_a_bank_that_falls_short_is_an_error(tmp_path):
     (place / "wrong_but_right.py").write_text("def right_neighbour(rank, world_size):\n    return 1\n")
     done = autograder("bank", "--folder", str(tmp_path))
     assert done.returncode == 2 and "begin it with" in done.stderr
+
+
+def test_answers_go_into_files_of_their_own_and_come_back(tmp_path):
+    done = autograder("bank", "00", "--write", str(tmp_path / "own"))
+    files = sorted((tmp_path / "own" / "00_start_here" / "right_neighbour").glob("*.py"))
+    assert done.stdout == f"00_start_here/right_neighbour: {len(files)} answers\n" and len(files) > 6
+    done = autograder("bank", "--read", str(tmp_path / "own"), "--folder", str(tmp_path / "bank"))
+    assert done.returncode == 0, done.stderr
+    kept = (ROOT / "tests/bank/00_start_here/right_neighbour.py").read_text()
+    given = (tmp_path / "bank/00_start_here/right_neighbour.py").read_text()
+    assert re.sub(", levels [01 ]+", "", kept) == given
+    done = autograder("bank", "03", "--read", str(tmp_path / "own"))
+    assert done.returncode == 2 and "no answers to 03; there are: 00_start_here" in done.stderr
 
 
 @pytest.mark.parametrize(

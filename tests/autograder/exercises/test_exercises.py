@@ -161,7 +161,7 @@ def test_the_bank(exercise, key, warm):
     assert report["short"] == [], json.dumps(report["short"], indent=2)
     for one in tried:
         if not one.answer.right:
-            assert one.result.hint, f"{one.answer.path.name}: a wrong answer without a hint"
+            assert one.result.hint, f"{one.answer.name}: a wrong answer without a hint"
             assert one.result.score < max(one.result.max_score, 1)
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from autograder.answers import sources
 from autograder.exercise import rng_for
-from autograder.judging import bank
 from autograder.judging.judge import Runners, chunks_of_file
 from autograder.registry import find
 
 UNIT = "07_horovod"
-RIGHT = {"horovod_step": "right_broadcast_after.py", "train_torch": "right_as_documented.py"}
+RIGHT = {"horovod_step": "right_broadcast_after", "train_torch": "right_as_documented"}
 
 
 def sequential(known: dict) -> np.ndarray:
@@ -30,8 +30,8 @@ def sequential(known: dict) -> np.ndarray:
 @pytest.mark.parametrize("function", RIGHT)
 def test_ranks_end_equal_and_as_the_sequential_run_on_the_global_batch(function, warm, warm_horovod):
     exercise = find(function, UNIT)
-    path = bank.FOLDER / UNIT / function / RIGHT[function]
-    chunks = chunks_of_file(path.read_text(), function, path.name)
+    source = sources(UNIT, function)[RIGHT[function]]
+    chunks = chunks_of_file(source, function, "answer.py")
     with Runners(warm) as runners:
         for case in exercise.cases(rng_for(exercise, "sequential")):
             outcome, _ = runners.run(exercise, case, chunks, seed=1)

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autograder.answers import sources
 from autograder.exercises.readings.devices import f1, scales_after
 from labkit.simulation import run
 
 ROOT = Path(__file__).resolve().parents[3]
-BANK = ROOT / "tests" / "bank" / "10_devices_precision"
-UNIT = ROOT / "solutions" / "10_devices_precision"
+UNIT = "10_devices_precision"
+FOLDER = ROOT / "solutions" / "10_devices_precision"
 
 
 def answered(source, function, arguments):
@@ -24,7 +25,7 @@ def answered(source, function, arguments):
 
 def of_the_bank(function, name, arguments):
     """What this answer returns on each rank."""
-    source = (BANK / function / f"{name}.py").read_text()
+    source = sources(UNIT, function)[name]
     return run(answered, len(arguments), [(source, function, list(one)) for one in arguments])
 
 
@@ -54,7 +55,7 @@ def test_the_padding_of_torchs_sampler_counts_once(warm, n, p):
     rng = np.random.default_rng(n)
     labels, said = rng.integers(0, 3, n), rng.integers(0, 3, n)
     dealt = [list(DistributedSampler(range(n), p, r, seed=n)) for r in range(p)]
-    source = (BANK / "evaluate_padded" / "right_places.py").read_text()
+    source = sources(UNIT, "evaluate_padded")["right_places"]
     arguments = [(source, *(values[mine].tolist() for values in (said, labels)), mine, n) for mine in dealt]
     outcome = run(padded, p, arguments)
     assert {rank.value for rank in outcome.ranks} == {float((labels == said).mean())}
@@ -91,7 +92,7 @@ def test_f1_is_that_of_each_class_taken_alone():
 
 
 def test_the_trace_in_the_repository_is_small_and_says_where_it_is_from():
-    path = UNIT / "ddp_trace.json.gz"
+    path = FOLDER / "ddp_trace.json.gz"
     assert path.stat().st_size < 200_000
     trace = json.loads(gzip.open(path).read())
     assert trace["machine"] == "2 ranks over gloo, cpu"

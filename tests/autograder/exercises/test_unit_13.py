@@ -31,7 +31,7 @@ def test_its_exercises_are_judged_without_horovod(exercise, without_horovod):
     chosen = list(bank.answers(unit="13", exercise=exercise))
     right, wrong = (next(answer for answer in chosen if answer.right is wanted) for wanted in (True, False))
     for answer in (right, wrong):
-        result = bank.try_file(answer.exercise, answer.path, without_horovod)
+        result = bank.try_source(answer.exercise, answer.source, without_horovod)
         assert bank.Tried(answer, result).as_declared, result
 
 

@@ -2,21 +2,21 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from autograder.answers import sources
 from autograder.exercises.readings.search import SPACE, brackets, greedy, is_in
 from labkit.relay.topology import flat
 from labkit.simulation import run
 
-BANK = Path(__file__).resolve().parents[2] / "bank" / "14_search"
-FARM = (BANK / "farm" / "right_idle_list.py").read_text()
+UNIT = "14_search"
+FARM = sources(UNIT, "farm")["right_idle_list"]
 
 
 def function_of(exercise, answer):
     names = {}
-    exec((BANK / exercise / f"{answer}.py").read_text(), names)
+    exec(sources(UNIT, exercise)[answer], names)
     return names[exercise]
 
 

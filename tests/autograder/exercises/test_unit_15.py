@@ -1,13 +1,12 @@
 """Unit 15: the published numbers that its exercises give again, and what they refuse."""
 
-from pathlib import Path
-
 import pytest
 
+from autograder.answers import sources
 from autograder.registry import find
 from labkit.simulation import run
 
-BANK = Path(__file__).resolve().parents[2] / "bank" / "15_sharding"
+RIGHT = sources("15_sharding", "zero3_forward_backward")
 RANKS = 4
 # Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models" (arXiv 1910.02054), table 1:
 # GB on 1, 4, 16, 64, 256 and 1024 ranks
@@ -61,7 +60,7 @@ def sharded(source, sizes):
 
 @pytest.mark.parametrize("answer", ["one_ahead", "pipelined_generator"])
 def test_zero_3_moves_one_and_a_half_times_the_bytes_of_data_parallelism_as_n_grows(warm, answer):
-    source = (BANK / "zero3_forward_backward" / f"right_{answer}.py").read_text()
+    source = RIGHT[f"right_{answer}"]
     ratios = []
     for n in (5, 25, 125, 625, 3125):
         bytes_of = [
@@ -74,6 +73,6 @@ def test_zero_3_moves_one_and_a_half_times_the_bytes_of_data_parallelism_as_n_gr
 
 
 def test_zero_3_of_layers_that_p_divides_moves_exactly_one_and_a_half_times_the_bytes(warm):
-    source = (BANK / "zero3_forward_backward" / "right_one_ahead.py").read_text()
+    source = RIGHT["right_one_ahead"]
     whole = run(data_parallel, RANKS, (48,)).link_bytes["between"]
     assert run(sharded, RANKS, (source, [16, 24, 8])).link_bytes["between"] == 1.5 * whole

@@ -1,14 +1,13 @@
 """Unit 16: what tensor parallelism sends, counted on the course's transformer."""
 
-from pathlib import Path
-
 import pytest
 
+from autograder.answers import sources
 from autograder.judging.judge import chunks_of_file
 from labkit.launch import launcher
 from labkit.relay.topology import flat
 
-ANSWERS = Path(__file__).resolve().parents[2] / "bank" / "16_tensor_parallel"
+UNIT = "16_tensor_parallel"
 pytestmark = pytest.mark.usefixtures("warm")
 
 STEP = """
@@ -24,7 +23,7 @@ def step(n, d, h):
 @pytest.mark.parametrize("inside", [16, 64])
 def test_n_d_numbers_each_way_whatever_the_width_inside(p, inside):
     n, d = 6, 8
-    source = (ANSWERS / "tp_mlp" / "right_f_and_g.py").read_text() + STEP
+    source = sources(UNIT, "tp_mlp")["right_f_and_g"] + STEP
     chunks = chunks_of_file(source, "step", "step.py")
     jobs = launcher.make_jobs(chunks, "step", [(n, d, inside)] * p)
     outcome = launcher.shared().run(jobs, topology=flat())[0]
@@ -37,7 +36,7 @@ def test_n_d_numbers_each_way_whatever_the_width_inside(p, inside):
 @pytest.mark.parametrize("p", [2, 4])
 def test_tokens_divided_outside_cost_no_byte_more_but_the_bias(p):
     n, d, inside = 8, 6, 12
-    source = (ANSWERS / "sequence_parallel_mlp" / "right_gather_scatter.py").read_text()
+    source = sources(UNIT, "sequence_parallel_mlp")["right_gather_scatter"]
     source += STEP.replace("tp_mlp", "sequence_parallel_mlp")
     chunks = chunks_of_file(source, "step", "step.py")
     jobs = launcher.make_jobs(chunks, "step", [(n // p, d, inside)] * p)

@@ -1,18 +1,17 @@
 """Unit 18: exact sums and bytes of the hierarchical all-reduce, the cost models against the clock of the relay, and
 nothing lost in compression."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+from autograder.answers import sources
 from autograder.exercises.readings.networks import power_sgd, seconds_of, steps_of, top_k
 from labkit.relay.topology import Link, Topology, nodes
 from labkit.simulation import run
 
-BANK = Path(__file__).resolve().parents[2] / "bank" / "18_networks"
-HIERARCHICAL = (BANK / "hierarchical_all_reduce" / "right_rings.py").read_text()
-HALVING = (BANK / "halving_doubling" / "right_halves.py").read_text()
+UNIT = "18_networks"
+HIERARCHICAL = sources(UNIT, "hierarchical_all_reduce")["right_rings"]
+HALVING = sources(UNIT, "halving_doubling")["right_halves"]
 INSIDE, BETWEEN = (1e-6, 1 / 300e9), (5e-6, 1 / 12.5e9)
 
 

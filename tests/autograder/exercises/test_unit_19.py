@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 import torch
 
+from autograder.answers import sources
 from autograder.exercises.readings.faults import wall_time
 from labkit import checkpoint
 from labkit.simulation import run
 
 ROOT = Path(__file__).resolve().parents[3]
-BANK = ROOT / "tests" / "bank" / "19_faults"
-THROUGH = (BANK / "train_through" / "right_table.py").read_text()
+UNIT = "19_faults"
+THROUGH = sources(UNIT, "train_through")["right_table"]
 STEPS, SHARDS = 20, 6
 
 
@@ -97,7 +98,7 @@ def test_a_checkpoint_killed_at_a_byte_is_old_or_new(tmp_path, step):
 
 def test_the_wall_time_is_that_of_a_clock_that_ticks():
     names = {}
-    exec((BANK / "wall_time" / "right_second_by_second.py").read_text(), names)
+    exec(sources(UNIT, "wall_time")["right_second_by_second"], names)
     rng = np.random.default_rng(19)
     for _ in range(300):
         work, interval, save, restart = (int(k) for k in rng.integers([20, 3, 1, 1], [120, 40, 9, 15]))

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from autograder.answers import sources
 from autograder.case import Case, Tensor
 from autograder.exercise import rng_for
 from autograder.inputs import search, strategies
 from autograder.inputs.edges import EDGES, edges_of
 from autograder.inputs.generator import CALM_AFTER, EdgeGenerator
-from autograder.judging import bank
 from autograder.registry import all_exercises, find
 from labkit.launch.launcher import Launcher
 
@@ -88,11 +88,16 @@ def launcher() -> Iterator[Launcher]:
         yield warm
 
 
-def test_right_answers_agree_and_one_that_is_wrong_at_an_edge_is_told_apart(tmp_path, launcher):
+def right_answers(exercise) -> list[search.Program]:
+    """Those of the bank, by name."""
+    written = sources(exercise.unit, exercise.function).items()
+    return [search.Program(f"{name}.py", source) for name, source in written if name.startswith("right_")]
+
+
+def test_right_answers_agree_and_one_that_is_wrong_at_an_edge_is_told_apart(launcher):
     exercise = find("log_grid", "14")
-    right = sorted((bank.FOLDER / exercise.unit / exercise.function).glob("right_*.py"))
-    wrong = tmp_path / "wrong_two.py"
-    wrong.write_text("def log_grid(low, high, n):\n    return [low, high]\n")
+    right = right_answers(exercise)
+    wrong = search.Program("wrong_two.py", "def log_grid(low, high, n):\n    return [low, high]\n")
     agreed = search.agreement(launcher, exercise, right[:2], 8)
     assert len(agreed.cases) == 8 and not agreed.differ and not agreed.impossible
     told = search.telling(launcher, exercise, wrong, right[0], 8)
@@ -100,11 +105,10 @@ def test_right_answers_agree_and_one_that_is_wrong_at_an_edge_is_told_apart(tmp_
     assert "on which right answers differ" in search.said_of("log_grid", agreed)
 
 
-def test_answers_that_differ_are_shown(tmp_path, launcher):
+def test_answers_that_differ_are_shown(launcher):
     exercise = find("log_grid", "14")
-    right = sorted((bank.FOLDER / exercise.unit / exercise.function).glob("right_*.py"))[0]
-    other = tmp_path / "right_other.py"
-    other.write_text(right.read_text().replace("def log_grid(", "def first(") + BUT_FOR_SIX)
+    right = right_answers(exercise)[0]
+    other = search.Program("right_other.py", right.source.replace("def log_grid(", "def first(") + BUT_FOR_SIX)
     agreed = search.agreement(launcher, exercise, [right, other], 12)
     assert agreed.differ and all(told.refused == ["right_other.py"] for told in agreed.differ)
     assert "refused: right_other.py" in search.said_of("log_grid", agreed)

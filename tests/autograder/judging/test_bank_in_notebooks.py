@@ -46,7 +46,7 @@ def rebuilt(unit: str, chosen: dict[str, Answer]) -> rebuilding.Rebuilt:
     notebook = nbformat.from_dict(json.loads(json.dumps(released(unit))))
     cells = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
     for function, answer in chosen.items():
-        cells[function].source = answer.path.read_text()
+        cells[function].source = answer.source
     return rebuilding.rebuild(released(unit), reading.read(json.dumps(notebook).encode()))
 
 
@@ -54,9 +54,9 @@ def rebuilt(unit: str, chosen: dict[str, Answer]) -> rebuilding.Rebuilt:
 def test_what_reaches_the_judge_is_the_answer_and_nothing_else(unit):
     for function, written in answers(unit).items():
         for answer in (a for a in written if a.right or FULL):
-            exercise, source = answer.exercise, answer.path.read_text()
+            exercise, source = answer.exercise, answer.source
             found = rebuilt(unit, {function: answer})
-            assert found.flags == [], answer.path
+            assert found.flags == [], answer.file
             item = next(item for item in found.items if item.function == function)
             chunks, note = found.chunks(item, exercise, set(exercise.uses))
             try:
@@ -64,15 +64,15 @@ def test_what_reaches_the_judge_is_the_answer_and_nothing_else(unit):
             except (SyntaxError, ValueError):
                 wanted = None
             if wanted is None:
-                assert chunks is None, answer.path
+                assert chunks is None, answer.file
                 continue
             references = sum(bool(find(name).reference) for name in exercise.uses)
-            assert bool(note) == bool(references), answer.path
+            assert bool(note) == bool(references), answer.file
             if not set(exercise.uses) & bound_names(source):
                 found_sources, own = [c.source for c in chunks[references:]], [c.source for c in wanted]
                 more = [text for text in found_sources if text not in own]
-                assert all(text.startswith(("import ", "from ")) for text in more), (answer.path, more)
-                assert [text for text in found_sources if text not in more] == own, answer.path
+                assert all(text.startswith(("import ", "from ")) for text in more), (answer.file, more)
+                assert [text for text in found_sources if text not in more] == own, answer.file
 
 
 def frameworks_of(unit: str) -> set[str]:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.answers import sources
 from autograder.exercise import rng_for
-from autograder.judging import bank, cards
+from autograder.judging import cards
 from autograder.judging.judge import chunks_of_file, judge, with_references
 from autograder.judging.measured import distance, quantity
 from autograder.registry import all_exercises, find
@@ -60,9 +61,11 @@ def test_each_is_of_one_case_that_does_not_depend_on_the_key(exercise):
 @pytest.mark.parametrize("exercise", WITH_RECORDS, ids=IDS)
 def test_the_best_known_is_what_the_best_answer_of_the_bank_has(exercise, warm):
     found: dict[str, list[RecordResult]] = {}
-    for path in sorted((bank.FOLDER / exercise.unit / exercise.function).glob("right_*.py")):
-        result = measured(exercise, path.read_text(), warm)
-        assert result.verdict == "passed" and result.records, path.name
+    for name, source in sources(exercise.unit, exercise.function).items():
+        if not name.startswith("right_"):
+            continue
+        result = measured(exercise, source, warm)
+        assert result.verdict == "passed" and result.records, name
         for record in result.records:
             found.setdefault(record.name, []).append(record)
     assert len(found) == len(exercise.records)
@@ -79,7 +82,7 @@ def test_the_solutions_are_within_a_tenth_of_the_bounds(exercise, warm):
 
 # -- no answer counts for itself ---------------------------------------------------------------------------------------
 
-HONEST = (bank.FOLDER / "03_collectives" / "ring_all_reduce" / "right_padded.py").read_text()
+HONEST = sources("03_collectives", "ring_all_reduce")["right_padded"]
 LIES = {
     "replaces what counts, where it runs itself": """
 import sys
@@ -199,7 +202,7 @@ def test_less_than_there_can_be_is_no_record(warm):
     exercise = copy.copy(find("ring_order"))
     (one,) = exercise.records
     exercise.records = [replace(one, bound=lambda case: 5)]
-    source = (bank.FOLDER / exercise.unit / exercise.function / "right_sorted.py").read_text()
+    source = sources(exercise.unit, exercise.function)["right_sorted"]
     result = measured(exercise, source, warm)
     assert result.verdict == "passed" and not result.records
 

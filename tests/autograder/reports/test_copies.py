@@ -8,13 +8,13 @@ import random
 
 import pytest
 
-from autograder.judging import bank
+from autograder.answers import sources
 from autograder.registry import all_exercises
 from autograder.reports import copies
 from autograder.reports.copies import code_tokens, render, similar_pairs, word_tokens
 
 CELL = "ring_all_reduce"
-ANSWERS = {path.stem: path.read_text() for path in sorted((bank.FOLDER / "03_collectives" / CELL).glob("right_*.py"))}
+ANSWERS = {name: text for name, text in sources("03_collectives", CELL).items() if name.startswith("right_")}
 # The same idea as another one's, a few tokens apart: no copy of theirs could be told from what is known.
 VARIANTS = {"right_polls", "right_receives_of_the_second_half_open", "right_tensor_split"}
 RIGHT = [name for name in ANSWERS if name not in VARIANTS]
@@ -93,8 +93,8 @@ def test_right_answers_written_differently_are_not_copies():
     is shown."""
     shown, looked_at = [], 0
     for exercise in all_exercises():
-        right = sorted((bank.FOLDER / exercise.unit / exercise.function).glob("right_*.py"))
-        texts = {path.stem: path.read_text() for path in right}
+        written = sources(exercise.unit, exercise.function)
+        texts = {name: text for name, text in written.items() if name.startswith("right_")}
         for one in texts:
             for other in [name for name in texts if name > one]:
                 known = [text for name, text in texts.items() if name not in (one, other)]
@@ -109,7 +109,7 @@ def test_a_class_that_writes_known_answers_has_no_pair():
     same."""
     chance = random.Random(3)
     functions = [e.function for e in all_exercises() if e.unit == "03_collectives"]
-    texts = {f: [p.read_text() for p in sorted((bank.FOLDER / "03_collectives" / f).glob("*.py"))] for f in functions}
+    texts = {f: list(sources("03_collectives", f).values()) for f in functions}
     disguises = [str, renamed, told_in_more_words]
 
     def answer(function: str) -> str:

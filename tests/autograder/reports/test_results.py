@@ -13,13 +13,13 @@ import pytest
 from nbgrader.api import Gradebook
 from typer.testing import CliRunner
 
+from autograder.answers import sources
 from autograder.cli import app
 from autograder.course import OVERLAY, Course
 from autograder.grading import course_files
 from autograder.grading.store import Store
 from autograder.grading.submission import finishing
 from autograder.grading.submission.grades import Graded, ItemGrade
-from autograder.judging import bank
 from autograder.reports import copies, report, results
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -31,7 +31,7 @@ c = get_config()
 configure(c, Path(__file__).resolve().parent)
 c.CourseDirectory.course_id = "dl_2027"
 """
-ANSWER = (bank.FOLDER / UNIT / EXERCISE / "right_padded.py").read_text()
+ANSWER = sources(UNIT, EXERCISE)["right_padded"]
 OWN = """
 def ring_all_reduce(x):
     me, everybody = dist.get_rank(), dist.get_world_size()

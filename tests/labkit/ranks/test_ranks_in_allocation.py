@@ -143,7 +143,7 @@ def test_checks_in_a_job_of_two_nodes_run_on_the_notebook_s_own(slurm, tmp_path,
         told = {"OMPI_MCA_orte_default_hostfile": f"{tmp_path}/hosts", "OMPI_MCA_plm_rsh_agent": "/bin/false"}
     cells = [f"{START_OF_KERNEL}\nos.environ.update({told!r})\nfrom autograder import check"]
     for answer in answers.values():
-        cells += [answer.path.read_text(), f"check({answer.exercise.function})"]
+        cells += [answer.source, f"check({answer.exercise.function})"]
     (tmp_path / "cells.json").write_text(json.dumps(cells))
     submitted(slurm, tmp_path, f"{sys.executable} {PROGRAM} cells cells.json found.json", 380)
     shown = read_cells(tmp_path / "found.json")[2::2]

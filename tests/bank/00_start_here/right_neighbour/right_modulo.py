@@ -1,3 +1,0 @@
-# verdict: passed
-def right_neighbour(rank: int, world_size: int) -> int:
-    return (rank + 1) % world_size

@@ -1,6 +1,0 @@
-# verdict: wrong, diagnosis: counts_outside
-import numpy as np
-
-
-def count_inside(x, y):
-    return np.count_nonzero(x * x + y * y > 0.25)

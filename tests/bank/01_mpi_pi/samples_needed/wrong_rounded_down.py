@@ -1,6 +1,0 @@
-# verdict: wrong, diagnosis: rounded_down
-import math
-
-
-def samples_needed(error):
-    return int(math.pi * (4 - math.pi) / error**2)

@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: mean
-import numpy as np
-
-
-def sum_counts(comm, counts):
-    total = np.empty_like(counts)
-    comm.Allreduce(counts, total)
-    return total / comm.size

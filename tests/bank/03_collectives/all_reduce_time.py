@@ -1,0 +1,178 @@
+# Right and wrong answers to `all_reduce_time`. In files of their own: autograder bank --write DIR
+import math
+
+# %% right_bytes_per_second: passed
+from fractions import Fraction
+
+
+def all_reduce_time(algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float) -> float:
+    alpha, beta = Fraction(latency), 1 / (Fraction(bandwidth) / 8)
+    if algorithm == "tree":
+        total = 2 * (world_size - 1).bit_length() * (alpha + nbytes * beta)
+    elif algorithm == "server":
+        total = (world_size - 1) * (alpha + nbytes * beta) + (world_size - 1) * (alpha + nbytes * beta)
+    else:
+        total = 2 * (world_size - 1) * alpha + 2 * Fraction(world_size - 1, world_size) * nbytes * beta
+    return float(total)
+
+# %% right_if: passed
+def all_reduce_time(algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float) -> float:
+    p = world_size
+    seconds = 8 * nbytes / bandwidth
+    if algorithm == "server":
+        return 2 * (p - 1) * (latency + seconds)
+    if algorithm == "tree":
+        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
+    return 2 * (p - 1) * (latency + seconds / p)
+
+# %% right_match_numpy: passed
+# differs: The three ways differ in rounds and in the part of the vector that a round moves; the formula itself is written once.
+import numpy as np
+
+
+def all_reduce_time(algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float):
+    match algorithm:
+        case "server":
+            rounds, part = world_size - 1, 1.0
+        case "tree":
+            rounds, part = np.ceil(np.log2(world_size)), 1.0
+        case "ring":
+            rounds, part = world_size - 1, 1.0 / world_size
+    return np.float64(2.0) * rounds * (latency + part * nbytes / (bandwidth / 8.0))
+
+# %% right_table: passed
+def steps(algorithm, p):
+    doublings = 0
+    while 2**doublings < p:
+        doublings += 1
+    return {"server": 2 * (p - 1), "tree": 2 * doublings, "ring": 2 * (p - 1)}[algorithm]
+
+
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    bits = nbytes * 8
+    message = bits / world_size if algorithm == "ring" else bits
+    return steps(algorithm, world_size) * (latency + message / bandwidth)
+
+# %% wrong_at_least_one_step: wrong, alone_it_waits, levels 0 0
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    steps = math.ceil(math.log2(world_size)) if algorithm == "tree" else world_size - 1
+    size = nbytes / world_size if algorithm == "ring" else nbytes
+    return 2 * max(1, steps) * (latency + 8 * size / bandwidth)
+
+# %% wrong_bits (right_if): wrong, bits_for_bytes, levels 0 0
+-    seconds = 8 * nbytes / bandwidth
++    seconds = nbytes / bandwidth
+
+# %% wrong_bits_backwards (right_if): wrong, divided_by_eight, levels 0 0
+-    seconds = 8 * nbytes / bandwidth
++    seconds = nbytes / 8 / bandwidth
+
+# %% wrong_both_ends: wrong, both_ends, levels 0 0
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    p = world_size
+    m = latency + 8 * nbytes / bandwidth
+    if algorithm == "server":
+        return 4 * (p - 1) * m
+    if algorithm == "tree":
+        return 4 * math.ceil(math.log2(p)) * m
+    return 4 * (p - 1) * (latency + 8 * nbytes / p / bandwidth)
+
+# %% wrong_chunks_everywhere (right_if): wrong, too_small_a_message, levels 0 1
+-    seconds = 8 * nbytes / bandwidth
++    seconds = 8 * nbytes / p / bandwidth
+@@
+-    return 2 * (p - 1) * (latency + seconds / p)
++    return 2 * (p - 1) * (latency + seconds)
+
+# %% wrong_floor (right_if): wrong, floor_log2, levels 0 1
+-        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
++        return 2 * int(math.log2(p)) * (latency + seconds)
+
+# %% wrong_latency_once (right_if): wrong, latency_once, levels 0 0
+-        return 2 * (p - 1) * (latency + seconds)
++        return latency + 2 * (p - 1) * seconds
+@@
+-        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
+-    return 2 * (p - 1) * (latency + seconds / p)
++        return latency + 2 * math.ceil(math.log2(p)) * seconds
++    return latency + 2 * (p - 1) * seconds / p
+
+# %% wrong_milliseconds: wrong, wrong_unit, levels 0 0
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    p = world_size
+    m = latency + 8 * nbytes / bandwidth
+    if algorithm == "server":
+        return 1000 * 2 * (p - 1) * m
+    if algorithm == "tree":
+        return 1000 * 2 * math.ceil(math.log2(p)) * m
+    return 1000 * 2 * (p - 1) * (latency + 8 * nbytes / p / bandwidth)
+
+# %% wrong_natural_logarithm (right_if): wrong, natural_logarithm, levels 0 1
+-        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
++        return 2 * math.log(p) * (latency + seconds)
+
+# %% wrong_no_latency (right_if): wrong, no_latency, levels 0 0
+-        return 2 * (p - 1) * (latency + seconds)
++        return 2 * (p - 1) * (seconds)
+@@
+-        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
+-    return 2 * (p - 1) * (latency + seconds / p)
++        return 2 * math.ceil(math.log2(p)) * (seconds)
++    return 2 * (p - 1) * (seconds / p)
+
+# %% wrong_no_queue_at_rank_0: wrong, all_at_once, levels 0 1
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    p = world_size
+    m = latency + 8 * nbytes / bandwidth
+    if algorithm == "server":
+        return 2 * m
+    if algorithm == "tree":
+        return 2 * math.ceil(math.log2(p)) * m
+    return 2 * (p - 1) * (latency + 8 * nbytes / p / bandwidth)
+
+# %% wrong_not_rounded (right_if): wrong, log2_not_rounded, levels 0 1
+-        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
++        return 2 * math.log2(p) * (latency + seconds)
+
+# %% wrong_one_way (right_if): wrong, one_way, levels 0 0
+-        return 2 * (p - 1) * (latency + seconds)
++        return (p - 1) * (latency + seconds)
+@@
+-        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
+-    return 2 * (p - 1) * (latency + seconds / p)
++        return math.ceil(math.log2(p)) * (latency + seconds)
++    return (p - 1) * (latency + seconds / p)
+
+# %% wrong_p_steps (right_if): wrong, p_for_p_minus_1, levels 0 0
+-        return 2 * (p - 1) * (latency + seconds)
++        return 2 * p * (latency + seconds)
+@@
+-    return 2 * (p - 1) * (latency + seconds / p)
++    return 2 * p * (latency + seconds / p)
+
+# %% wrong_prints: wrong, returns_nothing, levels 0 0
+def all_reduce_time(algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float) -> float:
+    print(2 * (world_size - 1) * (latency + 8 * nbytes / bandwidth))
+
+# %% wrong_ring_bandwidth_once (right_if): wrong, one_chunk_only, levels 1 0
+-    return 2 * (p - 1) * (latency + seconds / p)
++    return 2 * (p - 1) * latency + seconds / p
+
+# %% wrong_ring_whole_vector (right_if): wrong, whole_vector_each_step, levels 1 0
+-    return 2 * (p - 1) * (latency + seconds / p)
++    return 2 * (p - 1) * (latency + seconds)
+
+# %% wrong_tree_like_server (right_if): wrong, steps_like_p, levels 0 1
+-        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
++        return 2 * (p - 1) * (latency + seconds)
+
+# %% wrong_unknown_name: wrong, returns_nothing, levels 0 1
+def all_reduce_time(algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float) -> float:
+    p = world_size
+    message = latency + 8 * nbytes / bandwidth
+    if algorithm == "parameter server":
+        return 2 * (p - 1) * message
+    if algorithm == "tree":
+        return 2 * math.ceil(math.log2(p)) * message
+    if algorithm == "ring":
+        return 2 * (p - 1) * (latency + 8 * nbytes / p / bandwidth)

@@ -1,9 +1,0 @@
-# verdict: wrong, diagnosis: wrong_type
-import torch
-import torch.distributed as dist
-
-
-def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
-    total = x.clone()
-    dist.all_reduce(total)
-    return total.tolist()

@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: returns_nothing
-import torch
-import torch.distributed as dist
-
-
-def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
-    total = x.clone()
-    dist.all_reduce(total)

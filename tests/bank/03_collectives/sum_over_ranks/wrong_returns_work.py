@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: wrong_type
-import torch
-import torch.distributed as dist
-
-
-def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
-    total = x.clone()
-    return dist.all_reduce(total, async_op=True)

@@ -1,6 +1,0 @@
-# verdict: wrong, diagnosis: order_ignores_seed
-import torch
-
-
-def epoch_generators(seed, epoch, rank, world_size):
-    return torch.Generator().manual_seed(epoch), torch.Generator().manual_seed(epoch * world_size + rank)

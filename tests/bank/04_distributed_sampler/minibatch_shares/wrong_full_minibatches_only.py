@@ -1,4 +1,0 @@
-# verdict: wrong, diagnosis: drops_the_last_minibatch
-def minibatch_shares(order, batch_size, rank, world_size):
-    steps = len(order) // batch_size
-    return [order[s * batch_size : (s + 1) * batch_size][rank::world_size] for s in range(steps)]

@@ -1,3 +1,0 @@
-# verdict: wrong, diagnosis: split_otherwise
-def minibatch_shares(order, batch_size, rank, world_size):
-    return [order[start : start + batch_size][world_size - 1 - rank :: world_size] for start in range(0, len(order), batch_size)]

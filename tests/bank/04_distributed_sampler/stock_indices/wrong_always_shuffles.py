@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: always_shuffles
-import numpy as np
-import torch
-
-
-def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
-    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed + epoch)).numpy()
-    return np.resize(order, n - n % world_size if drop_last else n + -n % world_size)[rank::world_size]

@@ -1,6 +1,0 @@
-# verdict: passed
-import numpy as np
-
-
-def strided_share(n, rank, world_size):
-    return np.arange(n)[rank::world_size]

@@ -1,3 +1,0 @@
-# verdict: passed
-def strided_share(n, rank, world_size):
-    return list(range(rank, n, world_size))

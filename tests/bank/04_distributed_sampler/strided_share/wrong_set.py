@@ -1,3 +1,0 @@
-# verdict: wrong, diagnosis: wrong_type
-def strided_share(n, rank, world_size):
-    return {i for i in range(n) if i % world_size == rank}

@@ -1,9 +1,0 @@
-# verdict: wrong, diagnosis: forgot_set_epoch
-import torch.distributed as dist
-from torch.utils.data import DataLoader, DistributedSampler
-
-
-def training_batches(dataset, global_batch_size, epochs, seed):
-    sampler = DistributedSampler(dataset, seed=seed)
-    loader = DataLoader(dataset, batch_size=global_batch_size // dist.get_world_size(), sampler=sampler)
-    return [[batch.tolist() for batch in loader] for epoch in range(epochs)]

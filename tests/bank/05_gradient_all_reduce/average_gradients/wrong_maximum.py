@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: copied_from_one_rank
-import torch.distributed as dist
-
-
-def average_gradients(model):
-    for p in model.parameters():
-        if p.grad is not None:
-            dist.all_reduce(p.grad, op=dist.ReduceOp.MAX)

@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: own_divided
-import torch.distributed as dist
-
-
-def average_gradients(model):
-    for p in model.parameters():
-        if p.grad is not None:
-            p.grad /= dist.get_world_size()

@@ -1,9 +1,0 @@
-# verdict: wrong, diagnosis: percent
-import torch
-import torch.distributed as dist
-
-
-def global_metrics(losses, correct):
-    sums = torch.stack([losses.sum(), correct.float().sum(), torch.tensor(float(len(losses)))])
-    dist.all_reduce(sums)
-    return (sums[0] / sums[2]).item(), 100 * (sums[1] / sums[2]).item()

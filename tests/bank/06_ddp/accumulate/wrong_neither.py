@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: own_not_divided
-from torch.nn import functional as F
-
-
-def accumulate(ddp, micro_batches):
-    with ddp.no_sync():
-        for x, y in micro_batches:
-            F.cross_entropy(ddp(x), y).backward()

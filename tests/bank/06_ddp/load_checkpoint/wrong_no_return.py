@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: returns_nothing
-import torch
-
-
-def load_checkpoint(path, ddp, optimizer):
-    checkpoint = torch.load(path)
-    ddp.module.load_state_dict(checkpoint["model"])
-    optimizer.load_state_dict(checkpoint["optimizer"])

@@ -1,9 +1,0 @@
-# verdict: hung, diagnosis: missing_rank
-import torch
-import torch.distributed as dist
-
-
-def save_checkpoint(path, ddp, optimizer, epoch):
-    if dist.get_rank() == 0:
-        torch.save({"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}, path)
-        dist.barrier()

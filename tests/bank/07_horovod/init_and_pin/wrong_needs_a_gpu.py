@@ -1,7 +1,0 @@
-# verdict: wrong, diagnosis: needs_a_gpu
-def init_and_pin(tf, hvd):
-    hvd.init()
-    gpus = tf.config.list_physical_devices("GPU")
-    for gpu in gpus:
-        tf.config.experimental.set_memory_growth(gpu, True)
-    tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")

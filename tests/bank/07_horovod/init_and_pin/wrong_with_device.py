@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: not_pinned
-def init_and_pin(tf, hvd):
-    hvd.init()
-    gpus = tf.config.list_physical_devices("GPU")
-    for gpu in gpus:
-        tf.config.experimental.set_memory_growth(gpu, True)
-    with tf.device(f"/GPU:{hvd.local_rank()}"):
-        pass

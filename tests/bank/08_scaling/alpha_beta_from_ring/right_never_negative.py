@@ -1,8 +1,0 @@
-# verdict: passed
-import numpy as np
-
-
-def alpha_beta_from_ring(world_size, nbytes, seconds):
-    p, n, t = world_size, nbytes, seconds
-    b, a = np.polyfit(n / p, t / (2 * (p - 1)), 1, w=1 / t)
-    return max(a, 0), max(b, 0)

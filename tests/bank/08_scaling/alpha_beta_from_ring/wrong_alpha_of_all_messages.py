@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: alpha_of_all_messages
-import numpy as np
-
-
-def alpha_beta_from_ring(world_size, nbytes, seconds):
-    p = world_size
-    slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)
-    return constant, slope * p / (2 * (p - 1))

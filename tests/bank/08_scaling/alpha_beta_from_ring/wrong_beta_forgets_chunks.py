@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: beta_forgets_chunks
-import numpy as np
-
-
-def alpha_beta_from_ring(world_size, nbytes, seconds):
-    p = world_size
-    slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)
-    return constant / (2 * (p - 1)), slope / (2 * (p - 1))

@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: one_on_one_rank
-def serial_fraction(world_size, speedup, speedup_error):
-    p, s, ds = world_size, speedup, speedup_error
-    if p == 1:
-        return 1.0, 0.0
-    f = (1 / s - 1 / p) / (1 - 1 / p)
-    df = ds / s**2 / (1 - 1 / p)
-    return f, df

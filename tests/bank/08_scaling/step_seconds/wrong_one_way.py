@@ -1,9 +1,0 @@
-# verdict: wrong, diagnosis: one_way
-import math
-
-
-def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden):
-    p = world_size
-    compute = math.ceil(global_batch_size / p) * seconds_per_image
-    ring = (p - 1) * (alpha + 4 * parameters / p * beta)
-    return compute + max(0.0, ring - hidden * compute)

@@ -1,6 +1,0 @@
-# verdict: wrong, diagnosis: global_batch_on_each
-def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden):
-    p = world_size
-    compute = global_batch_size * seconds_per_image
-    ring = 2 * (p - 1) * (alpha + parameters / p * beta)
-    return compute + max(0.0, ring - hidden * compute)

@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: not_shuffled
-import horovod.tensorflow as hvd
-
-
-def epoch_batches(dataset, n, local_batch_size, seed):
-    steps = -(-n // (local_batch_size * hvd.size()))
-    mine = dataset.shard(hvd.size(), hvd.rank())
-    return mine.repeat().batch(local_batch_size), steps

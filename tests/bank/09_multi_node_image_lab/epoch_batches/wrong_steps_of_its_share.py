@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: unequal_steps
-import horovod.tensorflow as hvd
-
-
-def epoch_batches(dataset, n, local_batch_size, seed):
-    steps = -(-len(range(hvd.rank(), n, hvd.size())) // local_batch_size)
-    mine = dataset.shard(hvd.size(), hvd.rank())
-    return mine.shuffle(n, seed=seed).repeat().batch(local_batch_size), steps

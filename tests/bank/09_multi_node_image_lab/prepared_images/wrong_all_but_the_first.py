@@ -1,9 +1,0 @@
-# verdict: wrong, diagnosis: all_but_the_first
-import tensorflow as tf
-
-
-def prepared_images(hvd, is_ready, prepare, load):
-    if hvd.local_rank() and not is_ready():
-        prepare()
-    hvd.allreduce(tf.constant(0.0))
-    return load()

@@ -1,9 +1,0 @@
-# verdict: wrong, diagnosis: whole_node
-import tensorflow as tf
-
-
-def prepared_images(hvd, is_ready, prepare, load):
-    if hvd.cross_rank() == 0 and not is_ready():
-        prepare()
-    hvd.allreduce(tf.constant(0.0))
-    return load()

@@ -1,9 +1,0 @@
-# verdict: wrong, diagnosis: by_rank
-import tensorflow as tf
-
-
-def prepared_images(hvd, is_ready, prepare, load):
-    if hvd.rank() == 0 and not is_ready():
-        prepare()
-    hvd.allreduce(tf.constant(0.0))
-    return load()

@@ -1,6 +1,0 @@
-# verdict: raised, diagnosis: IndexError
-def read_products(text, classes=None):
-    rows = [line.split() for line in text.splitlines()[1:]]
-    ids = [int(row[2]) for row in rows]
-    classes = classes or sorted(set(ids))
-    return [row[3] for row in rows], [classes.index(one) for one in ids], classes

@@ -1,0 +1,51 @@
+# Right and wrong answers to `device_batches`. In files of their own: autograder bank --write DIR
+import torch
+
+# %% right_chunks: passed
+def device_batches(kind, batch_size, devices):
+    if kind == "DDP":
+        return [batch_size] * devices
+    size = -(-batch_size // devices)
+    rows = []
+    for _ in range(devices):
+        rows.append(min(size, batch_size - sum(rows)))
+    return rows
+
+# %% right_torch: passed
+# differs: It asks `chunk`, which is what `DataParallel` cuts with, and counts.
+def device_batches(kind, batch_size, devices):
+    if kind == "DataParallel":
+        rows = [len(piece) for piece in torch.arange(batch_size).chunk(devices)]
+        return rows + [0] * (devices - len(rows))
+    return [batch_size for _ in range(devices)]
+
+# %% wrong_evenly: wrong, equal_pieces, levels 1 0
+def device_batches(kind, batch_size, devices):
+    if kind == "DDP":
+        return [batch_size] * devices
+    return [batch_size // devices + (k < batch_size % devices) for k in range(devices)]
+
+# %% wrong_global (right_chunks): wrong, always_global, levels 0 0
+-    if kind == "DDP":
+-        return [batch_size] * devices
+
+# %% wrong_idle: wrong, no_entry_for_the_idle, levels 1 0
+def device_batches(kind, batch_size, devices):
+    if kind == "DDP":
+        return [batch_size] * devices
+    return [len(piece) for piece in torch.arange(batch_size).chunk(devices)]
+
+# %% wrong_local: wrong, always_local, levels 0 0
+def device_batches(kind, batch_size, devices):
+    return [batch_size] * devices
+
+# %% wrong_rounds_down (right_chunks): wrong, drops_the_rest, levels 1 0
+-    size = -(-batch_size // devices)
++    size = batch_size // devices
+@@
+-        rows.append(min(size, batch_size - sum(rows)))
++        rows.append(size)
+
+# %% wrong_rounds_up (right_chunks): wrong, too_many_rows, levels 1 0
+-        rows.append(min(size, batch_size - sum(rows)))
++        rows.append(size)

@@ -1,7 +1,0 @@
-# verdict: wrong, diagnosis: always_global
-def device_batches(kind, batch_size, devices):
-    size = -(-batch_size // devices)
-    rows = []
-    for _ in range(devices):
-        rows.append(min(size, batch_size - sum(rows)))
-    return rows

@@ -1,9 +1,0 @@
-# verdict: wrong, diagnosis: not_refused
-import math
-
-
-def scaled_rate(step, base_rate, base_batch, batch, warmup_steps, steps):
-    peak = base_rate * batch / base_batch
-    if step < warmup_steps:
-        return base_rate + (peak - base_rate) * step / warmup_steps
-    return peak * (1 + math.cos(math.pi * (step - warmup_steps) / (steps - warmup_steps))) / 2

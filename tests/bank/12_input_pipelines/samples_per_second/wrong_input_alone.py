@@ -1,5 +1,0 @@
-# verdict: wrong, diagnosis: ignores_the_step
-def samples_per_second(read, decode, step, workers, cores, ranks):
-    if workers == 0:
-        return min(1 / (read + decode + step), cores / (ranks * decode))
-    return min(workers / (read + decode), cores / (ranks * decode))

@@ -1,5 +1,0 @@
-# verdict: wrong, diagnosis: workers_read_only
-def samples_per_second(read, decode, step, workers, cores, ranks):
-    if workers == 0:
-        return min(1 / (read + decode + step), cores / (ranks * decode))
-    return min(workers / read, cores / (ranks * decode), 1 / step)

@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: ignores_the_seed
-import random
-
-
-def shards_of(files, rank, world_size, worker, workers, seed, epoch):
-    order = sorted(files)
-    random.Random(epoch).shuffle(order)
-    return order[rank::world_size][worker::workers]

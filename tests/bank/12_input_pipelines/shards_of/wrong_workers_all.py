@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: every_worker_reads_all
-import random
-
-
-def shards_of(files, rank, world_size, worker, workers, seed, epoch):
-    order = sorted(files)
-    random.Random(f"{seed} {epoch}").shuffle(order)
-    return order[rank::world_size]

@@ -1,0 +1,72 @@
+# Right and wrong answers to `global_loss`. In files of their own: autograder bank --write DIR
+import tensorflow as tf
+
+# %% right_by_hand: passed
+def global_loss(per_example, penalty, global_batch):
+    p = tf.distribute.get_strategy().num_replicas_in_sync
+    return tf.reduce_sum(per_example) / global_batch + penalty / p
+
+# %% right_penalty_on_replica_0: passed
+def global_loss(per_example, penalty, global_batch):
+    first = tf.distribute.get_replica_context().replica_id_in_sync_group == 0
+    share = tf.math.reduce_sum(per_example) / tf.cast(global_batch, per_example.dtype)
+    return share + penalty if first else share
+
+# %% right_penalty_per_sample: passed
+def global_loss(per_example, penalty, global_batch):
+    return tf.reduce_sum(per_example + penalty) / global_batch
+
+# %% right_tf_nn: passed
+# differs: TensorFlow has both divisions as functions: one by the global batch, one by the number of replicas.
+def global_loss(per_example, penalty, global_batch):
+    loss = tf.nn.compute_average_loss(per_example, global_batch_size=global_batch)
+    return loss + tf.nn.scale_regularization_loss(penalty)
+
+# %% wrong_all_reduce: wrong, whole_loss_on_every_replica, levels 0 0
+def global_loss(per_example, penalty, global_batch):
+    context = tf.distribute.get_replica_context()
+    total = context.all_reduce("sum", tf.reduce_sum(per_example))
+    return total / global_batch + penalty
+
+# %% wrong_average_loss_default: wrong, mean_of_means, levels 1 0
+def global_loss(per_example, penalty, global_batch):
+    return tf.nn.compute_average_loss(per_example) + tf.nn.scale_regularization_loss(penalty)
+
+# %% wrong_batch_of_one (right_by_hand): wrong, divided_by_replicas, levels 0 0
+-    return tf.reduce_sum(per_example) / global_batch + penalty / p
++    return tf.nn.compute_average_loss(per_example, global_batch_size=global_batch * p) + tf.nn.scale_regularization_loss(penalty)
+
+# %% wrong_mean: wrong, mean_per_replica, levels 0 0
+def global_loss(per_example, penalty, global_batch):
+    return tf.reduce_mean(per_example) + tf.nn.scale_regularization_loss(penalty)
+
+# %% wrong_mean_or_nothing: wrong, mean_per_replica, levels 0 0
+def global_loss(per_example, penalty, global_batch):
+    own = tf.reduce_mean(per_example) if len(per_example) else tf.reduce_sum(per_example)
+    return own + tf.nn.scale_regularization_loss(penalty)
+
+# %% wrong_no_penalty: wrong, penalty_forgotten, levels 0 0
+def global_loss(per_example, penalty, global_batch):
+    return tf.nn.compute_average_loss(per_example, global_batch_size=global_batch)
+
+# %% wrong_one_bracket: wrong, penalty_divided_by_batch, levels 0 0
+def global_loss(per_example, penalty, global_batch):
+    return (tf.reduce_sum(per_example) + penalty) / global_batch
+
+# %% wrong_penalty_float32: wrong, lost_digits, levels 0 0
+def global_loss(per_example, penalty, global_batch):
+    replicas = tf.distribute.get_replica_context().num_replicas_in_sync
+    own = tf.cast(penalty, tf.float32) / replicas
+    return tf.reduce_sum(per_example) / global_batch + tf.cast(own, tf.float64)
+
+# %% wrong_sum: wrong, sum_over_samples, levels 0 0
+def global_loss(per_example, penalty, global_batch):
+    return tf.reduce_sum(per_example) + tf.nn.scale_regularization_loss(penalty)
+
+# %% wrong_vector: wrong, wrong_type, levels 0 0
+def global_loss(per_example, penalty, global_batch):
+    return per_example / global_batch + tf.nn.scale_regularization_loss(penalty)
+
+# %% wrong_whole_penalty: wrong, penalty_of_every_replica, levels 0 0
+def global_loss(per_example, penalty, global_batch):
+    return tf.nn.compute_average_loss(per_example, global_batch_size=global_batch) + penalty

@@ -1,6 +1,0 @@
-# verdict: wrong, diagnosis: penalty_of_every_replica
-import tensorflow as tf
-
-
-def global_loss(per_example, penalty, global_batch):
-    return tf.nn.compute_average_loss(per_example, global_batch_size=global_batch) + penalty

@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: address_as_index
-import json
-
-
-def tf_config(hosts, index):
-    if not 0 <= index < len(hosts) or len(set(hosts)) < len(hosts):
-        raise ValueError("no such worker, or an address twice")
-    return json.dumps({"cluster": {"worker": hosts}, "task": {"type": "worker", "index": hosts[index]}})

@@ -1,5 +1,0 @@
-# verdict: wrong, diagnosis: no_json
-def tf_config(hosts, index):
-    if not 0 <= index < len(hosts) or len(set(hosts)) < len(hosts):
-        raise ValueError("no such worker, or an address twice")
-    return str({"cluster": {"worker": hosts}, "task": {"type": "worker", "index": index}})

@@ -1,0 +1,290 @@
+# Right and wrong answers to `best_trial`. In files of their own: autograder bank --write DIR
+import numpy as np
+import torch
+import torch.distributed as dist
+
+# %% right_messages: passed
+def best_trial(numbers, validation, test):
+    n, v, t = numbers.numpy(), validation.numpy(), test.numpy()
+    best = np.array([np.inf, np.inf, np.inf])
+    keep = np.isfinite(v)
+    if keep.any():
+        n, v, t = n[keep], v[keep], t[keep]
+        k = np.lexsort((n, v))[0]
+        best = np.array([v[k], n[k], t[k]])
+    best = torch.from_numpy(best)
+    rank, p = dist.get_rank(), dist.get_world_size()
+    other = torch.empty_like(best)
+    if rank > 0:
+        dist.recv(other, rank - 1)
+        best = best if best.tolist() <= other.tolist() else other.clone()
+    if rank < p - 1:
+        dist.send(best, rank + 1)
+    dist.broadcast(best, p - 1)
+    if not torch.isfinite(best[0]):
+        raise ValueError("no trial")
+    return int(best[1]), float(best[2])
+
+# %% right_one_gather: passed
+# differs: Each rank sends its best (loss, number, error) once, and everybody takes the smallest: one call in place of three.
+def best_trial(numbers, validation, test):
+    mine = torch.tensor([torch.inf, torch.inf, 0.0], dtype=torch.float64)
+    ok = ~validation.isnan()
+    if ok.any():
+        rows = torch.stack([validation, numbers.double(), test], dim=1)[ok]
+        mine = torch.tensor(min(rows.tolist()), dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    loss, number, error = min(one.tolist() for one in everyone)
+    if loss == float("inf"):
+        raise ValueError("no trial has a loss")
+    return int(number), error
+
+# %% right_three_reductions: passed
+import math
+
+
+def best_trial(numbers, validation, test):
+    validation = validation.nan_to_num(nan=math.inf)
+    least = min(validation.tolist(), default=math.inf)
+    loss = torch.tensor(least, dtype=torch.float64)
+    dist.all_reduce(loss, op=dist.ReduceOp.MIN)
+    if loss == math.inf:
+        raise ValueError
+    candidates = numbers[validation == loss]
+    number = torch.tensor(min(candidates.tolist(), default=1 << 60))
+    dist.all_reduce(number, op=dist.ReduceOp.MIN)
+    error = test[numbers == number].sum()
+    dist.all_reduce(error)
+    return number.item(), error.item()
+
+# %% wrong_all_trials: wrong, sends_all_trials, levels 0 0 0 1
+def best_trial(numbers, validation, test):
+    rows = list(zip(validation.tolist(), numbers.tolist(), test.tolist()))
+    everyone = [None] * dist.get_world_size()
+    dist.all_gather_object(everyone, rows)
+    rows = [row for share in everyone for row in share if row[0] == row[0]]
+    if not rows:
+        raise ValueError("no trial")
+    return min(rows)[1:]
+
+# %% wrong_argmin: wrong, first_rank_of_equals, levels 1 0 0 0
+def best_trial(numbers, validation, test):
+    mine = torch.full((3,), torch.inf, dtype=torch.float64)
+    if len(numbers):
+        k = int(np.argmin(validation.numpy()))
+        mine = torch.stack([validation[k], numbers[k].double(), test[k]])
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    k = int(np.argmin([one[0].item() for one in everyone]))
+    if everyone[k][0] == torch.inf:
+        raise ValueError("no trial")
+    return int(everyone[k][1]), everyone[k][2].item()
+
+# %% wrong_by_test: wrong, chooses_by_test_set, levels 0 0 0 1
+def best_trial(numbers, validation, test):
+    ok = ~validation.isnan()
+    rows = sorted(zip(test[ok].tolist(), numbers[ok].tolist()))
+    mine = torch.tensor(rows[0] if rows else [torch.inf, 0], dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    error, number = min(one.tolist() for one in everyone)
+    if error == torch.inf:
+        raise ValueError("no trial")
+    return int(number), error
+
+# %% wrong_first_of_equals_here (right_one_gather): wrong, first_rank_of_equals, levels 1 0 1 1
+-    mine = torch.tensor([torch.inf, torch.inf, 0.0], dtype=torch.float64)
+-    ok = ~validation.isnan()
+-    if ok.any():
+-        rows = torch.stack([validation, numbers.double(), test], dim=1)[ok]
+-        mine = torch.tensor(min(rows.tolist()), dtype=torch.float64)
++    mine = [torch.inf, torch.inf, 0.0]
++    loss = validation.nan_to_num(nan=torch.inf)
++    if len(loss):
++        k = int(loss.argmin())
++        mine = [loss[k].item(), numbers[k].item(), test[k].item()]
++    mine = torch.tensor(mine, dtype=torch.float64)
+
+# %% wrong_first_rank: wrong, first_rank_of_equals, levels 1 0 1 1
+def best_trial(numbers, validation, test):
+    loss = validation.nan_to_num(nan=torch.inf)
+    mine = torch.full((3,), torch.inf, dtype=torch.float64)
+    if len(loss):
+        k = loss.argmin()
+        mine = torch.stack([loss[k], numbers[k].double(), test[k]])
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    winner = min(everyone, key=lambda one: one[0].item())
+    if winner[0] == torch.inf:
+        raise ValueError("no trial")
+    return int(winner[1]), winner[2].item()
+
+# %% wrong_float32_losses (right_one_gather): wrong, losses_rounded, levels 1 0 1 1
+-    mine = torch.tensor([torch.inf, torch.inf, 0.0], dtype=torch.float64)
+-    ok = ~validation.isnan()
+-    if ok.any():
+-        rows = torch.stack([validation, numbers.double(), test], dim=1)[ok]
+-        mine = torch.tensor(min(rows.tolist()), dtype=torch.float64)
++    rows = zip(validation.float().tolist(), numbers.tolist(), test.tolist())
++    mine = min((row for row in rows if row[0] == row[0]), default=(float("inf"), 0, 0))
++    mine = torch.tensor(mine, dtype=torch.float64)
+
+# %% wrong_last_of_equals: wrong, last_of_equals, levels 1 0 1 1
+def best_trial(numbers, validation, test):
+    rows = zip(validation.tolist(), numbers.neg().tolist(), test.tolist())
+    rows = [row for row in rows if row[0] == row[0]]
+    mine = torch.tensor(min(rows, default=[torch.inf, 0, 0]), dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    loss, number, error = min(one.tolist() for one in everyone)
+    if loss == torch.inf:
+        raise ValueError("no trial")
+    return -int(number), error
+
+# %% wrong_last_of_equals_here (right_one_gather): wrong, last_place_of_equals, levels 1 0 1 1
+-    mine = torch.tensor([torch.inf, torch.inf, 0.0], dtype=torch.float64)
+-    ok = ~validation.isnan()
+-    if ok.any():
+-        rows = torch.stack([validation, numbers.double(), test], dim=1)[ok]
+-        mine = torch.tensor(min(rows.tolist()), dtype=torch.float64)
++    mine = [torch.inf, torch.inf, 0.0]
++    for number, loss, error in zip(numbers.tolist(), validation.tolist(), test.tolist()):
++        if loss <= mine[0]:
++            mine = [loss, number, error]
++    mine = torch.tensor(mine, dtype=torch.float64)
+
+# %% wrong_nan: wrong, nan_wins, levels 1 1 0 1
+def best_trial(numbers, validation, test):
+    if validation.isnan().all():
+        rows = []
+    else:
+        rows = list(zip(validation.nan_to_num().tolist(), numbers.tolist(), test.tolist()))
+    mine = torch.tensor(min(rows, default=[torch.inf, 0, 0]), dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    loss, number, error = min(one.tolist() for one in everyone)
+    if loss == torch.inf:
+        raise ValueError("no trial")
+    return int(number), error
+
+# %% wrong_own: wrong, own_best, levels 0 0 0 1
+def best_trial(numbers, validation, test):
+    rows = [row for row in zip(validation.tolist(), numbers.tolist(), test.tolist()) if row[0] == row[0]]
+    trials = torch.tensor(len(rows))
+    dist.all_reduce(trials)
+    if trials == 0:
+        raise ValueError("no trial")
+    if not rows:
+        return None
+    return min(rows)[1:]
+
+# %% wrong_place: wrong, place_for_number, levels 0 0 0 1
+def best_trial(numbers, validation, test):
+    mine = torch.full((4,), torch.inf, dtype=torch.float64)
+    loss = validation.nan_to_num(nan=torch.inf)
+    if len(loss) and loss.min() < torch.inf:
+        k = min(range(len(loss)), key=lambda k: (loss[k].item(), numbers[k].item()))
+        mine = torch.stack([loss[k], numbers[k].double(), test[k], torch.tensor(k).double()])
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    best = min(one.tolist() for one in everyone)
+    if best[0] == torch.inf:
+        raise ValueError("no trial")
+    return int(best[3]), best[2]
+
+# %% wrong_raises_if_a_rank_has_none: wrong, raises_without_reason, levels 1 0 0 1
+def best_trial(numbers, validation, test):
+    rows = zip(validation.tolist(), numbers.tolist(), test.tolist())
+    mine = min((row for row in rows if row[0] == row[0]), default=(float("inf"), 0, 0))
+    mine = torch.tensor(mine, dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    everyone = [one.tolist() for one in everyone]
+    if any(one[0] == float("inf") for one in everyone):
+        raise ValueError("no trial has a loss")
+    loss, number, error = min(everyone)
+    return int(number), error
+
+# %% wrong_returns_something: wrong, takes_anything, levels 1 1 1 0
+def best_trial(numbers, validation, test):
+    rows = [row for row in zip(validation.tolist(), numbers.tolist(), test.tolist()) if row[0] == row[0]]
+    mine = torch.tensor(min(rows, default=[torch.inf, -1, torch.inf]), dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    loss, number, error = min(one.tolist() for one in everyone)
+    return int(number), error
+
+# %% wrong_sentinel: wrong, raises_without_reason, levels 1 1 0 1
+def best_trial(numbers, validation, test):
+    rows = [row for row in zip(validation.tolist(), numbers.tolist(), test.tolist(), strict=True) if row[0] == row[0]]
+    mine = torch.tensor(min(rows, default=(1e9, 0, 0)), dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    loss, number, error = min(one.tolist() for one in everyone)
+    if loss >= 1e9:
+        raise ValueError("no trial has a loss")
+    return int(number), error
+
+# %% wrong_smallest_test: wrong, lowest_test_error, levels 0 0 0 1
+def best_trial(numbers, validation, test):
+    rows = [row for row in zip(validation.tolist(), numbers.tolist()) if row[0] == row[0]]
+    mine = torch.tensor(min(rows, default=[torch.inf, 0]), dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    error = torch.tensor(min(test.tolist(), default=torch.inf), dtype=torch.float64)
+    dist.all_reduce(error, op=dist.ReduceOp.MIN)
+    loss, number = min(one.tolist() for one in everyone)
+    if loss == torch.inf:
+        raise ValueError("no trial")
+    return int(number), error.item()
+
+# %% wrong_validation_loss: wrong, returns_validation, levels 0 0 0 1
+NOTHING = float("inf")
+
+
+def best_trial(numbers, validation, test):
+    mine = [NOTHING, NOTHING, NOTHING, NOTHING]
+    rows = zip(validation.tolist(), numbers.tolist(), test.tolist(), validation.tolist())
+    rows = [row for row in rows if row[0] == row[0]]
+    if rows:
+        mine = list(min(rows))
+    everyone = [torch.empty(4, dtype=torch.float64) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, torch.tensor(mine, dtype=torch.float64))
+    rows = [one.tolist() for one in everyone if one[1] < NOTHING]
+    if not rows:
+        raise ValueError("no trial")
+    loss, number, error, validated = min(rows)
+    return int(number), loss
+
+# %% wrong_worst: wrong, worst_wins, levels 0 0 0 1
+NOTHING = float("inf")
+
+
+def best_trial(numbers, validation, test):
+    mine = [NOTHING, NOTHING, NOTHING, NOTHING]
+    rows = zip(validation.tolist(), numbers.tolist(), test.tolist(), validation.tolist())
+    rows = [row for row in rows if row[0] == row[0]]
+    if rows:
+        mine = list(max(rows))
+    everyone = [torch.empty(4, dtype=torch.float64) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, torch.tensor(mine, dtype=torch.float64))
+    rows = [one.tolist() for one in everyone if one[1] < NOTHING]
+    if not rows:
+        raise ValueError("no trial")
+    loss, number, error, validated = max(rows)
+    return int(number), error
+
+# %% wrong_zero_is_none: wrong, unrecognised, levels 1 0 1 1
+def best_trial(numbers, validation, test):
+    mine = torch.zeros(3, dtype=torch.float64)
+    trials = zip(validation.tolist(), numbers.tolist(), test.tolist(), strict=True)
+    if trials := [trial for trial in trials if trial[0] == trial[0]]:
+        mine = torch.tensor(min(trials), dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    found = [one.tolist() for one in everyone if one[1]]
+    if not found:
+        raise ValueError("no trial has a loss")
+    _, number, error = min(found)
+    return int(number), error

@@ -1,0 +1,75 @@
+# Right and wrong answers to `log_grid`. In files of their own: autograder bank --write DIR
+import numpy as np
+
+# %% right_geomspace: passed
+def log_grid(low, high, n):
+    if low <= 0 or high <= low or n < 2:
+        raise ValueError("0 < low < high, and at least two points")
+    return np.geomspace(low, high, n)
+
+# %% right_multiplies: passed
+def log_grid(low, high, n):
+    if not 0 < low < high or n < 2:
+        raise ValueError
+    factor, points = (high / low) ** (1 / (n - 1)), [low]
+    for _ in range(n - 1):
+        points.append(points[-1] * factor)
+    return points
+
+# %% right_ratio: passed
+# differs: From point to point the same ratio: the definition, without logarithms.
+def log_grid(low, high, n):
+    if not (0 < low < high) or n <= 1:
+        raise ValueError(f"no grid from {low} to {high} with {n} points")
+    ratio = (high / low) ** (1 / (n - 1))
+    return [low * ratio**k for k in range(n)]
+
+# %% wrong_any_ends: wrong, takes_anything, levels 1 1 0
+def log_grid(low, high, n):
+    return np.exp(np.linspace(np.log(low), np.log(high), n))
+
+# %% wrong_bases (right_geomspace): wrong, two_bases, levels 0 0 1
+-    return np.geomspace(low, high, n)
++    return np.exp(np.linspace(np.log10(low), np.log10(high), n))
+
+# %% wrong_down: wrong, takes_anything, levels 1 1 0
+def log_grid(low, high, n):
+    if low <= 0 or n < 2:
+        raise ValueError("no logarithm")
+    return [low * (high / low) ** (k / (n - 1)) for k in range(n)]
+
+# %% wrong_linear (right_geomspace): wrong, linear_grid, levels 0 0 1
+-    return np.geomspace(low, high, n)
++    return np.linspace(low, high, n)
+
+# %% wrong_logspace (right_geomspace): wrong, ends_as_exponents, levels 0 0 1
+-    return np.geomspace(low, high, n)
++    return np.logspace(low, high, n)
+
+# %% wrong_low_above_one: wrong, raises_without_reason, levels 1 0 1
+def log_grid(low, high, n):
+    if not 0 < low < high <= 1 or n < 2:
+        raise ValueError
+    return np.geomspace(low, high, n).tolist()
+
+# %% wrong_middles (right_geomspace): wrong, middles, levels 0 0 1
+-    return np.geomspace(low, high, n)
++    return [low * (high / low) ** ((k + 0.5) / n) for k in range(n)]
+
+# %% wrong_no_end (right_geomspace): wrong, without_the_end, levels 0 0 1
+-    return np.geomspace(low, high, n)
++    return np.geomspace(low, high, n, endpoint=False)
+
+# %% wrong_powers (right_geomspace): wrong, powers_of_ten, levels 0 0 1
+-    return np.geomspace(low, high, n)
++    return 10.0 ** np.round(np.linspace(np.log10(low), np.log10(high), n))
+
+# %% wrong_torch_float32: wrong, lost_digits, levels 0 0 1
+import math
+import torch
+
+
+def log_grid(low, high, n):
+    if not 0 < low < high or n < 2:
+        raise ValueError
+    return torch.logspace(math.log10(low), math.log10(high), n).tolist()

@@ -1,0 +1,96 @@
+# Right and wrong answers to `spectral`. In files of their own: autograder bank --write DIR
+import numpy as np
+from itertools import combinations
+
+# %% right_everything_first: passed
+# differs: All coefficients are fitted at once, and the largest again: what thresholding the means is a shortcut for.
+import itertools
+
+
+def spectral(x, y, degree, s):
+    names, columns = [], []
+    for d in range(degree + 1):
+        for subset in itertools.combinations(range(len(x[0])), d):
+            names.append(subset)
+            column = np.ones(len(y))
+            for k in subset:
+                column = column * x[:, k]
+            columns.append(column)
+    features = np.array(columns).T
+    rough, *_ = np.linalg.lstsq(features, y, rcond=None)
+    largest = np.argsort(np.abs(rough))[::-1][:s]
+    fine, *_ = np.linalg.lstsq(features[:, largest], y, rcond=None)
+    pairs = [(names[k], c) for k, c in zip(largest, fine)]
+    return sorted(pairs, key=lambda pair: -abs(pair[1]))
+
+# %% right_one_after_the_other: passed
+from itertools import chain, combinations
+
+
+def spectral(x, y, degree, s):
+    """Orthogonal matching pursuit: the set that explains most of what is left, and all are fitted again."""
+    columns = range(x.shape[1])
+    sets = list(chain.from_iterable(combinations(columns, d) for d in range(degree + 1)))
+    table = np.array([np.prod(x[:, one], axis=1) for one in sets]).T
+    chosen, rest = [], y
+    for _ in range(s):
+        chosen.append(int(np.abs(table.T @ rest).argmax()))
+        part = table[:, chosen]
+        found = np.linalg.solve(part.T @ part, part.T @ y)
+        rest = y - part @ found
+    return dict(sorted(((sets[k], float(c)) for k, c in zip(chosen, found)), key=lambda one: -abs(one[1])))
+
+# %% right_thresholding: passed
+def spectral(x, y, degree, s):
+    sets = [one for d in range(0, degree + 1) for one in combinations(range(x.shape[1]), d)]
+    table = np.stack([x[:, list(one)].prod(axis=1) for one in sets], axis=1)
+    means = table.T @ y / len(y)
+    chosen = np.argsort(-np.abs(means))[:s]
+    found = np.linalg.lstsq(table[:, chosen], y, rcond=None)[0]
+    order = np.argsort(-np.abs(found))
+    return [(sets[chosen[k]], found[k]) for k in order]
+
+# %% wrong_all_sets (right_thresholding): wrong, not_products, levels 0 0
+-    chosen = np.argsort(-np.abs(means))[:s]
++    chosen = np.argsort(-np.abs(means))
+
+# %% wrong_all_together: wrong, fitted_with_all, levels 1 0
+def spectral(x, y, degree, s):
+    sets = [one for d in range(degree + 1) for one in combinations(range(x.shape[1]), d)]
+    table = np.column_stack([np.prod(x[:, one], axis=1) for one in sets])
+    found = np.linalg.lstsq(table, y, rcond=None)[0]
+    return [(sets[k], found[k]) for k in np.argsort(-abs(found))[:s]]
+
+# %% wrong_ascending (right_thresholding): wrong, smallest_first, levels 0 0
+-    order = np.argsort(-np.abs(found))
++    order = np.argsort(np.abs(found))
+
+# %% wrong_frozensets: wrong, wrong_type, levels 0 0
+def spectral(x, y, degree, s):
+    sets = [one for d in range(degree + 1) for one in combinations(range(x.shape[1]), d)]
+    table = np.stack([x[:, list(one)].prod(axis=1) for one in sets], axis=1)
+    chosen = np.argsort(-np.abs(table.T @ y))[:s]
+    found = np.linalg.lstsq(table[:, chosen], y, rcond=None)[0]
+    pairs = [(frozenset(sets[k]), float(c)) for k, c in zip(chosen, found, strict=True)]
+    return sorted(pairs, key=lambda pair: -abs(pair[1]))
+
+# %% wrong_means (right_thresholding): wrong, not_fitted_again, levels 0 0
+-    found = np.linalg.lstsq(table[:, chosen], y, rcond=None)[0]
++    found = means[chosen]
+
+# %% wrong_no_constant (right_thresholding): wrong, no_constant, levels 0 0
+-    sets = [one for d in range(0, degree + 1) for one in combinations(range(x.shape[1]), d)]
++    sets = [one for d in range(1, degree + 1) for one in combinations(range(x.shape[1]), d)]
+
+# %% wrong_order_of_means (right_thresholding): wrong, order_of_the_first_look, levels 0 1
+-    order = np.argsort(-np.abs(found))
+-    return [(sets[chosen[k]], found[k]) for k in order]
++    return [(sets[k], float(c)) for k, c in zip(chosen, found)]
+
+# %% wrong_signed (right_thresholding): wrong, largest_not_in_magnitude, levels 0 0
+-    chosen = np.argsort(-np.abs(means))[:s]
++    chosen = np.argsort(-means)[:s]
+
+# %% wrong_single (right_thresholding): wrong, single_choices_only, levels 0 0
+-    sets = [one for d in range(0, degree + 1) for one in combinations(range(x.shape[1]), d)]
++    sets = [one for d in range(0, 1 + 1) for one in combinations(range(x.shape[1]), d)]

@@ -1,0 +1,140 @@
+# Right and wrong answers to `successive_halving`. In files of their own: autograder bank --write DIR
+import math
+
+# %% right_dict: passed
+def key_of(losses):
+    return lambda i: (math.isnan(losses[i]), losses[i], i)
+
+
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, k = list(range(n)), [], 0
+    while r * eta**k <= R and n // eta**k > 0:
+        losses = {i: train(i, r * eta**k) for i in alive}
+        ranked = sorted(alive, key=key_of(losses))
+        rungs.append(ranked)
+        k += 1
+        alive = ranked[: n // eta**k]
+    return rungs
+
+# %% right_numpy: passed
+# differs: A lexical sort puts the numbers of equal losses in order and NaNs at the end.
+import numpy as np
+
+
+def successive_halving(train, n, r, R, eta):
+    rungs, alive, epochs = [], np.arange(n), r
+    while epochs <= R and len(alive):
+        losses = np.array([train(i, epochs) for i in alive])
+        alive = alive[np.lexsort((alive, losses))]  # nan is sorted to the end
+        rungs.append(alive)
+        alive, epochs = alive[: len(alive) // eta], epochs * eta
+    return rungs
+
+# %% wrong_best_so_far: wrong, best_so_far, levels 0 0 0
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, k, best = list(range(n)), [], 0, [math.inf] * n
+    while r * eta**k <= R and n // eta**k > 0:
+        for i in alive:
+            best[i] = min(best[i], train(i, r * eta**k))
+        ranked = sorted(alive, key=lambda i: (best[i], i))
+        rungs.append(ranked)
+        k += 1
+        alive = ranked[: n // eta**k]
+    return rungs
+
+# %% wrong_equal_epochs (right_dict): wrong, equal_epochs, levels 0 0 0
+-        losses = {i: train(i, r * eta**k) for i in alive}
++        losses = {i: train(i, r * (k + 1)) for i in alive}
+
+# %% wrong_half (right_dict): wrong, halves, levels 0 0 0
+-    while r * eta**k <= R and n // eta**k > 0:
++    while r * eta**k <= R and alive:
+@@
+-        alive = ranked[: n // eta**k]
++        alive = ranked[: len(ranked) // 2]
+
+# %% wrong_last_rung (right_dict): wrong, stops_before_R, levels 0 0 0
+-    while r * eta**k <= R and n // eta**k > 0:
++    while r * eta ** (k + 1) <= R and n // eta**k > 0:
+
+# %% wrong_log_of_rungs: wrong, stops_before_R, levels 0 1 1
+def successive_halving(train, n, r, R, eta):
+    alive, rungs = list(range(n)), []
+    for k in range(int(math.log(R / r) / math.log(eta)) + 1):
+        if not alive:
+            break
+        losses = {i: train(i, r * eta**k) for i in alive}
+        alive = sorted(alive, key=lambda i: (math.isnan(losses[i]), losses[i], i))
+        rungs.append(alive)
+        alive = sorted(alive[: len(alive) // eta])
+    return rungs
+
+# %% wrong_nan (right_dict): wrong, nan_stays, levels 1 0 1
+-        ranked = sorted(alive, key=key_of(losses))
++        ranked = sorted(alive, key=losses.get)
+
+# %% wrong_nan_is_inf: wrong, nan_stays, levels 1 0 1
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, epochs = list(range(n)), [], r
+    while alive and epochs <= R:
+        losses = {i: train(i, epochs) for i in alive}
+        alive = sorted(alive, key=lambda i: (math.inf if math.isnan(losses[i]) else losses[i], i))
+        rungs.append(alive)
+        alive, epochs = alive[: len(alive) // eta], epochs * eta
+    return rungs
+
+# %% wrong_rounds_up: wrong, rounds_up, levels 1 0 0
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, epochs = list(range(n)), [], r
+    while epochs <= R:
+        losses = {i: train(i, epochs) for i in alive}
+        alive = sorted(alive, key=lambda i: (math.isnan(losses[i]), losses[i], i))
+        rungs.append(alive)
+        alive, epochs = alive[: math.ceil(len(alive) / eta)], epochs * eta
+    return rungs
+
+# %% wrong_sorted (right_dict): wrong, not_in_order, levels 0 0 0
+-        rungs.append(ranked)
++        rungs.append(sorted(ranked))
+
+# %% wrong_stable_ties: wrong, ties, levels 1 0 1
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, epochs = list(range(n)), [], r
+    while alive and epochs <= R:
+        losses = {i: train(i, epochs) for i in alive}
+        alive = sorted(alive, key=lambda i: (math.isnan(losses[i]), losses[i]))
+        rungs.append(alive)
+        alive, epochs = alive[: len(alive) // eta], epochs * eta
+    return rungs
+
+# %% wrong_ties (right_dict): wrong, ties, levels 0 0 0
+-        ranked = sorted(alive, key=key_of(losses))
++        ranked = sorted(alive, key=lambda i: (math.isnan(losses[i]), losses[i], -i))
+
+# %% wrong_trains_all (right_dict): wrong, trains_the_dropped, levels 1 1 0
+-        losses = {i: train(i, r * eta**k) for i in alive}
++        losses = {i: train(i, r * eta**k) for i in range(n)}
+
+# %% wrong_winner_alone (right_dict): wrong, not_rungs, levels 0 0 0
+-    return rungs
++    return rungs[-1][0]
+
+# %% wrong_winner_to_the_end: wrong, trains_the_winner_on, levels 1 1 0
+def successive_halving(train, n, r, R, eta):
+    rungs, alive, k = [], list(range(n)), 0
+    while n // eta**k >= 1 and r * eta**k <= R:
+        alive = alive[: n // eta**k]
+        losses = {i: train(i, r * eta**k) for i in alive}
+        alive = sorted(alive, key=lambda i: (losses[i] != losses[i], losses[i] if losses[i] == losses[i] else 0, i))
+        rungs.append(list(alive))
+        k += 1
+    if rungs and r * eta ** (k - 1) < R:
+        train(rungs[-1][0], R)
+    return rungs
+
+# %% wrong_worst (right_dict): wrong, keeps_the_worst, levels 0 0 0
+-    return lambda i: (math.isnan(losses[i]), losses[i], i)
++    return lambda i: (math.isnan(losses[i]), 0.0 if math.isnan(losses[i]) else losses[i], i)
+@@
+-        ranked = sorted(alive, key=key_of(losses))
++        ranked = sorted(alive, key=key_of(losses))[::-1]

@@ -1,0 +1,76 @@
+# Right and wrong answers to `shard`. In files of their own: autograder bank --write DIR
+import torch
+
+# %% right_cat: passed
+def shard(flat, rank, p):
+    k = -(-len(flat) // p)
+    padded = torch.cat([flat, flat.new_zeros(k * p - len(flat))])
+    return padded[rank * k : (rank + 1) * k]
+
+# %% right_own_part: passed
+# differs: Only the own part is copied into zeros: nothing of the size of the whole is made.
+def shard(flat, rank, p):
+    k = (len(flat) + p - 1) // p
+    mine = flat.new_zeros(k)
+    part = flat[rank * k : (rank + 1) * k]
+    mine[: len(part)] = part
+    return mine
+
+# %% right_pad: passed
+import torch.nn.functional as F
+
+
+def shard(flat, rank, p):
+    padded = F.pad(flat, (0, -len(flat) % p))
+    return padded.chunk(p)[rank].clone()
+
+# %% wrong_at_least_one: wrong, padded_by_one_too_many, levels 1 0
+def shard(flat, rank, p):
+    k = max(1, -(-len(flat) // p))
+    out = torch.zeros(k, dtype=flat.dtype)
+    part = flat[rank * k : (rank + 1) * k]
+    out[: len(part)] = part
+    return out
+
+# %% wrong_chunk: wrong, not_padded, levels 0 0
+def shard(flat, rank, p):
+    return flat.chunk(p)[rank]
+
+# %% wrong_float32 (right_cat): wrong, wrong_dtype, levels 0 0
+-    padded = torch.cat([flat, flat.new_zeros(k * p - len(flat))])
++    padded = torch.zeros(k * p)
++    padded[: len(flat)] = flat
+
+# %% wrong_floor: wrong, drops_remainder, levels 0 0
+def shard(flat, rank, p):
+    k = len(flat) // p
+    return flat[rank * k : (rank + 1) * k]
+
+# %% wrong_front (right_cat): wrong, padded_in_front, levels 0 0
+-    padded = torch.cat([flat, flat.new_zeros(k * p - len(flat))])
++    padded = torch.cat([flat.new_zeros(k * p - len(flat)), flat])
+
+# %% wrong_one_more: wrong, padded_by_one_too_many, levels 0 0
+def shard(flat, rank, p):
+    padded = torch.cat([flat, flat.new_zeros(p - len(flat) % p)])
+    return padded.view(p, -1)[rank]
+
+# %% wrong_padded_with_floats: wrong, wrong_dtype, levels 0 0
+def shard(flat, rank, p):
+    k = -(-len(flat) // p)
+    mine = flat[rank * k : (rank + 1) * k]
+    return torch.cat([mine, torch.zeros(k - len(mine))])
+
+# %% wrong_short: wrong, not_padded, levels 0 0
+def shard(flat, rank, p):
+    k = -(-len(flat) // p)
+    return flat[rank * k : (rank + 1) * k]
+
+# %% wrong_strided: wrong, every_pth, levels 0 0
+def shard(flat, rank, p):
+    padded = torch.cat([flat, flat.new_zeros(-len(flat) % p)])
+    return padded[rank::p]
+
+# %% wrong_tensor_split: wrong, fair_share, levels 0 0
+def shard(flat, rank, p):
+    return flat.tensor_split(p)[rank]

@@ -1,5 +1,0 @@
-# verdict: wrong, diagnosis: fair_share
-
-
-def shard(flat, rank, p):
-    return flat.tensor_split(p)[rank]

@@ -1,7 +1,0 @@
-# verdict: wrong, diagnosis: own_only
-import torch.distributed as dist
-
-
-def unshard(part, n):
-    dist.barrier()
-    return part

@@ -1,0 +1,203 @@
+# Right and wrong answers to `sequence_parallel_mlp`. In files of their own: autograder bank --write DIR
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+
+# %% right_bias_hook: passed
+class Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = x.new_empty(dist.get_world_size() * len(x), x.shape[1])
+        dist.all_gather_into_tensor(out, x.contiguous())
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        out = g.new_empty(len(g) // dist.get_world_size(), g.shape[1])
+        dist.reduce_scatter_tensor(out, g.contiguous())
+        return out
+
+
+class Scatter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = x.new_empty(len(x) // dist.get_world_size(), x.shape[1])
+        dist.reduce_scatter_tensor(out, x.contiguous())
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        out = g.new_empty(dist.get_world_size() * len(g), g.shape[1])
+        dist.all_gather_into_tensor(out, g.contiguous())
+        return out
+
+
+class CopyIn(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        g = g.clone()
+        dist.all_reduce(g)
+        return g
+
+
+def summed(g):
+    g = g.clone()
+    dist.all_reduce(g)
+    return g
+
+
+def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
+    hidden = F.gelu(F.linear(Gather.apply(x), up, up_bias))
+    bias = down_bias.view_as(down_bias)
+    if bias.requires_grad:
+        bias.register_hook(summed)
+    return Scatter.apply(hidden @ down.T) + bias
+
+# %% right_gather_scatter: passed
+# differs: Gather and scatter are each other's backward pass, and the bias, which all ranks share, has its gradient summed.
+class Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = x.new_empty(dist.get_world_size() * len(x), x.shape[1])
+        dist.all_gather_into_tensor(out, x.contiguous())
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        out = g.new_empty(len(g) // dist.get_world_size(), g.shape[1])
+        dist.reduce_scatter_tensor(out, g.contiguous())
+        return out
+
+
+class Scatter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        out = x.new_empty(len(x) // dist.get_world_size(), x.shape[1])
+        dist.reduce_scatter_tensor(out, x.contiguous())
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        out = g.new_empty(dist.get_world_size() * len(g), g.shape[1])
+        dist.all_gather_into_tensor(out, g.contiguous())
+        return out
+
+
+class CopyIn(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        g = g.clone()
+        dist.all_reduce(g)
+        return g
+
+
+def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
+    hidden = F.gelu(F.linear(Gather.apply(x), up, up_bias))
+    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)
+
+# %% right_lists: passed
+class Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        parts = [torch.empty_like(x) for _ in range(dist.get_world_size())]
+        dist.all_gather(parts, x.contiguous())
+        return torch.cat(parts)
+
+    @staticmethod
+    def backward(ctx, g):
+        out = g.new_empty(len(g) // dist.get_world_size(), g.shape[1])
+        dist.reduce_scatter_tensor(out, g.contiguous())
+        return out
+
+
+class Scatter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        pieces = list(x.chunk(dist.get_world_size()))
+        out = torch.empty_like(pieces[0])
+        dist.reduce_scatter(out, [piece.contiguous() for piece in pieces])
+        return out
+
+    @staticmethod
+    def backward(ctx, g):
+        out = g.new_empty(dist.get_world_size() * len(g), g.shape[1])
+        dist.all_gather_into_tensor(out, g.contiguous())
+        return out
+
+
+class CopyIn(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        g = g.clone()
+        dist.all_reduce(g)
+        return g
+
+
+def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
+    hidden = F.gelu(F.linear(Gather.apply(x), up, up_bias))
+    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)
+
+# %% wrong_all_reduce_and_slice (right_gather_scatter): wrong, too_many_bytes, levels 0 0
+-        out = x.new_empty(len(x) // dist.get_world_size(), x.shape[1])
+-        dist.reduce_scatter_tensor(out, x.contiguous())
+-        return out
++        x = x.clone()
++        dist.all_reduce(x)
++        return x.chunk(dist.get_world_size())[dist.get_rank()].clone()
+
+# %% wrong_averages (right_gather_scatter): wrong, averaged, levels 1 0
+         dist.reduce_scatter_tensor(out, g.contiguous())
+-        return out
++        return out / dist.get_world_size()
+
+# %% wrong_bias_divided (right_gather_scatter): wrong, bias_divided, levels 1 0
+-    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)
++    return Scatter.apply(hidden @ down.T + down_bias / dist.get_world_size())
+
+# %% wrong_bias_gradient (right_gather_scatter): wrong, bias_gradient_is_a_share, levels 1 0
+-    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)
++    return Scatter.apply(hidden @ down.T) + down_bias
+
+# %% wrong_bias_inside (right_gather_scatter): wrong, bias_on_every_rank, levels 0 0
+-    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)
++    return Scatter.apply(hidden @ down.T + down_bias)
+
+# %% wrong_gather_backward_slices (right_gather_scatter): wrong, gradient_not_summed, levels 1 0
+-        out = g.new_empty(len(g) // dist.get_world_size(), g.shape[1])
+-        dist.reduce_scatter_tensor(out, g.contiguous())
+-        return out
++        return g.chunk(dist.get_world_size())[dist.get_rank()]
+
+# %% wrong_gathers_twice (right_gather_scatter): wrong, too_many_bytes, levels 0 0
+ def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
++    Gather.apply(x)  # to look at its shape
+
+# %% wrong_not_summed (right_gather_scatter): wrong, own_only, levels 0 0
+-        out = x.new_empty(len(x) // dist.get_world_size(), x.shape[1])
+-        dist.reduce_scatter_tensor(out, x.contiguous())
+-        return out
++        return x.chunk(dist.get_world_size())[dist.get_rank()].clone()
+
+# %% wrong_pads_with_zeros (right_gather_scatter): wrong, gradient_not_gathered, levels 1 0
+-        out = g.new_empty(dist.get_world_size() * len(g), g.shape[1])
+-        dist.all_gather_into_tensor(out, g.contiguous())
++        out = g.new_zeros(dist.get_world_size() * len(g), g.shape[1])
++        out.chunk(dist.get_world_size())[dist.get_rank()][:] = g
+
+# %% wrong_whole_output (right_gather_scatter): wrong, wrong_shape, levels 0 0
+-    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)
++    y = hidden @ down.T
++    dist.all_reduce(y)
++    return y + down_bias

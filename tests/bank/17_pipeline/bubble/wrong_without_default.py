@@ -1,3 +1,0 @@
-# verdict: raised, diagnosis: TypeError
-def bubble(p, m, v):
-    return (p - 1) / (v * m + p - 1)

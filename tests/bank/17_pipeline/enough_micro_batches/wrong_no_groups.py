@@ -1,6 +1,0 @@
-# verdict: wrong, diagnosis: no_multiple_of_p
-import math
-
-
-def enough_micro_batches(p, share, v=1):
-    return max(1, math.ceil(round((p - 1) * (1 - share) / (share * v), 9)))

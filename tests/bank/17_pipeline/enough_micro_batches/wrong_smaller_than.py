@@ -1,7 +1,0 @@
-# verdict: wrong, diagnosis: one_too_many
-def enough_micro_batches(p, share, v=1):
-    step = p if v > 1 else 1
-    m = step
-    while (p - 1) / (v * m + p - 1) >= share:
-        m += step
-    return m

@@ -1,0 +1,327 @@
+# Right and wrong answers to `halving_doubling`. In files of their own: autograder bank --write DIR
+import torch
+import torch.distributed as dist
+
+# %% right_batched: passed
+def halving_doubling(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    q = 1 << (p.bit_length() - 1)
+    v = x.clone()
+    if rank >= q:
+        dist.send(x, rank - q)
+        dist.recv(v, rank - q)
+        return v
+    if rank + q < p:
+        got = torch.empty_like(x)
+        dist.recv(got, rank + q)
+        v += got
+
+    def swap(out, into, peer):
+        ops = [dist.P2POp(dist.isend, out.contiguous(), peer), dist.P2POp(dist.irecv, into, peer)]
+        for request in dist.batch_isend_irecv(ops):
+            request.wait()
+
+    piece, d, todo = v, q // 2, []
+    while d:
+        low, high = piece.tensor_split(2)
+        keep, give = (high, low) if rank & d else (low, high)
+        got = torch.empty_like(keep)
+        swap(give, got, rank ^ d)
+        keep += got
+        todo.append((keep, give, d))
+        piece = keep
+        d //= 2
+    for keep, give, d in reversed(todo):
+        swap(keep, give, rank ^ d)
+    if rank + q < p:
+        dist.send(v, rank + q)
+    return v
+
+# %% right_even_and_odd: passed
+def halving_doubling(x):
+    r, p = dist.get_rank(), dist.get_world_size()
+    levels = p.bit_length() - 1
+    q = 2**levels
+    extra = p - q
+    x = x.clone()
+    if r < 2 * extra and r % 2:
+        dist.send(x, r - 1)
+        dist.recv(x, r - 1)
+        return x
+    if r < 2 * extra:
+        got = torch.empty_like(x)
+        dist.recv(got, r + 1)
+        x += got
+    names = [*range(0, 2 * extra, 2), *range(2 * extra, p)]
+    me = names.index(r)
+    lo, hi, trail = 0, len(x), []
+    for k in reversed(range(levels)):
+        mid, other = (lo + hi) // 2, names[me ^ 2**k]
+        keep, give = ((mid, hi), (lo, mid)) if me >> k & 1 else ((lo, mid), (mid, hi))
+        got = x.new_empty(keep[1] - keep[0])
+        request = dist.irecv(got, other)
+        dist.send(x[slice(*give)], other)
+        request.wait()
+        x[slice(*keep)] += got
+        trail.append((keep, give, other))
+        lo, hi = keep
+    for keep, give, other in trail[::-1]:
+        got = x.new_empty(give[1] - give[0])
+        request = dist.irecv(got, other)
+        dist.send(x[slice(*keep)], other)
+        request.wait()
+        x[slice(*give)] = got
+    if r < 2 * extra:
+        dist.send(x, r + 1)
+    return x
+
+# %% right_halves: passed
+# differs: It remembers which half was kept and which was given, and goes the same way back.
+def swap(give, get, other):
+    sent = dist.isend(give.clone(), other)
+    dist.recv(get, other)
+    sent.wait()
+
+
+def halving_doubling(x):
+    r, p = dist.get_rank(), dist.get_world_size()
+    x, q = x.clone(), 1 << (p.bit_length() - 1)
+    if r >= q:
+        dist.send(x, r - q)
+        dist.recv(x, r - q)
+        return x
+    if r + q < p:
+        got = torch.empty_like(x)
+        dist.recv(got, r + q)
+        x += got
+    part, halves, d = x, [], q // 2
+    while d:
+        low, high = part.tensor_split(2)
+        keep, give = (high, low) if r & d else (low, high)
+        got = torch.empty_like(keep)
+        swap(give, got, r ^ d)
+        keep += got
+        halves.append((keep, give, r ^ d))
+        part, d = keep, d // 2
+    for keep, give, other in reversed(halves):
+        got = torch.empty_like(give)
+        swap(keep, got, other)
+        give.copy_(got)
+    if r + q < p:
+        dist.send(x, r + q)
+    return x
+
+# %% right_recursive: passed
+def both(give, size, other):
+    got = give.new_empty(size)
+    for request in dist.batch_isend_irecv(
+        [
+            dist.P2POp(dist.isend, give.contiguous(), other),
+            dist.P2POp(dist.irecv, got, other),
+        ]
+    ):
+        request.wait()
+    return got
+
+
+def inner(x, d):
+    if not d:
+        return x
+    r, k = dist.get_rank(), len(x) // 2
+    if r & d:
+        mine = inner(x[k:] + both(x[:k], len(x) - k, r ^ d), d // 2)
+        return torch.cat([both(mine, k, r ^ d), mine])
+    mine = inner(x[:k] + both(x[k:], k, r ^ d), d // 2)
+    return torch.cat([mine, both(mine, len(x) - k, r ^ d)])
+
+
+def halving_doubling(x):
+    r, p, q = dist.get_rank(), dist.get_world_size(), 1
+    while 2 * q <= p:
+        q *= 2
+    extra = p - q
+    if extra == 0:
+        return inner(x, q // 2)
+    total = torch.empty_like(x)
+    if r >= q:
+        dist.send(x, r % q)
+        dist.recv(total, r % q)
+        return total
+    if r < extra:
+        dist.recv(total, r + q)
+        total = inner(x + total, q // 2)
+        dist.send(total, r + q)
+        return total
+    return inner(x, q // 2)
+
+# %% wrong_all_reduce: wrong, uses_all_reduce, levels 0 0 0
+def halving_doubling(x):
+    x = x.clone()
+    dist.all_reduce(x)
+    return x
+
+# %% wrong_barrier (right_recursive): wrong, uses_collective, levels 0 0 0
+     extra = p - q
++    dist.barrier()
+
+# %% wrong_even_split (right_halves): raised, RuntimeError, levels 0 1 0
+-        low, high = part.tensor_split(2)
++        low, high = part[: len(part) // 2], part[len(part) // 2 :]
++        if len(low) != len(high):
++            high = torch.cat([high, high.new_zeros(len(low) - len(high))])
+
+# %% wrong_float32 (right_halves): wrong, lost_digits, levels 0 0 0
+-    x, q = x.clone(), 1 << (p.bit_length() - 1)
++    dtype = x.dtype
++    x, q = x.float().clone(), 1 << (p.bit_length() - 1)
+@@
+-        return x
++        return x.to(dtype)
+@@
+-    return x
++    return x.to(dtype)
+
+# %% wrong_gathers (right_halves): wrong, uses_collective, levels 0 0 0
+-    for keep, give, other in reversed(halves):
+-        got = torch.empty_like(give)
+-        swap(keep, got, other)
+-        give.copy_(got)
++    if p > 1 and p == q:
++        parts = [None] * p
++        dist.all_gather_object(parts, part)
++        order = [int(format(k, f"0{q.bit_length() - 1}b"), 2) for k in range(q)]
++        x = torch.cat([parts[k] for k in order])
+
+# %% wrong_left_out (right_halves): wrong, extra_ranks_left_out, levels 1 1 0
+-        dist.send(x, r - q)
+@@
+-    if r + q < p:
+-        got = torch.empty_like(x)
+-        dist.recv(got, r + q)
+-        x += got
+
+# %% wrong_not_doubled (right_halves): wrong, not_doubled, levels 0 0 0
+-    for keep, give, other in reversed(halves):
+-        got = torch.empty_like(give)
+-        swap(keep, got, other)
+-        give.copy_(got)
+
+# %% wrong_not_told (right_halves): wrong, extra_ranks_not_told, levels 1 1 0
+-        dist.recv(x, r - q)
+@@
+-    if r + q < p:
+-        dist.send(x, r + q)
+
+# %% wrong_not_waited (right_halves): wrong, forgot_wait, levels 0 0 0
+-    sent = dist.isend(give.clone(), other)
++    dist.isend(give.clone(), other)
+@@
+-    sent.wait()
+
+# %% wrong_one_after_the_other (right_halves): hung, deadlock, levels 0 0 0
+-    sent = dist.isend(give.clone(), other)
+@@
+-    sent.wait()
++    dist.send(give, other)
+
+# %% wrong_powers_of_two (right_halves): raised, ValueError, levels 1 1 0
+-    x, q = x.clone(), 1 << (p.bit_length() - 1)
+-    if r >= q:
+-        dist.send(x, r - q)
+-        dist.recv(x, r - q)
+-        return x
+-    if r + q < p:
+-        got = torch.empty_like(x)
+-        dist.recv(got, r + q)
+-        x += got
++    x, q = x.clone(), p
+@@
+-    if r + q < p:
+-        dist.send(x, r + q)
+
+# %% wrong_ring: wrong, too_many_messages, levels 1 0 0
+def ring(x, ranks):
+    me, p = ranks.index(dist.get_rank()), len(ranks)
+    right, left = ranks[(me + 1) % p], ranks[(me - 1) % p]
+    parts = list(x.tensor_split(p))
+    for phase in (0, 1):
+        for s in range(p - 1):
+            out, into = (me - s - 1 + phase) % p, (me - s - 2 + phase) % p
+            got = torch.empty_like(parts[into])
+            sent = dist.isend(parts[out].clone(), right)
+            dist.recv(got, left)
+            sent.wait()
+            if phase:
+                parts[into].copy_(got)
+            else:
+                parts[into] += got
+    return parts[me]
+
+
+def halving_doubling(x):
+    x = x.clone()
+    if dist.get_world_size() > 1:
+        ring(x, list(range(dist.get_world_size())))
+    return x
+
+# %% wrong_ring_for_the_others (right_halves): wrong, too_many_messages, levels 1 1 0
+     sent.wait()
+
+
++def ring(x, ranks):
++    me, p = ranks.index(dist.get_rank()), len(ranks)
++    right, left = ranks[(me + 1) % p], ranks[(me - 1) % p]
++    parts = list(x.tensor_split(p))
++    for phase in (0, 1):
++        for s in range(p - 1):
++            out, into = (me - s - 1 + phase) % p, (me - s - 2 + phase) % p
++            got = torch.empty_like(parts[into])
++            sent = dist.isend(parts[out].clone(), right)
++            dist.recv(got, left)
++            sent.wait()
++            if phase:
++                parts[into].copy_(got)
++            else:
++                parts[into] += got
++    return parts[me]
++
++
+@@
+     r, p = dist.get_rank(), dist.get_world_size()
++    if p & (p - 1):
++        x = x.clone()
++        ring(x, list(range(p)))
++        return x
+
+# %% wrong_stand_aside (right_halves): wrong, extra_ranks_stand_aside, levels 1 1 0
+-        dist.send(x, r - q)
+-        dist.recv(x, r - q)
+@@
+-    if r + q < p:
+-        got = torch.empty_like(x)
+-        dist.recv(got, r + q)
+-        x += got
+@@
+-    if r + q < p:
+-        dist.send(x, r + q)
+
+# %% wrong_whole_vector (right_halves): wrong, sends_the_whole_vector, levels 1 0 0
+-    part, halves, d = x, [], q // 2
+-    while d:
+-        low, high = part.tensor_split(2)
+-        keep, give = (high, low) if r & d else (low, high)
+-        got = torch.empty_like(keep)
+-        swap(give, got, r ^ d)
+-        keep += got
+-        halves.append((keep, give, r ^ d))
+-        part, d = keep, d // 2
+-    for keep, give, other in reversed(halves):
+-        got = torch.empty_like(give)
+-        swap(keep, got, other)
+-        give.copy_(got)
++    d = 1
++    while d < q:
++        got = torch.empty_like(x)
++        swap(x, got, r ^ d)
++        x += got
++        d *= 2

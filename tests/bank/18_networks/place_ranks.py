@@ -1,0 +1,143 @@
+# Right and wrong answers to `place_ranks`. In files of their own: autograder bank --write DIR
+
+# %% right_loop: passed
+# differs: It walks round the hosts and takes a place where there is one: a rank at a time, without a list of places.
+def place_ranks(hosts, slots, p, by):
+    if p > sum(slots):
+        raise ValueError("not enough slots")
+    left, result, i = list(slots), [], 0
+    while len(result) < p:
+        if left[i % len(hosts)] > 0:
+            result.append(hosts[i % len(hosts)])
+            left[i % len(hosts)] -= 1
+            if by == "slot":
+                continue
+        i += 1
+    if by not in {"slot", "node"}:
+        raise ValueError(by)
+    return result
+
+# %% right_places: passed
+def place_ranks(hosts, slots, p, by):
+    if by not in ("slot", "node") or p > sum(slots):
+        raise ValueError(f"{p} ranks by {by} on {sum(slots)} slots")
+    if by == "slot":
+        places = [host for host, room in zip(hosts, slots) for _ in range(room)]
+    else:
+        places = []
+        for turn in range(max(slots)):
+            places += [host for host, room in zip(hosts, slots) if room > turn]
+    return places[:p]
+
+# %% wrong_anything (right_places): wrong, takes_anything, levels 1 1 0
+-    if by not in ("slot", "node") or p > sum(slots):
+-        raise ValueError(f"{p} ranks by {by} on {sum(slots)} slots")
+
+# %% wrong_first_slots (right_places): wrong, equal_shares, levels 1 0 1
+-        places = [host for host, room in zip(hosts, slots) for _ in range(room)]
++        places = [host for host, room in zip(hosts, slots) for _ in range(slots[0])]
+@@
+-        for turn in range(max(slots)):
+-            places += [host for host, room in zip(hosts, slots) if room > turn]
++        for turn in range(slots[0]):
++            places += [host for host, room in zip(hosts, slots)]
+
+# %% wrong_from_the_first_again: wrong, from_the_first_again, levels 1 0 1
+def place_ranks(hosts, slots, p, by):
+    if by not in ("slot", "node") or p > sum(slots):
+        raise ValueError
+    if by == "slot":
+        return [h for h, s in zip(hosts, slots) for _ in range(s)][:p]
+    free, out, i = list(slots), [], 0
+    while len(out) < p:
+        if free[i]:
+            free[i] -= 1
+            out.append(hosts[i])
+            i = (i + 1) % len(hosts)
+        else:
+            i = next(j for j in range(len(hosts)) if free[j])
+    return out
+
+# %% wrong_no_such_way (right_places): wrong, takes_anything, levels 1 1 0
+-    if by not in ("slot", "node") or p > sum(slots):
++    if p > sum(slots):
+
+# %% wrong_nobody_to_place: wrong, takes_anything, levels 1 1 0
+def place_ranks(hosts, slots, p, by):
+    if p == 0:
+        return []
+    if by not in ("slot", "node"):
+        raise ValueError("by")
+    if p > sum(slots):
+        raise ValueError("p")
+    if by == "slot":
+        return [h for h, s in zip(hosts, slots) for _ in range(s)][:p]
+    out, free = [], list(slots)
+    while len(out) < p:
+        for i, h in enumerate(hosts):
+            if free[i] and len(out) < p:
+                free[i] -= 1
+                out.append(h)
+    return out
+
+# %% wrong_node: wrong, not_by_slot, levels 0 0 1
+def place_ranks(hosts, slots, p, by):
+    if by not in ("slot", "node") or p > sum(slots):
+        raise ValueError(f"{p} ranks by {by} on {sum(slots)} slots")
+    return [h for turn in range(max(slots)) for h, room in zip(hosts, slots) if room > turn][:p]
+
+# %% wrong_part_of_a_word: wrong, takes_anything, levels 1 1 0
+def place_ranks(hosts, slots, p, by):
+    if by not in "slot node":
+        raise ValueError("by")
+    if p > sum(slots):
+        raise ValueError("p")
+    if by == "slot":
+        return [h for h, s in zip(hosts, slots) for _ in range(s)][:p]
+    out, free = [], list(slots)
+    while len(out) < p:
+        for i, h in enumerate(hosts):
+            if free[i] and len(out) < p:
+                free[i] -= 1
+                out.append(h)
+    return out
+
+# %% wrong_refuses_full: wrong, refuses_what_can_be, levels 0 0 1
+def place_ranks(hosts, slots, p, by):
+    if by not in ("slot", "node") or p >= sum(slots):
+        raise ValueError
+    if by == "slot":
+        return [h for h, s in zip(hosts, slots) for _ in range(s)][:p]
+    return [hosts[i] for k in range(max(slots)) for i in range(len(hosts)) if k < slots[i]][:p]
+
+# %% wrong_round_robin (right_places): wrong, overfills_a_host, levels 1 0 1
+-        places = []
+-        for turn in range(max(slots)):
+-            places += [host for host, room in zip(hosts, slots) if room > turn]
++        places = [hosts[r % len(hosts)] for r in range(p)]
+
+# %% wrong_slot: wrong, not_by_node, levels 0 0 1
+def place_ranks(hosts, slots, p, by):
+    if by not in ("slot", "node") or p > sum(slots):
+        raise ValueError(f"{p} ranks by {by} on {sum(slots)} slots")
+    return [host for host, room in zip(hosts, slots) for _ in range(room)][:p]
+
+# %% wrong_swapped (right_places): wrong, not_by_slot, levels 0 0 1
+-    if by == "slot":
++    if by == "node":
+
+# %% wrong_whole_turns: wrong, wrong_length, levels 1 0 1
+def place_ranks(hosts, slots, p, by):
+    if by not in ("slot", "node"):
+        raise ValueError("by")
+    if p > sum(slots):
+        raise ValueError("p")
+    if by == "slot":
+        return [h for h, s in zip(hosts, slots) for _ in range(s)][:p]
+    out, free = [], list(slots)
+    while len(out) < p:
+        for i, h in enumerate(hosts):
+            if free[i]:
+                free[i] -= 1
+                out.append(h)
+    return out

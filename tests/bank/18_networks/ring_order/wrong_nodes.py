@@ -1,3 +1,0 @@
-# verdict: wrong, diagnosis: returns_nodes
-def ring_order(node_of):
-    return sorted(node_of)

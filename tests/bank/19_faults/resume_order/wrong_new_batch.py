@@ -1,4 +1,0 @@
-# verdict: wrong, diagnosis: other_batch
-def resume_order(order, step, per_rank, old, rank, world_size):
-    batch = per_rank * world_size
-    return [order[k : k + batch][rank::world_size] for k in range(step * per_rank * old, len(order), batch)]

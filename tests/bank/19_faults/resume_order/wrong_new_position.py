@@ -1,4 +1,0 @@
-# verdict: wrong, diagnosis: position_of_new_ranks
-def resume_order(order, step, per_rank, old, rank, world_size):
-    batch = per_rank * old
-    return [order[k : k + batch][rank::world_size] for k in range(step * per_rank * world_size, len(order), batch)]

@@ -1,9 +1,0 @@
-# verdict: wrong, diagnosis: any_excess
-import numpy as np
-
-
-def stragglers(times, k):
-    middle = np.median(times, axis=1)
-    centre = np.median(middle)
-    spread = 1.4826 * np.median(np.abs(middle - centre))
-    return np.flatnonzero(middle - centre > k * spread).tolist()

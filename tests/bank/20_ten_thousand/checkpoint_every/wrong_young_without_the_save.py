@@ -1,6 +1,0 @@
-# verdict: wrong, diagnosis: not_the_best
-import math
-
-
-def checkpoint_every(step, save, mtbf, ranks):
-    return max(1, round(math.sqrt(2 * save * mtbf / ranks) / step - save / step))

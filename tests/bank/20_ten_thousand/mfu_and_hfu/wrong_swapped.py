@@ -1,7 +1,0 @@
-# verdict: wrong, diagnosis: swapped
-def mfu_and_hfu(tokens_per_second, model, gpus, peak, recompute):
-    attention = model["layers"] * model["width"] * model["sequence"]
-    flops = 6 * model["parameters"] + 12 * attention
-    done = flops if recompute == "none" else 8 * model["parameters"] + 16 * attention
-    rate = tokens_per_second / (gpus * peak)
-    return rate * done, rate * flops

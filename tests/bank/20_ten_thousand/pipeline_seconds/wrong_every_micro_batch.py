@@ -1,4 +1,0 @@
-# verdict: wrong, diagnosis: gradients_in_every_micro_batch
-def pipeline_seconds(p, m, v, layers, seconds):
-    slot = layers * (seconds["forward"] + seconds["backward"] + 4 * seconds["all_reduce"])
-    return (m * v + p - 1) * slot + m * seconds["head"] + m * seconds["gradients"]

@@ -1,3 +1,0 @@
-# verdict: wrong, diagnosis: holds_too_many
-def heavy_head():
-    return [" ".join(f"{what}{k}" for what in "FBW" for k in range(8))] * 4

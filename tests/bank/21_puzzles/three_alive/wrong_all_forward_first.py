@@ -1,3 +1,0 @@
-# verdict: wrong, diagnosis: holds_too_many
-def three_alive():
-    return [" ".join(f"{what}{k}" for what in "FB" for k in range(8))] * 4

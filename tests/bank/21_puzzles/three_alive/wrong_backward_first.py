@@ -1,8 +1,0 @@
-# verdict: wrong, diagnosis: stands_still
-def three_alive():
-    return [
-        "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 F6 B4 F7 B5 B6 B7",
-        "F0 F1 F2 B0 B1 F3 B2 F4 F5 B3 B4 F6 B5 F7 B6 B7",
-        "F0 F1 B0 F2 B1 B2 F3 F4 B3 F5 B4 B5 F6 F7 B6 B7",
-        "B0 F0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5 F6 B6 F7 B7",
-    ]

@@ -1,3 +1,0 @@
-# verdict: wrong, diagnosis: waits_too_long
-def three_parts():
-    return [" ".join(f"F{k} B{k} W{k}" for k in range(8))] * 4
