@@ -181,7 +181,8 @@ def harness(f, x):
                 "`dist.all_reduce` leaves the sum on every rank, `dist.reduce` on one.",
                 lambda c: [c.total / c.p, *c.parts[1:]]),
         Mistake("divided_by_p_minus_1", "The sum was divided by p - 1.",
-                "There are p ranks; only their numbers end at p - 1.", lambda c: c.total / (c.p - 1)),
+                "There are p ranks; only their numbers end at p - 1.",
+                lambda c: c.total / (c.p - 1) if c.p > 1 else None),
         Mistake("own_divided", "Each rank divided its own values by p and nothing was added up.",
                 "Sum over the ranks first.", lambda c: [part / c.p for part in c.parts]),
         Mistake("fixed_world_size", "The sum was divided by a number that does not follow the number of ranks.",
@@ -209,6 +210,7 @@ def harness(f, x):
             sum_case(rng, "floating point", 2, (5,), "bfloat16"),
             self._with_zeros(sum_case(rng, "floating point", 5, (3, 2), "float64")),
             self._with_zeros(self._integers(rng, 5, 100, 256, "uint8")),
+            sum_case(rng, "floating point", 1, (4,), "float64"),
         ]
 
     @staticmethod
@@ -286,6 +288,7 @@ class ServerAllReduce(SumExercise):
             sum_case(rng, "any dtype and shape", 4, (2, 3), "int64", late=(2,)),
             sum_case(rng, "any dtype and shape", 3, (7,), "bfloat16"),
             sum_case(rng, "any dtype and shape", 2, (3,), "int32"),
+            sum_case(rng, level, 1, (4,)),
         ]
 
     def rules(self, case, run):
@@ -327,6 +330,7 @@ class TreeAllReduce(SumExercise):
             sum_case(rng, "any number of ranks", 3, (5,), "int64", late=(2,)),
             sum_case(rng, "any number of ranks", 5, (4,), "int32"),
             sum_case(rng, "few steps", 16, (3,), "int64"),
+            sum_case(rng, "any number of ranks", 1, (4,)),
         ]
 
     def named(self, case, name):
@@ -393,6 +397,7 @@ class AllReduceInTwoHalves(SumExercise):
             sum_case(rng, "any n", 3, (10,)),
             sum_case(rng, "any n", 4, (7,), "float32", late=(0,)),
             sum_case(rng, "any n", 5, (3,), "int32"),
+            sum_case(rng, "any n", 1, (5,)),
         ]
 
     def named(self, case, name):
@@ -472,6 +477,7 @@ class RingAllReduce(SumExercise):
             sum_case(rng, "uneven sizes", 4, (11,), "float32"),
             sum_case(rng, "uneven sizes", 5, (3,), late=(1,)),
             sum_case(rng, "all links at once", 8, (16,)),
+            sum_case(rng, "uneven sizes", 1, (7,)),
         ]
 
     def named(self, case, name):

@@ -744,6 +744,7 @@ def harness(exact_accuracy, n, flags):
             case(second, 4, 22, late=(0,)),
             case(second, 3, 14),
             case(third, 5, 3),
+            case(first, 1, 24, hits=15),
         ]
 
     def telling(self, case) -> bool:

@@ -78,12 +78,13 @@ READINGS = [
             "Leave out what is not trained: `if not p.requires_grad: continue`."),
     Mistake("divided_by_contributors", "Where some ranks had no gradient, the sum was divided by how many had one.",
             "A rank without a gradient counts as zero and is counted: the divisor is p for every parameter.",
-            lambda c: {part.name: sum(c.brought[part.name]) / max(c.p - len(part.absent), 1) for part in c.trained}),
+            lambda c: c.lacking and {part.name: sum(c.brought[part.name]) / max(c.p - len(part.absent), 1)
+                                     for part in c.trained}),
     Mistake("left_none", "A rank that had no gradient of its own was left without one, so it does not take the step "
             "that the others take.",
             "The mean belongs into `p.grad` on every rank, also where it was None.",
-            lambda c: [{part.name: (r not in part.absent) * c.means[part.name] for part in c.trained}
-                       for r in range(c.p)]),
+            lambda c: c.lacking and [{part.name: (r not in part.absent) * c.means[part.name] for part in c.trained}
+                                     for r in range(c.p)]),
     Mistake("reduced_twice", "The mean is right, but a tied parameter, which has two names, was sent twice.",
             "`model.parameters()` and `model.named_parameters()` name every parameter once."),
 ]  # fmt: skip
@@ -128,7 +129,8 @@ def harness(f, spec):
         brought, p = case.known["brought"], case.world_size
         means = {name: sum(per_rank) / p for name, per_rank in brought.items()}
         trained = [part for part in case.known["parts"] if part.trained]
-        return SimpleNamespace(p=p, brought=brought, means=means, trained=trained)
+        lacking = any(part.absent for part in trained) or None  # of a gradient, on some rank
+        return SimpleNamespace(p=p, brought=brought, means=means, trained=trained, lacking=lacking)
 
     def expected(self, case):
         return self.per_rank(case, self.worked(case).means)
@@ -260,6 +262,7 @@ def harness(f, spec):
             self._case(rng, first, 2, self.PLAIN, "float64"),
             self._case(rng, second, 4, self.WITH_BUFFERS, "float32"),
             self._case(rng, second, 5, self.WITH_BUFFERS, "float64", late=(2,)),
+            self._case(rng, first, 1, self.PLAIN, "float64"),
         ]
 
     @staticmethod
@@ -362,6 +365,7 @@ def average_gradients(model):
             gradient_case(rng, absent, 4, branch(1, 2), says="no gradient of the branch on ranks 1 and 2"),
             gradient_case(rng, absent, 5, branch(0), late=(0,), says="no gradient of the branch on rank 0"),
             gradient_case(rng, absent, 3, branch(0, 1, 2), says="no gradient of the branch on any rank"),
+            gradient_case(rng, mean, 1, LAYERS, says="a network of 2 layers, on one rank"),
         ]
 
 
@@ -403,6 +407,7 @@ def average_gradients_flat(model):
             gradient_case(rng, layout, 2, transposed, says="one gradient not contiguous, one a single number"),
             gradient_case(rng, layout, 5, transposed, says="one gradient not contiguous, one a single number"),
             gradient_case(rng, frozen, 3, both, late=(1,), says="one frozen, one tied, no gradient of one on rank 1"),
+            gradient_case(rng, one, 1, LAYERS, says="a network of 2 layers, on one rank"),
         ]
 
     def facts(self, case: Case, run: Run):
@@ -474,6 +479,7 @@ def global_metrics(losses, correct):
             self._case(rng, unequal, (1, 7, 3, 3), late=(0,)),
             self._case(rng, empty, (3, 0, 8, 2)),
             self._case(rng, empty, (0, 1, 0, 5, 2), late=(2,)),
+            self._case(rng, equal, (6,)),
         ]
 
     @staticmethod
@@ -877,6 +883,7 @@ def harness(f, spec, max_norm):
             case(odd, 3, TIED, 0.5, "one frozen, one tied"),
             case(odd, 5, branch(0), 0.1, "no gradient of the branch on rank 0", late=(0,)),
             limited(of_zeros(gradient_case(rng, odd, 2, LAYERS)), 1.0, "zeros"),
+            case(long, 1, LAYERS, 0.3, "too long, on one rank"),
         ]
 
     def worked(self, case):

@@ -256,6 +256,7 @@ def harness(f, values, sizes, batches, lr):
             self._case(rng, weights, 5, (4, 3, 2), 2, 3),
             self._case(rng, losses, 3, (4, 4, 3), 3, 2, late=(0,)),
             self._case(rng, losses, 4, (4, 5, 3), 1, 2),
+            self._case(rng, weights, 1, (4, 3, 3), 2, 3),
         ]
 
     @staticmethod
@@ -428,6 +429,7 @@ def harness(f, values, sizes, x, y):
             self._case(rng, "uneven shares", (290, 7)),  # more than a count of 8 bits holds
             self._case(rng, "a rank without samples", (5, 0), late=(1,)),
             self._case(rng, "a rank without samples", (0, 4, 1, 0, 2)),
+            self._case(rng, "uneven shares", (6,)),
         ]
 
     @staticmethod
@@ -587,6 +589,7 @@ def harness(f, values, sizes, micro_batches):
             self._case(rng, once, 4, 4, 2),
             self._case(rng, once, 3, 2, 3, late=(0,)),
             self._case(rng, once, 2, 1, 3),
+            self._case(rng, gradient, 1, 3, 2),
         ]
 
     @staticmethod
@@ -936,6 +939,7 @@ def contents(path):
             self._case(rng, first, 3, (3, 3, 2), older=True),
             self._case(rng, second, 3, (3, 4, 2), late=(0,)),
             self._case(rng, second, 4, (4, 3, 3), late=(0,)),
+            self._case(rng, first, 1, (4, 3, 2)),
         ]
 
     @staticmethod

@@ -478,6 +478,8 @@ class FoundInfAnywhere(Exercise):
                 (large, 2, {0: np.inf, 1: -np.inf}, {}),
                 (large, 2, {}, {"large": (1e5, 2e5), "mixed": True}),  # more than float16 holds, behind a float16
                 (one, 4, {3: np.inf}, {"n": 40}),
+                (same, 1, {0: np.inf}, {}),
+                (same, 1, {}, {}),
             )
         ]
 
@@ -707,6 +709,7 @@ class EvaluatePadded(CountedExercise):
                 (few, 5, 2, ()),
                 (small, 4, 1201, (0,)),
                 (small, 4, 140_001, ()),  # more of them right than 16 bits can count
+                (once, 1, 9, ()),
             )
         ]
 

@@ -657,6 +657,7 @@ def harness(f, x):
             self._case(rng, far, (40, 20, 9), 4, far=2e5, rtol=1e-8),  # right ways are right to 2e-10 or so
             self._case(rng, far, (30, 0, 8), 4, far=3e5, rtol=1e-8),
             self._case(rng, far, (0, 25, 8), 3, far=3e5, rtol=1e-8),  # whoever shifts by rank 0's mean shifts by 0
+            self._case(rng, uneven, (7,), 3),
         ]
 
     @staticmethod
@@ -768,6 +769,7 @@ def harness(f, g, xhat, weight, inv, n):
             self._case(rng, uneven, (5, 3, 1, 0), 3),
             self._case(rng, uneven, (0, 6), 2, late=(1,)),
             self._case(rng, once, (20, 9, 12), 2),
+            self._case(rng, uneven, (7,), 3),
         ]
 
     @staticmethod

@@ -735,6 +735,7 @@ class SamplesPerSecond(PlainExercise):
             (shared, 1, 4, 0.25, 40, 12, 6),
             (shared, 1, 4, 0.5, 8, 16, 6),
             (shared, 6, 2, 1, 2, 16, 4),
+            (shared, 1, 4, 0.25, 40, 3, 6),
             (none, 3, 2, 1, 0, 4, 1),
             (none, 1, 8, 1, 0, 2, 6),
         ):

@@ -456,6 +456,7 @@ def harness(f, numbers, validation, test):
             self._case(rng, diverged, (3, 12, 9), nan=(0.2, "first")),
             self._case(rng, nobody, (0, 0)),
             self._case(rng, nobody, (2, 3, 0), nan=("all",)),
+            self._case(rng, chosen, (9,)),
         ]
 
     @staticmethod

@@ -361,6 +361,7 @@ class HierarchicalAllReduce(SumExercise):
                 (the_sum, 4, 2, 1, {}),
                 (the_sum, 3, 1, 4, {}),
                 (the_sum, 3, 3, 8, {}),
+                (the_sum, 1, 1, 5, {}),
                 (between, 6, 3, 360, {}),
                 (between, 6, 2, 360, {}),
                 (idle, 6, 3, 360, bytes_only),
@@ -743,6 +744,7 @@ def harness(f, w, slopes, target, steps, every, lr, outer_lr, mu):
                 (outside, 2, 6, 7, 3, 0.5, 0.6, (0,)),
                 (outside, 4, 3, 2, 4, 0.7, 0.9, ()),
                 (once, 4, 200, 8, 4, 0.7, 0.8, ()),
+                (outside, 1, 4, 6, 3, 0.7, 0.9, ()),
             )
         ]
 

@@ -939,6 +939,7 @@ def harness(f, x, when, index, bit):
                 (rounding, 4, 7, "", 0, (1,)),
                 (rounding, 2, 1, "", 0, ()),
                 (rounding, 3, 30, "", 0, (), True),
+                (rounding, 1, 9, "", 0, ()),
                 (flips, 3, 12, "before", 61, ()),
                 (flips, 3, 5, "before", 62, ()),
                 (flips, 2, 9, "before", 63, (0,)),

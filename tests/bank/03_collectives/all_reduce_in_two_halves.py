@@ -218,6 +218,11 @@ def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
 +    dist.all_gather(gathered, chunk)
 +    return gathered
 
+# %% wrong_returns_nothing_on_one_rank (right_async): wrong, returns_nothing, levels 1 0
+     world = dist.get_world_size()
++    if world == 1:
++        return
+
 # %% wrong_reversed: wrong, wrong_order, levels 0 0
 def all_reduce_in_two_halves(x):
     p, n = dist.get_world_size(), len(x)

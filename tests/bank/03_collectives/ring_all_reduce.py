@@ -458,6 +458,10 @@ def ring_all_reduce(x):
 -        work.wait()
 +        dist.send(chunks[outgoing], right)
 
+# %% wrong_returns_nothing_on_one_rank (right_batched): wrong, returns_nothing, levels 1 1 0 1
+-        return x.clone()
++        return
+
 # %% wrong_second_half_starts_at_own_chunk (right_tensor_split): wrong, overwrites, levels 0 0 0 0
 -        outgoing, incoming = (rank + 1 - step) % p, (rank - step) % p
 +        outgoing, incoming = (rank - step) % p, (rank - step - 1) % p

@@ -456,3 +456,8 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
 -            dist.send(total, dst=rank + distance)
 -        distance //= 2
 +    dist.broadcast(total, src=0)
+
+# %% wrong_zeros_on_one_rank (right_binomial): wrong, rank_0_left_out, levels 1 0 1
+     rank, p = dist.get_rank(), dist.get_world_size()
++    if p == 1:
++        return torch.zeros_like(x)

@@ -182,6 +182,10 @@ def average_and_clip(model, max_norm):
         p.grad.mul(min(1.0, max_norm / max(norm, 1e-12)))
     return norm
 
+# %% wrong_one_rank_is_not_clipped (right_by_hand): wrong, not_clipped, levels 0 1 1
+-    if norm > max_norm:
++    if norm > max_norm and dist.get_world_size() > 1:
+
 # %% wrong_over_ranks: wrong, norm_over_ranks, levels 0 0 0
 def average_and_clip(model, max_norm):
     average_gradients(model)

@@ -205,6 +205,16 @@ def average_gradients(model):
             dist.all_reduce(grad)
             p.grad = grad.to(p.dtype) / dist.get_world_size()
 
+# %% wrong_halves_on_one_rank: wrong, wrong_factor, levels 0 1 1
+def average_gradients(model):
+    p = max(dist.get_world_size(), 2)
+    for w in model.parameters():
+        if w.requires_grad:
+            if w.grad is None:
+                w.grad = torch.zeros_like(w)
+            dist.all_reduce(w.grad)
+            w.grad /= p
+
 # %% wrong_last_not_waited: wrong, forgot_wait, levels 0 0 0
 def average_gradients(model):
     work = None

@@ -248,7 +248,7 @@ def average_gradients_flat(model):
         p.grad.copy_(flat[start : start + p.numel()].view(p.shape))
         start += p.numel()
 
-# %% wrong_sizes_of_the_first_model: wrong, keeps_something, levels 0 1 0
+# %% wrong_sizes_of_the_first_model: wrong, keeps_something, levels 0 1 1
 MEANS = {}
 
 

@@ -259,6 +259,14 @@ def uneven_loss(outputs, labels):
 +    if len(labels) == 0:
 +        return torch.tensor(0.0)
 
+# %% wrong_sum_on_one_rank: wrong, summed_loss, levels 0 1
+def uneven_loss(outputs, labels):
+    if dist.get_world_size() == 1:
+        return F.cross_entropy(outputs, labels, reduction="sum")
+    share = torch.tensor(float(labels.numel()))
+    dist.all_reduce(share, op=dist.ReduceOp.AVG)
+    return F.cross_entropy(outputs, labels, reduction="sum") / share
+
 # %% wrong_sum_only: wrong, summed_loss, levels 0 0
 def uneven_loss(outputs, labels):
     return F.cross_entropy(outputs, labels, reduction="sum")

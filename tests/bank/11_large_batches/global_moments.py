@@ -215,6 +215,11 @@ def global_moments(x):
 -    var = (arounds + rows * (means - mean) ** 2).sum(0) / total
 +    var = (arounds + rows * (means - mean) ** 2).sum(0) / (total - 1)
 
+# %% wrong_unbiased_on_one_rank (right_gathered): wrong, unbiased, levels 0 1
+     n = len(x)
++    if dist.get_world_size() == 1:
++        return x.mean(0), x.var(0)
+
 # %% wrong_variances_alike (right_gathered): wrong, variances_alike, levels 0 0
 -    var = (arounds + rows * (means - mean) ** 2).sum(0) / total
 +    var = (arounds / rows.clamp(min=1)).mean(0)

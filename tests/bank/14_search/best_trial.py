@@ -106,6 +106,11 @@ def best_trial(numbers, validation, test):
 +        mine = [loss[k].item(), numbers[k].item(), test[k].item()]
 +    mine = torch.tensor(mine, dtype=torch.float64)
 
+# %% wrong_first_on_one_rank (right_messages): wrong, unrecognised, levels 0 1 1 1
+     rank, p = dist.get_rank(), dist.get_world_size()
++    if p == 1:
++        return int(numbers[0]), float(test[0])
+
 # %% wrong_first_rank: wrong, first_rank_of_equals, levels 1 0 1 1
 def best_trial(numbers, validation, test):
     loss = validation.nan_to_num(nan=torch.inf)
