@@ -148,7 +148,8 @@ class ScaledRate(Refusable):
         yield case(down, 17, odd, 10, 40)
         yield case(down, int(rng.integers(60, 80)), 16 * base, 20, 100)
         yield case(down, int(rng.integers(12, 17)), 3 * base, 0, 50)
-        for step, warmup, steps in ((50, 5, 50), (-1, 5, 50), (3, 60, 50), (3, -2, 50)):
+        yield case(down, 49, odd, 5, 50)
+        for step, warmup, steps in ((50, 5, 50), (-1, 5, 50), (3, 60, 50), (3, 51, 50), (3, -2, 50)):
             yield case(no_step, step, odd, warmup, steps)
 
     def right(self, step, base_rate, base_batch, batch, warmup_steps, steps, peak=None):

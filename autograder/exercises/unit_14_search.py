@@ -739,7 +739,7 @@ class HyperbandBrackets(RefusingExercise):
         paper, powers, none, wrong = self.levels
         known = [(paper, 81, 3), (powers, 243, 3), (powers, 125, 5), (powers, 1000, 10), (powers, 16, 4)]
         known += [(none, 100, 3), (none, int(rng.integers(300, 360)), 4), (none, 1, 3), (none, 2, 3)]
-        known += [(wrong, 0, 3), (wrong, 27, 1)]
+        known += [(powers, 32, 2), (none, 50, 2), (wrong, 0, 3), (wrong, 27, 1)]
         for level, R, eta in known:
             yield level, {"R": R, "eta": eta}
 
@@ -910,6 +910,8 @@ def harness(f, x, y, degree, s):
                 "All sets of at most `degree` columns.", lambda c: c.of("single_choices_only")),
         Mistake("no_constant", "The empty set was left out: its product is 1, its coefficient the constant.",
                 "Sets of 0 to `degree` columns.", lambda c: c.of("no_constant")),
+        Mistake("too_many_columns", "Sets of more than `degree` columns were looked at, too.",
+                "Sets of 0 to `degree` columns: `range(degree + 1)`.", lambda c: c.wider),
         Mistake("largest_not_in_magnitude", "The largest coefficients were kept, and those far below zero dropped.",
                 "Compare their absolute values.", lambda c: c.of("largest_not_in_magnitude")),
         Mistake("smallest_first", "The order is from the smallest to the largest.", "The largest in magnitude first.",
@@ -928,16 +930,18 @@ def harness(f, x, y, degree, s):
 
     def draw(self, rng):
         clean, noisy = self.levels
-        for level, m, n, degree, s, noise in (
-            (clean, 150, 6, 2, 3, 0.0),
-            (clean, 200, 5, 3, 4, 0.0),
-            (noisy, 200, 7, 2, 4, 0.1),
-            (noisy, 250, 5, 3, 4, 0.2),
-            (clean, 60, 5, 2, 3, None),  # two coefficients that look as if they stood in the other order
+        for level, m, n, degree, s, noise, beyond in (
+            (clean, 150, 6, 2, 3, 0.0, 0.0),
+            (clean, 200, 5, 3, 4, 0.0, 0.0),
+            (noisy, 200, 7, 2, 4, 0.1, 0.0),
+            (noisy, 250, 5, 3, 4, 0.2, 0.0),
+            (clean, 60, 5, 2, 3, None, 0.0),  # two coefficients that look as if they stood in the other order
+            (noisy, 600, 5, 2, 3, 0.1, 2.5),  # a set of more columns matters most
         ):
             known = {"degree": degree, "s": s}
             while True:
                 known |= self._data(rng, m, n, degree, s, noise)
+                known["y"] = known["y"] + beyond * known["x"][:, : degree + 1].prod(axis=1)
                 if self._plain(**known) and self._turned(**known) == (noise is None):
                     break
             yield level, known, {"says": f"{m} trials of {n} choices, degree {degree}, s = {s}"}
@@ -973,6 +977,7 @@ def harness(f, x, y, degree, s):
     def worked(self, case):
         c = super().worked(case)
         c.of = lambda slip: spectral(SimpleNamespace(**case.known), slip)
+        c.wider = spectral(SimpleNamespace(**{**case.known, "degree": c.degree + 1}))
         return c
 
     def read(self, answer, x, y, degree, s):

@@ -128,6 +128,7 @@ def harness(f, params, p, stage, optimizer, mixed):
         yield case(others, int(rng.integers(10, 20)) * 4 + 1, 4, 1, "sgd", True)
         yield case(others, 3, 8, 3, "adam", True)
         yield case(others, 10, 4, 0, "adam", True)  # nothing is divided, and nothing is filled up
+        yield case(others, int(rng.integers(10, 20)), 1, 3, "momentum", False)
         for p, stage in ((8, 4), (8, -1), (0, 3), (-2, 0)):
             yield case(wrong, int(rng.integers(100, 200)), p, stage, "adam", True)
         yield case(wrong, 0, 0, 3, "adam", True)

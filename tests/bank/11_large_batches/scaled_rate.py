@@ -1,11 +1,9 @@
 # Right and wrong answers to `scaled_rate`. In files of their own: autograder bank --write DIR
 import math
+import numpy as np
 
 # %% right_numpy: passed
 # differs: The warm-up is an interpolation, and half of 1 + cos is the square of the cosine of half the angle.
-import numpy as np
-
-
 def scaled_rate(step, base_rate, base_batch, batch, warmup_steps, steps):
     if step not in range(steps):
         raise ValueError(step)
@@ -114,6 +112,10 @@ def scaled_rate(step, base_rate, base_batch, batch, warmup_steps, steps):
 # %% wrong_not_scaled (right_plain): wrong, not_scaled, levels 0 0 1
 -    peak = base_rate * batch / base_batch
 +    peak = base_rate
+
+# %% wrong_refuses_the_last_step (right_numpy): wrong, ValueError, levels 1 0 1
+-    if step not in range(steps):
++    if step not in range(steps - 1):
 
 # %% wrong_square_root (right_plain): wrong, square_root, levels 0 0 1
 -    peak = base_rate * batch / base_batch

@@ -85,6 +85,10 @@ def hyperband_brackets(R, eta):
 -        n = (s_max + 1) // (s + 1) * eta**s
 +        n = eta**s
 
+# %% wrong_refuses_halving (right_digits): wrong, raises_without_reason, levels 1 0 0 1
+-    if R < 1 or eta < 2:
++    if R < 1 or eta <= 2:
+
 # %% wrong_round_epochs: wrong, unrecognised, levels 1 1 0 1
 def hyperband_brackets(R, eta):
     if R < 1 or eta < 2:

@@ -1,12 +1,10 @@
 # Right and wrong answers to `spectral`. In files of their own: autograder bank --write DIR
+import itertools
 import numpy as np
 from itertools import combinations
 
 # %% right_everything_first: passed
 # differs: All coefficients are fitted at once, and the largest again: what thresholding the means is a shortcut for.
-import itertools
-
-
 def spectral(x, y, degree, s):
     names, columns = [], []
     for d in range(degree + 1):
@@ -81,6 +79,10 @@ def spectral(x, y, degree, s):
 # %% wrong_no_constant (right_thresholding): wrong, no_constant, levels 0 0
 -    sets = [one for d in range(0, degree + 1) for one in combinations(range(x.shape[1]), d)]
 +    sets = [one for d in range(1, degree + 1) for one in combinations(range(x.shape[1]), d)]
+
+# %% wrong_one_column_too_many (right_everything_first): wrong, too_many_columns, levels 1 0
+-    for d in range(degree + 1):
++    for d in range(degree + 2):
 
 # %% wrong_order_of_means (right_thresholding): wrong, order_of_the_first_look, levels 0 1
 -    order = np.argsort(-np.abs(found))

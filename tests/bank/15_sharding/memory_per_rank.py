@@ -207,6 +207,10 @@ def memory_per_rank(params, p, stage, optimizer, mixed):
     return (width * (k if stage >= 3 else params) + width * (k if stage >= 2 else params)
             + state * (k if stage >= 1 else k * p))
 
+# %% wrong_refuses_one_rank (right_table): wrong, raises_without_reason, levels 1 0 1
+-    if stage not in (0, 1, 2, 3) or p < 1:
++    if stage not in (0, 1, 2, 3) or p < 2:
+
 # %% wrong_undivided: wrong, not_divided, levels 0 0 1
 def memory_per_rank(params, p, stage, optimizer, mixed):
     if stage not in (0, 1, 2, 3) or p < 1:
