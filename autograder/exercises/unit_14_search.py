@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, product
 from types import SimpleNamespace
 
 import numpy as np
@@ -936,19 +936,20 @@ def harness(f, x, y, degree, s):
             (noisy, 200, 7, 2, 4, 0.1, 0.0),
             (noisy, 250, 5, 3, 4, 0.2, 0.0),
             (clean, 60, 5, 2, 3, None, 0.0),  # two coefficients that look as if they stood in the other order
-            (noisy, 600, 5, 2, 3, 0.1, 2.5),  # a set of more columns matters most
+            (noisy, 640, 5, 2, 3, 0.1, 2.5),  # a set of more columns matters most
         ):
             known = {"degree": degree, "s": s}
             while True:
-                known |= self._data(rng, m, n, degree, s, noise)
-                known["y"] = known["y"] + beyond * known["x"][:, : degree + 1].prod(axis=1)
+                known |= self._data(rng, m, n, degree, s, noise, beyond)
                 if self._plain(**known) and self._turned(**known) == (noise is None):
                     break
             yield level, known, {"says": f"{m} trials of {n} choices, degree {degree}, s = {s}"}
 
     @staticmethod
-    def _data(rng, m, n, degree, s, noise):
+    def _data(rng, m, n, degree, s, noise, beyond):
         x = rng.choice([-1.0, 1.0], (m, n))
+        if beyond:  # all choices equally often: what more columns explain changes none of the other coefficients
+            x = rng.permutation(np.tile(list(product([-1.0, 1.0], repeat=n)), (m // 2**n, 1)))
         sets, table = products(x, degree)
         many = [k for k, one in enumerate(sets) if len(one) == degree]
         chosen = [0, *rng.permutation(many)[:2], *(rng.permutation(n) + 1)][:s]
@@ -956,7 +957,8 @@ def harness(f, x, y, degree, s):
         if noise is None:
             sizes[2] = sizes[1] * 1.05
         signs = np.array([1, -1, 1, -1][:s])
-        return {"x": x, "y": table[:, chosen] @ (sizes * signs) + (noise or 0.0) * rng.normal(size=m)}
+        y = table[:, chosen] @ (sizes * signs) + beyond * x[:, : degree + 1].prod(axis=1)
+        return {"x": x, "y": y + (noise or 0.0) * rng.normal(size=m)}
 
     @staticmethod
     def _turned(**known):
@@ -966,10 +968,14 @@ def harness(f, x, y, degree, s):
 
     @staticmethod
     def _plain(x, y, degree, s):
-        """True if the s largest stand out at the first look, so that any sound method finds the same."""
+        """True if the s largest stand out at the first look and in a fit of all, and are the same: then any sound
+        method finds them.
+        """
         table = products(x, degree)[1]
-        sizes = np.sort(np.abs(table.T @ y / len(y)))[::-1]
-        return sizes[s - 1] > 1.5 * sizes[s]
+        looks = [np.abs(table.T @ y) / len(y), np.abs(np.linalg.lstsq(table, y, rcond=None)[0])]
+        orders = [np.argsort(-sizes) for sizes in looks]
+        plain = all(sizes[order[s - 1]] > 1.5 * sizes[order[s]] for sizes, order in zip(looks, orders, strict=True))
+        return plain and {*orders[0][:s]} == {*orders[1][:s]}
 
     def right(self, **known):
         return spectral(SimpleNamespace(**known))
