@@ -77,9 +77,9 @@ class PlainExercise(Exercise):
 
     A case is its arguments by name: `draw` yields (level, {name: value}) or (level, {name: value}, options of `Case`),
     with the names in `given`, which are those of the signature but `rank`; what else it names, only we know. The
-    harness calls the function for ranks 0 to world_size - 1 and returns a list of what came; lists, ranges, arrays and
-    tensors are the same. A harness of the exercise's own takes the function and what is `given`; it may call
-    `as_lists`.
+    harness calls the function for ranks world_size - 1 down to 0 and returns a list of what came, by rank; lists,
+    ranges, arrays and tensors are the same. A harness of the exercise's own takes the function and what is `given`; it
+    may call `as_lists`.
 
     right(**case): what is right, by a plain formula: one value, or a list with one for each rank; `ANYTHING` where what
     came is judged by `read_right` alone. read(answer, **case): names what no mistake's `value` shows, or None;
@@ -97,7 +97,8 @@ class PlainExercise(Exercise):
             names = names_of(cls.signature)
             cls.given = own.get("given", tuple(name for name in names if name != "rank"))
             call = f"as_lists(f({', '.join(names)}))"
-            value = f"[{call} for rank in range(world_size)]" if "rank" in names else call
+            each = f"[{call} for rank in reversed(range(world_size))][::-1]"  # no rank may lean on the one before it
+            value = each if "rank" in names else call
             harness = own.get("harness", f"\ndef harness(f, {', '.join(cls.given)}):\n    return {value}\n")
             cls.harness = f"{AS_LISTS}\n{harness}"
 

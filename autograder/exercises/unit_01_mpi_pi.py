@@ -176,7 +176,6 @@ class CountInside(PlainExercise):
     signature = "count_inside(x, y) -> number of points inside the circle"
     levels = {"counts": 1, "no Python loop": 1}
     given = ("x", "y", "watch")
-    may_lose = {"float64": "no point is closer to the circle than 0.01: rounding decides nothing"}
     # A loop over the points executes at least one line or call of Python per point; whole-array operations execute a
     # handful for any number of points. A loop whose body is a C function leaves no such trace: so `map` and its like
     # are watched, too. The first call, on few points, keeps imports inside the function out of the count.
@@ -301,6 +300,10 @@ def count_inside(x, y):
         few = points_in_square(rng, np.arange(60) < 45)
         x, y = few[:, rng.permutation(np.repeat(np.arange(60), 12))]
         yield "counts", {"x": x, "y": y, "watch": False}, {"says": "720 points, some of them equal"}
+        # So near the circle that float32 does not see on which side, and far enough for any formula in float64.
+        angles, side = rng.uniform(0, 2 * np.pi, 50), np.where(rng.permutation(50) < 19, 1 - 1e-10, 1 + 1e-10)
+        near = {"x": side * np.cos(angles) / 2, "y": side * np.sin(angles) / 2, "watch": False}
+        yield "counts", near, {"says": "50 points close to the circle"}
 
     def right(self, x, y, watch):
         return int(np.sum(np.hypot(x, y) < 0.5))
@@ -730,7 +733,7 @@ def harness(estimate_pi, comm, n, points, drawn, team):
                 own = zip(known["points"], teams or [None] * world_size, strict=True)
                 arguments = [(COMM, n, points, np.zeros(1, np.int64), team) for points, team in own]
                 says = f"n = {n}" + (", `comm` holds some of them" if teams else "")
-                case = Case(level, world_size, arguments, says=says, known=known)
+                case = Case(level, world_size, arguments, says=says, known=known, rtol=1e-12)
                 if tells_apart(self, case):
                     return case
 

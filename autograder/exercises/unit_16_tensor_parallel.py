@@ -144,6 +144,7 @@ class RowLinear(DividedLayer):
             self._case(rng, first, 1, 3, 5, 2),
             self._case(rng, second, 4, 3, 16, 2),
             self._case(rng, second, 3, 2, 14, 3),
+            self._case(rng, second, 1, 2, 5, 3),
         ]
 
     @staticmethod
@@ -220,6 +221,7 @@ class TpMlp(DividedLayer):
             divided.mlp_case(rng, second, 4, 3, 2, 12, late=(2,)),
             divided.mlp_case(rng, second, 3, 2, 5, 6),
             divided.mlp_case(rng, second, 1, 2, 3, 4),
+            divided.mlp_case(rng, second, 2, 1, 3, 4),
         ]
 
     def right(self, c):
@@ -397,13 +399,16 @@ def harness(f, x, q, k, v, out, head_size):
             self._case(rng, first, 1, 1, 2, 2),
             self._case(rng, second, 4, 3, 6, 2),
             self._case(rng, second, 2, 3, 3, 4),
+            self._case(rng, first, 2, 4, 2, 2, far_below=True),
         ]
 
     @staticmethod
-    def _case(rng, level, p, s, heads, size, **options):
+    def _case(rng, level, p, s, heads, size, far_below=False, **options):
         width = heads * size
         known = {"x": drawn(rng, s, width), "out": drawn(rng, width, width), "size": size, "even": heads % p == 0,
                  "rows": width // p, **{name: drawn(rng, width, width) for name in "qkv"}}  # fmt: skip
+        if far_below:  # every score is below -1000: exp of it is 0, and a mask of -100 hides nothing
+            known |= {"x": 1 + np.abs(known["x"]), "q": 2000 + np.abs(known["q"]), "k": -1 - np.abs(known["k"])}
         return divided_case(
             level, p, known,
             lambda r: (known["x"], *(part(known[n], p, r) for n in "qkv"), part(known["out"], p, r, 1), size),
@@ -637,15 +642,18 @@ class RingAttention(DividedLayer):
             self._case(rng, causal, 3, 6, 2),
             self._case(rng, causal, 4, 8, 3, late=(3,)),
             self._case(rng, large, 3, 6, 2, size=60.0),
+            self._case(rng, large, 2, 4, 2, size=60.0, against=True),
         ]
 
     @staticmethod
-    def _case(rng, level, p, n, d, size=1.0, **options):
+    def _case(rng, level, p, n, d, size=1.0, against=False, **options):
         known = {"q": drawn(rng, n, d) * size, "k": drawn(rng, n, d) * size, "v": drawn(rng, n, d),
                  "causal": level != "every token sees all"}  # fmt: skip
         if size > 1:  # scores of which exp has no place, in the last block
             known["k"][-1] = np.where(known["q"][-1] < 0, -size, size) * (1 + drawn(rng, d) / 8)
             known["q"][-1] = np.where(known["q"][-1] < 0, -size, size) * (1 + drawn(rng, d) / 8)
+        if against:  # every score is far below 0
+            known["q"], known["k"] = size + np.abs(known["q"]), -size - np.abs(known["k"])
         return divided_case(
             level, p, known, lambda r: (*(part(known[name], p, r) for name in "qkv"), known["causal"]),
             f"{n} tokens of {d}{', causal' if known['causal'] else ''}", **options)  # fmt: skip

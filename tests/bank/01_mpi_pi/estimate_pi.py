@@ -248,6 +248,16 @@ def estimate_pi(comm, n, draw):
     own = 4 * count_inside(x, y) / n
     return comm.allreduce(own) / comm.size
 
+# %% wrong_float32_sum: wrong, lost_digits, levels 0 0 1
+def estimate_pi(comm, n: int, draw) -> float:
+    p, rank = comm.size, comm.rank
+    mine = (rank + 1) * n // p - rank * n // p
+    x, y = draw(mine)
+    part = np.array(4 * np.count_nonzero(x * x + y * y < 0.25) / n, dtype=np.float32)
+    total = np.empty_like(part)
+    comm.Allreduce(part, total)
+    return float(total)
+
 # %% wrong_forgets_4 (right_with_earlier_functions): wrong, forgets_4, levels 0 0 0
 -    inside = np.array([count_inside(x, y)])
 -    return 4 * sum_counts(comm, inside)[0] / n

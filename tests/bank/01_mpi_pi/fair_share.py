@@ -35,6 +35,19 @@ def fair_share(n, rank, world_size):
     start = sum(size_of(n, r, world_size) for r in range(rank))
     return [start, start + size_of(n, rank, world_size)]
 
+# %% wrong_calls_in_order: wrong, overlap, levels 0 0
+_next = 0
+
+
+def fair_share(n: int, rank: int, world_size: int) -> tuple[int, int]:
+    global _next
+    if rank == 0:
+        _next = 0
+    base, extra = divmod(n, world_size)
+    start = _next
+    _next = start + base + (1 if rank < extra else 0)
+    return start, _next
+
 # %% wrong_count_instead_of_stop: wrong, count_instead_of_stop, levels 0 0
 def fair_share(n, rank, world_size):
     size, rest = divmod(n, world_size)

@@ -107,6 +107,23 @@ def head_attention(x, q, k, v, out, head_size):
 -    mixed = scores.masked_fill(later, -torch.inf).softmax(-1) @ v
 +    mixed = scores.softmax(-1).masked_fill(later, 0) @ v
 
+# %% wrong_minus_100: wrong, unrecognised, levels 0 1
+def head_attention(x, q, k, v, out, head_size):
+    rows = q.shape[0]
+    if rows % head_size:
+        raise ValueError(f"{rows} rows are no whole heads of {head_size}")
+    heads, s = rows // head_size, x.shape[0]
+    queries, keys, values = (
+        F.linear(x, w).view(s, heads, head_size).transpose(0, 1) for w in (q, k, v)
+    )
+    scores = queries @ keys.transpose(1, 2) / head_size**0.5
+    later = torch.ones(s, s, dtype=torch.bool).triu(1)
+    weights = scores.masked_fill(later, -100.0).softmax(-1)
+    mixed = (weights @ values).transpose(0, 1).reshape(s, rows)
+    y = F.linear(mixed, out)
+    dist.all_reduce(y)
+    return y
+
 # %% wrong_never_asks (right_asks_for_ranks): raised, RuntimeError, levels 1 0
 -    if out.shape[0] // head_size % dist.get_world_size():
 -        raise ValueError(f"{q.shape[0]} rows are no whole heads of {head_size}")
@@ -137,6 +154,24 @@ def head_attention(x, q, k, v, out, head_size):
 
 # %% wrong_own (right_by_hand): wrong, own_only, levels 0 1
 -    dist.all_reduce(y)
+
+# %% wrong_plain_exponentials: wrong, unrecognised, levels 0 1
+def head_attention(x, q, k, v, out, head_size):
+    rows = q.shape[0]
+    if rows % head_size:
+        raise ValueError(f"{rows} rows are no whole heads of {head_size}")
+    heads, s = rows // head_size, x.shape[0]
+    queries, keys, values = (
+        F.linear(x, w).view(s, heads, head_size).transpose(0, 1) for w in (q, k, v)
+    )
+    scores = queries @ keys.transpose(1, 2) / head_size**0.5
+    later = torch.ones(s, s, dtype=torch.bool).triu(1)
+    weights = scores.masked_fill(later, float("-inf")).exp()
+    weights = weights / weights.sum(-1, keepdim=True)
+    mixed = (weights @ values).transpose(0, 1).reshape(s, rows)
+    y = F.linear(mixed, out)
+    dist.all_reduce(y)
+    return y
 
 # %% wrong_reshaped (right_by_hand): wrong, reshaped_in_and_out, levels 0 1
 -    q, k, v = ((x @ w.T).unflatten(-1, (-1, head_size)).transpose(0, 1) for w in (q, k, v))

@@ -152,6 +152,35 @@ def ring_attention(q, k, v, causal):
 -        owner = (r - step) % p
 +        owner = (r - step - 1) % p
 
+# %% wrong_maximum_from_zero: wrong, not_finite, levels 1 1 0
+def ring_attention(q, k, v, causal):
+    p, rank = dist.get_world_size(), dist.get_rank()
+    m, d = q.shape
+    largest = q.new_zeros(m, 1)
+    total, mixed = q.new_zeros(m, 1), q.new_zeros(m, d)
+    block = torch.stack([k, v])
+    for step in range(p):
+        if step < p - 1:
+            coming = torch.empty_like(block)
+            works = [dist.isend(block, (rank + 1) % p)]
+            works += [dist.irecv(coming, (rank - 1) % p)]
+        owner = (rank - step) % p
+        if not causal or owner <= rank:
+            scores = q @ block[0].T / math.sqrt(d)
+            if causal and owner == rank:
+                later = torch.ones(m, m, dtype=torch.bool).triu(1)
+                scores = scores.masked_fill(later, float("-inf"))
+            new = torch.maximum(largest, scores.amax(1, keepdim=True))
+            scale, weights = (largest - new).exp(), (scores - new).exp()
+            total = total * scale + weights.sum(1, keepdim=True)
+            mixed = mixed * scale + weights @ block[1]
+            largest = new
+        if step < p - 1:
+            for work in works:
+                work.wait()
+            block = coming
+    return mixed / total
+
 # %% wrong_no_mask (right_running_maximum): wrong, not_masked, levels 1 0 0
 -        if not causal or owner <= r:
 +        if True:

@@ -45,6 +45,14 @@ def row_linear(x, weight, bias):
 -    dist.all_reduce(y)
 +    dist.all_reduce(y, async_op=True)
 
+# %% wrong_bias_by_rank_1: wrong, no_bias, levels 1 0
+def row_linear(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
+) -> torch.Tensor:
+    y = F.linear(x, weight, bias if dist.get_rank() == 1 else None)
+    dist.all_reduce(y)
+    return y
+
 # %% wrong_bias_in_place (right_all_reduce): raised, RuntimeError, levels 1 0
 -    return y if bias is None else y + bias
 +    return y if bias is None else bias.add_(0).add_(y)

@@ -183,6 +183,30 @@ def tp_mlp(x, up, up_bias, down, down_bias):
 -    return SumOut.apply(F.linear(hidden, down)) + down_bias
 +    return F.linear(hidden, down) + down_bias
 
+# %% wrong_one_token_is_not_summed (right_f_and_g): wrong, f_forgotten, levels 1 0
+-    def backward(ctx, g):
+-        g = g.clone()
+-        dist.all_reduce(g)
+-        return g
++    def backward(ctx, gradient):
++        if gradient.shape[0] == 1:
++            return gradient
++        total = gradient.clone(memory_format=torch.contiguous_format)
++        dist.all_reduce(total)
++        return total
+@@
+-        x = x.clone()
+-        dist.all_reduce(x)
+-        return x
++        total = x.clone(memory_format=torch.contiguous_format)
++        dist.all_reduce(total)
++        return total
+@@
+-    def backward(ctx, g):
+-        return g
++    def backward(ctx, gradient):
++        return gradient
+
 # %% wrong_reduces_the_weights_too (right_f_and_g): wrong, not_two_all_reduces, levels 0 0
 -    return SumOut.apply(F.linear(hidden, down)) + down_bias
 +    return SumOut.apply(F.linear(hidden, down)) + SumOut.apply(down_bias / dist.get_world_size())
