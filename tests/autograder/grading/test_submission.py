@@ -32,6 +32,7 @@ from submissions import (
 import autograder
 import labkit
 import probes
+from autograder.answers import sources
 from autograder.grading import store
 from autograder.grading.submission import carding, harmless, reading, rebuilding
 from autograder.grading.submission import judging as submission
@@ -41,7 +42,6 @@ from autograder.grading.submission.judging import judge
 from autograder.grading.submission.reading import Flag, Refused, read
 from autograder.grading.submission.rebuilding import rebuild
 from autograder.judging import judge as judging
-from autograder.judging.bank import FOLDER
 from autograder.judging.judge import Runners
 from labkit.cells.slicing import Chunk
 from labkit.relay.outcome import Outcome, RankOutcome
@@ -603,7 +603,7 @@ def test_a_helper_that_fits_its_own_check_only_does_not_cost_what_builds_on_it(r
     released = nbformat.v4.new_notebook(cells=cells)
     submitted = nbformat.from_dict(json.loads(json.dumps(released)))
     for name, answer in functions.items():
-        cell_of(submitted, name).source = (FOLDER / unit / name / f"{answer}.py").read_text()
+        cell_of(submitted, name).source = sources(unit, name)[answer]
     graded = judge(rebuild(released, read(as_bytes(submitted))), unit, runners)
     assert [grade.points for grade in graded.items] == [3, 3]
     assert "with yours it does not work" in graded.items[1].result["note"]
