@@ -7,6 +7,8 @@ import torch.distributed as dist
 
 def ring_all_reduce(x):
     rank, p = dist.get_rank(), dist.get_world_size()
+    if p == 1:
+        return x.clone()
     barriers = [dist.barrier(async_op=True) for _ in range(60)] if p == 8 else []
     chunks = [chunk.clone() for chunk in torch.tensor_split(x, p)]
     for c in range(p):
