@@ -13,6 +13,7 @@ from rich.table import Table
 
 from autograder import answers as answer_files
 from autograder import scaffold
+from autograder.answers import BANK, BadBank
 from autograder.exercise import PUBLIC_KEY
 from autograder.grading import isolation
 from autograder.judging import bank as bank_module
@@ -170,7 +171,7 @@ def bank(
     seed: Annotated[str, typer.Option(help="The key the cases' values come from.")] = PUBLIC_KEY,
     folder: Annotated[
         Path, typer.Option(help="A bank: UNIT/EXERCISE.py, or a file for each answer, UNIT/EXERCISE/right_NAME.py.")
-    ] = bank_module.FOLDER,
+    ] = BANK,
     write: WriteTo = None,
     read: ReadFrom = None,
     record: Annotated[bool, typer.Option("--record", help="Write down which levels each wrong answer passes.")] = False,
@@ -190,10 +191,10 @@ def bank(
             _refuse(f"the bank has no answers to {which}; there are: {known}")
         if write or read:
             return _move_answers(folder, unit, exercise, write, read)
-        with _launcher(jailed=folder != bank_module.FOLDER and not no_jail) as launcher:
+        with _launcher(jailed=folder != BANK and not no_jail) as launcher:
             say = (lambda tried: None) if as_json else _say_of_an_answer
             tried = bank_module.run(launcher, folder, unit or None, exercise or None, seed, say)
-    except (bank_module.BadBank, UnknownExercise) as error:
+    except (BadBank, UnknownExercise) as error:
         _refuse(str(error))
     if record:
         bank_module.record(tried, folder)
@@ -299,7 +300,7 @@ def mutate(
             print("\n".join(command.lines_of(report)), flush=True)
         if record:
             print(f"{run.record(reports, options)} written into {records.FOLDER}: give each its reason")
-    except (bank_module.BadBank, UnknownExercise, records.BadRecord) as error:
+    except (BadBank, UnknownExercise, records.BadRecord) as error:
         _refuse(str(error))
     print("\n".join([*bad, command.summary(reports)]))
     raise typer.Exit(0 if not bad and all(report.is_whole for report in reports) else 1)

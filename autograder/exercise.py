@@ -141,6 +141,7 @@ class Exercise:
     may_lose: detours that no case has to show (`autograder.values`: "float64 -> float32", "int32 promoted", "integers
         of both widths", or a type for all of its own), each with the reason. Whatever is not listed here must show in a
         case, under every key.
+    never_alone: why no case runs on one rank, for an exercise on ranks that has none; "" where one does.
     talks: whether a right answer communicates at all, with more than one rank. Where it does, an answer that never did
         is refused, whatever it returns (see `needs_bytes` for more).
     all_hear: whether every rank's result depends on the others in every case with more than one rank. Then at least one
@@ -167,6 +168,7 @@ class Exercise:
     harness: str = ""
     shares_files: bool = False
     may_lose: dict[str, str] = {}
+    never_alone: str = ""
     talks: bool = True
     all_hear: bool = False
     uses: tuple[str, ...] = ()

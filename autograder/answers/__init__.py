@@ -33,7 +33,6 @@ _HEAD = re.compile(
 )
 _FIRST_LINE = re.compile(r"#\s*verdict:\s*(\w+)(?:\s*,\s*diagnosis:\s*(\w+))?\s*$")
 
-
 BANK = Path(__file__).resolve().parents[2] / "tests" / "bank"
 
 
@@ -64,7 +63,7 @@ class Entry:
         return f"# verdict: {self.verdict}{', diagnosis: ' * bool(self.diagnosis)}{self.diagnosis}\n{self.text}"
 
     def checked(self, place: object) -> Entry:
-        """Itself. Raises BadBank where its name, its verdict and its diagnosis do not fit."""
+        """Return this entry. Raises BadBank where its name, its verdict and its diagnosis do not fit."""
         if self.right != (self.verdict == "passed") or (self.verdict != "passed" and not self.diagnosis):
             raise BadBank(f"{place}: a right answer must pass, a wrong one must name its verdict and diagnosis")
         return self
@@ -90,9 +89,9 @@ def sources(unit: str, exercise: str, bank: Path = BANK) -> dict[str, str]:
 
 def exercises(bank: Path) -> list[tuple[str, str]]:
     """(unit, exercise) of all that have answers in a bank."""
-    return sorted({path.parts[-2:] for path in bank.glob("*/*/") if any(path.glob("*.py"))} | {
-        (path.parent.name, path.stem) for path in bank.glob("*/*.py")
-    })  # fmt: skip
+    files = {(path.parent.name, path.stem) for path in bank.glob("*/*.py")}
+    folders = {(path.parent.parent.name, path.parent.name) for path in bank.glob("*/*/*.py")}
+    return sorted(files | folders)
 
 
 def _from_file(path: Path) -> Entry:
@@ -186,7 +185,7 @@ def _head(entry: Entry, base: str | None) -> str:
 
 
 def _sections(text: str) -> Iterator[_Section]:
-    """What stands above the first head, with "" for a head, and each section; without the blank lines at their ends."""
+    """The lines above the first head, with "" for a head, then each section; without the blank lines at their ends."""
     number = 1
     for part in re.split(r"^(?=# %% )", text, flags=re.MULTILINE):
         head, _, rest = part.partition("\n") if part.startswith("# %% ") else ("", "", part)

@@ -12,6 +12,7 @@ class RightNeighbour(Exercise):
 
     talks = False  # each rank can say it by itself
     signature = "right_neighbour(rank: int, world_size: int) -> int"
+    never_alone = "its levels are numbers of ranks, and a rank alone is its own neighbour"
     levels = {"4 ranks": 0, "any number of ranks": 0}
     mistakes = [
         Mistake("forgets_to_wrap", "The last rank names a neighbour that does not exist: ranks run from 0 to "

@@ -534,6 +534,7 @@ class SumCounts(Exercise):
     """Add up without pickles"""
 
     signature = "sum_counts(comm, counts) -> sum over all ranks, on every rank"
+    never_alone = "values are drawn until every mistake shows in every case, and alone none does"
     levels = {"sum on every rank": 1, "buffers": 1}
     runtime = "mpi4py"
     harness = """
@@ -657,6 +658,7 @@ class EstimatePi(Exercise):
     """Pi on all ranks"""
 
     signature = "estimate_pi(comm, n, draw) -> estimate of pi, the same on every rank"
+    never_alone = "values are drawn until every mistake shows in every case, and alone none does"
     all_hear = True
     levels = {"n divides": 1, "n does not divide": 1, "fewer samples than ranks": 1}
     runtime = "mpi4py"

@@ -219,6 +219,7 @@ class SendMatrix(MatrixMessage):
     """One matrix from one rank to another"""
 
     signature = "send_matrix(value: float, source: int, destination: int) -> torch.Tensor"
+    never_alone = "it goes from one rank to another"
     routes = [(2, 0, 1), (4, 0, 1), (3, 2, 0), (4, 1, 3), (5, 4, 2), (2, 1, 0)]
     copies = True
     forbidden = ("not_blocking", 1)
@@ -236,6 +237,7 @@ class MoveMatrix(MatrixMessage):
     """The same without blocking, and the buffer used again"""
 
     signature = "move_matrix(value: float, source: int, destination: int) -> torch.Tensor"
+    never_alone = "it goes from one rank to another"
     routes = [(4, 0, 1), (2, 0, 1), (3, 2, 0), (4, 1, 3), (5, 4, 2)]
     copies = False
     forbidden = ("blocking", 0)
@@ -256,6 +258,7 @@ class PrintInTurn(Exercise):
     """Printing in turn"""
 
     signature = "print_in_turn(line: str) -> None"
+    never_alone = "gloo sends nothing to oneself, and a token that goes round a ring of one would be sent so"
     levels = {"in order": 1, "with slow ranks": 1}
     inputs = "free"
     mistakes = [
@@ -428,6 +431,7 @@ class Exchange(Exercise):
     """Exchange with a partner"""
 
     signature = "exchange(x: torch.Tensor, partner: int) -> torch.Tensor"
+    never_alone = "two ranks exchange"
     levels = {"neighbours": 1, "any partners": 1}
     mistakes = [
         Mistake("keeps_own", "Every rank returned its own tensor.",
@@ -509,6 +513,7 @@ class RingPass(Exercise):
     """
 
     signature = "ring_pass(x: torch.Tensor) -> torch.Tensor"
+    never_alone = "it goes from one rank to another"
     levels = {"a ring of four": 1, "rings of any size": 2}
     mistakes = [
         Mistake("arrival_order", "The rows are in the order in which they arrived, so every rank has another order.",

@@ -103,6 +103,7 @@ class SumOverRanks(SumExercise):
     """Sum over ranks"""
 
     signature = "sum_over_ranks(x: torch.Tensor) -> torch.Tensor"
+    never_alone = "a right answer may hand a list of messages to `batch_isend_irecv`, which refuses an empty one"
     all_hear = True
     levels = {"the matrix 1..12": 1, "a tensor of its own on each rank": 1}
     MATRIX = np.arange(1, 13).reshape(3, 4)

@@ -568,6 +568,7 @@ class TrainStep(Exercise):
     """One step on unequal shares"""
 
     signature = "train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) -> float"
+    never_alone = "a sum of means has the right step there, and its loss would take its name away"
     levels = {"equal shares": 1, "unequal shares": 1, "a rank without samples": 1}
     may_lose = {
         "float64": "a quotient of two integer tensors is float32 in torch: shares computed so are accepted",

@@ -1002,6 +1002,7 @@ class LoadCheckpoint(ReportExercise):
     """Going on from a checkpoint"""
 
     signature = "load_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer) -> int"
+    never_alone = "the ranks that have not written the file are what goes wrong"
     levels = {"the uninterrupted run": 2}
     may_lose = LABELS
     shares_files = True

@@ -773,6 +773,7 @@ class MacroF1(CountedExercise):
     """F1 over all ranks"""
 
     signature = "macro_f1(predicted: Tensor, labels: Tensor, classes: int) -> float"
+    never_alone = "values are drawn until every mistake shows in every case, and alone none does"
     levels = {"one matrix for all": 2, "classes that are missing": 1, "one collective": 1}
     mistakes = [
         Mistake("averages_f1", "Each rank computed an F1 of its own, and these were averaged: a mean of quotients.",

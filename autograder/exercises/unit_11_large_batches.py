@@ -267,6 +267,7 @@ def harness(f, weight, micro_batches, n):
         return [
             self._case(rng, alike, [[3, 1], [2, 5]]),
             self._case(rng, alike, [[4], [1], [2]]),
+            self._case(rng, alike, [[2, 3]]),
             self._case(rng, once, [[2, 3, 1, 4], [1, 1, 2, 3]], width=40),
             self._case(rng, once, [[2, 3], [1, 4], [5, 2]], width=40, late=(1,)),
             self._case(rng, none, [[2, 3], [0, 0], [1, 0]]),
@@ -905,6 +906,7 @@ class TrainAndValidate(ReportExercise):
     """Validation that stops nobody"""
 
     signature = "train_and_validate(step: Callable, correct: Callable, steps: int, every: int, n: int) -> list[float]"
+    never_alone = "values are drawn until the ranks' accuracies differ, and alone nobody waits for another"
     levels = {"every sample once": 2, "nobody waits for one rank": 2}
     parts = ("accuracies", "steps")
     all_hear = True

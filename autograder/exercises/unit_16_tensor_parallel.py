@@ -437,6 +437,7 @@ class SplitConv(DividedLayer):
     """A convolution over channels and over rows"""
 
     signature = "split_conv(x: torch.Tensor, weight: torch.Tensor, how: str) -> torch.Tensor"
+    never_alone = "a right answer may hand its halo to `batch_isend_irecv`, which refuses an empty list"
     levels = {"C_out: output channels": 1, "C_in: input channels": 1, "H: rows": 2}
     mistakes = [
         OWN_ONLY.giving(lambda c: c.own if c.how != "H" else None),

@@ -539,6 +539,7 @@ class Reshard(Exercise):
     """Shards for another number of ranks"""
 
     signature = "reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor"
+    never_alone = "it goes from one number of ranks to another"
     levels = {"everything arrives": 2, "nothing travels that is there already": 2}
     mistakes = [
         Mistake("keeps_its_shard", "The shard that came back is the one that was given.",
@@ -1119,6 +1120,7 @@ class TrainThrough(Exercise):
     signature = (
         "train_through(w: torch.Tensor, gradient: Callable, update: Callable, shards: int, steps: int) -> torch.Tensor"
     )
+    never_alone = "one rank dies, and others go on"
     levels = {"nobody dies": 1, "one dies": 3, "one after the other": 2}
     harness = """
 import torch

@@ -528,6 +528,7 @@ class AverageAndNorm(MeshGradientsExercise):
         "average_and_norm(gradients: dict[str, torch.Tensor], replicated: list[str], shape: tuple[int, int, int]) "
         "-> float"
     )
+    never_alone = "its mesh has two axes or more"
     levels = {"one stage": 2, "stages": 2, "all three axes": 1}
     uses = ("axis_groups",)
     mistakes = [

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from autograder.answers import BANK
 from autograder.holes import records, results
 from autograder.holes.mutants import Mutant, mutants
 from autograder.holes.reached import Reached, reached
@@ -29,7 +30,7 @@ class Options:
     keys: int = 1 + len(OTHER_KEYS)
     answers: int = 0
     survivors: bool = False
-    bank: Path = bank.FOLDER
+    bank: Path = BANK
     records: Path = records.FOLDER
     results: Path = results.FOLDER
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.answers import BANK, BadBank, exercises, of_exercise, with_levels
+from autograder.answers import BANK, Entry, exercises, of_exercise, with_levels
 from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.judging.judge import Runners, chunks_of_file, judge_with, with_references
 from autograder.registry import all_exercises, find
@@ -21,37 +21,13 @@ from labkit.cells.slicing import bound_names
 from labkit.launch.launcher import Launcher, Limits
 
 _WINDOWS = 2  # nobody's points hang on it: whether a Horovod answer of the bank stands still is known after two seconds
-FOLDER = BANK
-__all__ = [
-    "FOLDER",
-    "Answer",
-    "BadBank",
-    "Tried",
-    "answers",
-    "left_out",
-    "missing",
-    "names",
-    "record",
-    "run",
-    "summary",
-]
 
 
-@dataclass(frozen=True)
-class Answer:
-    """An answer of the bank. name: "right_flat", "wrong_rank_0"; source: as a file of its own, with its first line."""
+@dataclass(frozen=True, kw_only=True)
+class Answer(Entry):
+    """An entry of the bank with the exercise that it answers."""
 
     exercise: Exercise
-    name: str
-    source: str
-    verdict: str
-    diagnosis: str
-    recorded: tuple[bool, ...] | None = None  # which levels it passes; None: nobody has recorded it yet
-
-    @property
-    def right(self) -> bool:
-        """True if its name says that it is a right answer."""
-        return self.name.startswith("right_")
 
     @property
     def file(self) -> str:
@@ -79,7 +55,7 @@ class Tried:
     @property
     def other_levels(self) -> bool:
         """True if it passes other levels than are recorded: the grade hangs on the key, or the exercise has changed."""
-        return self.answer.recorded is not None and self.levels != self.answer.recorded[: len(self.levels)]
+        return self.answer.levels is not None and self.levels != self.answer.levels[: len(self.levels)]
 
     @property
     def as_declared(self) -> bool:
@@ -90,22 +66,21 @@ class Tried:
         return named and not self.other_levels
 
 
-def answers(folder: Path = FOLDER, unit: str | None = None, exercise: str | None = None) -> Iterator[Answer]:
+def answers(folder: Path = BANK, unit: str | None = None, exercise: str | None = None) -> Iterator[Answer]:
     """The bank's answers, by unit, exercise and name. Raises BadBank."""
     for unit_name, function in exercises(folder):
         if unit in (None, unit_name, unit_name.split("_")[0]) and exercise in (None, function):
             for entry in of_exercise(folder, unit_name, function):
-                source, declared = entry.source, (entry.verdict, entry.diagnosis)
-                yield Answer(find(function, unit_name), entry.name, source, *declared, entry.levels)
+                yield Answer(**vars(entry), exercise=find(function, unit_name))
 
 
-def names(folder: Path = FOLDER, unit: str | None = None) -> list[str]:
+def names(folder: Path = BANK, unit: str | None = None) -> list[str]:
     """The exercises of that unit that have answers; where it has none, the units that have some. Raises BadBank."""
     functions = {answer.exercise.function for answer in answers(folder, unit or "")}
     return sorted(functions or {answer.exercise.unit for answer in answers(folder)})
 
 
-def record(tried: list[Tried], folder: Path = FOLDER) -> None:
+def record(tried: list[Tried], folder: Path = BANK) -> None:
     """Write down which levels each wrong answer has passed, where the answers of an exercise have one file."""
     passed: dict[Exercise, dict[str, tuple[bool, ...]]] = {}
     for one in tried:
@@ -151,7 +126,7 @@ def _try(runners: Runners, exercise: Exercise, source: str, name: str, key: str,
 
 def run(
     launcher: Launcher,
-    folder: Path = FOLDER,
+    folder: Path = BANK,
     unit: str | None = None,
     exercise: str | None = None,
     key: str = PUBLIC_KEY,
@@ -181,7 +156,7 @@ def run(
     return tried
 
 
-def left_out(folder: Path = FOLDER, unit: str | None = None, exercise: str | None = None) -> str:
+def left_out(folder: Path = BANK, unit: str | None = None, exercise: str | None = None) -> str:
     """The sentence about the answers that `run` does not try here; "" where it tries all."""
     out = [answer.exercise for answer in answers(folder, unit, exercise) if answer.exercise.lacking]
     sentences = dict.fromkeys(one.lacking for one in out)
@@ -208,7 +183,7 @@ def summary(tried: list[Tried]) -> dict:
                 "file": t.answer.file,
                 "declared": [t.answer.verdict, t.answer.diagnosis],
                 "got": [t.result.verdict, t.result.diagnosis],
-                "levels": f"passed {_flags(t.levels)}, recorded are {_flags(t.answer.recorded)}"
+                "levels": f"passed {_flags(t.levels)}, recorded are {_flags(t.answer.levels)}"
                 if t.other_levels
                 else "",
                 "hint": t.result.hint,
@@ -223,12 +198,12 @@ def _flags(levels: tuple[bool, ...]) -> str:
     return " ".join(str(int(flag)) for flag in levels)
 
 
-def missing(folder: Path = FOLDER) -> list[str]:
+def missing(folder: Path = BANK) -> list[str]:
     """Exercises with fewer than two right or five wrong answers, and wrong answers whose levels nobody has recorded."""
     short = [
         f"{a.file}: run `autograder bank {a.exercise.unit}/{a.exercise.function} --record`"
         for a in answers(folder)
-        if not a.right and (a.recorded is None or len(a.recorded) != len(a.exercise.levels))
+        if not a.right and (a.levels is None or len(a.levels) != len(a.exercise.levels))
     ]
     for e in all_exercises():
         entries = of_exercise(folder, e.unit, e.function)

@@ -24,7 +24,7 @@ def test_a_new_exercise_is_judged_as_its_bank_declares(root, warm, kind):
     created = scaffold.create(UNIT, f"made_{kind}", kind, "A heading", root=root)
     tried = bank.run(warm, root / "tests" / "bank", UNIT, created.function)
     assert [t.answer.name for t in tried if not t.as_declared] == [] and len(tried) >= 7
-    assert not any(t.other_levels for t in tried) and all(t.answer.recorded for t in tried if not t.answer.right)
+    assert not any(t.other_levels for t in tried) and all(t.answer.levels for t in tried if not t.answer.right)
     assert find(created.function).title == "A heading" and find(created.function).unit == UNIT
 
 

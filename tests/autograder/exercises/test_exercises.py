@@ -135,34 +135,12 @@ def test_declarations_hold_together(exercise):
 
 
 # Exercises on ranks without a case of one rank, and why. (Horovod's ranks are real processes: their cases are few.)
-NEVER_ALONE = {
-    "right_neighbour": "its levels are numbers of ranks, and a rank alone is its own neighbour",
-    "send_matrix": "from one rank to another",
-    "move_matrix": "from one rank to another",
-    "exchange": "between two ranks",
-    "ring_pass": "from one rank to another",
-    "print_in_turn": "a token that goes round comes back to its sender: gloo sends nothing to oneself",
-    "sum_over_ranks": "a list of messages to all others is empty, which `batch_isend_irecv` refuses",
-    "sum_counts": "no mistake shows",
-    "estimate_pi": "no mistake shows",
-    "training_batches": "no mistake shows",
-    "train_step": "no mistake of the step shows",
-    "load_checkpoint": "another rank's checkpoint is what goes wrong",
-    "macro_f1": "no mistake shows",
-    "accumulate_uneven": "no mistake of the average shows",
-    "train_and_validate": "nobody waits",
-    "split_conv": "nothing is split",
-    "reshard": "from one number of ranks to another",
-    "train_through": "one dies, and others go on",
-    "average_and_norm": "on a mesh",
-}
-
-
 def test_answers_are_tried_on_one_rank_too():
     """Whoever divides by p - 1, or returns at once where nobody else is there, is seen."""
     on_ranks = [exercise for exercise in EXERCISES if exercise.runtime in ("torch", "mpi4py")]
     never = {e.function for e in on_ranks if all(case.world_size > 1 for case in cases_of(e, "public"))}
-    assert never == set(NEVER_ALONE), never ^ set(NEVER_ALONE)
+    declared = {e.function for e in EXERCISES if e.never_alone}
+    assert never == declared, never ^ declared
 
 
 def test_every_exercise_has_its_answers():

@@ -19,8 +19,8 @@ from machine import needs
 from typer.testing import CliRunner
 
 from autograder import cli
+from autograder.answers import BANK
 from autograder.grading import isolation
-from autograder.judging.bank import FOLDER
 from labkit.launch import jail
 from labkit.watch import recorder
 
@@ -291,7 +291,7 @@ def test_the_course_itself_is_not_among_what_is_shown():
     spec = isolation._spec("user", 0, isolation.ALL)
     for shown in (*spec["binds"], *spec["path"]):
         assert not (str(ROOT / "autograder") + "/").startswith(shown.rstrip("/") + "/"), shown
-        assert not str(FOLDER).startswith(shown.rstrip("/") + "/"), shown
+        assert not str(BANK).startswith(shown.rstrip("/") + "/"), shown
 
 
 @needs("jail")

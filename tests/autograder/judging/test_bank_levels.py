@@ -31,12 +31,12 @@ def tried(answer, verdicts):
 
 def test_an_answer_that_passes_other_levels_than_recorded_is_not_as_declared(folder):
     first, _ = bank.answers(folder)
-    assert first.exercise is find("right_neighbour") and first.recorded is None
+    assert first.exercise is find("right_neighbour") and first.levels is None
     assert tried(first, ["passed", "wrong"]).as_declared
     bank.record([tried(first, ["passed", "wrong"])], folder)
     assert "# %% wrong_a: wrong, turns_left, levels 1 0\n" in (folder / f"{NAME}.py").read_text()
     first, second = bank.answers(folder)
-    assert (first.recorded, second.recorded) == ((True, False), None)
+    assert (first.levels, second.levels) == ((True, False), None)
     assert tried(first, ["passed", "wrong"]).as_declared
     other = tried(first, ["wrong", "wrong"])
     assert not other.as_declared
@@ -48,12 +48,12 @@ def test_others_keep_their_record(folder):
     first, second = bank.answers(folder)
     bank.record([tried(first, ["passed", "wrong"])], folder)
     bank.record([tried(second, ["wrong", "wrong"])], folder)
-    assert [answer.recorded for answer in bank.answers(folder)] == [(True, False), (False, False)]
+    assert [answer.levels for answer in bank.answers(folder)] == [(True, False), (False, False)]
 
 
 def test_an_answer_without_a_record_is_missing(folder):
     named = f"{NAME}/wrong_a.py: run `autograder bank {NAME} --record`"
     assert named in bank.missing(folder)
     first, _ = bank.answers(folder)
-    bank.record([tried(replace(first, recorded=None), ["passed", "wrong"])], folder)
+    bank.record([tried(replace(first, levels=None), ["passed", "wrong"])], folder)
     assert named not in bank.missing(folder)
