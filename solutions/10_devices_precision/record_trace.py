@@ -15,7 +15,7 @@ import tempfile
 
 import torch
 import torch.distributed as dist
-import torch.distributed.nn  # noqa: F401  see CONTRIBUTING: before the process group
+import torch.distributed.nn  # noqa: F401  see docs/design.md: before the process group
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.profiler import ProfilerActivity, profile, record_function

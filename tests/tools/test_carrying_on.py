@@ -38,7 +38,7 @@ def test_the_workflow_calls_what_there_is():
 
 def test_a_file_of_the_workflow_says_that_it_was_never_run():
     assert "Nobody has run this file yet" in (ROOT / ".github/workflows/course.yml").read_text(encoding="utf-8")
-    assert "It was never run" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert "It was never run" in (ROOT / "docs/design.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
