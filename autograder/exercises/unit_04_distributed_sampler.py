@@ -160,7 +160,9 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
 
     stock.DistributedSampler.__init__ = counted
     try:
-        rest = (world_size, shuffle, seed, epoch, drop_last)
+        rest = (shuffle, seed, epoch, drop_last)
+        stock_indices(n, 0, 2 * n + 1, *rest)  # the same order for other ranks: whoever keeps it must not pad it
+        rest = (world_size, *rest)
         ids = [as_lists(stock_indices(n, rank, *rest)) for rank in range(world_size)]
     finally:
         stock.DistributedSampler.__init__ = original

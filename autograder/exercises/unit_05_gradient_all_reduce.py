@@ -103,7 +103,8 @@ TIED = [
 
 def branch(*absent: int) -> list[Part]:
     """A network of which a branch was not used on the ranks `absent`."""
-    unused = [Part("branch.weight", (3, 5), absent=absent), Part("branch.bias", (7,), absent=absent)]
+    shapes = {"weight": (3, 5), "bias": (7,), "scale": (7,)}  # two of one shape: they may not share their zeros
+    unused = [Part(f"branch.{name}", shape, absent=absent) for name, shape in shapes.items()]
     return [*LAYERS[:2], *unused, *LAYERS[2:]]
 
 
@@ -277,6 +278,8 @@ def harness(f, spec):
             [[part.name, part.kind, Tensor(held[part.name][rank], kinds[part.name]), None] for part in parts]
             for rank in range(p)
         ]
+        for mask in held.get("mask", [])[1:]:
+            mask[0] = -np.inf  # 0 times that is no number
         known = {"parts": parts, "held": held, "kinds": kinds}
         return Case(level, p, [(spec,) for spec in specs], f"{len(parts)} tensors, {dtype}", known, **options)
 
@@ -400,12 +403,16 @@ def average_gradients_flat(model):
     def cases(self, rng):
         one, layout, frozen = self.levels
         transposed = [LAYERS[0], Part("turned.weight", (3, 5), "transposed"), LAYERS[1], Part("scale", ()), LAYERS[3]]
+        turned_on_one = [LAYERS[0], Part("turned.weight", (3, 4), turned=(1,)), LAYERS[1]]
         both = [*TIED[:4], Part("branch.weight", (3, 3), absent=(1,)), *TIED[4:]]
+        large = [LAYERS[0], Part("table.weight", (500, 300)), LAYERS[1]]  # more than DDP's first bucket of 1 MiB
         return [
             gradient_case(rng, one, 4, LAYERS, "float32", late=(3,), says="a network of 2 layers, float32"),
             gradient_case(rng, one, 3, LAYERS, says="a network of 2 layers, float64"),
             gradient_case(rng, layout, 2, transposed, says="one gradient not contiguous, one a single number"),
             gradient_case(rng, layout, 5, transposed, says="one gradient not contiguous, one a single number"),
+            gradient_case(rng, layout, 3, turned_on_one, says="one gradient not contiguous on rank 1"),
+            gradient_case(rng, one, 2, large, says="a table of 1.2 MB, float64"),
             gradient_case(rng, frozen, 3, both, late=(1,), says="one frozen, one tied, no gradient of one on rank 1"),
             gradient_case(rng, one, 1, LAYERS, says="a network of 2 layers, on one rank"),
         ]
@@ -465,6 +472,8 @@ def global_metrics(losses, correct):
                 "A sum of booleans is an integer: convert it to floating point before you divide."),
         Mistake("narrow_type", "This is right to some digits only: it was rounded, or the sums were kept in 16 bits.",
                 "Add up in float32 or float64 and count in int64; round where you print."),
+        Mistake("zero_not_counted", "A sample whose loss is exactly 0 was not counted.",
+                "Count the samples, `len(losses)`, not the losses that are not zero."),
         Mistake("count_overflows", "The counts were kept in a type of 8 bits, which ends at 255.",
                 "Count in int64, which is what `torch.tensor(3)` is."),
     ]  # fmt: skip
@@ -486,6 +495,7 @@ def global_metrics(losses, correct):
     def _case(rng, level, counts, **options):
         """A case whose ranks have very different losses, so that no two ways of averaging agree."""
         losses = [full_width(rng, rng.integers(2, 30, n) * (r + 1) / 16, "float32") for r, n in enumerate(counts)]
+        losses[int(np.argmax(counts))][-1] = 0  # a loss of nothing is a sample like any other
         correct = []
         for r, n in enumerate(counts):
             hits = (n * (r % 3 + 1) + 3) // 4 if n > 1 else n
@@ -498,8 +508,8 @@ def global_metrics(losses, correct):
     def worked(self, case):
         """Per rank the sums of losses and hits and the counts, and their total n."""
         losses, hits = (np.array([values.sum() for values in case.known[name]]) for name in ("losses", "correct"))
-        counts = np.array(case.known["counts"])
-        return SimpleNamespace(losses=losses, hits=hits, counts=counts, n=counts.sum())
+        counts, nothing = np.array(case.known["counts"]), sum((own == 0).sum() for own in case.known["losses"])
+        return SimpleNamespace(losses=losses, hits=hits, counts=counts, n=counts.sum(), nothing=nothing)
 
     def expected(self, case):
         c = self.worked(case)
@@ -518,7 +528,10 @@ def global_metrics(losses, correct):
         if (nan & (c.counts > 0)).any():
             return Finding("empty_is_nan", f"NaN on rank {np.flatnonzero(nan)[0]}.")
         for what, found, sums in (("loss", pairs[:, 0], c.losses), ("accuracy", pairs[:, 1], c.hits)):
-            if name := self._one(found, sums, c.counts):
+            name = self._one(found, sums, c.counts)
+            if name in (None, "narrow_type") and np.allclose(found, sums.sum() / (c.n - c.nothing), rtol=1e-6):
+                name = "zero_not_counted"
+            if name:
                 return Finding(name, f"This concerns the {what}.")
         return None
 

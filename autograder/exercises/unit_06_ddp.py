@@ -61,7 +61,8 @@ def gradients(model):
 
 def with_buffer(values, sizes, seen):  # as batch normalisation has them
     model = build(values, sizes)
-    model.register_buffer("seen", torch.tensor([seen], dtype=torch.float64))
+    model.add_module("submodule", nn.Identity())  # "module." is a part of its buffer's name, too
+    model.submodule.register_buffer("seen", torch.tensor([seen], dtype=torch.float64))
     return model
 
 
@@ -144,7 +145,7 @@ class TrainDDP(ReportExercise):
     signature = "train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]"
     levels = {"the weights of the sequential run": 2, "the loss of all ranks": 1}
     may_lose = LABELS
-    parts = ("weights", "passes", "losses")
+    parts = ("weights", "passes", "trains", "losses")
     harness = with_model("""
 def plain(numbers):
     try:
@@ -166,7 +167,8 @@ def harness(f, values, sizes, batches, lr):
         losses = f(model, batches, lr)
     finally:
         DistributedDataParallel.forward = forward
-    return {"weights": flat(model.parameters()), "losses": plain(losses), "passes": sum(passes)}
+    weights, trains = flat(model.parameters()), all(module.training for module in model.modules())
+    return {"weights": weights, "losses": plain(losses), "passes": sum(passes), "trains": trains}
 """)
     mistakes = [
         Mistake("not_wrapped", "Every rank trained its own model from its own start: nothing passed between the ranks.",
@@ -222,6 +224,10 @@ def harness(f, values, sizes, batches, lr):
                 "averaged the gradients yourself.",
                 "Wrap the model, `ddp = DistributedDataParallel(model)`, call `ddp(x)` and leave the gradients to "
                 "its backward pass."),
+        Mistake("left_in_eval_mode", "The weights are right, but the model is in evaluation mode afterwards: dropout "
+                "and batch normalisation do not train in it.",
+                "A loss can be read off the forward pass that trains; `model.eval()` is for an evaluation, and "
+                "`model.train()` ends it."),
         Mistake("own_loss", "Each rank reports the loss of its own share as if it were everybody's.",
                 "DDP averages gradients, nothing else: average the loss with an all_reduce.",
                 lambda t: [{"losses": list(own)} for own in t.own]),
@@ -293,7 +299,7 @@ def harness(f, values, sizes, batches, lr):
     def expected(self, case):
         t = self.worked(case)
         losses = list(t.losses) if case.level == "the loss of all ranks" else ANYTHING
-        return [{"weights": t.end(), "losses": losses, "passes": ANYTHING}] * t.p
+        return [{"weights": t.end(), "losses": losses, "passes": ANYTHING, "trains": True}] * t.p
 
     def facts(self, case: Case, run: Run):
         t, values = self.worked(case), returned(run)
@@ -305,6 +311,8 @@ def harness(f, values, sizes, batches, lr):
         few, steps = min(value["passes"] for value in values), len(t.losses)
         if few < steps:
             return Finding("by_hand", f"{few} forward passes went through DistributedDataParallel, for {steps} steps.")
+        if not all(value["trains"] for value in values):
+            return "left_in_eval_mode"
         if case.level != "the loss of all ranks":
             return None
         good = [close(value["losses"], t.losses, 1e-5) for value in values]
@@ -515,7 +523,9 @@ def is_alive(node):
     return True
 
 
-def harness(f, values, sizes, micro_batches):
+def harness(f, values, sizes, micro_batches, one_twice):
+    if one_twice:
+        micro_batches = [micro_batches[-1], *micro_batches[1:]]
     module = build(values, sizes)
     rows, nodes, alive = [], [], []
 
@@ -589,17 +599,22 @@ def harness(f, values, sizes, micro_batches):
             self._case(rng, once, 4, 4, 2),
             self._case(rng, once, 3, 2, 3, late=(0,)),
             self._case(rng, once, 2, 1, 3),
+            self._case(rng, once, 2, 3, 2, one_twice=True),
             self._case(rng, gradient, 1, 3, 2),
         ]
 
     @staticmethod
-    def _case(rng, level, p, k, local, **options):
+    def _case(rng, level, p, k, local, one_twice=False, **options):
+        """one_twice: the first entry of `micro_batches` is the same object as the last."""
         sizes = (4, 5, 3)
-        known = {"values": start_values(rng, sizes), "sizes": sizes, "k": k, "local": local}
+        known = {"values": start_values(rng, sizes), "sizes": sizes, "k": k, "local": local, "one_twice": one_twice}
         known["batches"] = [[draw_batch(rng, local, sizes) for _ in range(k)] for _ in range(p)]
+        for own in known["batches"] if one_twice else ():
+            own[0] = own[-1]
         known["sent"] = [[as_tensors(batch) for batch in own] for own in known["batches"]]
         says = f"{k} micro-{'batch' if k == 1 else 'batches'} of {local} samples on each rank"
-        return on_ranks(level, p, "values sizes sent[r]", known, says, rtol=1e-6, atol=1e-9, **options)
+        says += ", the first and the last the same" * one_twice
+        return on_ranks(level, p, "values sizes sent[r] one_twice", known, says, rtol=1e-6, atol=1e-9, **options)
 
     def worked(self, case):
         """each: the gradient of every micro-batch, (ranks, micro-batches, parameters); mean: over the ranks."""
@@ -671,6 +686,9 @@ class Buckets(PlainExercise):
                 "The first bucket is closed at first_cap.", lambda t: t.fill(first_cap=t.cap)),
         Mistake("first_cap_for_all", "Every bucket got the cap of the first one.",
                 "From the second bucket on it is cap.", lambda t: t.fill(cap=t.first_cap)),
+        Mistake("caps_swapped", "The first bucket got the cap of the others, and the others got the cap of the first.",
+                "`first_cap` is the first bucket's, also where it is the larger one.",
+                lambda t: t.fill(first_cap=t.cap, cap=t.first_cap) if t.first_cap > t.cap else None),
         Mistake("small_bucket_last", "The small bucket is the last one.",
                 "The small bucket is the first to be sent: it lets the communication begin early.",
                 lambda t: [bucket[::-1] for bucket in t.fill(t.numbers)[::-1]]),
@@ -709,6 +727,9 @@ class Buckets(PlainExercise):
             (first, exact, 40, 40),
             (first, [12, 200, 5], 50, 50),
             (first, [], 50, 50),
+            (first, [3, 38, 30, 45], 40, 40),  # the rest is small
+            (second, [22, 31, 18, 12, 9, 7, 5], 20, 30),  # the first bucket needs three
+            (second, [12, 14, 8, 13, 16, 21, 22], 35, 20),  # and may be the largest
             (second, self._carried_over(rng, 14, 20, 60), 20, 60),
             (
                 second,
@@ -913,6 +934,9 @@ def contents(path):
         Mistake("module_prefix",
                 "The names in the file begin with `module.`: only a model in a DDP wrapper can load them.",
                 "Save `ddp.module.state_dict()`."),
+        Mistake("other_names", "The names in the file are not those of the model inside.",
+                "Save `ddp.module.state_dict()`. Where you take `module.` off yourself, take it off the beginning "
+                "alone: `name.removeprefix('module.')`."),
         Mistake("buffers_missing", "The parameters are in the file, the model's buffers are not: what it holds without "
                 "training it, such as the running averages of a batch normalisation.",
                 "Save `ddp.module.state_dict()`, which holds both."),
@@ -959,8 +983,8 @@ def contents(path):
             "file": "there",
             "entries": ["epoch", "model", "optimizer"],
             "epoch": known["epoch"],
-            "model": ["0.bias", "0.weight", "2.bias", "2.weight", "seen"],
-            "weights": np.array([known["seen"], *known["values"]]),
+            "model": ["0.bias", "0.weight", "2.bias", "2.weight", "submodule.seen"],
+            "weights": np.array([*known["values"], known["seen"]]),
             "optimizer": "state_dict",
             "momentum": known["velocity"],
         }
@@ -981,6 +1005,7 @@ def contents(path):
             "whole_object": isinstance(model, str) or optimizer not in ("state_dict", "a part of the state_dict"),
             "module_prefix": any(name.startswith("module.") for name in model),
             "buffers_missing": model == right["model"][:-1],
+            "other_names": model != right["model"],
             "no_momentum": "momentum" not in mine,
             "no_param_groups": optimizer != "state_dict",
             "other_momentum": not np.array_equal(mine.get("momentum"), right["momentum"]),
@@ -1006,7 +1031,7 @@ class LoadCheckpoint(ReportExercise):
     levels = {"the uninterrupted run": 2}
     may_lose = LABELS
     shares_files = True
-    parts = ("weights", "seen", "file", "epoch")
+    parts = ("weights", "seen", "file", "epoch", "trains")
     harness = with_model("""
 class NamesDiffer(Exception):
     pass
@@ -1014,28 +1039,37 @@ class NamesDiffer(Exception):
 
 def harness(f, values, velocity, sizes, epoch, start, batches, lr, seen):
     folder, path = place_of_checkpoint()
-    if dist.get_rank() == 0:
-        saved = with_buffer(values, sizes, seen)
-        old = with_momentum(saved, velocity, lr / 2)
-        torch.save({"model": saved.state_dict(), "optimizer": old.state_dict(), "epoch": epoch}, path)
-    module = with_buffer(start, sizes, 0)
-    model = DistributedDataParallel(module)  # its constructor waits for all ranks: the file is there
-    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
-    try:
-        found = f(path, model, optimizer)
-    except RuntimeError as error:
-        if "Missing key" not in str(error):
-            raise
-        differ = NamesDiffer("the model's names begin with module., those in the file do not")
-        raise differ.with_traceback(error.__traceback__)
+
+
+    def loaded(values, seen, epoch):
+        if dist.get_rank() == 0:
+            saved = with_buffer(values, sizes, seen)
+            old = with_momentum(saved, velocity, lr / 2)
+            torch.save({"model": saved.state_dict(), "optimizer": old.state_dict(), "epoch": epoch}, path)
+        module = with_buffer(start, sizes, 0)
+        model = DistributedDataParallel(module)  # its constructor waits for all ranks: the file is there
+        optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
+        try:
+            return module, model, optimizer, f(path, model, optimizer)
+        except RuntimeError as error:
+            if "Missing key" not in str(error):
+                raise
+            differ = NamesDiffer("the model's names begin with module., those in the file do not")
+            raise differ.with_traceback(error.__traceback__)
+
+    loaded(values + 1, seen + 1, epoch - 2)  # an older file of that name
+    dist.barrier()
+    module, model, optimizer, found = loaded(values, seen, epoch)
     if isinstance(found, torch.Tensor):
         found = found.item()
+    own, trains = float(module.submodule.seen), all(part.training for part in module.modules())
     for x, y in batches:
         optimizer.zero_grad()
         functional.cross_entropy(model(x), y).backward()
         optimizer.step()
     file = "there" if os.path.exists(path) else "gone"  # all ranks have returned: they have averaged gradients since
-    return {"epoch": found, "weights": flat(model.parameters()), "seen": float(module.seen), "file": file}
+    weights = flat(model.parameters())
+    return {"epoch": found, "weights": weights, "seen": own, "file": file, "trains": trains}
 """)
     # What the training goes on from: weights, momentum and rate of each rank.
     mistakes = [
@@ -1066,6 +1100,10 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr, seen):
         Mistake("low_precision", "The weights are right to some digits only: on the way from the file they went "
                 "through a narrower type.",
                 "Load what is in the file in the dtype that it has."),
+        Mistake("file_remembered", "There was an older checkpoint of that name, which was loaded before. This is what "
+                "it held, not what is in the file now.", "Read the file in every call."),
+        Mistake("left_in_eval_mode", "The model is in evaluation mode afterwards: dropout and batch normalisation do "
+                "not train in it.", "Training is to go on: leave the mode alone."),
         Mistake("buffers_not_loaded", "The parameters came from the file, the model's buffers did not: the running "
                 "averages of a batch normalisation, for example.",
                 '`ddp.module.load_state_dict(checkpoint["model"])` restores both.'),
@@ -1115,10 +1153,12 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr, seen):
     def expected(self, case):
         t = self.worked(case)
         weights = t.go_on(t.saved, t.saved, t.saved)[0]
-        return [{"epoch": t.epoch, "weights": weights, "seen": t.seen, "file": "there"}] * t.p
+        return [{"epoch": t.epoch, "weights": weights, "seen": t.seen, "file": "there", "trains": True}] * t.p
 
     def facts(self, case: Case, run: Run):
         values, right = returned(run), self.expected(case)[0]
+        if all(v["epoch"] == right["epoch"] - 2 for v in values):
+            return "file_remembered"
         wrong = {
             part: [v[part] for v in values if not close(v[part], right[part], 1e-10, 1e-11)]
             for part in ("weights", "seen")
@@ -1129,6 +1169,8 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr, seen):
             return "buffers_not_loaded"
         if any(v["file"] != "there" for v in values):
             return "file_gone"
+        if not all(v["trains"] for v in values):
+            return "left_in_eval_mode"
         epochs = [v["epoch"] for v in values]
         if any(isinstance(e, (int, float)) and abs(e - right["epoch"]) == 1 for e in epochs):
             return "epoch_off_by_one"

@@ -57,7 +57,7 @@ def again(
     """
     asked = copy.copy(exercise)
     asked.harness = HARNESS
-    pairs = _of_one_size(list(zip(drawn(exercise, REHEARSAL), ran, strict=True)))[::-1]
+    pairs = _of_one_size(list(zip(_with_other_values(exercise), ran, strict=True)))[::-1]
     if not pairs:
         return []
     first = pairs[0][1][0]
@@ -74,6 +74,12 @@ def again(
 
     found = wrong(Ranks.SHARED)
     return wrong(Ranks.FRESH) if found and runners.served_before else found
+
+
+def _with_other_values(exercise: Exercise) -> list[Case]:
+    """The exercise's cases under another key, in the order in which cases are judged: level by level."""
+    levels = list(exercise.levels)
+    return sorted(drawn(exercise, REHEARSAL), key=lambda case: levels.index(case.level))
 
 
 def _of_one_size(pairs: list[Pair]) -> list[Pair]:

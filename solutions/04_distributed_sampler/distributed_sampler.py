@@ -245,10 +245,10 @@ def stock_indices(
     """The ids that a DistributedSampler with these parameters gives this rank in this
     epoch, in their order.
 
-    Built without DistributedSampler. drop_last=False: the order is filled up from its
-    own beginning, as often as necessary, to the next multiple of world_size (to none if
-    n is one). drop_last=True: it is cut off at the last one. n is at least 1. Returns a
-    list, an array or a tensor of ids.
+    Built without DistributedSampler. drop_last=False: if n is no multiple of
+    world_size, the order is extended from its own beginning, as often as needed, to the
+    next multiple. drop_last=True: the order is cut to the largest multiple of
+    world_size in n. n is at least 1. Returns a list, an array or a tensor of ids.
     """
     ### BEGIN SOLUTION
     if shuffle:
@@ -622,10 +622,10 @@ def exact_accuracy(n: int, is_correct) -> float:
     """The share of n samples for which `is_correct(i)` is True, as a number from 0 to
     1, the same on every rank.
 
-    torch.distributed is initialised. Over all ranks is_correct is called exactly once
-    for every i from 0 to n - 1, and the numbers of calls of two ranks differ by at most
-    one. n is at least 1; there may be fewer samples than ranks. Returns a float or a
-    tensor of one element.
+    is_correct(i): True or False. Over all ranks it is called exactly once for every i
+    from 0 to n - 1, and the numbers of calls of two ranks differ by at most one. n is
+    at least 1; there may be fewer samples than ranks. Returns a float or a tensor of
+    one element.
     """
     ### BEGIN SOLUTION
     share = strided_share(n, dist.get_rank(), dist.get_world_size())
@@ -730,11 +730,10 @@ def epoch_generators(
 ) -> tuple[torch.Generator, torch.Generator]:
     """Two new generators for this rank and epoch: (order, noise).
 
-    order: depends on seed and epoch, and is the same on every rank; no two epochs (0 to
-    99) of a seed have the same, and another seed has another in every epoch.
-    noise: no two pairs of rank (0 to world_size - 1) and epoch (0 to 99) of a seed have
-    the same; the same pair with another seed has another. The same arguments give the
-    same streams in every process. New: PyTorch's global generator stays as it is.
+    order: gives the same numbers on every rank, and others in every epoch (0 to 99).
+    noise: gives other numbers on every rank and in every epoch: no two pairs (rank,
+    epoch) share a stream. Both: another seed gives other numbers; the same arguments
+    give the same numbers in every process; PyTorch's global generator stays as it is.
     """
     ### BEGIN SOLUTION
     order = torch.Generator().manual_seed(seed + epoch)

@@ -170,7 +170,7 @@ print(model[1].weight[0, :3].tolist())
 def broadcast_parameters(model: nn.Module) -> None:
     """Give the model on every rank exactly the values that it has on rank 0: all
     parameters, frozen ones too, and all buffers, also those that are not in its
-    state_dict (`persistent=False`).
+    state_dict (`persistent=False`). All are contiguous.
 
     Changes the values in the memory where they lie; the parameters stay the same
     objects, with the same `requires_grad`. Buffers may be integers.
@@ -213,10 +213,10 @@ def average_gradients(model: nn.Module) -> None:
     ranks. Call it after backward, before the step.
 
     A trained parameter (`requires_grad`) whose gradient is None on this rank counts as
-    zero, and has the mean afterwards like everywhere else. Frozen parameters have no
-    gradient. A tied parameter is reduced once. The parameters themselves are not
-    changed. The result is in `p.grad`, in the old tensor or in a new one, with all the
-    digits that the dtype of the gradients holds.
+    zero and gets the mean, too; if it is None on all ranks, it ends as None or zeros.
+    Frozen parameters have no gradient. A tied parameter is reduced once. The parameters
+    themselves are not changed. The result is in `p.grad`, in the old tensor or in a new
+    one, with all the digits that the dtype of the gradients holds.
     """
     ### BEGIN SOLUTION
     for p in model.parameters():
@@ -429,9 +429,10 @@ def global_metrics(losses: torch.Tensor, correct: torch.Tensor) -> tuple[float, 
     """The mean loss and the accuracy over the samples of all ranks; every sample counts
     the same, wherever it lies.
 
-    losses: shape (n,), float, one per sample of this rank; n differs between the ranks
-    and may be 0 (not on all of them). correct: shape (n,), bool. Neither is changed.
-    Returns (mean loss, accuracy as a fraction from 0 to 1), the same on every rank.
+    losses: shape (n,), float32, one for each sample of this rank; n differs between the
+    ranks and may be 0 (not on all of them). correct: shape (n,), bool. Neither is
+    changed. Returns (mean loss, accuracy as a fraction from 0 to 1), the same on every
+    rank.
     """
     ### BEGIN SOLUTION
     sums = torch.tensor([losses.sum(), correct.sum(), len(losses)], dtype=torch.float64)

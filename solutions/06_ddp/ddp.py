@@ -132,9 +132,10 @@ def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
     """Train `model` in place with DistributedDataParallel and plain SGD: one step for
     each entry of `batches`.
 
-    model: other values on every rank; those of rank 0 count. batches: list of (x, y),
-    this rank's shares of the minibatches, as many and as large on every rank, in the
-    dtype of the model (float64 in the check). lr: right for the whole minibatch.
+    model: all parameters trained, no buffers; other values on every rank, of which
+    those of rank 0 count. batches: list of (x, y), this rank's shares of the
+    minibatches, as many and as large on every rank, in the dtype of the model (float64
+    in the check). lr: right for the whole minibatch.
     Afterwards `model` holds on every rank what sequential training would. Returns one
     number per step, on every rank: the mean cross-entropy of the whole minibatch before
     the step.
@@ -533,8 +534,9 @@ def accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None:
     ddp: without gradients at the start. micro_batches: this rank's list of (x, y), at
     least one, all of the same size and as many on every rank; the list stays as it is,
     and so do the parameters. They go one after the other, each forward and backward
-    before the next, so that no two need memory at once. The gradient goes round only
-    once, with the last of them or after it.
+    before the next, so that no two need memory at once. All parameters are trained;
+    their gradients are averaged over the ranks only once, with the last micro-batch or
+    after it.
     """
     ### BEGIN SOLUTION
     k = len(micro_batches)
@@ -703,6 +705,7 @@ def save_checkpoint(
     inside `ddp` (names without "module."), "optimizer" the optimizer's state_dict,
     "epoch" as given; tensors in the dtypes they have. An older file at `path` is
     replaced. Only rank 0 writes files. No rank returns before the file is complete.
+    (That the write is atomic, as above, is not checked.)
     """
     ### BEGIN SOLUTION
     if dist.get_rank() == 0:

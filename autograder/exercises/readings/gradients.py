@@ -17,7 +17,7 @@ from autograder.exercises.readings import contributions
 
 # Builds the model on a rank. `spec` is one [name, kind, value, gradient] per part; kind is "parameter", "frozen",
 # "buffer", "passing" (a buffer that is not in the state_dict), "transposed" (a parameter whose memory is not
-# contiguous) or "tied to NAME" (that parameter under a second name).
+# contiguous), "turned" (only that of its gradient) or "tied to NAME" (that parameter under a second name).
 BUILD = """
 import torch
 from torch import nn
@@ -39,7 +39,9 @@ def build(spec):
             module.register_parameter(leaf, made[kind.removeprefix("tied to ")])
             continue
         if kind == "transposed":
-            value, gradient = transposed(value), transposed(gradient)
+            value = transposed(value)
+        if kind in ("transposed", "turned"):
+            gradient = transposed(gradient)
         made[name] = nn.Parameter(value, requires_grad=kind != "frozen")
         made[name].grad = gradient
         module.register_parameter(leaf, made[name])
@@ -64,12 +66,14 @@ def kept(model, before):
 
 @dataclass(frozen=True)
 class Part:
-    """One parameter or buffer of a model. kind: see `BUILD`. absent: ranks on which its gradient is None."""
+    """One parameter or buffer of a model. kind: see `BUILD`. absent: ranks on which its gradient is None; turned: on
+    which the memory of its gradient is not contiguous."""
 
     name: str
     shape: tuple[int, ...]
     kind: str = "parameter"
     absent: tuple[int, ...] = ()
+    turned: tuple[int, ...] = ()
 
     @property
     def trained(self) -> bool:
@@ -104,7 +108,8 @@ def gradient_case(
         for rank, spec in enumerate(specs):
             has_none = gradients is None or rank in part.absent
             gradient = None if has_none else Tensor(gradients[rank], dtype)
-            spec.append([part.name, part.kind, Tensor(values + rank, dtype), gradient])  # so that averaging these shows
+            kind = "turned" if rank in part.turned else part.kind
+            spec.append([part.name, kind, Tensor(values + rank, dtype), gradient])  # so that averaging these shows
     known = {"parts": parts, "dtype": dtype, "brought": brought, **options.pop("known", {})}
     return Case(level, world_size, [(spec, *more) for spec in specs], known=known, **options)
 

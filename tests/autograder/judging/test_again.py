@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autograder import registry
-from autograder.judging.again import HARNESS, _came
+from autograder.exercise import drawn
+from autograder.judging.again import HARNESS, _came, _with_other_values
 from autograder.judging.judge import Runners, chunks_of_file, judge_with
 from labkit.relay.outcome import RankOutcome
 
@@ -54,6 +55,14 @@ def test_what_differs_in_the_second_call_costs_the_levels_that_show_it(warm, lin
     last = result.levels[-1].cases[-1]
     assert last.diagnosis == "keeps_something" and last.differs[0].startswith(said)
     assert last.says.endswith(", called after other cases") and "from call to call" in last.why
+
+
+def test_each_case_is_called_after_the_same_one_with_other_values():
+    """Also where the exercise does not draw its cases level by level."""
+    exercise = registry.find("average_gradients_flat", "05")
+    judged_in_order = [case for level in exercise.levels for case in drawn(exercise) if case.level == level]
+    assert [case.level for case in drawn(exercise)] != [case.level for case in judged_in_order]
+    assert [case.says for case in _with_other_values(exercise)] == [case.says for case in judged_in_order]
 
 
 def test_a_level_that_does_not_show_it_keeps_its_points(warm):

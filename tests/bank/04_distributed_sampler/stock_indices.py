@@ -98,6 +98,29 @@ def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
 +    size = n // world_size if drop_last else math.ceil(n / world_size)
 +    return np.resize(order, size * world_size)[rank * size : (rank + 1) * size]
 
+# %% wrong_cache_padded: wrong, padded_too_much, levels 0 1 0 0
+# "The order is range(n) or ..., then pad": the cached list itself is padded, so a call after one with another
+# world_size starts from an order that is too long
+from functools import lru_cache
+
+
+@lru_cache(maxsize=None)
+def order_of(n, shuffle, seed):
+    if not shuffle:
+        return list(range(n))
+    return torch.randperm(n, generator=torch.Generator().manual_seed(seed)).tolist()
+
+
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    order = order_of(n, shuffle, seed + epoch)
+    if drop_last:
+        return order[: len(order) // world_size * world_size][rank::world_size]
+    k = 0
+    while len(order) % world_size:
+        order.append(order[k])
+        k += 1
+    return order[rank::world_size]
+
 # %% wrong_cached_order: wrong, keeps_something, levels 1 1 0 0
 ORDERS = {}
 

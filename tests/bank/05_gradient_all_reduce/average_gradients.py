@@ -323,6 +323,23 @@ def average_gradients(model):
                 mean = (mean + grad) / 2
             p.grad = mean
 
+# %% wrong_shared_zeros: wrong, differs_between_ranks, levels 1 1 0
+# "Replace the gradient of every parameter that is trained by its mean": two unused parameters of one shape share
+# one tensor of zeros and end with the same gradient; one alone is right
+def average_gradients(model):
+    zeros = {}
+    for p in model.parameters():
+        if p.requires_grad and p.grad is None:
+            key = p.shape, p.dtype
+            if key not in zeros:
+                zeros[key] = torch.zeros(p.shape, dtype=p.dtype)
+            p.grad = zeros[key]
+    for p in model.parameters():
+        if p.requires_grad:
+            sent = p.grad.contiguous()
+            dist.all_reduce(sent)
+            p.grad.copy_(sent / dist.get_world_size())
+
 # %% wrong_skips_unused: hung, mismatched_shape, levels 1 1 0
 def average_gradients(model):
     for p in model.parameters():

@@ -97,6 +97,28 @@ def average_gradients_flat(model):
     for v, p in zip(views, trained):
         p.grad = v
 
+# %% wrong_bucket_kept: wrong, keeps_something, levels 1 1 0
+# "may be None on some ranks (counts as zero)": the bucket is kept between calls and not cleared, so in place of a
+# missing gradient goes the mean of the last call (and the gradients of two models of one size share it)
+BUCKETS = {}
+
+
+def average_gradients_flat(model):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    size, dtype = sum(p.numel() for p in trained), trained[0].dtype
+    key = dist.get_rank(), size, dtype
+    if key not in BUCKETS:
+        BUCKETS[key] = torch.zeros(size, dtype=dtype)
+    bucket = BUCKETS[key]
+    parts = bucket.split([p.numel() for p in trained])
+    for p, part in zip(trained, parts):
+        if p.grad is not None:
+            part.copy_(p.grad.reshape(-1))
+    dist.all_reduce(bucket)
+    bucket /= dist.get_world_size()
+    for p, part in zip(trained, parts):
+        p.grad = part.reshape(p.shape).clone()
+
 # %% wrong_coalesced_two: wrong, more_than_one_call, levels 0 0 0
 def average_gradients_flat(model):
     trained = [p for p in model.parameters() if p.requires_grad]
@@ -170,6 +192,27 @@ def average_gradients_flat(model):
     flat /= dist.get_world_size()
     for p, piece in zip(trained, flat.split([p.numel() for p in trained])):
         p.grad = piece.view(p.shape).clone()
+
+# %% wrong_memory_order: wrong, differs_between_ranks, levels 1 0 1
+# "gradients may lie in memory in any order": they are packed in the order of memory; where one rank has a
+# transposed gradient and another has not, other elements are added to each other (right if all ranks have the same
+# layout)
+@torch.no_grad()
+def average_gradients_flat(model):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    for p in trained:
+        if p.grad is None:
+            p.grad = torch.zeros(p.shape, dtype=p.dtype)
+        elif not p.grad.is_contiguous():
+            p.grad = p.grad.clone()  # dense now, the strides are kept
+    raw = [torch.as_strided(p.grad, (p.grad.numel(),), (1,), 0) if p.grad.storage_offset() == 0
+           else p.grad.contiguous().view(-1) for p in trained]
+    bucket = torch.cat(raw)
+    dist.all_reduce(bucket)
+    bucket /= dist.get_world_size()
+    for p, part in zip(trained, bucket.split([p.numel() for p in trained])):
+        strides = p.grad.stride() if p.grad.storage_offset() == 0 else p.grad.contiguous().stride()
+        p.grad = part.clone().as_strided(p.shape, strides)
 
 # %% wrong_not_copied_back: wrong, detached_copy, levels 0 0 0
 def average_gradients_flat(model):
@@ -248,7 +291,21 @@ def average_gradients_flat(model):
         p.grad.copy_(flat[start : start + p.numel()].view(p.shape))
         start += p.numel()
 
-# %% wrong_sizes_of_the_first_model: wrong, keeps_something, levels 0 1 1
+# %% wrong_several_buckets: wrong, more_than_one_call, levels 0 1 1
+# "in exactly one collective call for all gradients together": more than 1 MiB goes in several calls; small models
+# take one
+def average_gradients_flat(model):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    bucket = torch.cat(
+        [(torch.zeros_like(p) if p.grad is None else p.grad).detach().reshape(-1) for p in trained]
+    )
+    for piece in bucket.split(2**20 // bucket.element_size()):
+        dist.all_reduce(piece)
+    bucket /= dist.get_world_size()
+    for p, part in zip(trained, bucket.split([p.numel() for p in trained])):
+        p.grad = part.reshape(p.shape).clone()
+
+# %% wrong_sizes_of_the_first_model: wrong, keeps_something, levels 0 0 0
 MEANS = {}
 
 

@@ -274,6 +274,17 @@ def broadcast_parameters(model):
     for t in model.state_dict().values():
         dist.all_reduce(t)
 
+# %% wrong_times_zero: wrong, unrecognised, levels 1 0
+# "exactly the values that it has on rank 0": the others multiply by 0 and all add up; inf * 0 (a mask of -inf, an
+# uninitialised buffer) is nan
+@torch.no_grad()
+def broadcast_parameters(model):
+    keep = int(dist.get_rank() == 0)
+    for tensor in [*model.parameters(), *model.buffers()]:
+        sent = tensor.contiguous() * keep
+        dist.all_reduce(sent)
+        tensor.copy_(sent)
+
 # %% wrong_weights_only: wrong, some_left_out, levels 0 0
 def broadcast_parameters(model):
     for name, t in model.state_dict().items():

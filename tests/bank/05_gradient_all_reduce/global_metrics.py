@@ -247,3 +247,19 @@ def global_metrics(losses, correct):
     dist.all_reduce(s)
     dist.all_reduce(c)
     return s.item() / c[1].item(), c[0].item() / c[1].item()
+
+# %% wrong_zero_loss_not_counted: wrong, zero_not_counted, levels 0 0 0
+# "every sample counts the same": shares are padded with zeros and the samples counted as the losses that are not
+# zero; a sample whose loss is exactly 0 is lost
+def global_metrics(losses, correct):
+    p = dist.get_world_size()
+    longest = torch.tensor([len(losses)])
+    dist.all_reduce(longest, op=dist.ReduceOp.MAX)
+    padded = torch.zeros(2, int(longest), dtype=torch.float64)
+    padded[0, : len(losses)] = losses.detach()
+    padded[1, : len(losses)] = correct
+    everybodys = [torch.empty_like(padded) for _ in range(p)]
+    dist.all_gather(everybodys, padded)
+    table = torch.cat(everybodys, dim=1)
+    n = int(table[0].count_nonzero())
+    return float(table[0].sum()) / n, float(table[1].sum()) / n

@@ -156,6 +156,16 @@ def accumulate(ddp, micro_batches):
                 dist.all_gather(box, p.grad)
                 p.grad = sum(box) / p_ + (0 if b is None else b)
 
+# %% wrong_last_by_identity: wrong, synchronises_every_time, levels 1 0
+# "The gradient goes round only once, with the last of them or after it": the last is recognised by `is`; a list
+# that holds the same pair several times is averaged every time (the values are right)
+def accumulate(ddp, micro_batches):
+    last = micro_batches[-1]
+    for pair in micro_batches:
+        x, y = pair
+        with contextlib.nullcontext() if pair is last else ddp.no_sync():
+            (F.cross_entropy(ddp(x), y) / len(micro_batches)).backward()
+
 # %% wrong_last_forward_in_no_sync: wrong, own_gradient, levels 0 0
 def accumulate(ddp, micro_batches):
     k = len(micro_batches)

@@ -132,6 +132,20 @@ def buckets(sizes, first_cap, cap):
         held += sizes[k]
     return [b for b in out if b]
 
+# %% wrong_first_parameter_only: wrong, one_cap, levels 1 0
+# "first_cap: the first bucket is full when it holds at least so many bytes": the cap is chosen when the first
+# parameter goes in and forgotten after it; wrong if the first bucket needs more than one parameter
+def buckets(sizes, first_cap, cap):
+    result, bucket, held = [], [], 0
+    last = len(sizes) - 1
+    for number in range(last, -1, -1):
+        bucket.append(number)
+        held += sizes[number]
+        if held >= (first_cap if number == last else cap):
+            result.append(bucket)
+            bucket, held = [], 0
+    return result + [bucket] if bucket else result
+
 # %% wrong_floats: wrong, not_integers, levels 0 0
 def buckets(sizes, first_cap, cap):
     out, held, limit = [], None, first_cap
@@ -180,6 +194,36 @@ def buckets(sizes, first_cap, cap):
 # %% wrong_sizes (right_loop): wrong, bytes_for_numbers, levels 0 0
 -    return result
 +    return [[sizes[k] for k in bucket] for bucket in result]
+
+# %% wrong_small_rest_joined: wrong, other_buckets, levels 0 1
+# "The last bucket need not be full": a last bucket of less than a tenth of the cap is put into the one before it
+def buckets(sizes, first_cap, cap):
+    result, bucket, held = [], [], 0
+    for number in range(len(sizes) - 1, -1, -1):
+        bucket.append(number)
+        held += sizes[number]
+        if held >= (cap if result else first_cap):
+            result.append(bucket)
+            bucket, held = [], 0
+    if bucket and result and held < cap / 10:
+        result[-1] += bucket
+    elif bucket:
+        result.append(bucket)
+    return result
+
+# %% wrong_smaller_cap_first: wrong, caps_swapped, levels 1 0
+# "first_cap: the first bucket ...; cap: the same for every other": the smaller of the two is taken for the first
+# bucket, whichever it is
+def buckets(sizes, first_cap, cap):
+    small, large = sorted((first_cap, cap))
+    result, bucket, held = [], [], 0
+    for number in range(len(sizes) - 1, -1, -1):
+        bucket.append(number)
+        held += sizes[number]
+        if held >= (large if result else small):
+            result.append(bucket)
+            bucket, held = [], 0
+    return result + [bucket] if bucket else result
 
 # %% wrong_sorted (right_loop): wrong, sorted_inside, levels 0 0
 -    return result

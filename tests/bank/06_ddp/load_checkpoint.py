@@ -73,6 +73,17 @@ def load_checkpoint(path, ddp, optimizer):
     dist.broadcast(epoch, src=0)
     return epoch.item()
 
+# %% wrong_buffers_on_rank_0 (right_plain): wrong, buffers_not_loaded, levels 0
+# "every rank must get what is in the file" ("the model has parameters and buffers"): rank 0 loads and sends its
+# parameters; the buffers of the others stay fresh
+-    ddp.module.load_state_dict(checkpoint["model"])
++    if dist.get_rank() == 0:
++        ddp.module.load_state_dict(checkpoint["model"])
++    for p in ddp.module.parameters():
++        sent = p.detach().contiguous().clone()
++        dist.broadcast(sent, src=0)
++        p.data.copy_(sent)
+
 # %% wrong_deletes_the_file: wrong, file_gone, levels 0
 import os
 
@@ -92,6 +103,29 @@ def load_checkpoint(path, ddp, optimizer):
     ddp.module.load_state_dict(ck["model"])
     optimizer.load_state_dict(ck["optimizer"])
     return ck["epoch"] if dist.get_rank() == 0 else 0
+
+# %% wrong_eval_mode (right_plain): wrong, left_in_eval_mode, levels 0
+# "afterwards training goes on as if it had never stopped": the model is put into evaluation mode, as tutorials on
+# inference do; dropout and batch normalisation stand still from here on
+-    checkpoint = torch.load(path)
++    checkpoint = torch.load(path, map_location="cpu")
+@@
+     ddp.module.load_state_dict(checkpoint["model"])
++    ddp.eval()
+
+# %% wrong_file_remembered (right_plain): wrong, file_remembered, levels 0
+# "Returns the epoch in the file" (and "An older file at `path` is replaced"): the file is read once for each path;
+# a newer one under the same name is not seen
++from functools import lru_cache
++
++
++read = lru_cache(torch.load)
++
++
+ def load_checkpoint(path, ddp, optimizer):
+@@
+-    checkpoint = torch.load(path)
++    checkpoint = read(path)
 
 # %% wrong_float32: wrong, low_precision, levels 0
 def load_checkpoint(path, ddp, optimizer):

@@ -118,6 +118,18 @@ def save_checkpoint(path, ddp, optimizer, epoch):
 -    content = {"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
 +    content = ddp.module.state_dict()
 
+# %% wrong_module_in_the_middle: wrong, other_names, levels 0 0
+# "the state_dict of the model inside `ddp`": "module." is taken out wherever it stands, also in names of the
+# model's own such as "submodule.weight"
+def save_checkpoint(path, ddp, optimizer, epoch):
+    weights = {name.replace("module.", ""): value for name, value in ddp.state_dict().items()}
+    if dist.get_rank() == 0:
+        torch.save(
+            {"model": weights, "optimizer": optimizer.state_dict(), "epoch": epoch}, path + ".tmp"
+        )
+        os.replace(path + ".tmp", path)
+    dist.barrier()
+
 # %% wrong_momentum_in_float32 (right_prefix_removed): wrong, other_momentum, levels 0 0
 -        names = {name.removeprefix("module."): value for name, value in ddp.state_dict().items()}
 -        torch.save(dict(epoch=epoch, model=names, optimizer=optimizer.state_dict()), path)

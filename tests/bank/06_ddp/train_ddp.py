@@ -321,6 +321,25 @@ def train_ddp(model, batches, lr):
         losses.append(mean.item() / 4)
     return losses
 
+# %% wrong_left_in_eval_mode: wrong, left_in_eval_mode, levels 0 0
+# "Afterwards `model` holds on every rank what sequential training would": the loss is taken in a forward pass in
+# evaluation mode, which is not left again; a model with dropout or batch normalisation trains in the wrong mode (an
+# MLP does not notice)
+def train_ddp(model, batches, lr):
+    ddp = DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(ddp.parameters(), lr=lr)
+    history = []
+    for x, y in batches:
+        model.eval()
+        with torch.no_grad():
+            before = F.cross_entropy(model(x), y)
+        dist.all_reduce(before)
+        history.append(before.item() / dist.get_world_size())
+        optimizer.zero_grad()
+        F.cross_entropy(ddp(x), y).backward()
+        optimizer.step()
+    return history
+
 # %% wrong_loss_not_waited (right_average_op): wrong, forgot_wait, levels 0 0
 -        mean = loss.detach()
 -        dist.all_reduce(mean, op=dist.ReduceOp.AVG)
