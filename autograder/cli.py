@@ -460,7 +460,7 @@ def extend(
 
 
 def _of_class(make, course: Path, assignment: str, *more):
-    """What `make` makes of an assignment; what a user can cause is said in one line."""
+    """The assignment that `make` makes; what a user can cause is said in one line."""
     from autograder.course import BadKey
     from autograder.reports.marks import UnknownAssignment
     from autograder.reports.results import NoCourse, open_course

@@ -1,4 +1,4 @@
-"""How long a check takes: warm, through the relay or one MPI job, beside the same work through fresh processes (`make
+"""The time of a check: warm, through the relay or one MPI job, beside the same work through fresh processes (`make
 bench-check`)."""
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def max_of():
 
 
 def repeats(call: Callable[[], None], comm) -> int:
-    """How often `call` fits into a round; the same number on all ranks."""
+    """The number of times that `call` fits into a round; the same on all ranks."""
     call()
     comm.Barrier()
     start = time.perf_counter()

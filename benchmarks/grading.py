@@ -1,4 +1,4 @@
-"""What grading costs: `autograder grade` beside stock `nbgrader autograde`, the same submissions in one run (`make
+"""The cost of grading: `autograder grade` beside stock `nbgrader autograde`, the same submissions in one run (`make
 bench-grading`).
 
     python benchmarks/grading.py                    20 submissions of unit 08 (plain functions only) and of unit 03
@@ -45,8 +45,8 @@ c.Execute.timeout = 600
 
 @dataclass
 class Cost:
-    """What a command took. cpu, wall: seconds. lines: what it said, and when. memory: (seconds since the start, bytes
-    of all processes)."""
+    """The resources that a command took. cpu, wall: seconds. lines: what it said, and when. memory: (seconds since the
+    start, bytes of all processes)."""
 
     cpu: float
     wall: float

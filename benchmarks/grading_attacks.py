@@ -108,7 +108,7 @@ class Stock:
             end_users_processes()
 
     def attack(self, attack: attack_course.Attack) -> list[str]:
-        """What came of it: a list of words, empty where nothing did."""
+        """The outcome: a list of words, empty where nothing did."""
         scratch = Path(tempfile.mkdtemp(dir=self.folder))
         try:
             outside = attack_course.Outside(scratch)
@@ -159,7 +159,7 @@ class Stock:
 
 
 def said(path: Path) -> str:
-    """What the cells of a notebook printed."""
+    """The text that the cells of a notebook printed."""
     outputs = [out for cell in nbformat.read(path, as_version=4).cells for out in cell.get("outputs", [])]
     return "".join(out.get("text", "") for out in outputs)
 

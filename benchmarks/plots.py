@@ -1,5 +1,5 @@
-"""How well `probes.figure.figure` reads figures back: hundreds of figures with known curves in random styles, drawn,
-saved as PDF, read.
+"""The accuracy with which `probes.figure.figure` reads figures back: hundreds of figures with known curves in random
+styles, drawn, saved as PDF, read.
 
     python -m benchmarks.plots [--figures 240] [--seed 0] [--keep FOLDER] [--json FILE]
 
@@ -83,7 +83,7 @@ class Case:
 
 @dataclass
 class Outcome:
-    """What became of a case. verdict: "read", "roughly", "person" or "wrong"."""
+    """The outcome of a case. verdict: "read", "roughly", "person" or "wrong"."""
 
     case: Case
     verdict: str
@@ -593,7 +593,7 @@ def _has_neighbour(truth: Truth) -> np.ndarray:
 
 
 def _position(values: np.ndarray, truth: Truth, k: int) -> np.ndarray:
-    """Where a value is on the axis, from 0 to 1."""
+    """The place of a value on the axis, from 0 to 1."""
     from probes.figure.types import symlog
 
     low, high = truth.bounds[2 * k : 2 * k + 2]

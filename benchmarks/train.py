@@ -233,7 +233,7 @@ class Job:
                 os.kill(pid, number)
 
     def ask(self, *message: object, ranks: int = RANKS) -> list[tuple[float, float]]:
-        """What the first so many ranks answer: (seconds, fingerprint of the parameters) each. All other jobs stand
+        """The answers of the first so many ranks: (seconds, fingerprint of the parameters) each. All other jobs stand
         still.
         """
         self.signal(signal.SIGCONT)

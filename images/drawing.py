@@ -1,5 +1,5 @@
-"""What the figures share: a page measured in pixels, boxes, arrows, colours, and files that come out the same every
-time.
+"""Parts that the figures share: a page measured in pixels, boxes, arrows, colours, and files that come out the same
+every time.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def line(ax: Axes, *points: tuple[float, float], **look) -> None:
 
 
 def alternative_texts() -> dict[str, str]:
-    """What README.md says each figure shows, by the figure's name without ending."""
+    """The alternative text of each figure in README.md, by the figure's name without ending."""
     rows = re.findall(
         r"^\| `(\w+)\.svg` \| `\w+\.py` \| (.+) \|$", (HERE / "README.md").read_text(encoding="utf-8"), re.MULTILINE
     )

@@ -10,7 +10,7 @@ MESSAGE = "#B34700"
 
 
 def steps():
-    """What every rank holds after each step, and which cells have just arrived: lists of (title, held, arrived).
+    """The cells of every rank after each step, and which of them have just arrived: lists of (title, held, arrived).
 
     held[rank][chunk] is the set of ranks whose contributions are in the chunk.
     """

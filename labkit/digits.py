@@ -166,7 +166,7 @@ class _Chance:
 
 
 def _recipe(chance: _Chance) -> dict[str, np.ndarray]:
-    """How each image is deformed, all int64 of shape (images,). Fractions are in 1/256."""
+    """The deformation of each image, all int64 of shape (images,). Fractions are in 1/256."""
     return {
         "narrower": chance.between(205, 320),  # 256 keeps the width, more makes it narrower
         "flatter": chance.between(205, 320),

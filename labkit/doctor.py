@@ -1,4 +1,4 @@
-"""What this machine can do for the course: one check per subject, each with its remedy.
+"""Checks of what this machine can do for the course: one per subject, each with its remedy.
 
 Nothing is imported that the check is about (torch takes seconds and may be what is broken):
 versions are read from metadata, and MPI is tried in a process of its own.
@@ -347,8 +347,8 @@ def scheduler() -> Check:
 
 
 def isolation() -> Check:
-    """Whether this machine can run somebody else's code in namespaces of its own. Only an
-    instructor who grades needs that.
+    """The check that this machine can run somebody else's code in namespaces of its own. Only
+    an instructor who grades needs that.
     """
     as_root = os.geteuid() == 0
     if can_unshare(with_user_namespace=not as_root):

@@ -66,8 +66,8 @@ def need_frameworks(horovod: bool = True) -> None:
 
 
 def cores() -> int:
-    """How many cores this process may use: its CPU affinity, cut by the container's CPU limit where
-    there is one.
+    """The number of cores that this process may use: its CPU affinity, cut by the container's CPU
+    limit where there is one.
     """
     available = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

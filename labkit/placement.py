@@ -1,4 +1,4 @@
-"""Where a rank runs: its place among the ranks, its cores, NUMA domains and GPUs. As a launcher or
+"""The place of a rank: among the ranks, its cores, NUMA domains and GPUs. As a launcher or
 scheduler has arranged it.
 
     placement.of_this_process()    # {"rank": 1, "world_size": 4, "local_rank": 1, ...}
@@ -92,7 +92,8 @@ def gpus() -> list[str]:
 
 
 def gpu_number(local_rank: int, visible: int) -> int:
-    """Which of the `visible` GPUs belongs to a rank: its only one, or the one with its local rank.
+    """The one of the `visible` GPUs that belongs to a rank: its only one, or the one with its local
+    rank.
 
     Raises ValueError where several ranks of a node would have to share one.
     """
@@ -127,8 +128,8 @@ def bind(local_rank: int, local_world_size: int) -> None:
 
 
 def warnings(ranks: Sequence[dict]) -> list[str]:
-    """What is wrong with the places of these ranks (as `of_this_process` describes them):
-    sentences, none if all is well.
+    """Sentences on what is wrong with the places of these ranks (as `of_this_process` describes
+    them): sentences, none if all is well.
     """
     found = []
     on_host = defaultdict(list)

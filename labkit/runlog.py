@@ -240,8 +240,8 @@ def torch_gather(value) -> list:
 
 
 def hardware() -> dict:
-    """What this process runs on: {"processor", "cores" that it may use, "machine_cores",
-    "memory_bytes", "gpus": names}."""
+    """The machine that this process runs on: {"processor", "cores" that it may use,
+    "machine_cores", "memory_bytes", "gpus": names}."""
     return {
         "processor": _processor(),
         "cores": environment.cores(),
@@ -252,8 +252,8 @@ def hardware() -> dict:
 
 
 def software() -> dict:
-    """What it runs with: Python, the system, the versions of the course's frameworks, threads, and
-    the scheduler if there is one."""
+    """The software that it runs with: Python, the system, the versions of the course's frameworks,
+    threads, and the scheduler if there is one."""
     versions = {}
     for name in PACKAGES:
         try:

@@ -357,8 +357,8 @@ def _read_columns(name: str, text: str, world_size: int | None) -> RunLog:
 
 
 def _fields(row: str) -> list[str]:
-    """Of a line of a table. With commas alone, they separate; beside blanks, tabs or semicolons
-    they may be decimal commas."""
+    """The fields of a line of a table. With commas alone, they separate; beside blanks, tabs or
+    semicolons they may be decimal commas."""
     if re.search(r"[;\t]", row):
         return [one.strip() for one in re.split(r"[;\t]", row)]
     if re.search(r"[^,\s]\s+[^,\s]", row) and not re.search(r",\s", row):
@@ -385,7 +385,9 @@ def _named_columns(header: str) -> tuple[str, ...] | None:
 
 
 def _normalise(run: RunLog) -> None:
-    """Converts epochs counted from 0 to epochs counted from 1, and accuracies in per cent to fractions."""
+    """Converts epochs counted from 0 to epochs counted from 1, and accuracies in per cent to
+    fractions.
+    """
     first = run.epochs[0].number
     if first == 0:
         for epoch in run.epochs:

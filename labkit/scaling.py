@@ -1,4 +1,4 @@
-"""How much faster is it, how sure are we, and how far will it go: throughput, speedup, efficiency,
+"""Measures of scaling and their uncertainty: throughput, speedup, efficiency,
 and the laws of scaling.
 
 Every measured quantity is an `Estimate`: a value with its standard error. Times are in seconds,
@@ -56,8 +56,8 @@ class Estimate:
 
 
 def student_t(dof: float) -> float:
-    """How many standard errors a 95 % interval reaches to either side: 12.7 for one degree of
-    freedom, 1.96 for very many.
+    """The number of standard errors that a 95 % interval reaches to either side: 12.7 for one
+    degree of freedom, 1.96 for very many.
 
     Rounded down to whole degrees up to 30; beyond, the expansion of Abramowitz and Stegun (1964),
     26.7.5.
@@ -120,7 +120,7 @@ def throughput(images: float, seconds, warmup: int = 0) -> Estimate:
 
 
 def speedup(baseline_seconds, parallel_seconds) -> Estimate:
-    """How many times faster: mean time of the baseline over mean time of the parallel run, for the
+    """The speedup: mean time of the baseline over mean time of the parallel run, for the
     same work (strong scaling).
 
     Both: repeated measurements, or an `Estimate`. The baseline's error counts as much as the other
@@ -130,7 +130,7 @@ def speedup(baseline_seconds, parallel_seconds) -> Estimate:
 
 
 def scaled_speedup(baseline_rate: Estimate, parallel_rate: Estimate) -> Estimate:
-    """How many times more work per second: throughput on p ranks over throughput of the baseline.
+    """The ratio of work per second: throughput on p ranks over throughput of the baseline.
 
     The right ratio for weak scaling, where the work grows with p; for strong scaling it equals
     `speedup`.

@@ -118,7 +118,7 @@ def _trouble(outcome: Outcome, ends: list[dict]) -> str:
 
 
 def _death(end: dict) -> str:
-    """How a process ended that said nothing, in words. end: as `Launcher.run` returns it."""
+    """The end of a process that said nothing, in words. end: as `Launcher.run` returns it."""
     number = end.get("signal")
     if number == signal.SIGXCPU or end.get("over") == "cpu":
         return f"it took more than {launcher.Limits().cpu_seconds} s of processor time"

@@ -61,7 +61,7 @@ def draw(
 def describe(
     events: Iterable[Event], world_size: int | None = None, memory: Memory | None = None
 ) -> str:
-    """What the diagram shows, in sentences: the alternative text of the picture."""
+    """The contents of the diagram, in sentences: the alternative text of the picture."""
     return layout(events, world_size, memory=memory).description
 
 

@@ -100,7 +100,7 @@ class Probe:
         self._see_collectives()
 
     def initialise(self) -> None:
-        """Where it was asked for, the process group is made in the script's place."""
+        """Make the process group in the script's place, where that was asked for."""
         if self.init:
             dist.init_process_group()
 

@@ -104,8 +104,8 @@ def _show_lines(name: str, source: str) -> None:
 
 
 class Folders:
-    """Where a rank works: a folder of its own, so that what it writes is known to be its; data and temporary files lie
-    elsewhere."""
+    """The place where a rank works: a folder of its own, so that what it writes is known to be its; data and temporary
+    files lie elsewhere."""
 
     def __init__(self, base: Path, rank: int, shared: bool):
         self.base = base.resolve()
@@ -118,7 +118,7 @@ class Folders:
 
 
 class FileWatch:
-    """Which files the script writes, and which it looks for where it has nothing to look for."""
+    """Watch which files the script writes, and which it looks for where it has nothing to look for."""
 
     _OWN = ("/usr/", "/lib", "/etc/", "/dev/", "/proc/", "/sys/", "/opt/", "/bin/", "/run/")
 

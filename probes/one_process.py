@@ -1,5 +1,5 @@
-"""What one process computes for the homework's models: losses, gradients and whole runs, to compare a port with. In the
-jail."""
+"""The computation of one process for the homework's models: losses, gradients and whole runs, to compare a port with.
+In the jail."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import numpy as np
 
 
 def replay(shapes: list, steps: list, run: dict | None = None) -> dict:
-    """What one process computes: for the homework's models, the mean cross-entropy of minibatches and its gradient, and
-    a whole run.
+    """The results of one process: for the homework's models, the mean cross-entropy of minibatches and its gradient,
+    and a whole run.
 
     shapes: of the model's variables, of `labkit.keras_models.mlp` with any widths or of `cnn`. steps: pairs or triples
     (weights as one vector, images as they came to the model, labels). Returns {"losses", "correct": how many are

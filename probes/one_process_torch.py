@@ -1,5 +1,5 @@
-"""What one process computes for the homework's PyTorch models, to compare a port with: losses, gradients, whole runs.
-In the jail. `probes.one_process` is the same for TensorFlow's."""
+"""The computation of one process for the homework's PyTorch models, to compare a port with: losses, gradients, whole
+runs. In the jail. `probes.one_process` is the same for TensorFlow's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 
 
 def replay(shapes: list, steps: list, run: dict | None = None) -> dict:
-    """What one process computes; arguments, result and errors are those of `probes.one_process.replay`, the models
+    """The results of one process; arguments, result and errors are those of `probes.one_process.replay`, the models
     those of `labkit.models`."""
     torch.set_num_threads(1)
     model = _model_of([tuple(shape) for shape in shapes])

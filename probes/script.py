@@ -84,7 +84,7 @@ class Probe:
         self._see_options()
 
     def initialise(self) -> None:
-        """Where it was asked for, Horovod is initialised in the script's place."""
+        """Initialise Horovod in the script's place, where that was asked for."""
         if self.init:
             importlib.import_module("horovod.tensorflow").init()
 

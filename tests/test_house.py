@@ -117,6 +117,28 @@ def test_no_file_and_no_function_is_long_without_a_reason():
     assert not found, "\n".join(found)
 
 
+QUESTION_WORDS = ("How", "Of", "What", "Where", "Whether", "Which", "Who")
+
+
+def first_words(path: Path) -> list[tuple[str, str]]:
+    """(place, first word) of each docstring of a file, but those of exercises: there the first line is a title."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            text = ast.get_docstring(node)
+            if text and not (isinstance(node, ast.ClassDef) and path.parent == EXERCISES):
+                found.append((f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text.split()[0]))
+    return found
+
+
+def test_a_docstring_begins_with_what_is_returned_or_done():
+    """A noun or an imperative: "The number of ranks", not "How many ranks there are"."""
+    folders = ("labkit", "probes", "autograder", "tools", "benchmarks", "images", "job_scripts")
+    paths = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    assert [place for path in paths for place, word in first_words(path) if word in QUESTION_WORDS] == []
+
+
 def test_the_root_of_labkit_stays_small():
     files = sorted((ROOT / "labkit").glob("*.py"))
     assert len(files) <= ROOT_FILES

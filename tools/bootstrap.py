@@ -79,7 +79,9 @@ def expected_stamp(course):
 
 
 def project_hash(path):
-    """Of what installing the course reads from pyproject.toml: a linter's settings are no reason to install anew."""
+    """The hash of what installing the course reads from pyproject.toml: a linter's settings are no reason to install
+    anew.
+    """
     installed = path.read_text(encoding="utf-8").partition("\n[tool.ruff]")[0]
     return hashlib.sha256(installed.encode("utf-8")).hexdigest()
 
@@ -283,7 +285,7 @@ def where_cpu_builds_are():
 
 
 def build_to_install(course, version):
-    """Which build of PyTorch pip would install: "cpu" or "cuda". It is asked, and installs nothing yet: its settings
+    """The build of PyTorch that pip would install: "cpu" or "cuda". It is asked, and installs nothing yet: its settings
     may name a place with CPU builds. Raises Trouble if a CPU build was asked for and is not to be had."""
     asked = torch_asked_for()
     say("packages", "asking pip for PyTorch's build", done=False)

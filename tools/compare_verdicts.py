@@ -1,4 +1,4 @@
-"""Whether a change has changed what the grader says: every verdict of one tree beside those of another.
+"""Compare what the grader says before and after a change: every verdict of one tree beside those of another.
 
     python tools/compare_verdicts.py take before.json [WHAT ...] [--tree DIR] [--key KEY]
     python tools/compare_verdicts.py compare before.json after.json [WHAT ...] [--words]

@@ -1,4 +1,4 @@
-"""Where the course stands on this machine, and the small things its set-up shares: lines, locks, JSON files, logged
+"""The course's places on this machine, and the small things its set-up shares: lines, locks, JSON files, logged
 commands.
 
 Standard library only, and syntax that Python 3.6 understands: set-up begins before there is an environment.
@@ -30,7 +30,7 @@ class Trouble(Exception):
 
 
 class Course:
-    """Where things are: `root` the clone, `env` the Python environment, `cache` what can be made again."""
+    """The places of things: `root` the clone, `env` the Python environment, `cache` what can be made again."""
 
     def __init__(self, root=ROOT, env=None, version=None):
         self.root = Path(root)
@@ -45,12 +45,12 @@ class Course:
 
     @property
     def stamp_file(self):
-        """Where the environment says which lock file it was made from, and by which checkout."""
+        """The file in which the environment says which lock file it was made from, and by which checkout."""
         return self.env / "course-stamp.json"
 
     @property
     def setup_lock(self):
-        """What a set-up holds while it writes: beside the environment, so that all who write there share it."""
+        """The lock of a set-up that writes: beside the environment, so that all who write there share it."""
         return self.logs / "lock" if self.env == self.root / ".venv" else self.env / "course-setup.lock"
 
     @property

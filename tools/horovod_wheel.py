@@ -330,7 +330,7 @@ def compile_jobs():
 
 
 def missing_to_compile(course, which=shutil.which):
-    """What Horovod's build lacks on this machine, with the remedy; "" if nothing."""
+    """The things that Horovod's build lacks on this machine, with the remedy; "" if none."""
     missing = []
     if not (os.environ.get("CXX") or which("g++") or which("c++")):
         missing.append(("a C++ compiler", "g++"))

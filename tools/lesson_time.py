@@ -1,4 +1,4 @@
-"""How long the units take, counted on their pages; the pages' own figures are held against it.
+"""Count how long the units take, on their pages; the pages' own figures are held against it.
 
     python tools/lesson_time.py            a table: minutes of the core and of the stretch of each unit
     python tools/lesson_time.py 16         every section of unit 16

@@ -1,4 +1,4 @@
-"""Which Python the course runs on here: one that the machine has, else one that uv or conda provides.
+"""Choose the Python that the course runs on here: one that the machine has, else one that uv or conda provides.
 
 Every Python of `course.PYTHONS` does. Only 3.11 has TensorFlow 2.15, which Horovod needs, so it is taken first where it
 is installed, and `make lab PYTHON=3.11` gets it where it is not: through uv or conda if they are there, else through a
@@ -32,7 +32,9 @@ print(json.dumps({"version": list(sys.version_info[:3]), "executable": sys.execu
 
 
 def ask_python(command):
-    """What the interpreter `command` says of itself: version, executable, missing modules. None if it does not run."""
+    """The facts that the interpreter `command` says of itself: version, executable, missing modules. None if it does
+    not run.
+    """
     try:
         answer = subprocess.run(
             [str(command), "-I", "-c", ASK_PYTHON],

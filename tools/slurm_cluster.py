@@ -144,7 +144,9 @@ class SlurmCluster:
         return self.hosts.run(host, argv, timeout=timeout, user=user, cwd=cwd, env=_settings(env))
 
     def job(self, number: int | str) -> dict[str, str]:
-        """What Slurm says about a job: {"JobState": "COMPLETED", "ExitCode": "0:0", "NodeList": "node[1-2]" ...}."""
+        """The facts that Slurm says about a job: {"JobState": "COMPLETED", "ExitCode": "0:0", "NodeList": "node[1-2]"
+        ...}.
+        """
         shown = self.run(["scontrol", "show", "job", "--oneliner", str(number)])
         if shown.returncode:
             raise HostsError(shown.stderr.strip())

@@ -101,7 +101,7 @@ def course_files(course: Path) -> dict[str, Path]:
 
 
 def place_beside(target: Path, offer: dict | None) -> Path:
-    """Where a new version goes: NAME.new.ipynb; if its owner already works in that one too, NAME.new2.ipynb, and so
+    """The path of a new version: NAME.new.ipynb; if its owner already works in that one too, NAME.new2.ipynb, and so
     on."""
     for count in ["", *map(str, range(2, 1000))]:
         beside = target.with_name(f"{target.stem}.new{count}{target.suffix}")

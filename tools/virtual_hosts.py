@@ -332,8 +332,8 @@ class VirtualHosts:
 
 
 def burst(rate: str) -> int:
-    """How many bytes may follow each other at full speed: what the link carries in 1 ms, at least one packet of 64 KiB,
-    which is how the kernel hands over many small ones at once."""
+    """The number of bytes that may follow each other at full speed: what the link carries in 1 ms, at least one packet
+    of 64 KiB, which is how the kernel hands over many small ones at once."""
     number, unit = re.fullmatch(r"([\d.]+)(\w+)", rate).groups()
     bits_per_second = float(number) * {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}[unit]
     return max(64 << 10, int(bits_per_second / 8 * 1e-3))

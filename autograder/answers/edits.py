@@ -67,7 +67,7 @@ def _lines(base: list[str], program: list[str], above: int, below: int, changes:
 
 
 def edited(base: list[str], edit: list[str]) -> list[str]:
-    """What an edit makes of a program. Raises BadEdit where it does not say at which place it changes what."""
+    """The program with the edit made. Raises BadEdit where it does not say at which place it changes what."""
     changed: list[tuple[int, int, list[str]]] = []
     for hunk in "\n".join(edit).split("\n@@\n"):
         lines = [line or " " for line in hunk.split("\n")]
@@ -85,6 +85,6 @@ def edited(base: list[str], edit: list[str]) -> list[str]:
 
 
 def _places(lines: list[str], wanted: list[str]) -> list[int]:
-    """Where `wanted` stands in `lines`; nowhere if it is empty."""
+    """The places of `wanted` in `lines`; none if it is empty."""
     count = len(wanted)
     return [k for k in range(len(lines) - count + 1) if lines[k : k + count] == wanted] if wanted else []

@@ -132,7 +132,7 @@ class PlainExercise(Exercise):
         return self.per_rank(case, self.right(**case.known))
 
     def worked(self, case):
-        """What the case names, its `world_size` also as `p`, and what is `right`."""
+        """The values that the case names, its `world_size` also as `p`, and those that are `right`."""
         p = case.known.get("world_size", 1)
         return SimpleNamespace(**{"case": case, "p": p, "right": self.right(**case.known), **case.known})
 

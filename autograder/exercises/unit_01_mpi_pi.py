@@ -483,7 +483,7 @@ def rank_rng(seed, rank, world_size):
 def stream_mistake(
     seeds: list[int], ranks: list[int], draws: np.ndarray, longer: np.ndarray, met: list[tuple[int, int]]
 ) -> Finding | None:
-    """What is wrong with the streams.
+    """The mistake in the streams.
 
     draws: first numbers of each stream, shape (1 or 2 calls, seeds, ranks, numbers), nan where nobody asked. longer:
     the numbers that follow in the streams of the first seed, shape (ranks, numbers). met: pairs of these, of which one
@@ -765,7 +765,7 @@ def harness(estimate_pi, comm, n, points, drawn, team):
 
     @staticmethod
     def team(c, members: list[int]) -> SimpleNamespace:
-        """What the ranks of a communicator find when they draw fair `sizes`, and in `drawn` what they would of others.
+        """The counts of a communicator's ranks when they draw fair `sizes`, and in `drawn` those of other sizes.
 
         counts: points inside, estimates: of pi, each with one entry per rank. pi: the estimate of all.
         """
@@ -797,7 +797,7 @@ def harness(estimate_pi, comm, n, points, drawn, team):
 
     @staticmethod
     def facts_of_team(team, values: list, drawn: list[int]) -> Finding | str | None:
-        """What the numbers of samples that a team has `drawn` say, and the `values` that it made of them."""
+        """The mistake in the numbers of samples `drawn` by a team, and in the `values` that it made of them."""
 
         def all_are(numbers) -> bool:
             return all(same(value, number) for value, number in zip(values, numbers, strict=True))

@@ -241,7 +241,7 @@ def harness(f, x):
         return everywhere(case, total(case) / case.world_size)
 
     def facts(self, case: Case, run: Run):
-        """What integers lose on their way, in any dtype, and constants instead of p."""
+        """The losses of integers on their way, in any dtype, and constants instead of p."""
         values, whole, p = contributions.in_shape(case, run), total(case), case.world_size
         if values is None:
             return None

@@ -30,7 +30,8 @@ BAD_DEALS = [
 
 
 def torch_order(n: int, seed: int) -> np.ndarray:
-    """What `torch.randperm(n, generator=g)` gives after `g.manual_seed(seed)`, shape (n,), for n below 200 million.
+    """The order that `torch.randperm(n, generator=g)` gives after `g.manual_seed(seed)`, shape (n,), for n below 200
+    million.
 
     Fisher and Yates' shuffle on the 32-bit numbers of the Mersenne twister (randperm_cpu of ATen/native).
     """
@@ -291,7 +292,7 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
         return "always_shuffles" if sorted(order[:n]) == list(range(n)) else found
 
     def _shuffled(self, ids, order, found: Finding | None, **case):
-        """What went wrong with equal shares that were to be shuffled. found: what `deal_mistake` says of them."""
+        """The mistake in equal shares that were to be shuffled. found: what `deal_mistake` says of them."""
         n, p = case["n"], case["world_size"]
         shares = strides(evened(np.arange(n), p), p)
         if n >= 2 * p and all(set(share) <= set(own) for share, own in zip(ids, shares, strict=True)):
@@ -795,7 +796,7 @@ def harness(exact_accuracy, n, flags):
 
     @staticmethod
     def _miscounted(values, flags: np.ndarray, asked: list[np.ndarray], held: np.ndarray) -> Finding | str | None:
-        """What was counted, or divided by, that gives these numbers. held: how often each sample was looked at."""
+        """The mistake in counting or dividing that gives these numbers. held: how often each sample was looked at."""
 
         def all_are(*numbers) -> bool:
             return any(np.allclose(values, number, rtol=1e-5, atol=1e-9) for number in numbers)
@@ -958,7 +959,7 @@ def harness(epoch_generators, seeds, epochs, world_size, ranks):
 
 
 def stream_mistake(streams, seeds: list[int], ranks: list[int], order: bool) -> Finding | None:
-    """What is wrong with streams: all ranks have one order, and nothing else may come twice.
+    """The mistake in streams: all ranks have one order, and nothing else may come twice.
 
     streams: [seed][epoch][k] of the k-th of `ranks`.
     """

@@ -537,7 +537,9 @@ def global_metrics(losses, correct):
 
     @staticmethod
     def _one(found, sums, counts) -> str | None:
-        """What the ranks made of their sums; what a rank without samples holds counts only where all else is right."""
+        """The mistake that the ranks made of their sums; what a rank without samples holds counts only where all else
+        is right.
+        """
         p, n, total, there = len(counts), counts.sum(), sums.sum(), counts > 0
         own = np.maximum(counts, 1)
 
@@ -726,7 +728,7 @@ def harness(f, weights, shares, lr):
         return self._loss(case, run, right["loss"])
 
     def _step(self, case, run, held) -> Finding | str | None:
-        """What each rank's first step is made of: of the sums of sample gradients on the ranks, or of what else."""
+        """The mistake in the ranks' first step, read from the sums of sample gradients that it is made of."""
         shares, start = case.known["steps"][0], np.concatenate([w.ravel() for w in case.known["weights"]])
         steps = (start - held) / case.known["lr"]
         sums = [
@@ -963,7 +965,7 @@ def harness(f, spec, max_norm):
 
     @staticmethod
     def _multiples(held, wanted) -> list[float] | None:
-        """Which multiple of the wanted gradients each rank holds; None where it is not one."""
+        """The multiple of the wanted gradients that each rank holds; None where it is none."""
         vectors = [
             [np.concatenate([v.ravel() for v in d.values()]) for d in pair] for pair in zip(held, wanted, strict=True)
         ]

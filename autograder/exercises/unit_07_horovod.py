@@ -183,7 +183,7 @@ def harness(f, places, gpus):
 
     @staticmethod
     def _found(places, gpus, sees=None, grows=lambda seen: True, initialised=True) -> list[dict]:
-        """What the harness reports if each rank sees these GPUs. A number that no GPU has is an IndexError."""
+        """The harness's report if each rank sees these GPUs. A number that no GPU has is an IndexError."""
         sees, found = sees or (lambda rank, local_rank, machine: [local_rank] if gpus else []), []
         for rank, (local_rank, machine) in enumerate(places):
             seen = sees(rank, local_rank, machine)
@@ -905,7 +905,7 @@ def harness(f, asked, x, y, weights, scaled_rate, warmup_epochs, epochs):
             return [{"learning rates": list(t.rates), "weights": one.ravel()} for one in weights]
 
         def seen(saves=lambda rank: rank == 0, plateau="mean", checkpoint="mean"):
-            """What both callbacks saw in the only epoch, which has one batch."""
+            """The losses that both callbacks saw in the only epoch, which has one batch."""
             losses = {"mean": [t.own.mean()] * t.p, "own": t.own}
             pairs = zip(losses[plateau], losses[checkpoint], strict=True)
             found = [

@@ -501,8 +501,8 @@ def harness(f, world_sizes, global_batch_sizes, step_seconds):
         ]
 
     def worked(self, case):
-        """What is right: the `kind` and the efficiencies; `more`: how many times more ranks than in the first row there
-        are; `per_rank`: images per second and rank."""
+        """The right answer: the `kind` and the efficiencies; `more`: how many times more ranks than in the first row
+        there are; `per_rank`: images per second and rank."""
         c = super().worked(case)
         c.more, c.per_rank = c.ranks / c.ranks[0], c.batches / c.seconds / c.ranks
         c.right = c.per_rank / c.per_rank[0]
@@ -515,7 +515,7 @@ def harness(f, world_sizes, global_batch_sizes, step_seconds):
         return [(c.kind, c.right)]
 
     def per_rank(self, case, value):
-        """Of wrong efficiencies, whatever the kind."""
+        """The answer with these efficiencies, whatever its kind; None where they are right."""
         if isinstance(value, tuple):
             return [value]
         right = self.worked(case).right

@@ -199,7 +199,7 @@ def harness(f, replicas, x, y, weights, offset):
 
     @staticmethod
     def _gradients(t, rows, divisor) -> list[np.ndarray]:
-        """Of the sum of the per-sample losses of these rows, divided."""
+        """The gradient of the sum of the per-sample losses of these rows, divided."""
         error = t.x[rows] @ t.weights + t.offset - t.y[rows]
         scale = 2 / (t.y.shape[1] * divisor)
         return [scale * t.x[rows].T @ error, scale * error.sum(0)]

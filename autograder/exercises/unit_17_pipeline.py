@@ -508,7 +508,7 @@ class PipelineExercise(ReportExercise):
         return on_ranks(level, p, names, known, says, network=NETWORK)
 
     def begins_with(self, rank: int, p: int, m: int) -> int:
-        """How many forward passes it does before its first backward pass."""
+        """The number of forward passes before its first backward pass."""
         raise NotImplementedError
 
     def last_first(self, rank: int, p: int, m: int) -> list[int]:

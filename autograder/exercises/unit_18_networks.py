@@ -285,7 +285,7 @@ class SumExercise(Exercise):
         return [tensor(one, case.known["dtype"]) for one in values]
 
     def right_share(self, case: Case, run: Run, r: int) -> np.ndarray | None:
-        """Which of the numbers of rank r are those of the sum."""
+        """The mask of rank r's numbers that are those of the sum."""
         found, wanted = run.ranks[r].value, self.expected(case)[r]
         if np.shape(getattr(found, "values", None)) != np.shape(wanted.values):
             return None

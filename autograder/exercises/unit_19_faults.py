@@ -270,7 +270,7 @@ def trials(f, folder, old, new, killed):
         return None if answer["synced"] else "not_on_the_disk"
 
     def facts(self, case: Case, run: Run):
-        """Of each level what it asks for: a file that is right, and then one that is so at every moment."""
+        """The demand of each level: a file that is right, and then one that is so at every moment."""
         found = super().facts(case, run)
         name = getattr(found, "diagnosis", found)
         later = [m.name for m in self.mistakes[{0: 3, 1: 9, 2: 10}[list(self.levels).index(case.level)] :]]

@@ -31,7 +31,7 @@ class Answer(Entry):
 
     @property
     def file(self) -> str:
-        """Where `autograder bank --write` puts it: "UNIT/EXERCISE/right_flat.py"."""
+        """The path that `autograder bank --write` gives it: "UNIT/EXERCISE/right_flat.py"."""
         return f"{self.exercise.unit}/{self.exercise.function}/{self.name}.py"
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a hub's server is, from its first line on: run as the user, on this machine or on a node, it sets the place up
+"""The program that a hub starts as a server: run as the user, on this machine or on a node, it sets the place up
 and becomes Jupyter.
 
 A student's: the course's files come into ~/COURSE, where nothing that was changed is ever overwritten. The grader's

@@ -90,7 +90,7 @@ def save(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, p
 
 
 def resume(path: Path, model: torch.nn.Module, optimizer: torch.optim.Optimizer, batch_size: int) -> dict:
-    """Where to begin: the place in the data that a checkpoint tells, after its parameters are put back; or the start.
+    """The place in the data to begin at: a checkpoint's, after its parameters are put back, or the start.
     Every rank reads.
 
     Ends the program on every rank where the place is in the middle of an epoch that other ranks or batches have begun.

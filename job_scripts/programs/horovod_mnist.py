@@ -100,7 +100,7 @@ def save(path: Path | None, model: torch.nn.Module, optimizer: torch.optim.Optim
 
 
 def resume(path: Path | None, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> dict:
-    """Where to begin: the place in the data that a checkpoint tells, after its parameters are put back; or the start.
+    """The place in the data to begin at: a checkpoint's, after its parameters are put back, or the start.
     Every rank reads.
     """
     state = checkpoint.read(path) if path else None

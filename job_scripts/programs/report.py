@@ -1,4 +1,4 @@
-"""Where the ranks of this job run. The first thing in the output of every job.
+"""Report where the ranks of this job run. The first thing in the output of every job.
 
 srun python report.py | python report.py --write report.json
                                  each rank writes a line about itself; one process makes a table of them, with warnings

@@ -1,4 +1,4 @@
-"""What more ranks were worth: a table of run logs, the one with the fewest ranks as the baseline.
+"""Print a scaling table of run logs, the one with the fewest ranks as the baseline.
 
     python scaling_table.py run_1.jsonl run_2.jsonl run_4.jsonl
 

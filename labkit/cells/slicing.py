@@ -1,4 +1,4 @@
-"""What a function needs from a notebook: slicing cells by dependency, and running the slice.
+"""The statements of a notebook that a function needs: slicing cells by dependency, and running the slice.
 
 Tracebacks from a slice show the student's own cells and lines. Names are resolved by Python's own symbol tables
 (`symtable`), so a local variable of a function is never mistaken for a notebook's global of the same name.
@@ -233,7 +233,7 @@ def lacking_names(cells: Sequence[Cell], names: Iterable[str]) -> set[str]:
 
 
 class _Reach:
-    """Which statement binds which name, and what a statement needs of those before it."""
+    """The statements that bind each name, and those that a statement needs of those before it."""
 
     def __init__(self, statements: list[_Statement]):
         self.statements = statements
@@ -253,7 +253,7 @@ class _Reach:
         return places[k - 1] if k else None
 
     def needs(self, k: int) -> Iterable[tuple[str, int]]:
-        """What statement k needs: (name, the statement before which it is looked for)."""
+        """The names that statement k needs: (name, the statement before which it is looked for)."""
         statement, end = self.statements[k], len(self.statements)
         for name in statement.reads_now | statement.touches:
             if self.last_binding(name, k) is not None:

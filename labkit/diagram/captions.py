@@ -1,4 +1,4 @@
-"""What a space-time diagram says about itself: its legend, and its description for those who cannot see it."""
+"""The words of a space-time diagram about itself: its legend, and its description for those who cannot see it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _entries(events: list[Event], memory: Memory | None, labelled: bool) -> list
 
 
 def _part(event: Event) -> int:
-    """Where the colour of a block of computing stands in the legend: in the order of PARTS, the plain one last."""
+    """The place in the legend of the colour of a block of computing: in the order of PARTS, the plain one last."""
     return list(PARTS).index(event.label[:1]) if event.label[:1] in PARTS else len(PARTS)
 
 
@@ -108,7 +108,7 @@ def describe(
 
 
 def _computing(events: list[Event]) -> str:
-    """How long every rank computes, and in how many blocks of which kind."""
+    """The time that every rank computes, and the number of blocks of each kind."""
     blocks: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind == COMPUTE:

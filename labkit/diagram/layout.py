@@ -1,4 +1,4 @@
-"""Where everything lies in a space-time diagram: lanes, blocks, arrows, bands and texts."""
+"""The layout of a space-time diagram: lanes, blocks, arrows, bands and texts."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _words_above(title: str | None, note: str, frame: Frame) -> list[Label]:
 
 
 def _crosses_of(deaths: dict[int, float], frame: Frame) -> list[Line | Label]:
-    """Where a rank's process ends: a cross on its lane, and a word."""
+    """The end of a rank's process: a cross on its lane, and a word."""
     shapes: list[Line | Label] = []
     for rank, at in deaths.items():
         x, y, size = frame.x(at) + 9, sum(frame.lane(rank)) / 2, min(6.0, frame.lane_height / 3)
@@ -184,7 +184,7 @@ def _block_labels(events: list[Event], places: dict[int, Place]) -> list[Label]:
 
 
 def _computing_labels(events: list[Event], places: dict[int, Place]) -> list[Label]:
-    """What is computed, in the blocks into which it fits, all in one size."""
+    """The labels of computing in the blocks into which they fit, all in one size."""
     wide = []
     for event in events:
         text, place = short(event.label, 24), places[id(event)]

@@ -1,4 +1,4 @@
-"""Where ranks, times and operations lie on the page of a space-time diagram."""
+"""The places of ranks, times and operations on the page of a space-time diagram."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Memory = list[list[tuple[float, float]]]  # one step function per rank: (seconds
 
 @dataclass(frozen=True)
 class Frame:
-    """Where ranks and times lie on the page."""
+    """The places of ranks and times on the page."""
 
     world_size: int
     start: float  # seconds at the left edge of the lanes
@@ -112,7 +112,7 @@ def readable_part(events: list[Event]) -> tuple[list[Event], str]:
 
 
 def _limit(of_rank: list[Event], lanes: int) -> int:
-    """How many operations of this rank can be told apart."""
+    """The number of operations of this rank that can be told apart."""
     blocks = sum(e.kind == COMPUTE for e in of_rank)
     most = min(OPERATIONS_BESIDE_COMPUTING, max(OPERATIONS_PER_RANK, OPERATIONS // lanes))
     return min(OPERATIONS_PER_RANK + OPERATIONS_PER_BLOCK * blocks, most)
@@ -159,7 +159,7 @@ def _computes_meanwhile(of_rank: list[Event], slack: float) -> bool:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a block lies: from left through move (bytes begin to move) to right, between top and bottom."""
+    """The place of a block: from left through move (bytes begin to move) to right, between top and bottom."""
 
     left: float
     move: float

@@ -1,4 +1,4 @@
-"""What a diagram is made of: polygons, lines and labels, in pixels."""
+"""The shapes of a diagram: polygons, lines and labels, in pixels."""
 
 from __future__ import annotations
 

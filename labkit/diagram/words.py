@@ -94,7 +94,7 @@ def count(n: int, noun: str) -> str:
 
 
 def per_rank(says: dict[int, str], ranks: int) -> str:
-    """What is said of every rank, in one list in which neighbours of whom the same is said stand together."""
+    """The sentences about all ranks, in one list in which neighbours of whom the same is said stand together."""
     if len(says) == ranks > 1 and len(set(says.values())) == 1:
         return f"{says[0]} on every rank"
     runs: list[list[int]] = []

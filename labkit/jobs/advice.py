@@ -1,4 +1,4 @@
-"""What a finished job should have done otherwise: idle ranks and GPUs, short limits, failures in words."""
+"""Advice on a finished job: idle ranks and GPUs, short limits, failures in words."""
 
 from __future__ import annotations
 

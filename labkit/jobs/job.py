@@ -38,7 +38,7 @@ class SchedulerError(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for on top of the script's own directives. None: as the script says. seconds: the time limit."""
+    """Resources asked for on top of the script's own directives. None: as the script says. seconds: the limit."""
 
     nodes: int | None = None
     ranks_per_node: int | None = None
@@ -64,7 +64,7 @@ class Submission:
 
 @dataclass
 class Job:
-    """Where a job stands.
+    """The state of a job.
 
     state: QUEUED, RUNNING, ENDED or UNKNOWN (the scheduler has forgotten it). end: how it ended, "" before. word: the
     scheduler's own word for all that. reason: why it waits, in plain words; advice: what to do about it, "" if waiting
@@ -220,7 +220,7 @@ def refused(program: str, message: str) -> str:
 
 
 def unreachable(program: str, message: str) -> str:
-    """What it means that no server answers sbatch or qsub, if that is what it says: the first row of its table; else
+    """The advice when no server answers sbatch or qsub: the first row of its table; else
     ""."""
     pattern, meaning = next(iter(table(program).items()))
     return meaning if re.search(pattern, message, re.IGNORECASE) else ""

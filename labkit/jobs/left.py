@@ -1,4 +1,6 @@
-"""What a job left behind: samples of its processes and GPUs, run logs, checkpoints, figures, the end of its output."""
+"""The files that a job left behind: samples of its processes and GPUs, run logs, checkpoints, figures, the end of its
+output.
+"""
 
 from __future__ import annotations
 

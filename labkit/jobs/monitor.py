@@ -1,4 +1,4 @@
-"""What the ranks of a job do on each node: processor time, memory, cores, GPUs; sampled from outside, one JSON line per
+"""Samples of a job's ranks on each node: processor time, memory, cores, GPUs; sampled from outside, one JSON line per
 sample.
 
 A job script starts it with `labkit job-monitor start FOLDER`: one sampler on every node of the allocation, each writing
@@ -87,8 +87,8 @@ def start(folder: Path, interval: float = 1.0) -> list[str]:
 
 
 def _commands(sampler: list[str], watched: int) -> dict[str, list[str]]:
-    """How to start a sampler on each node, by host. The one on this node watches the script; the others watch its sign
-    of life."""
+    """The command that starts a sampler on each node, by host. The one on this node watches the script; the others
+    watch its sign of life."""
     here = socket.gethostname()
     commands = {here: [*sampler, "--watch", str(watched)]}
     if "SLURM_JOB_ID" in os.environ:

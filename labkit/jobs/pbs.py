@@ -89,7 +89,7 @@ class PBS:
         return found[1]
 
     def job(self, number: str) -> Job:
-        """Where the job stands, from `qstat -x -f -F json`; without job history on the server a job that has ended is
+        """The job's state, from `qstat -x -f -F json`; without job history on the server a job that has ended is
         unknown."""
         if not re.fullmatch(r"\d+(\[\d*\])?(\.\S+)?", number):
             raise SchedulerError(f"{number!r} is no PBS job: its id is what qsub printed, such as 4711.server.")
@@ -265,7 +265,7 @@ def _pbs_arguments_of(variables: Mapping[str, str]) -> list[str]:
 
 
 def _pbs_end(job: Job, facts: dict, ran: float) -> None:
-    """How the job ended. An Exit_status above 256 is 256 + a signal; below 0 it is a code of PBS."""
+    """Note how the job ended. An Exit_status above 256 is 256 + a signal; below 0 it is a code of PBS."""
     comment = str(facts.get("comment", ""))
     try:
         status = int(facts["Exit_status"])

@@ -1,4 +1,4 @@
-"""What a PBS server would make of a job script, before it is submitted: `labkit lint-pbs FILE...`.
+"""Check a job script as a PBS server would, before it is submitted: `labkit lint-pbs FILE...`.
 
 Kept are the rules that found something when 359 scripts, right ones of real sites and beginners' wrong ones, were given
 to a real server (OpenPBS 23.06), and what that server takes without a word and runs otherwise than it is written. Where
@@ -68,7 +68,7 @@ class Site:
         return cls(kinds)
 
     def fitting(self, chunk: Chunk, times: int = 1) -> int:
-        """How many nodes can hold this chunk `times` times. What the description leaves out does not limit."""
+        """The number of nodes that hold this chunk `times` times. What the description leaves out does not limit."""
         named = ("ncpus", "ngpus", "mem")
         return sum(kind.count for kind in self.kinds if all(_fits(name, chunk, kind, times) for name in named))
 
@@ -84,7 +84,7 @@ def _fits(name: str, chunk: Chunk, node: Chunk, times: int) -> bool:
 
 @dataclass(frozen=True)
 class Context:
-    """What a rule looks at. site: None where nobody described it. known: resources declared for this site."""
+    """The facts that a rule looks at. site: None where nobody described it. known: resources declared for this site."""
 
     script: Script
     site: Site | None = None
@@ -181,7 +181,7 @@ def explain_rules() -> str:
 
 
 def command(files: list[Path], site: str, resources: list[str], strict: bool, rules: bool, want_json: bool) -> int:
-    """What `labkit lint-pbs` does; returns its exit status: 1 where there are errors (strict: or warnings), 2 for no
+    """Run `labkit lint-pbs`; returns its exit status: 1 where there are errors (strict: or warnings), 2 for no
     use."""
     if rules:
         print(explain_rules())

@@ -73,7 +73,7 @@ class Script:
         return next(((line, value) for line, asked, value in self.requests if asked == name), None)
 
     def chunks(self) -> list[Chunk]:
-        """What -l select asks for; nothing if there is none or qsub would refuse it."""
+        """The chunks that -l select asks for; none if there is none or qsub would refuse it."""
         asked = self.request("select")
         try:
             return parse_select(asked[1]) if asked else []

@@ -115,7 +115,7 @@ class Slurm:
         return number
 
     def job(self, number: str) -> Job:
-        """Where the job stands. Slurm forgets it five minutes after its end (MinJobAge); then its accounting is asked,
+        """The job's state. Slurm forgets it five minutes after its end (MinJobAge); then its accounting is asked,
         if any."""
         if not re.fullmatch(r"\d+(_\d+)?", number):
             raise SchedulerError(f"{number!r} is no Slurm job: its number is what sbatch printed, such as 4711.")

@@ -147,7 +147,7 @@ class Submitted:
 
 @dataclass(frozen=True)
 class Planned:
-    """What `submit(..., dry_run=True)` would do."""
+    """The steps that `submit(..., dry_run=True)` would take."""
 
     scheduler: str
     submission: Submission
@@ -273,7 +273,8 @@ def short(number: str) -> str:
 
 @dataclass
 class Output:
-    """What a job prints: the scheduler's own file, and the output.txt in the folder that the course's scripts make.
+    """The files that a job prints into: the scheduler's own, and the output.txt in the folder that the course's scripts
+    make.
 
     folder, path: that folder and the file that holds the output, once they are known.
     """
@@ -349,7 +350,7 @@ class Tail:
     _rest: bytes = b""
 
     def lines(self, last: bool = False) -> list[str]:
-        """What has been added since the last call. last: a line without an end counts, too."""
+        """The lines added since the last call. last: a line without an end counts, too."""
         try:
             with open(self.path, "rb") as file:
                 if os.fstat(file.fileno()).st_size < self._offset:
@@ -385,7 +386,7 @@ def told(job: Job) -> str:
 
 
 def since(job: Job) -> str:
-    """How long the job has been in this state, in words."""
+    """The time that the job has been in this state, in words."""
     if job.state == QUEUED and math.isfinite(job.submitted):
         return duration(math.floor(job.queue_seconds))
     if job.state == RUNNING and math.isfinite(job.began):
@@ -494,7 +495,7 @@ def watcher() -> Iterator[Watcher]:
 def command(
     script, arguments, nodes, ranks_per_node, time_limit, scheduler, dry_run, detach, followed, cancelled
 ) -> int:
-    """What `labkit submit` does; returns its exit status: 0 for a job that completed, else the job's own, 130 after
+    """Run `labkit submit`; returns its exit status: 0 for a job that completed, else the job's own, 130 after
     Ctrl-C."""
     try:
         if cancelled is not None:

@@ -1,1 +1,1 @@
-"""What Jupyter itself loads: into the kernels, and into the servers."""
+"""Extensions that Jupyter itself loads: into the kernels, and into the servers."""

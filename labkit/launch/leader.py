@@ -203,8 +203,8 @@ def _wait(children: Children, lifeline: socket.socket, request: dict, spec: dict
 
 
 def _over(limits: dict, ranks: int, spec: dict | None) -> str:
-    """Which limit all processes of a compartment together have passed: "memory", "cpu" or none. Limits count for each
-    process by itself, and a rank may start others."""
+    """The limit that all processes of a compartment together have passed: "memory", "cpu" or none. Limits count for
+    each process by itself, and a rank may start others."""
     if spec is None or os.getpid() != 1:
         return ""
     used_bytes, used_seconds = jail.usage()

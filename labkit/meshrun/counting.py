@@ -1,4 +1,4 @@
-"""What a rank holds, in bytes that are alive, and what it says, in bytes by axis of the mesh."""
+"""Counters of a rank: the bytes alive on it, and the bytes it sends by axis of the mesh."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def _share(kind: str, p: int) -> float:
 
 
 def on_the_wire(kind: str, nbytes: float, p: int) -> float:
-    """What a collective of p ranks makes each of them send, in the mean, where each hands over so many bytes: on the
-    ring 2 (p - 1) / p of them for "all_reduce", (p - 1) / p for "reduce_scatter", p - 1 for "all_gather"."""
+    """The bytes that a collective of p ranks makes each of them send, in the mean, where each hands over so many bytes:
+    on the ring 2 (p - 1) / p of them for "all_reduce", (p - 1) / p for "reduce_scatter", p - 1 for "all_gather"."""
     return nbytes * (1.0 if kind == "send" else _share(kind, p))
 
 

@@ -53,12 +53,12 @@ class MeshRun:
 
     @property
     def seconds(self) -> float:
-        """Of a step: the median."""
+        """The median of a step."""
         return statistics.median(self.timed) if self.timed else math.nan
 
     @property
     def tokens_per_second(self) -> float:
-        """Of all ranks together."""
+        """The sum over all ranks."""
         return self.settings.tokens / self.seconds
 
     @property

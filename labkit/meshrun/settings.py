@@ -1,4 +1,4 @@
-"""What is trained, on however many ranks: the same numbers in, the same numbers out."""
+"""Settings of a training, on however many ranks: the same numbers in, the same numbers out."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Settings:
 
     @property
     def vocabulary(self) -> int:
-        """How many different tokens there are."""
+        """The number of different tokens."""
         return len(data.CHARACTERS)
 
     @property
     def tokens(self) -> int:
-        """Of one step."""
+        """The number of tokens in one step."""
         return self.batch * self.context
 
     def model(self) -> nn.Sequential:

@@ -100,7 +100,7 @@ def compared(
     legend: str | dict | None = "best",
     **axes,
 ) -> Axes:
-    """What a formula says, as lines, and what was measured, as points: name -> (x, y) in both. The same name has the
+    """Curves of a formula as lines, and measurements as points: name -> (x, y) in both. The same name has the
     same colour in both and stands in the legend once. log, legend: as for `lines`.
     """
     ax = _scaled(ax, size, log)
@@ -269,7 +269,7 @@ def histogram(
     size: tuple[float, float] = (9, 3),
     **axes,
 ) -> Axes:
-    """How many values of each sample fall between the edges `bins`, as outlines: name -> values."""
+    """Histograms of samples, with the edges `bins`, as outlines: name -> values."""
     ax = plots.canvas(ax, size)
     for k, (name, values) in enumerate(samples.items()):
         colour, line = plots.style(k)["color"], plots.LINES[k % len(plots.LINES)]

@@ -1,4 +1,4 @@
-"""What comes out of input pipelines: the order of a stream, who reads what, and what ranks wait for."""
+"""Figures of input pipelines: the order of a stream, who reads what, and what ranks wait for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def orders(panels: Mapping[str, Sequence[int]]) -> Figure:
 
 
 def bands(panels: Mapping[str, Sequence[Sequence[tuple[str, float, float]]]]) -> Figure:
-    """What each rank does over time, a panel above the other with the same time axis.
+    """Timelines of the ranks, a panel above the other with the same time axis.
 
     panels: title -> for each rank the spans (kind, from, to), in seconds; kinds are those of `KINDS`. Raises ValueError
     for another one.
@@ -55,7 +55,7 @@ def bands(panels: Mapping[str, Sequence[Sequence[tuple[str, float, float]]]]) ->
 
 
 def seen(panels: Mapping[str, Mapping[str, Sequence[int] | str]], samples: int) -> Figure:
-    """Which of so many samples each worker has seen, side by side. panels: title -> (worker -> numbers of samples, or a
+    """The samples that each worker has seen, side by side. panels: title -> (worker -> numbers of samples, or a
     word in their place, for example the name of an error).
     """
     figure, axes = plt.subplots(1, len(panels), figsize=(10, 1.9), sharey=True, squeeze=False, layout="constrained")

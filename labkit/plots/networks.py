@@ -1,4 +1,4 @@
-"""What messages put on the links of a network."""
+"""Figures of the load of a network's links."""
 
 from __future__ import annotations
 

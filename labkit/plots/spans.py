@@ -1,4 +1,4 @@
-"""What went on when: bars on lanes over time."""
+"""Figures of spans: bars on lanes over time."""
 
 from __future__ import annotations
 

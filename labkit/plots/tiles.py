@@ -1,4 +1,5 @@
-"""Who holds what: vectors of ranks as rows of numbers in boxes, samples dealt out to ranks, and pictures in a grid.
+"""Figures of who holds what: vectors of ranks as rows of numbers in boxes, samples dealt out to ranks, and pictures in
+a grid.
 
 A box has the colour of the rank that its number comes from; the number in it says the same in digits.
 """
@@ -24,8 +25,8 @@ def colour_of(rank: int) -> str:
 
 
 def before_and_after(before: Sequence[Mapping], after: Sequence[Mapping]) -> None:
-    """What every rank holds before and after each of several operations: a column of two grids for each, a row for each
-    rank.
+    """The numbers of every rank before and after each of several operations: a column of two grids for each, a row for
+    each rank.
 
     before, after: for each rank, a dictionary: operation -> vector of p integers. 10 (r + 1) + k stands for element k
     of rank r, a larger number for a sum (white), a negative one for nothing (empty).
@@ -58,8 +59,9 @@ def _grid(ax: Axes, rows: Sequence[Sequence[int]]) -> None:
 
 
 def shares(n: int, panels: Mapping[str, Shares], columns: int = 1) -> None:
-    """Who gets what of the samples 0 ... n - 1: in each panel a row for each rank, a box for each sample, a gap between
-    batches. A dashed frame with "again": this sample was dealt before. A dotted empty box: no sample in this step.
+    """The ranks' shares of the samples 0 ... n - 1: in each panel a row for each rank, a box for each sample, a gap
+    between batches. A dashed frame with "again": this sample was dealt before. A dotted empty box: no sample in this
+    step.
 
     panels: title -> for each rank the ids it gets, or a list of its batches. columns: panels side by side.
     """

@@ -225,7 +225,7 @@ def pull(name: str) -> list[Any]:
 
 
 def events() -> list[Event]:
-    """What the ranks communicated in the last %%ranks cell; times in s since it began."""
+    """The ranks' communication in the last %%ranks cell; times in s since it began."""
     if _session is None or _session.last_flight is None:
         return []
     return recorder.events(_session.last_flight, _session.last_ranks)

@@ -33,7 +33,7 @@ class StandStill(ValueError):
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of an order. All in seconds, rank by rank.
+    """The result of replaying an order. All in seconds, rank by rank.
 
     orders: the actions as (what, k, j). starts, ends: when each began and was done, in the same places. busy: seconds
     of work. alive: the most forward passes that waited for their backward pass (their "W" where there is one) at a
@@ -161,7 +161,7 @@ class _Program:
         return (KINDS.index(what) * self.chunks + rank + j * self.p) * self.m + k
 
     def needs(self, number: int) -> tuple[int, int]:
-        """What it needs: of the same chunk, and of a neighbour; -1: nothing."""
+        """The actions that it needs: of the same chunk, and of a neighbour; -1: none."""
         kind, rest = divmod(number, self.chunks * self.m)
         chunk, one_kind = rest // self.m, self.chunks * self.m
         if kind == 0:
@@ -206,7 +206,9 @@ class _Program:
                 ready += asleep.pop(number)
 
     def _stands_still(self, orders: list[list[Action]], queues: list[list[int]], done: list[float]) -> StandStill:
-        """Of all ranks that wait: one whose action needs what comes later in its own order, else who waits longest."""
+        """The rank among those that wait whose action needs what comes later in its own order, else the one that waits
+        longest.
+        """
         waiting = [r for r in range(self.p) if len(self.ends[r]) < len(queues[r])]
 
         def lacks(r: int) -> int:

@@ -1,5 +1,5 @@
-"""What one rank did or waits for: the vocabulary shared by the relay, the flight recorder, the hang report and the
-timeline."""
+"""Events, what one rank did or waits for: the vocabulary shared by the relay, the flight recorder, the hang report and
+the timeline."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Event:
 
 @dataclass(frozen=True)
 class RankState:
-    """Where one rank stands when a program is looked at: the row of a hang report."""
+    """The state of one rank when a program is looked at: the row of a hang report."""
 
     rank: int
     state: str  # "waiting" (inside a communication call), "running", "returned", "raised", "dead"

@@ -183,7 +183,7 @@ def _collective_verdict(by_rank: dict[int, RankState], collective: list[RankStat
 
 
 def _disagreement(kind: str, here: list[RankState]) -> tuple[str, str] | None:
-    """What the members of a collective that are in it do not agree on, or None."""
+    """The disagreement of the members that are in a collective, or None."""
     if len({s.dtype for s in here}) > 1:
         return (
             "mismatched_dtype",

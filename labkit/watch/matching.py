@@ -1,4 +1,4 @@
-"""Which recorded operations belong together: the two ends of a message, the members of a collective."""
+"""Matching of recorded operations that belong together: the two ends of a message, the members of a collective."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How much longer than usual this machine takes: for a computation, and for an answer to come by the clock.
+"""The pace of this machine, how much longer than usual it takes: for a computation, and for an answer to come by the
+clock.
 
 Limits are given for an idle machine of usual speed. On a busy one, on a slow one, or where a hypervisor gives its
 guests less than they see, a right answer needs more seconds, of the processor too. So whoever enforces a limit measures
@@ -52,7 +53,9 @@ def _try() -> tuple[float, float]:
 
 
 def _waiting() -> float:
-    """How many processes have a processor or want one, for each that there is; 0 where the system does not say."""
+    """The number of processes that have a processor or want one, for each that there is; 0 where the system does not
+    say.
+    """
     try:
         with open("/proc/loadavg") as file:
             return int(file.read().split()[3].partition("/")[0]) / (os.cpu_count() or 1)

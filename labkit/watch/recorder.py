@@ -145,7 +145,7 @@ def is_library(filename: str) -> bool:
 
 
 def file_label(filename: str) -> str:
-    """How a source file is called in reports: cells by their name ("cell 7"), files without their folder ("pi.py")."""
+    """The name of a source file in reports: cells by their name ("cell 7"), files without their folder ("pi.py")."""
     return os.path.basename(filename)
 
 
@@ -408,7 +408,7 @@ def _operation(rank: int, record: tuple, texts: _Texts) -> _Operation:
 
 
 def _places(data: bytes, first: int) -> list[int]:
-    """Where in the file the records from token `first` on stand: one behind the other, unless they went round
+    """The places in the file of the records from token `first` on: one behind the other, unless they went round
     the ring."""
     places, unwritten = [], 0
     for token in range(first, first + CAPACITY):
@@ -448,7 +448,7 @@ def began(path: str | Path) -> dict[int, float]:
 
 
 def states(path: str | Path, dead: Mapping[int, str] | None = None) -> list[RankState]:
-    """Where every recorded rank stands, by rank. `path`: the folder given to `open`, or one rank's file.
+    """The state of every recorded rank, by rank. `path`: the folder given to `open`, or one rank's file.
 
     dead: for each rank that the caller knows to have died, how ("SIGKILL"); a recorder cannot know its own end.
     A rank that keeps polling is "running" with the kind it polls and the number of polls in `detail`.
@@ -557,7 +557,9 @@ def mismatched(path: str | Path, ranks: Collection[int] | None = None) -> list[R
 
 
 def _agreed(operation: _Operation) -> Hashable:
-    """What all members of a collective must have in common. Where sizes are not known to be, the kind alone."""
+    """The part of an operation that all members of a collective must have in common: its kind alone where sizes may
+    differ.
+    """
     event, kind = operation.event, operation.event.kind.lower().replace("_", "")
     if kind not in EQUAL_SIZES or not event.nbytes:
         return kind

@@ -1,4 +1,4 @@
-"""What `faulthandler` wrote about where a rank stands: the Horovod operation it waits in.
+"""Readers of what `faulthandler` wrote about a rank: the Horovod operation it waits in.
 
 Horovod has no hook for a recorder, and a compiled TensorFlow graph calls it without any Python between; but the stack
 of a rank that waits shows the function of Horovod's (or the student's own line that runs the graph) at any time, in the

@@ -21,7 +21,7 @@ TOGETHER = 1.5  # times the patience with one rank: processor time of all ranks 
 
 
 class Watch:
-    """What the processes of the ranks do, looked at from outside. PAUSE: seconds between two looks."""
+    """A watch on the ranks' processes from outside. PAUSE: seconds between two looks."""
 
     PAUSE = 0.2
 
@@ -73,7 +73,7 @@ def _used(pid: int) -> tuple[float, bool]:
 
 
 class Silence:
-    """What the ranks of one case have done since they were last heard of. patience: seconds a rank may compute, on a
+    """The activity of one case's ranks since they were last heard of. patience: seconds a rank may compute, on a
     machine of usual pace (`measure`), or sleep; 0: any."""
 
     def __init__(self, patience: float, measure: Callable[[], pace.Pace] = pace.now):

@@ -35,7 +35,7 @@ class Fit:
     sure: bool = True
 
     def positions(self, values: np.ndarray) -> np.ndarray:
-        """Where values lie on the page, in points along the axis."""
+        """The places of values on the page, in points along the axis."""
         with np.errstate(divide="ignore", invalid="ignore"):
             u = {
                 "linear": lambda v: v,
@@ -87,7 +87,9 @@ def calibrate(side: Side) -> tuple[Axis, list[Fit]]:
 
 
 def _say_how_exact(axis: Axis, side: Side, residual: float, marked: bool) -> None:
-    """Of an axis without tick marks, or with rounded labels. residual: points by which labels are off their scale."""
+    """The scale of an axis without tick marks, or with rounded labels. residual: points by which labels are off their
+    scale.
+    """
     low, high = side.span
     if not marked:
         axis.uncertainty = max(2 * residual, 0.5) / (high - low)
@@ -117,7 +119,7 @@ def _rescaled(fit: Fit, factor: float, summand: float) -> Fit | None:
 
 
 def _readings(labels: list[Number], comma: str) -> list[list[float]]:
-    """What the labels may say: with decimal commas or with commas between thousands. One reading where that makes no
+    """The readings of the labels: with decimal commas or with commas between thousands. One reading where that makes no
     difference."""
     readings = []
     for kind in ("decimal", "thousands"):
@@ -234,8 +236,8 @@ def _places(side: Side, labels: list[Number]) -> Iterator[tuple[np.ndarray, bool
 
 
 def _anchors(side: Side, labels: list[Number]) -> list[np.ndarray]:
-    """Where along the side the labels may point to: with their middles; below an axis and turned, with their ends or
-    corners."""
+    """The places along the side that the labels may point to: with their middles; below an axis and turned, with their
+    ends or corners."""
     along = 0 if side.level else 1
     ways = [[n.text.middle[along] for n in labels]]
     if side.level and any(not n.text.upright for n in labels):
@@ -398,7 +400,7 @@ def _symlog(values: np.ndarray, places: np.ndarray) -> list[Fit]:
 
 
 def _plausible(side: Side, labels: list[Number], fits: list[Fit]) -> list[Fit]:
-    """Of several scales, those that the ticks without labels agree with."""
+    """Those of several scales that the ticks without labels agree with."""
     if len(fits) < 2:
         return fits
     others = np.array(distinct([*side.marks, *side.grid]))
@@ -433,7 +435,7 @@ def _without_worse(fits: list[Fit]) -> list[Fit]:
 
 
 def settle(axis: Axis, fits: list[Fit], places: np.ndarray, counts: bool = False) -> None:
-    """Where several scales agree with the labels, see whether it matters for what is drawn. places: of the data, in
+    """See whether it matters for what is drawn that several scales agree with the labels. places: of the data, in
     page coordinates.
 
     If the scales give the same values there, the axis keeps the first. counts: along this axis something is counted; if

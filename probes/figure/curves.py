@@ -79,7 +79,7 @@ def curves(
 
 
 def owners_of(page: Page, drawn: list[Drawn]) -> dict[int, int]:
-    """Which panel each path belongs to: the one it is clipped to, else the one that it lies in."""
+    """The panel of each path: the one it is clipped to, else the one that it lies in."""
     owners = {}
     frames = [one.panel.frame for one in drawn]
     for path in page.paths:
@@ -264,7 +264,7 @@ def _curve(path: Path, page: Page, frame: Rect) -> Curve:
 
 
 def visible_points(x: np.ndarray, y: np.ndarray, frame: Rect) -> np.ndarray:
-    """Which points lie within the frame, shape (n,)."""
+    """The mask of the points within the frame, shape (n,)."""
     left, bottom, right, top = frame
     return (x > left - 0.6) & (x < right + 0.6) & (y > bottom - 0.6) & (y < top + 0.6)
 
@@ -281,7 +281,7 @@ def _is_mark(path: Path, frame: Rect) -> bool:
 
 
 def shape_of(path: Path) -> tuple:
-    """What two marks of the same shape and size have in common."""
+    """The key that two marks of the same shape and size have in common."""
     left, bottom, right, top = path.box
     corner = np.array([left, bottom])
     points = np.concatenate(path.pieces) - corner

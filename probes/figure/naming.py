@@ -1,4 +1,4 @@
-"""What curves are called: from the legend, or from a text at their end. Part of `probes.figure.figure`."""
+"""The names of curves: from the legend, or from a text at their end. Part of `probes.figure.figure`."""
 
 from __future__ import annotations
 

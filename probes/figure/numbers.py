@@ -92,7 +92,7 @@ def _thousands(digits: str) -> float | None:
 
 
 def comma_of(numbers: list[Number]) -> str:
-    """What a comma means in the numbers of a page: 0,95 can only be one thing, and so can 1,000,000.
+    """The meaning of a comma in the numbers of a page: 0,95 can only be one thing, and so can 1,000,000.
 
     A 1.5 elsewhere proves nothing: who gives one axis decimal commas by hand may have left the other as it was.
     """

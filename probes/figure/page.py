@@ -1,4 +1,4 @@
-"""What stands on a page of a PDF: lines, areas, texts and pictures, in page coordinates. The lowest layer of
+"""The contents of a page of a PDF: lines, areas, texts and pictures, in page coordinates. The lowest layer of
 `probes.figure.figure`.
 
 pdfminer interprets the page; this keeps what it leaves out and figures need: clipping, transparency, marks that are

@@ -159,7 +159,7 @@ def _marks(side: Side, lines: list) -> None:
 
 
 def _cost(text: Text, side: Side) -> float:
-    """How far a text is from being a label of this side: the gap, and more where no tick mark stands beside it."""
+    """The distance of a text from being a label of this side: the gap, and more where no tick mark stands beside it."""
     along = text.middle[0] if side.level else text.middle[1]
     marks = [*side.marks, *(side.grid if side.side in ("bottom", "left") else [])]
     beside = any(abs(mark - along) < 4 for mark in marks) or not text.upright

@@ -1,5 +1,5 @@
-"""What is read from a figure: pages, panels, axes, curves. `probes.figure.figure` fills these in, from a PDF or from a
-live figure.
+"""The parts of a figure that are read: pages, panels, axes, curves. `probes.figure.figure` fills these in, from a PDF
+or from a live figure.
 
 Every point is kept twice: as the data value it stands for, and in *page coordinates*: points (1/72 inch) from the lower
 left corner of the page as it is seen, y upwards, as in PDF. Whoever draws over a rendered page of height H at s pixels
@@ -159,7 +159,7 @@ class Panel:
 
 @dataclass
 class Figure:
-    """What was read. verdict: "readable", or "needs_person" with the reason (one sentence).
+    """The reading of a figure. verdict: "readable", or "needs_person" with the reason (one sentence).
 
     kind: why nothing or not everything was read: "" "not_a_pdf" "empty" "encrypted" "too_many_pages" "too_large"
     "broken" "image" "no_axes" "ambiguous" "too_slow". pages: (width, height) of each page in points. texts: all that

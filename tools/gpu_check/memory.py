@@ -133,8 +133,9 @@ def state_bytes(sizes: dict[str, int], mixed: bool, device: torch.device, meter:
 
 
 def activations(sizes: dict[str, int], batch: int, device: torch.device, meter: Callable) -> tuple:
-    """Of the blocks' forward and backward pass: bytes that autograd says it keeps; then, plain and with a checkpoint
-    at each block, bytes alive after the forward pass and at the peak; last whether both give the same gradients."""
+    """The memory of the blocks' forward and backward pass: bytes that autograd says it keeps; then, plain and with a
+    checkpoint at each block, bytes alive after the forward pass and at the peak; last whether both give the same
+    gradients."""
     blocks = gpt(**sizes).to(device)[1:-2]
     x = torch.randn(batch, sizes["context"], sizes["width"]).to(device).requires_grad_()
     if device.type == "cuda":
@@ -187,7 +188,9 @@ def saved_bytes(blocks: nn.Sequential, x: Tensor) -> int:
 
 
 def inputs_bytes(sizes: dict[str, int], batch: int) -> int:
-    """What is left with a checkpoint at each block: the inputs of all but the first, and the result, in float32."""
+    """The bytes that are left with a checkpoint at each block: the inputs of all but the first, and the result, in
+    float32.
+    """
     return 4 * batch * sizes["context"] * sizes["width"] * sizes["layers"]
 
 

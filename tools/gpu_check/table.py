@@ -1,4 +1,4 @@
-"""What a check has found: a row with the measured beside the expected, and how rows are shown and written."""
+"""The findings of a check: a row with the measured beside the expected, and how rows are shown and written."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ GRACE = 5.0  # seconds for the other ranks when one has failed
 
 
 def run(module: str, setting: Setting, world: int, backend: str = "") -> Iterator[Row | dict]:
-    """What `rows(setting, rank, world)` of a module yields on rank 0, as it comes. It runs on `world` ranks, which are
-    joined in a process group where there is a backend.
+    """The rows that `rows(setting, rank, world)` of a module yields on rank 0, as they come. It runs on `world` ranks,
+    which are joined in a process group where there is a backend.
 
     A rank that fails is a row that failed; so is one that has not ended after `setting.seconds`. No process is left.
     """

@@ -1,4 +1,4 @@
-"""What was built, looked at: every link and anchor inside, every address that a browser would load, every picture's
+"""Audit of a built site: every link and anchor inside, every address that a browser would load, every picture's
 alternative text, every page's title and language.
 """
 
@@ -30,7 +30,7 @@ IN_CSS = re.compile(r"url\(\s*[\"']?((?:https?:)?//[^\"')]+)|@import\s+[\"']((?:
 
 @dataclass
 class Page(HTMLParser):
-    """What one page names: ids, links, what it loads; and its pictures without a text."""
+    """The names on one page: ids, links, what it loads; and its pictures without a text."""
 
     ids: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)

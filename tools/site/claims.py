@@ -17,7 +17,7 @@ SPEAKS_OF_ONE = re.compile(r"\b(claims?|published)\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Claim:
-    """Who says what; what came out, in one sentence; the words of the lesson that show it, and their section."""
+    """A claim: who says what; what came out, in one sentence; the words of the lesson that show it, their section."""
 
     unit: str
     section: str
@@ -60,7 +60,9 @@ def anchor(section: str) -> str:
 
 
 def stale(notebooks: dict[str, NotebookNode]) -> list[str]:
-    """What of claims.toml the lessons do not say any more, and headings that speak of a claim which is not in it."""
+    """Claims of claims.toml that the lessons do not say any more, and headings that speak of a claim which is not in
+    it.
+    """
     found = []
     for claim in claims():
         if claim.unit in notebooks:

@@ -1,5 +1,5 @@
-"""What Sphinx needs of ours: formulas as MathML, which every browser sets without a script; alternative texts of the
-figures that cells drew; a link from the first use of a term to the glossary.
+"""The course's extension of Sphinx: formulas as MathML, which every browser sets without a script; alternative texts of
+the figures that cells drew; a link from the first use of a term to the glossary.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a figure of a lesson shows, in words: for those who cannot see it.
+"""Descriptions of a lesson's figures in words: for those who cannot see it.
 
 A picture in the text brings its alternative text along. A picture that a cell drew gets one here: what the cell's
 metadata say under `alt` (a text, or a list of one for each picture), or else what its code and the lesson's text
@@ -111,7 +111,7 @@ def _literal(node: ast.AST | None) -> str:
 
 
 def _docs(tree: ast.AST, helpers: dict[str, ast.FunctionDef]) -> list[str]:
-    """What the functions that draw say of themselves, labkit's and the lesson's own; and of which function they draw
+    """The docstrings of the functions that draw, labkit's and the lesson's own; and of which function they draw
     the run."""
     found, subjects = [], []
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
@@ -160,7 +160,7 @@ def _plain(markdown: str) -> str:
 
 
 def _first_sentences(after: list[NotebookNode]) -> str:
-    """How the text goes on below a figure, if it does before the next heading: one or two sentences."""
+    """The continuation of the text below a figure, if it does before the next heading: one or two sentences."""
     if not after or after[0].cell_type != "markdown" or after[0].source.lstrip().startswith(("#", "|", "```", "$$")):
         return ""
     paragraph = re.split(r"\n\s*\n|\n(?=[-#|])", after[0].source.strip())[0]

@@ -38,7 +38,7 @@ def public_exercises() -> list[Exercise]:
 
 
 def entries(of: Iterable[Exercise]) -> list[Entry]:
-    """What can go wrong in any exercise, then every diagnosis of these, in their order."""
+    """The diagnoses of any exercise, then every diagnosis of these, in their order."""
     common = {**{name: Diagnosis(why) for name, why in KINDS.items()}, **BUILT_IN}
     found = [Entry(symptom(n, t.why), n, t) for n, t in common.items() if n not in NOTHING_TO_SEE]
     for exercise in of:
@@ -87,7 +87,7 @@ def _page(key: str, found: list[Entry], titles: dict[str, str]) -> str:
 
 
 def _line(entry: Entry, linked: bool) -> str:
-    """What the student's code does, how to mend it, then the name and the exercise."""
+    """The text of a mistake: what the student's code does, how to mend it, then the name and the exercise."""
     where = f"[`{entry.function}`](#{anchor(entry.function)})" if linked else f"`{entry.function}`"
     sentences = as_markdown(entry.text.why) + (f" *Mend it:* {as_markdown(entry.text.how)}" if entry.text.how else "")
     return f"- **{as_markdown(entry.name.replace('_', ' '))}**{f', {where}' if entry.function else ''}: {sentences}"

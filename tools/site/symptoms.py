@@ -1,4 +1,4 @@
-"""What a student sees of a mistake, before anybody has named it: found from the values it gives, from how it ends, and
+"""The symptoms of a mistake, before anybody has named it: found from the values it gives, from how it ends, and
 last from the words of its diagnosis.
 """
 
@@ -115,7 +115,7 @@ def _first(patterns: dict[str, str], text: str) -> str | None:
 
 
 def _by_values(cases: Sequence[tuple[Case, list, list | None]]) -> str | None:
-    """What the mistaken values look like beside the right ones, over all cases in which the mistake shows."""
+    """The look of the mistaken values beside the right ones, over all cases in which the mistake shows."""
     shown = [(case, right, wrong) for case, right, wrong in cases if wrong is not None]
     if not shown:
         return None

@@ -26,7 +26,9 @@ ANSWERS = "course-recap-answers"
 
 @dataclass
 class Page:
-    """What Sphinx gets: the notebook, a text for each picture that its cells drew, files that its text links to."""
+    """The files that Sphinx gets: the notebook, a text for each picture that its cells drew, files that its text links
+    to.
+    """
 
     notebook: NotebookNode
     figures: list[str]
@@ -92,7 +94,7 @@ def _code(source: str, like: NotebookNode, outputs: list, count: int | None) -> 
 
 
 class Links:
-    """Where the links of a lesson's text lead on the site.
+    """The targets of a lesson's links on the site.
 
     folder: of the released notebook, from the repository's root ("notebooks/03_collectives"). pages: what is a page,
     path from the root -> document of the site. root: the repository. here: the page's own document.

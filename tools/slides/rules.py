@@ -120,8 +120,8 @@ class _Deck:
         return need + text.PICTURE * sum(map(is_picture, outputs))
 
     def _keep_with_text(self, need: float) -> None:
-        """Where a picture does not fit on this slide, but on the next one together with the paragraph before it, that
-        paragraph goes on to the next one."""
+        """Move the paragraph before a picture to the next slide, where the picture does not fit on this one and both
+        fit there."""
         shown = [k for k, cell in enumerate(self.cells) if cell.metadata.slideshow.slide_type != "notes"]
         if len(shown) < 2 or self.used + need <= DRAWN_LINES:
             return

@@ -53,8 +53,8 @@ def is_list(block: str) -> bool:
 
 
 def short(block: str) -> str:
-    """What of a block stands on the slide: the first sentences of a paragraph, and of each item of a list. Headings,
-    tables, code, formulas, pictures and what asks the class stay whole."""
+    """The part of a block that stands on the slide: the first sentences of a paragraph, and of each item of a list.
+    Headings, tables, code, formulas, pictures and what asks the class stay whole."""
     if re.match(r"(#|\||```|\$\$|!\[|<)", block.lstrip()) or _ASKS.search(block):
         return block
     if is_list(block):

@@ -1,1 +1,1 @@
-"""What several exercises read out of an answer."""
+"""Readings of an answer that several exercises share."""

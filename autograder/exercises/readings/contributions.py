@@ -90,7 +90,7 @@ def everywhere(case: Case, value: np.ndarray) -> list[Tensor]:
 
 
 def in_units(values: np.ndarray, scale: int | float) -> tuple[np.ndarray, np.ndarray]:
-    """How many units each element is, int64, and whether it is a whole number of them, 0 or more."""
+    """The number of units in each element, int64, and whether it is a whole number of them, 0 or more."""
     values = np.asarray(values)
     if values.dtype.kind in "iu":
         values = values.astype(np.int64)
@@ -104,8 +104,8 @@ def in_units(values: np.ndarray, scale: int | float) -> tuple[np.ndarray, np.nda
 
 
 def decode(value: np.ndarray, parts: list[np.ndarray], base: int, scale: int | float = 1) -> np.ndarray:
-    """How often each rank is contained in each element of a sum: shape (ranks, elements); `UNREADABLE` where one cannot
-    tell."""
+    """The number of times that each rank is contained in each element of a sum, shape (ranks, elements); `UNREADABLE`
+    where one cannot tell."""
     units, whole = in_units(np.asarray(value).ravel(), scale)
     whole &= units < base ** len(parts)
     rest = np.where(whole, units, 0)

@@ -1,4 +1,4 @@
-"""What the exercises of unit 10 share: harnesses, right and mistaken numbers, and what ranks made of theirs."""
+"""Harnesses of unit 10's exercises, their right and mistaken numbers, and readings of the ranks' numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a layer gives when it is divided over ranks: the layers of unit 16 by plain formulas, whole and by shares."""
+"""The layers of unit 16 by plain formulas, whole and divided over ranks."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class DividedLayer(Exercise):
         return None
 
     def wrong(self, case: Case, run: Run) -> Finding | str | None:
-        """What no mistake's value shows of an answer with wrong ones."""
+        """The mistake of an answer with wrong values that no mistake's value shows."""
         return None
 
 
@@ -161,7 +161,7 @@ def solve_mlp(c: SimpleNamespace, gelu=gelu, gelu_slope=gelu_slope) -> None:
 
 
 def exchanged(c: SimpleNamespace) -> dict[str, list]:
-    """What comes of the MLP with g where f belongs and f where g does: p times x goes in, p times the gradient back."""
+    """The MLP's results with g where f belongs and f where g does: p times x goes in, p times the gradient back."""
     other = SimpleNamespace(**{**vars(c), "x": c.p * c.x, "g": c.p * c.given})
     solve_mlp(other)
     parts = {"output": [output + c.d for output in other.outputs]}
@@ -172,7 +172,7 @@ def exchanged(c: SimpleNamespace) -> dict[str, list]:
 
 
 def with_tanh(c: SimpleNamespace, cut=lambda whole: whole) -> list[dict] | None:
-    """What comes of the MLP with GELU's approximation by tanh. cut: the tokens' rows as the ranks have them."""
+    """The MLP's results with GELU's approximation by tanh. cut: the tokens' rows as the ranks have them."""
     other = SimpleNamespace(**vars(c))
     solve_mlp(other, tanh_gelu, tanh_gelu_slope)
     if c.g is None:
@@ -199,7 +199,9 @@ def of_own_rows(c: SimpleNamespace) -> list[dict] | None:
 
 
 def changed(c: SimpleNamespace, parts: dict) -> list[dict] | None:
-    """What is right, some parts changed: an array on every rank, a list by rank. None where a part is not there."""
+    """The right results with some parts changed: an array on every rank, a list by rank. None where a part is not
+    there.
+    """
     rights = c.right if isinstance(c.right, list) else [c.right] * c.p
     if not set(parts) <= set(rights[0]):
         return None
@@ -228,7 +230,7 @@ def heads_divided(c: SimpleNamespace):
     """Attention whole and, as `c.mixed`, what each rank's heads add to the output, with one thing done otherwise."""
 
     def mixed(size=c.size, across=False, reread="", **how):
-        """What each rank's heads add to the output. reread: "in", "out" or both, where there is no transpose."""
+        """The parts that each rank's heads add to the output. reread: "in", "out" or both, without a transpose."""
         outputs = []
         for r in range(c.p):
             parts = [c.x @ part(w, c.p, r).T for w in (c.q, c.k, c.v)]

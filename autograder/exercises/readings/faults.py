@@ -1,4 +1,4 @@
-"""What the exercises of unit 19 share: shares, lost time and trainings with deaths in numpy, each also with one thing
+"""Shares, lost time and trainings with deaths in numpy, for unit 19's exercises, each also with one thing
 done otherwise."""
 
 from __future__ import annotations
@@ -7,12 +7,12 @@ import numpy as np
 
 
 def shares(n: int, p: int) -> list[int]:
-    """How many of n things each of p ranks has: the first n % p have one more."""
+    """The number of things of n that each of p ranks has: the first n % p have one more."""
     return [n // p + (r < n % p) for r in range(p)]
 
 
 def bounds(n: int, p: int) -> np.ndarray:
-    """Where these shares begin, and the last ends."""
+    """The places where these shares begin, and where the last ends."""
     return np.concatenate([[0], np.cumsum(shares(n, p), dtype=int)])
 
 

@@ -115,7 +115,7 @@ def gradient_case(
 
 
 def dictionary(case: Case, values: dict[str, np.ndarray], **notes) -> dict:
-    """What a harness reports of one rank: the gradient of each parameter, zeros for those that are not trained, and
+    """The report of one rank by a harness: the gradient of each parameter, zeros for those that are not trained, and
     `notes`."""
     found = {}
     for part in case.known["parts"]:
@@ -125,7 +125,7 @@ def dictionary(case: Case, values: dict[str, np.ndarray], **notes) -> dict:
 
 
 def weighted(case: Case, weights: np.ndarray, **notes) -> list[dict]:
-    """What the ranks hold if rank r holds the sum of weights[r][q] times what rank q brought."""
+    """The ranks' gradients if rank r holds the sum of weights[r][q] times what rank q brought."""
     brought = case.known["brought"]
     return [
         dictionary(

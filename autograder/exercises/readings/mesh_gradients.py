@@ -23,8 +23,8 @@ DRAWN = {  # between which numbers, and its shape
 
 
 def drawn_gradients(rng: np.random.Generator, shape, replicated) -> list[dict[str, np.ndarray]]:
-    """Of each rank: its shards, what all tensor ranks hold alike, and on the first and the last stage the embedding.
-    Replicas hold the same parameters, and other gradients."""
+    """For each rank its shards, the parameters that all tensor ranks hold alike, and on the first and last stage the
+    embedding. Replicas hold the same parameters, and other gradients."""
     data, pipeline, tensor = shape
     found: list[dict[str, np.ndarray]] = []
     for _ in range(data):
@@ -38,8 +38,8 @@ def drawn_gradients(rng: np.random.Generator, shape, replicated) -> list[dict[st
 
 
 def averaged(c, *, mean=True, tied="sum", times_tensor=False, everybody=False) -> list[dict[str, np.ndarray]]:
-    """What every rank holds afterwards, or with one thing done otherwise. tied: "sum", "mean" or "apart". everybody:
-    means over all ranks, not over replicas."""
+    """The gradients on every rank afterwards, or with one thing done otherwise. tied: "sum", "mean" or "apart".
+    everybody: means over all ranks, not over replicas."""
     data, pipeline, tensor = c.shape
     found = []
     for rank, own in enumerate(c.gradients):

@@ -1,4 +1,4 @@
-"""What the exercises of unit 20 share: bytes and memory of a mesh, the time of a step, each also with one thing done
+"""Bytes and memory of a mesh and the time of a step, for unit 20's exercises, each also with one thing done
 otherwise; checkpoints.
 
 A mesh is its shape, (data, pipeline, tensor), the last axis innermost.
@@ -189,7 +189,9 @@ def _talk(p: int, network: Topology, reduce_bytes: int, gradient_bytes: int) -> 
 
 
 def timed_step(p, m, v, layers, forward, backward, head, reduce_bytes, gradient_bytes) -> tuple[dict, float]:
-    """What a student is told of a step, and what the replay says of it: messages between the stages are in it."""
+    """The facts of a step that a student is told, and those that the replay finds: messages between the stages are in
+    it.
+    """
     reduce, gradients = _talk(p, NETWORK, reduce_bytes, gradient_bytes)
     told = {"forward": forward, "backward": backward, "all_reduce": reduce, "head": 3 * head, "gradients": gradients}
     step = Step(
@@ -217,9 +219,9 @@ def shares(c, passes=(6, 8), looks=(12, 16), swapped=False, factor=1.0) -> list[
 
 
 def stretched(useful: float, save: float, mtbf: float) -> float:
-    """How many times as long a run takes: between failures, drawn from an exponential distribution, pass `mtbf` seconds
-    in the mean; `useful` seconds of steps and a save must come without one. A restart takes no time here: it makes all
-    intervals longer by the same factor."""
+    """The factor by which a run takes longer: between failures, drawn from an exponential distribution, pass `mtbf`
+    seconds in the mean; `useful` seconds of steps and a save must come without one. A restart takes no time here: it
+    makes all intervals longer by the same factor."""
     return mtbf * math.expm1(min((useful + save) / mtbf, 500.0)) / useful
 
 

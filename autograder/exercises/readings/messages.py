@@ -1,4 +1,4 @@
-"""Who sent what to whom, and what else was called: what several exercises read out of the events of a run."""
+"""Readings of a run's events that several exercises share: who sent what to whom, and what else was called."""
 
 from __future__ import annotations
 

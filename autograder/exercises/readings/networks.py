@@ -1,4 +1,4 @@
-"""What the exercises of unit 18 share: cost models, compression and local steps in numpy, each also with one thing done
+"""Cost models, compression and local steps in numpy, for unit 18's exercises, each also with one thing done
 otherwise."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def called(run: Run) -> int:
 
 
 def crossings(order: list[int], node_of: list[int]) -> int:
-    """How often a ring in this order goes from one node to another."""
+    """The number of times that a ring in this order goes from one node to another."""
     return sum(node_of[a] != node_of[b] for a, b in pairwise([*order, order[0]]))
 
 

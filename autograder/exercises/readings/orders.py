@@ -12,7 +12,7 @@ __all__ = ["OrderExercise", "in_turn", "replayed"]
 
 
 class OrderExercise(PlainExercise):
-    """What each rank does, one action after the other: judged by replaying it, not by comparing it with ours."""
+    """The actions of each rank in their order: judged by replaying them, not by comparing it with ours."""
 
     given = ("p", "m")
     harness = "\ndef harness(f, p, m):\n    return [as_lists(f(rank, p, m)) for rank in range(p)]\n"
@@ -30,7 +30,7 @@ class OrderExercise(PlainExercise):
         return replay(orders, p, m)
 
     def limits(self, rank: int, p: int, m: int, **known) -> int:
-        """How many forward passes may be alive."""
+        """The largest number of forward passes that may be alive."""
         raise NotImplementedError
 
     def seconds(self, p: int, m: int, **known) -> float:

@@ -65,9 +65,9 @@ def bands(
     one_worker: bool = True,
     until_over: bool = False,
 ) -> list[list[float]]:
-    """Of each rank the seconds busy, waiting for data, waiting for others. barrier: whether a step ends together.
-    one_worker: whether a batch is begun when the one before is made. until_over: whether it waits until its step is
-    over."""
+    """The seconds of each rank that it is busy, waiting for data, waiting for others. barrier: whether a step ends
+    together. one_worker: whether a batch is begun when the one before is made. until_over: whether it waits until its
+    step is over."""
     p, steps = len(make), len(make[0])
     made, end = [0.0] * p, [0.0] * p
     taken: list[list[float]] = [[] for _ in range(p)]
@@ -102,7 +102,7 @@ def waits_at_the_end(spent: list[list[float]]) -> list[list[float]]:
 def first_fit(
     lengths: Sequence[int], capacity: int, decreasing: bool = True, pick: Callable | None = None
 ) -> list[list[int]]:
-    """Which sequences go into which row: each into the first that has room, by default the longest first. pick: `min`
+    """The sequences of each row: each goes into the first that has room, by default the longest first. pick: `min`
     or `max`, by the room that is left, in place of the first.
     """
     order = sorted(range(len(lengths)), key=lambda k: -lengths[k]) if decreasing else range(len(lengths))
@@ -132,7 +132,7 @@ def _nested(value: object, deep: int) -> bool:
 
 
 def shard_mistake(table: list, files: list[str], level: str) -> Finding | str | None:
-    """What is wrong with files dealt out: table[seed][epoch][rank][worker] is a list of them."""
+    """The mistake in files dealt out: table[seed][epoch][rank][worker] is a list of them."""
     if not _nested(table, 4):
         return "not_files"
     epochs = [epoch for seed in table for epoch in seed]
@@ -183,7 +183,7 @@ def _dealt_wrongly(epoch: list, files: list[str], number: int) -> Finding | str 
 
 
 def step_mistake(n: int, batch_size: int, before: dict, shares: list, states: list) -> Finding | str | None:
-    """What is wrong with one global batch: the share of each rank, and the state each rank would save."""
+    """The mistake in one global batch: the share of each rank, and the state each rank would save."""
     got, p, taken = [k for share in shares for k in share], len(shares), before["taken"]
     want = min(batch_size, n - taken)
     last = taken + batch_size >= n
@@ -217,7 +217,7 @@ def step_mistake(n: int, batch_size: int, before: dict, shares: list, states: li
 
 
 def order_mistake(n: int, steps: list[dict]) -> Finding | str | None:
-    """What is wrong with the samples of whole epochs. steps: {"epoch", "ranks", "shares"} of each global batch."""
+    """The mistake in the samples of whole epochs. steps: {"epoch", "ranks", "shares"} of each global batch."""
     for epoch in sorted({step["epoch"] for step in steps}):
         of = [step for step in steps if step["epoch"] == epoch]
         batches = [sorted(k for share in step["shares"] for k in share) for step in of]

@@ -17,7 +17,7 @@ ACTION = re.compile(r"([FBW])(\d+)(?:\.(\d+))?")
 
 
 class PuzzleExercise(PlainExercise):
-    """What four ranks do with eight micro-batches: four strings, "F0 F1 B0 ..."; "F3.1" is of this rank's chunk 1.
+    """The actions of four ranks on eight micro-batches: four strings, "F0 F1 B0 ..."; "F3.1" is of this rank's chunk 1.
 
     machine: what `replay` is told of it. most: forward passes that may be alive on a rank. enough: slots in which it
     has to be done. slots: those that no order can do without.

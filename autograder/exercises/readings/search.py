@@ -1,4 +1,4 @@
-"""What the exercises of unit 14 share: searches in plain Python and numpy, each also with one thing done otherwise."""
+"""Searches for unit 14's exercises in plain Python and numpy, each also with one thing done otherwise."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def is_in(space: dict, configuration: Any) -> bool:
 
 
 def counted(configurations: list[dict]) -> Counter:
-    """How often each occurs."""
+    """The number of times that each occurs."""
     return Counter(repr(sorted(one.items())) for one in configurations)
 
 
 def shape_of_draws(configurations: list[dict]) -> str | None:
-    """What is wrong with the distribution of many configurations from `SPACE`: the name of a mistake, or None. The
+    """The mistake in the distribution of many configurations from `SPACE`: the name of a mistake, or None. The
     limits lie four standard deviations or more from what is right.
     """
     rates = np.array([one["lr"] for one in configurations])
@@ -197,7 +197,7 @@ def asha(c, slip: str = "") -> tuple[int, int] | None:
 def any_state(
     rng: np.random.Generator, n: int, diverged: int = 0, equal: bool = False, all_begun: bool = False
 ) -> dict:
-    """What has been started and what has finished on three rungs at some moment of a search with eta = 3; losses as
+    """The trials started and finished on three rungs at some moment of a search with eta = 3; losses as
     pairs. diverged: so many of the first have the loss nan. equal: whether the two best of the first rung are equal.
     all_begun: whether no new configuration is left.
     """

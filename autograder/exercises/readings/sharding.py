@@ -1,4 +1,4 @@
-"""What the exercises of unit 15 share: harnesses that count what is alive, and the same networks in numpy."""
+"""Harnesses of unit 15's exercises that count the bytes alive, and the same networks in numpy."""
 
 from __future__ import annotations
 

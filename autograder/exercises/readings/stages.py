@@ -228,7 +228,7 @@ def last_loss(c) -> list[dict] | None:
 
 
 def of_the_last_alone(c) -> list[dict] | None:
-    """What is left where every micro-batch overwrites the gradients of those before it."""
+    """The gradients that are left where every micro-batch overwrites the gradients of those before it."""
     m = len(c.xs)
     if m == 1:
         return None

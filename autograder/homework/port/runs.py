@@ -131,7 +131,7 @@ class ObservedRun:
 
     @property
     def failure(self) -> str:
-        """How the run failed, or "" if it did not: "raised", "died", "hung", "too_slow"."""
+        """The way in which the run failed, "" if it did not: "raised", "died", "hung", "too_slow"."""
         states = [rank.state for rank in self.outcome.ranks]
         if "raised" in states:
             return "raised"

@@ -1,3 +1,3 @@
-"""What the course adds to JupyterHub: settings of one file, servers with limits, course files in every home, a careful
-collector.
+"""The course's additions to JupyterHub: settings of one file, servers with limits, course files in every home, a
+careful collector.
 """

@@ -56,7 +56,7 @@ class Limits:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def remove(self) -> None:
-        """What is left of the user's processes in the groups is ended: ranks, terminals, whatever was sent to the
+        """End what is left of the user's processes in the groups: ranks, terminals, whatever was sent to the
         background.
         """
         for group in self.groups:

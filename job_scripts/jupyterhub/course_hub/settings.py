@@ -20,7 +20,7 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True)
 class Profile:
-    """What one server may have. cores, gpus, processes: numbers of; memory_gb: in 2**30 bytes; hours: of run time in a
+    """The limits of one server. cores, gpus, processes: numbers of; memory_gb: in 2**30 bytes; hours: of run time in a
     batch system.
     """
 

@@ -1,5 +1,5 @@
-"""How a server is started: on this machine with limits, or as a job of Slurm or PBS. A student chooses a profile and
-nothing else.
+"""Spawners, which start a server on this machine with limits, or as a job of Slurm or PBS. A student chooses a profile
+and nothing else.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def configure(c, settings: Settings) -> None:
 
 
 def environment(settings: Settings) -> dict[str, str]:
-    """What every server gets, a student's and the grader's: where the course is, and which one."""
+    """The environment of every server, a student's and the grader's: where the course is, and which one."""
     return {
         "PATH": os.pathsep.join([str(settings.bin), "/usr/local/bin", "/usr/bin", "/bin"]),
         "VIRTUAL_ENV": str(settings.shared / ".venv"),
