@@ -22,10 +22,19 @@ Pair = tuple[Case, tuple[Case, Outcome]]  # a case with other values, and the on
 KEPT = "keeps_something"
 REHEARSAL = "rehearsal"  # the key of the other values
 # Runs beside the student's code. inner: the exercise's own harness, "" for none. What a call leaves changed in its
-# process (the folder, the default data type) is put back, as between cases: it costs nothing there, either.
+# process (the folder, the default data type) is put back, as between cases: it costs nothing there, either. What came
+# back is looked at once more when all calls are over: one that returns the same memory every time has changed it.
 HARNESS = """
 import sys
 from labkit.launch.rank_program import Surroundings
+from labkit.relay import wire
+
+
+def encoded(value):
+    try:
+        return wire.encode(value, sys.modules.get("torch"))
+    except wire.WireError:
+        return None
 
 
 def harness(f, calls, inner):
@@ -34,13 +43,19 @@ def harness(f, calls, inner):
         space = {"__name__": "harness"}
         exec(compile(inner, "harness", "exec"), space)
         one = lambda *arguments: space["harness"](f, *arguments)
-    found = []
+    found, at_once = [], []
     for arguments in calls:
         surroundings.restore_settings()
+        for communicator in [given for given in arguments if hasattr(given, "Barrier")]:
+            communicator.Barrier()  # a receive from anybody takes no message of the next call
         try:
             found.append(["returned", one(*arguments), list(arguments)])
         except BaseException as error:
             found.append(["raised", type(error).__name__, []])
+        at_once.append(encoded(found[-1][1]))
+    for call, before in zip(found, at_once):
+        if encoded(call[1]) != before:
+            call[:] = ["changed", "", []]
     return found
 """
 
@@ -68,8 +83,9 @@ def again(
         came = [_came(rank, 2 * len(pairs)) for rank in outcome.ranks]
         if None in came:
             return []
-        calls = list(zip(*came, strict=True))[1::2]  # each on all ranks
-        judged = [_judged(exercise, *alone, call) for (_, alone), call in zip(pairs, calls, strict=True)]
+        calls = list(zip(*came, strict=True))  # each on all ranks
+        both = zip(pairs, calls[0::2], calls[1::2], strict=True)
+        judged = [_judged(exercise, *alone, other, call) for (_, alone), other, call in both]
         return [result for result in judged[::-1] if result is not None]
 
     found = wrong(Ranks.SHARED)
@@ -101,12 +117,19 @@ def _came(rank: RankOutcome, calls: int) -> list[list] | None:
     return sent if whole and len(sent) == calls else None
 
 
-def _judged(exercise: Exercise, case: Case, alone: Outcome, call: Sequence[list]) -> CaseResult | None:
+def _judged(
+    exercise: Exercise, case: Case, alone: Outcome, other: Sequence[list], call: Sequence[list]
+) -> CaseResult | None:
     """The result of one of the calls, None if it is right. call: on each rank how it ended, what came back or the
-    exception's type, and the arguments afterwards."""
+    exception's type, and the arguments afterwards; other: the same of the call before it, with other values."""
     text = diagnosis_of(exercise, KEPT)
     result = CaseResult(case.level, f"{says_of(case)}, called after other cases", case.world_size, "wrong", KEPT)
     result.why, result.how = text.why, text.how
+    changed = [r for r in range(case.world_size) if "changed" in (call[r][0], other[r][0])]
+    if changed:
+        who = "" if case.world_size == 1 else f" on rank {changed[0]}"
+        result.differs = [f"what came back{who} was changed by a later call: it must be a new object in every call"]
+        return result
     raised = [(r, str(value)) for r, (how, value, _) in enumerate(call) if how == "raised"]
     if raised:
         who = "" if case.world_size == 1 else f"rank {raised[0][0]} "

@@ -15,7 +15,7 @@ from labkit.cells.slicing import Chunk
 from labkit.relay import wire
 from labkit.relay.outcome import Outcome
 
-CALLED_AGAIN = ("plain", "torch")  # runtimes whose ranks serve more than one case
+CALLED_AGAIN = ("plain", "torch", "mpi4py")  # runtimes whose ranks serve more than one case
 SLOW = 1.3  # times the usual pace from which on a case that was too slow is run again
 
 

@@ -57,6 +57,35 @@ def test_what_differs_in_the_second_call_costs_the_levels_that_show_it(warm, lin
     assert last.says.endswith(", called after other cases") and "from call to call" in last.why
 
 
+KEPT_BUFFER = """
+import torch
+import torch.distributed as dist
+
+KEPT = {}
+
+def mean_over_ranks(x):
+    kind = x.dtype if x.is_floating_point() else torch.float64
+    mean = torch.empty(x.shape, dtype=kind)
+    mean = KEPT.setdefault((x.shape, kind), mean) if REUSED else mean
+    mean.copy_(x)
+    dist.all_reduce(mean)
+    mean /= dist.get_world_size()
+    return mean
+"""
+
+
+@pytest.mark.parametrize("reused, verdict", [("True", "wrong"), ("False", "passed")])
+def test_memory_that_comes_back_in_every_call_is_seen(warm, reused, verdict):
+    exercise = registry.find("mean_over_ranks", "03")
+    chunks = chunks_of_file(KEPT_BUFFER.replace("REUSED", reused), "mean_over_ranks", "answer.py")
+    with Runners(warm) as runners:
+        result = judge_with(runners, exercise, chunks)
+    assert result.verdict == verdict
+    wrong = [case for case in result.cases if case.verdict != "passed"]
+    assert all(case.diagnosis == "keeps_something" for case in wrong)
+    assert all("was changed by a later call" in case.differs[0] for case in wrong)
+
+
 def test_each_case_is_called_after_the_same_one_with_other_values():
     """Also where the exercise does not draw its cases level by level."""
     exercise = registry.find("average_gradients_flat", "05")

@@ -82,6 +82,18 @@ def sum_counts(comm, counts):
 -    comm.Allreduce(MPI.IN_PLACE, total, op=MPI.SUM)
 +    comm.Bcast(total, root=0)
 
+# %% wrong_buffer_kept: wrong, keeps_something, levels 0 0
+# The array for the sums is kept for the next call: whoever made the first one finds the sums of the second in it.
+KEPT = {}
+
+
+def sum_counts(comm, counts):
+    key = counts.shape, counts.dtype.str
+    if key not in KEPT:
+        KEPT[key] = np.empty_like(counts)
+    comm.Allreduce(np.ascontiguousarray(counts), KEPT[key])
+    return KEPT[key]
+
 # %% wrong_comm_world (right_allreduce): wrong, ignores_comm, levels 0 1
 -def sum_counts(comm, counts):
 +comm = MPI.COMM_WORLD
