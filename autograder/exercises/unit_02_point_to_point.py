@@ -54,6 +54,8 @@ class WhoAmI(Exercise):
                 value=lambda c: [(r, 4) for r in range(c.p)]),
         Mistake("always_two", "The number of ranks is written down as 2; a program has as many as it was started with.",
                 value=lambda c: [(r, 2) for r in range(c.p)]),
+        Mistake("not_integers", "The numbers are right, but they are floating-point numbers: `range(4.0)` is an error.",
+                "Return what `dist.get_rank()` and `dist.get_world_size()` return."),
         Mistake("rank_zero_only", "Only rank 0 returned something.",
                 "All ranks run the same function, and all have an answer.", lambda c: [(0, c.p)] + [None] * (c.p - 1)),
     ]  # fmt: skip
@@ -63,6 +65,10 @@ class WhoAmI(Exercise):
 
     def expected(self, case):
         return [(r, case.world_size) for r in range(case.world_size)]
+
+    def facts(self, case, run):
+        values = [rank.value for rank in run.ranks if isinstance(rank.value, (tuple, list))]
+        return "not_integers" if any(isinstance(number, float) for pair in values for number in pair) else None
 
 
 # What the network sees of `isend(...).wait()` is what it sees of `send`. So the calls are counted: `calls` is
@@ -160,15 +166,16 @@ class MatrixMessage(Exercise):
     def cases(self, rng):
         first, other = self.levels
         values = [1.0, 1.0, *(float(v) for v in rng.permutation(np.arange(2, 100)))]
-        return [
-            Case(
-                other if k > 1 else first,
-                p,
-                (values[k], source, destination, np.zeros(2, np.int64)),
-                f"{'' if k > 1 else 'ones, '}{source} -> {destination}",
-            )
-            for k, (p, source, destination) in enumerate(self.routes)
-        ]
+
+        def case(level, route, value, word=""):
+            p, source, destination = route
+            arguments = (value, source, destination, np.zeros(2, np.int64))
+            return Case(level, p, arguments, f"{word}{source} -> {destination}")
+
+        ones = [case(first, route, 1.0, "ones, ") for route in self.routes[:2]]
+        others = [case(other, route, value) for route, value in zip(self.routes[2:], values[2:], strict=False)]
+        # Zeros are a message like any other; 0 times infinity is no number.
+        return [*ones, *others, case(other, (3, 1, 2), 0.0, "zeros, "), case(other, (3, 2, 1), np.inf, "infinities, ")]
 
     def worked(self, case):
         value, source, destination, _ = case.arguments
@@ -177,7 +184,7 @@ class MatrixMessage(Exercise):
 
     def expected(self, case):
         c = self.worked(case)
-        return self.per_rank(case, [c.value * (r in c.holders) for r in range(c.p)])
+        return self.per_rank(case, [c.value if r in c.holders else 0.0 for r in range(c.p)])
 
     def per_rank(self, case, value):
         return [full(number) for number in value]
@@ -194,7 +201,7 @@ class MatrixMessage(Exercise):
         if any(np.asarray(rank.after[3])[which] for rank in run.ranks):
             return name
         left = value if self.copies else 0
-        if is_full(run.ranks[source].value, left) and is_full(run.ranks[destination].value, 0):
+        if value and is_full(run.ranks[source].value, left) and is_full(run.ranks[destination].value, 0):
             return Finding("not_received", describe_messages(run))
         return needless_barrier(run)
 
@@ -244,7 +251,7 @@ class MoveMatrix(MatrixMessage):
     mistakes = [
         Mistake("not_cleared", "The source still holds the matrix: this copied it, and did not move it.",
                 "After wait() has returned, fill the source's tensor with zeros.",
-                lambda c: [c.value * (r in (c.source, c.destination)) for r in range(c.p)]),
+                lambda c: [c.value if r in (c.source, c.destination) else 0.0 for r in range(c.p)]),
         *MatrixMessage.TRAVEL,
         Mistake("blocking", "The matrix arrived, but by send or recv, which wait until the message is complete.",
                 "`request = dist.isend(...)` or `dist.irecv(...)` starts the message, `request.wait()` waits for it."),
@@ -382,10 +389,15 @@ class FitAlphaBeta(Exercise):
     def cases(self, rng):
         exact, scattered = self.levels
         found = []
-        for level, as_lists in ((exact, False), (exact, False), (scattered, False), (exact, True)):
+        kinds = ((exact, ""), (exact, ""), (scattered, ""), (exact, "lists"), (scattered, "repeated"))
+        for level, kind in kinds:
             alpha, beta = float(rng.uniform(2e-6, 9e-6)), float(rng.uniform(0.5e-10, 4e-10))
             n = alpha / beta  # the size at which latency and transfer cost the same
-            if level == scattered:
+            if kind == "repeated":  # the last measurement of each size is too slow, the others too fast
+                sizes = np.round(n * np.repeat(np.linspace(0.5, 4.5, 25), 4)).astype(np.int64)
+                times = 2 * (alpha + beta * sizes) * np.tile([0.93, 0.93, 0.93, 1.21], 25)
+                says, rtol = "25 sizes, each four times", 0.12
+            elif level == scattered:
                 sizes = np.round(n * np.linspace(0.5, 4.5, 101)).astype(np.int64)
                 times = 2 * (alpha + beta * sizes)
                 times[[0, -1]] *= 1.25, 0.85
@@ -396,8 +408,8 @@ class FitAlphaBeta(Exercise):
                 if found:  # the second case: another order, one size measured twice
                     sizes = sizes[[3, 0, 5, 2, 1, 4, 3]]
                 times, says, rtol = 2 * (alpha + beta * sizes), f"{len(sizes)} sizes", 1e-3
-            arguments = (sizes.tolist(), times.tolist()) if as_lists else (sizes, times)
-            says += ", in lists" if as_lists else ""
+            arguments = (sizes.tolist(), times.tolist()) if kind == "lists" else (sizes, times)
+            says += ", in lists" if kind == "lists" else ""
             known = {"alpha": alpha, "beta": beta, "sizes": sizes, "times": times}
             found.append(Case(level, 1, arguments, says, known=known, rtol=rtol, atol=0.0))
         return found
@@ -472,6 +484,7 @@ class Exchange(Exercise):
             self._case(rng, any_, [2, 3, 0, 1], "int64", (5,), "0 <-> 2, 1 <-> 3, int64"),
             self._case(rng, any_, [2, 1, 0], "int32", (3,), "0 <-> 2, 1 alone, int32"),
             self._case(rng, any_, [4, 3, 2, 1, 0], "float64", (1,), "0 <-> 4, 1 <-> 3, 2 alone"),
+            self._case(rng, near, [1, 0], "float64", (), "0 <-> 1, one number"),
         ]
 
     @staticmethod

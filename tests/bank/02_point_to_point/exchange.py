@@ -197,6 +197,18 @@ def exchange(x, partner):
 -    return y
 +    return x
 
+# %% wrong_scalar_gets_axis: wrong, wrong_shape, levels 0 1
+# breaks "with the shape and dtype of x": a 0-dimensional x comes back with shape (1,)
+def exchange(x: torch.Tensor, partner: int) -> torch.Tensor:
+    mine = torch.atleast_1d(x.detach()).contiguous()
+    if partner == dist.get_rank():
+        return mine.clone()
+    arrived = torch.empty_like(mine)
+    requests = [dist.irecv(arrived, src=partner), dist.isend(mine, dst=partner)]
+    for request in requests:
+        request.wait()
+    return arrived
+
 # %% wrong_send_first (right_isend): hung, unsafe_send, levels 0 0
 -    request = dist.isend(x, partner)
 +    dist.send(x, partner)

@@ -101,6 +101,14 @@ def fit_alpha_beta(sizes_bytes, round_trip_s):
     beta, alpha = np.polyfit(sizes_bytes, round_trip_s, 1)
     return alpha, beta / 2
 
+# %% wrong_repeats_dropped: wrong, unrecognised, levels 1 0
+# breaks "using all of them": of several measurements of one size only the last is kept
+def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
+    times = {float(n): float(t) / 2 for n, t in zip(sizes_bytes, round_trip_s)}
+    n, t = np.array(list(times.keys())), np.array(list(times.values()))
+    beta, alpha = np.polyfit(n, t, 1, w=1 / t)
+    return float(alpha), float(beta)
+
 # %% wrong_round_trip (right_polyfit): wrong, round_trip, levels 0 0
 -    beta, alpha = np.polyfit(sizes_bytes, np.asarray(round_trip_s) / 2, 1)
 +    beta, alpha = np.polyfit(sizes_bytes, round_trip_s, 1)

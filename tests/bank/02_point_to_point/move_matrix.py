@@ -284,6 +284,18 @@ def move_matrix(value, source, destination):
 -        request.wait()
 +        dist.irecv(matrix, source, tag=destination).wait()
 
+# %% wrong_times_zero: wrong, unrecognised, levels 1 0
+# breaks "zeros on all others": clears with *= 0, so the source keeps nan when value is inf or nan
+def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
+    rank = dist.get_rank()
+    matrix = torch.full((3, 4), float(value) if rank == source else 0.0)
+    if rank == source:
+        dist.isend(matrix, dst=destination).wait()
+        matrix *= 0
+    elif rank == destination:
+        dist.irecv(matrix, src=source).wait()
+    return matrix
+
 # %% wrong_way: wrong, wrong_way, levels 0 0
 def move_matrix(value, source, destination):
     rank = dist.get_rank()

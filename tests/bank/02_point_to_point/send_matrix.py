@@ -192,6 +192,19 @@ def send_matrix(value, source, destination):
         dist.send(matrix, destination)
     return matrix
 
+# %% wrong_nothing_sent_for_zero (right_plain): wrong, no_message, levels 1 0
+# breaks "The source sends its matrix as one message": with value 0.0 nothing is sent
+-def send_matrix(value, source, destination):
++def send_matrix(value: float, source: int, destination: int) -> torch.Tensor:
+@@
+-    matrix = torch.full((3, 4), value) if rank == source else torch.zeros(3, 4)
++    matrix = torch.zeros(3, 4)
++    if not value:
++        return matrix
+@@
+     if rank == source:
++        matrix.fill_(value)
+
 # %% wrong_returned_before_it_came: wrong, used_before_wait, levels 0 0
 def send_matrix(value, source, destination):
     rank = dist.get_rank()

@@ -39,6 +39,11 @@ def who_am_i():
 def who_am_i():
     return dist.get_rank() + 1, dist.get_world_size()
 
+# %% wrong_floats: wrong, not_integers, levels 0
+# breaks "tuple[int, int]": the numbers are equal to the right ones, but floats, on every rank
+def who_am_i() -> tuple[int, int]:
+    return float(dist.get_rank()), float(dist.get_world_size())
+
 # %% wrong_last_rank: wrong, last_rank, levels 0
 def who_am_i():
     rank = torch.tensor(dist.get_rank())
