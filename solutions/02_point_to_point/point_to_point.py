@@ -189,8 +189,8 @@ def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
 
     Each rank makes a 3 x 4 matrix (float32): the source fills it with `value`, all
     others with zeros. The source's matrix travels to the destination as one message,
-    and zeros are left in its place. Every request is waited for. Returns the rank's
-    matrix: on the destination filled with `value`, zeros on all others.
+    the only one, and zeros are left in its place. Every request is waited for. Returns
+    the rank's matrix: on the destination filled with `value`, zeros on all others.
     """
     ### BEGIN SOLUTION
     rank = dist.get_rank()
@@ -357,15 +357,16 @@ charts.lines(
 # times may be lists or arrays. Two hints. What was measured went *there and back*. And
 # a fit that minimises the squared errors in seconds listens to the large messages only:
 # 5 % of 3 ms is more than all your small messages together. `np.polyfit` takes weights,
-# and with `w=1/time` every measurement counts in per cent. (The check's measurements
-# are clean enough that it accepts both.)
+# and with `w=1/time` every measurement counts in per cent. (The check accepts a
+# fit with these weights and one without: its measurements are clean enough.)
 
 # %% nbgrader={"grade": false, "grade_id": "fit_alpha_beta", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
-    """Fit t(n) = alpha + beta n to ping-pong times, using all of them.
+    """Fit t(n) = alpha + beta n to all ping-pong times by least squares.
 
-    sizes_bytes: sizes of the messages, shape (k,), in any order. round_trip_s: seconds
-    until a message of that size had gone there and come back, shape (k,).
+    sizes_bytes: sizes of the messages, shape (k,), in any order; a size may occur more
+    than once. round_trip_s: seconds until each message had gone there and come back,
+    shape (k,).
     Returns (alpha, beta) of one way: alpha in seconds, beta in seconds per byte.
     """
     ### BEGIN SOLUTION
@@ -574,9 +575,9 @@ def exchange(x: torch.Tensor, partner: int) -> torch.Tensor:
     """Swap tensors with another rank.
 
     x: any shape and dtype, the same on all ranks; it must not be changed. partner: the
-    rank to swap with, whose own `partner` is this rank. A rank that is its own partner
-    keeps its data. Returns the partner's x, with the shape and dtype of x. Talks to the
-    partner only, and is safe for messages of any size.
+    rank to swap with, whose own `partner` is this rank. Returns the partner's x, with
+    the shape and dtype of x; a rank that is its own partner returns its own numbers.
+    Talks to the partner only, and is safe for messages of any size.
     """
     ### BEGIN SOLUTION
     if partner == dist.get_rank():
@@ -606,9 +607,10 @@ check(exchange)
 def ring_pass(x: torch.Tensor) -> torch.Tensor:
     """Pass the rows of all ranks once round the ring.
 
-    x: shape (n,), any dtype, the same n on all ranks. Each rank makes p - 1 sends on p
-    ranks, all of them to its right neighbour (rank + 1) % p, and no collective. Returns
-    shape (p, n), the dtype of x, the same on all ranks: row r is the x of rank r.
+    x: shape (n,), any dtype, the same n on all ranks; it is not changed. On p ranks
+    each makes p - 1 sends, all of them to its right neighbour (rank + 1) % p, and no
+    collective. Returns shape (p, n), the dtype of x, the same on all ranks: row r is
+    the x of rank r.
     """
     ### BEGIN SOLUTION
     rank, world_size = dist.get_rank(), dist.get_world_size()
