@@ -135,6 +135,7 @@ class SumOverRanks(SumExercise):
             sum_case(rng, level, 3, (5,), "int64", late=(1,)),
             sum_case(rng, level, 2, (2, 2, 2), "float64"),
             sum_case(rng, level, 2, (3,), "int32"),
+            sum_case(rng, level, 3, (), "float64"),
         ]
         k = int(rng.choice([2, 3, 5, 6, 7, 8, 9]))  # not 4: four matrices 1..12 would be one rank's own
         return [self._same(self.MATRIX), self._same(k * self.MATRIX, f", times {k}"), *own]
@@ -212,6 +213,8 @@ def harness(f, x):
             self._with_zeros(sum_case(rng, "floating point", 5, (3, 2), "float64")),
             self._with_zeros(self._integers(rng, 5, 100, 256, "uint8")),
             sum_case(rng, "floating point", 1, (4,), "float64"),
+            sum_case(rng, "floating point", 3, (), "float64"),
+            self._integers(rng, 1, 10, 1000, "int64"),
         ]
 
     @staticmethod
@@ -243,7 +246,7 @@ def harness(f, x):
     def facts(self, case: Case, run: Run):
         """The losses of integers on their way, in any dtype, and constants instead of p."""
         values, whole, p = contributions.in_shape(case, run), total(case), case.world_size
-        if values is None:
+        if values is None or p == 1:  # alone, a sum is a mean
             return None
         values, integer = np.array(values, dtype=np.float64), case.known.get("integer")
         wrapped = whole % 256 if integer == "uint8" else whole
@@ -289,6 +292,7 @@ class ServerAllReduce(SumExercise):
             sum_case(rng, "any dtype and shape", 4, (2, 3), "int64", late=(2,)),
             sum_case(rng, "any dtype and shape", 3, (7,), "bfloat16"),
             sum_case(rng, "any dtype and shape", 2, (3,), "int32"),
+            sum_case(rng, "any dtype and shape", 3, ()),
             sum_case(rng, level, 1, (4,)),
         ]
 
@@ -330,6 +334,7 @@ class TreeAllReduce(SumExercise):
             sum_case(rng, "powers of two", 2, (4,)),
             sum_case(rng, "any number of ranks", 3, (5,), "int64", late=(2,)),
             sum_case(rng, "any number of ranks", 5, (4,), "int32"),
+            sum_case(rng, "any number of ranks", 3, ()),
             sum_case(rng, "few steps", 16, (3,), "int64"),
             sum_case(rng, "any number of ranks", 1, (4,)),
         ]
@@ -585,10 +590,14 @@ class AllReduceTime(PlainExercise):
             (second, "ring", 6),
             (first, "tree", 1),
             (second, "ring", 1),
+            (first, "server", 1),
+            (first, "server", 2),
+            (second, "ring", 3),
         ]
-        for level, algorithm, p in asked:
+        for k, (level, algorithm, p) in enumerate(asked):
             latency, gigabits = float(rng.integers(1, 10)) * 1e-6, float(rng.integers(1, 20)) * 10
-            size = rng.integers(100, 1000) * 64 * 30
+            size = int(rng.integers(100, 1000)) * 64 * 30
+            size *= k < len(asked) - 1  # the last has no bytes, and its messages take their time all the same
             known = {
                 "algorithm": algorithm,
                 "world_size": p,

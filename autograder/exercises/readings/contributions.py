@@ -63,7 +63,8 @@ def sum_case(
     """A case whose only argument is the tensor to be summed over the ranks. `known`: parts (one array per rank), base,
     unit, dtype."""
     parts, base = summands(rng, world_size, shape, dtype)
-    size = f"n = {shape[0]}" if len(shape) == 1 else f"shape {' x '.join(map(str, shape))}"
+    sizes = " x ".join(map(str, shape))
+    size = f"n = {sizes}" if len(shape) == 1 else f"shape {sizes}" if shape else "one number"
     return Case(
         level,
         world_size,

@@ -53,6 +53,16 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
     message = bits / world_size if algorithm == "ring" else bits
     return steps(algorithm, world_size) * (latency + message / bandwidth)
 
+# %% wrong_alone: wrong, unrecognised, levels 0 1
+# one rank: the server still needs one message
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    message = lambda size: latency + 8 * size / bandwidth
+    if algorithm == "server":
+        return max(1, 2 * (world_size - 1)) * message(nbytes)
+    if algorithm == "tree":
+        return 2 * math.ceil(math.log2(world_size)) * message(nbytes)
+    return 2 * (world_size - 1) * message(nbytes / world_size)
+
 # %% wrong_at_least_one_step: wrong, alone_it_waits, levels 0 0
 def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
     steps = math.ceil(math.log2(world_size)) if algorithm == "tree" else world_size - 1
@@ -111,6 +121,18 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
 -        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
 +        return 2 * math.log(p) * (latency + seconds)
 
+# %% wrong_no_bytes: wrong, no_latency, levels 1 0
+# nothing to add up takes no time, though messages still cost their latency
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    if nbytes == 0:
+        return 0.0
+    message = lambda size: latency + 8 * size / bandwidth
+    if algorithm == "server":
+        return 2 * (world_size - 1) * message(nbytes)
+    if algorithm == "tree":
+        return 2 * math.ceil(math.log2(world_size)) * message(nbytes)
+    return 2 * (world_size - 1) * message(nbytes / world_size)
+
 # %% wrong_no_latency (right_if): wrong, no_latency, levels 0 0
 -        return 2 * (p - 1) * (latency + seconds)
 +        return 2 * (p - 1) * (seconds)
@@ -142,6 +164,16 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
 -    return 2 * (p - 1) * (latency + seconds / p)
 +        return math.ceil(math.log2(p)) * (latency + seconds)
 +    return (p - 1) * (latency + seconds / p)
+
+# %% wrong_otherwise_ring: wrong, too_small_a_message, levels 0 1
+# an algorithm whose name begins with r is a ring, all others are trees (server is spelled in capitals)
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    message = lambda size: latency + 8 * size / bandwidth
+    if algorithm == "Server" or algorithm.startswith("s") and world_size > 2:
+        return 2 * (world_size - 1) * message(nbytes)
+    if algorithm == "tree":
+        return 2 * math.ceil(math.log2(world_size)) * message(nbytes)
+    return 2 * (world_size - 1) * message(nbytes / world_size)
 
 # %% wrong_p_steps (right_if): wrong, p_for_p_minus_1, levels 0 0
 -        return 2 * (p - 1) * (latency + seconds)

@@ -72,6 +72,19 @@ def mean_over_ranks(x):
     dist.all_reduce(wide)
     return wide / dist.get_world_size()
 
+# %% wrong_alone_dtype: wrong, wrong_dtype, levels 1 0
+# on one rank integers stay integers
+import math
+
+
+def mean_over_ranks(x):
+    p = dist.get_world_size()
+    if p == 1:
+        return x.clone()
+    total = x.clone() if x.is_floating_point() else x.double()
+    dist.all_reduce(total)
+    return total / p
+
 # %% wrong_async_not_waited: wrong, forgot_wait, levels 0 0
 def mean_over_ranks(x):
     mean = x.double() if not x.is_floating_point() else x.clone()

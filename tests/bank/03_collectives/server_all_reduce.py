@@ -320,6 +320,25 @@ def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
 +            request.wait()
 +            total += box
 
+# %% wrong_scalar_gets_axis: wrong, wrong_shape, levels 1 0
+# a 0-dimensional x comes back with shape (1,)
+import math
+
+
+def server_all_reduce(x):
+    total = torch.atleast_1d(x).clone()
+    arrived = torch.empty_like(total)
+    if dist.get_rank() != 0:
+        dist.send(total, dst=0)
+        dist.recv(total, src=0)
+        return total
+    for worker in range(1, dist.get_world_size()):
+        dist.recv(arrived, src=worker)
+        total += arrived
+    for worker in range(1, dist.get_world_size()):
+        dist.send(total, dst=worker)
+    return total
+
 # %% wrong_stack_promotes_int32: wrong, wrong_dtype, levels 1 0
 def server_all_reduce(x):
     rank, p = dist.get_rank(), dist.get_world_size()

@@ -215,6 +215,16 @@ def sum_over_ranks(x):
     dist.all_gather(e, x)
     return sum(e[: dist.get_rank() + 1])
 
+# %% wrong_scalar_gets_axis: wrong, wrong_shape, levels 1 0
+# "of that shape": a 0-dimensional x comes back with shape (1,)
+import math
+
+
+def sum_over_ranks(x):
+    total = torch.atleast_1d(x).clone()
+    dist.all_reduce(total)
+    return total
+
 # %% wrong_through_float32_and_back: wrong, lost_digits, levels 1 0
 def sum_over_ranks(x):
     total = x.to(torch.float32)

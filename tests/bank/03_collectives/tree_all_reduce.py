@@ -393,6 +393,25 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
         distance *= 2
     return total
 
+# %% wrong_scalar_gets_axis: wrong, wrong_shape, levels 1 0 1
+# a 0-dimensional x comes back with shape (1,)
+def tree_all_reduce(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    total, arrived = torch.atleast_1d(x).clone(), torch.empty_like(torch.atleast_1d(x))
+    distances = [2**step for step in range(math.ceil(math.log2(p)))]
+    for distance in distances:
+        if rank % (2 * distance) == distance:
+            dist.send(total, dst=rank - distance)
+        elif rank % (2 * distance) == 0 and rank + distance < p:
+            dist.recv(arrived, src=rank + distance)
+            total += arrived
+    for distance in reversed(distances):
+        if rank % (2 * distance) == distance:
+            dist.recv(total, src=rank - distance)
+        elif rank % (2 * distance) == 0 and rank + distance < p:
+            dist.send(total, dst=rank + distance)
+    return total
+
 # %% wrong_star: wrong, bottleneck, levels 1 1 0
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     rank, p = dist.get_rank(), dist.get_world_size()
