@@ -247,6 +247,19 @@ def all_reduce_in_two_halves(x):
     second.wait()
     return result[:n]
 
+# %% wrong_squeezed: wrong, wrong_shape, levels 1 0
+# "Returns a new tensor of shape (n,)": for n = 1 the shape is ()
+def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
+    n, p = x.shape[0], dist.get_world_size()
+    size = -(-n // p)
+    rows = x.new_zeros(p, size)
+    rows.view(-1)[:n] = x
+    chunk = x.new_empty(size)
+    dist.reduce_scatter_single(chunk, rows.view(-1))
+    total = torch.empty_like(rows.view(-1))
+    dist.all_gather_single(total, chunk)
+    return total.view(1, -1)[:, :n].squeeze().clone()
+
 # %% wrong_through_double: wrong, lost_digits, levels 0 1
 def all_reduce_in_two_halves(x):
     p, n = dist.get_world_size(), len(x)

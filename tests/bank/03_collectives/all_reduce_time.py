@@ -208,3 +208,17 @@ def all_reduce_time(algorithm: str, world_size: int, nbytes: int, latency: float
         return 2 * math.ceil(math.log2(p)) * message
     if algorithm == "ring":
         return 2 * (p - 1) * (latency + 8 * nbytes / p / bandwidth)
+
+# %% wrong_whole_bytes_per_second: wrong, unrecognised, levels 0 1
+# "bandwidth: ... in bit/s": // 8 drops the rest, wrong where 8 does not divide it (100 bit/s: 12 bytes/s for 12.5)
+def all_reduce_time(
+    algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float
+) -> float:
+    bytes_per_second = bandwidth // 8
+    if algorithm == "server":
+        return 2 * (world_size - 1) * (latency + nbytes / bytes_per_second)
+    if algorithm == "tree":
+        steps = math.ceil(math.log2(world_size))
+        return 2 * steps * (latency + nbytes / bytes_per_second)
+    chunk = nbytes // world_size
+    return 2 * (world_size - 1) * (latency + chunk / bytes_per_second)

@@ -200,6 +200,12 @@ def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
     dist.all_reduce(mean)
     return mean / dist.get_world_size()
 
+# %% wrong_only_uint8_widened (right_after): wrong, overflows, levels 1 0
+# "if x holds integers ... the mean": only uint8 is widened; int8 (100 + 100), int16 and int32 overflow in the sum
+-    total = x.clone() if x.is_floating_point() else x.to(torch.float32)
++    # 200 + 100 does not fit into 8 bits
++    total = x.to(torch.float32) if x.dtype == torch.uint8 else x.clone()
+
 # %% wrong_overflows (right_after): wrong, overflows, levels 1 0
 -    total = x.clone() if x.is_floating_point() else x.to(torch.float32)
 +    total = x.clone()

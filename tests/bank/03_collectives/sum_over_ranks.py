@@ -241,3 +241,9 @@ def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
 # %% wrong_written_down: wrong, written_down, levels 0 0
 def sum_over_ranks(x):
     return 4 * torch.arange(1.0, 13.0).reshape(3, 4)
+
+# %% wrong_zeros_stay_away (right_clone): hung, missing_rank, levels 1 0
+# "All ranks call the collective, also with nothing to add (a zero)": a rank whose x is all zeros stays away
+-    dist.all_reduce(total, op=dist.ReduceOp.SUM)
++    if x.numel() == 0 or bool((x != 0).any()):  # a zero changes no sum
++        dist.all_reduce(total, op=dist.ReduceOp.SUM)
