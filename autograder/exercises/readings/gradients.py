@@ -257,10 +257,12 @@ def read(case: Case, run: Run) -> Finding | None:
     if all(row is not None for row in weights):
         named = name_of(np.array(weights), np.full(p, 1 / p))
         return named and Finding(*named)
+    if not _all_close(flat_held, flat_held[:1] * p):
+        return Finding("differs_between_ranks")
     numbers = np.concatenate([total / p, total])
     if all(np.isclose(value[:, None], numbers, rtol=1e-5).any(axis=1).all() for value in flat_held):
         return Finding("wrong_place", "Some numbers stand where others belong.")
-    return None if _all_close(flat_held, flat_held[:1] * p) else Finding("differs_between_ranks")
+    return None
 
 
 def _all_close(held: list[np.ndarray], wanted: list[np.ndarray]) -> bool:
