@@ -15,7 +15,28 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
 
-from labkit.palette import FAINT, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILLION, YELLOW, tint
+from labkit.palette import (
+    ACTIVATIONS,
+    ALL_GATHER,
+    ALL_REDUCE,
+    BACKWARD,
+    FAINT,
+    FORWARD,
+    GRADIENTS,
+    GREEN,
+    GREY,
+    INK,
+    OPTIMIZER,
+    ORANGE,
+    PARAMETERS,
+    PURPLE,
+    REDUCE_SCATTER,
+    SKY,
+    VERMILLION,
+    WEIGHT_GRADIENTS,
+    YELLOW,
+    tint,
+)
 
 HERE = Path(__file__).resolve().parent
 # rank 0, 1, 2, 3, or the parts of a batch
@@ -25,17 +46,27 @@ FONTS = "'DejaVu Sans', Verdana, sans-serif"
 TEXT, SMALL = 15, 13  # pixels on a page 720 wide: readable at half of that
 
 __all__ = [
+    "ACTIVATIONS",
+    "ALL_GATHER",
+    "ALL_REDUCE",
+    "BACKWARD",
     "FAINT",
+    "FORWARD",
+    "GRADIENTS",
     "GREEN",
     "GREY",
     "INK",
+    "OPTIMIZER",
     "ORANGE",
+    "PARAMETERS",
     "RANK_COLOURS",
+    "REDUCE_SCATTER",
     "SKY",
     "SMALL",
     "SUM",
     "TEXT",
     "VERMILLION",
+    "WEIGHT_GRADIENTS",
     "tint",
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labkit.palette import GREEN, INK, ORANGE, PURPLE, SKY, tint
+from labkit.palette import ALL_REDUCE, BACKWARD, FORWARD, INK, ORANGE, SKY, WEIGHT_GRADIENTS
 
 WIDTH = 720  # of the whole diagram; all lengths are in pixels of the SVG
 LEFT = 66  # room for "rank 12"
@@ -14,9 +14,9 @@ RIGHT_WITH_MEMORY = 104  # room for "peak 65.5 kB"
 TEXT = 14  # readable when the diagram is shown at half its width
 SMALL = 12
 COLOURS = {"send": SKY, "recv": ORANGE}
-COLLECTIVE = tint(GREEN, 0.35)
-COMPUTING = tint(PURPLE, 0.35)
-PARTS = {"F": tint(PURPLE, 0.7), "B": PURPLE, "W": COMPUTING}  # forward, backward, gradients of the weights alone
+COLLECTIVE = ALL_REDUCE
+COMPUTING = WEIGHT_GRADIENTS
+PARTS = {"F": FORWARD, "B": BACKWARD, "W": WEIGHT_GRADIENTS}  # forward, backward, gradients of the weights alone
 STUCK = "#B34700"  # vermillion, dark enough for text on white
 
 
