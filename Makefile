@@ -16,7 +16,7 @@ $(if $(HIDDEN),$(error These are the students' files: $(HIDDEN) needs the course
 SHOWN := $(FOR_STUDENTS)
 endif
 
-.PHONY: help lab site test test-cluster test-all mutants holes verdicts slides notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay bench-simulation gpu-check cluster-up cluster-run cluster-down doctor horovod clean
+.PHONY: help lab site test test-cluster test-torch test-all mutants holes verdicts slides notebooks bank course-release grade-demo hub bench-comm bench-check bench-train bench-grading bench-plots bench-links bench-relay bench-simulation gpu-check cluster-up cluster-run cluster-down doctor horovod clean
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS="--port 9000" goes to JupyterLab)
@@ -31,6 +31,10 @@ test:  ## the tests for any Linux and any user, some at a time (OPTIONS="-k setu
 
 test-cluster:  ## the tests that need root, a Slurm, ssh or a browser; as root
 	@$(MAKE) --no-print-directory test TIER=--tier=cluster
+
+test-torch:  ## those that PyTorch's build can change, once more with pip's default build (4 GB in .cache; CI does it, too)
+	@$(COURSE) setup
+	@$(RUN) python tools/default_torch.py $(OPTIONS)
 
 test-all:  ## both, with many more random cases: killed graders, damaged notebooks, full-size notebooks, every port (hours)
 	@COURSE_TEST_ALL=1 $(MAKE) --no-print-directory test TIER=

@@ -247,6 +247,8 @@ def install_packages(course):
                 [f"torch=={wrong['torch']}+cpu"],
                 ["--no-deps"] + where_cpu_builds_are(),
             )
+        else:
+            plan[-1] = (plan[-1][0], [requirement_of_torch(wrong["torch"])], [])
     remove_remains(course, wrong)
     pip = course.pip(
         "install",
@@ -275,11 +277,20 @@ def torch_asked_for():
     return os.environ.get("COURSE_TORCH", "").strip()
 
 
+def requirement_of_torch(version):
+    """What pip is asked for. TORCH=default: the index's own build, also where pip's settings lead to a CPU build too.
+
+    `===` compares texts, and a build's own label (2.13.0+cpu) is part of the text.
+    """
+    asked = torch_asked_for()
+    return {"": f"torch=={version}", "default": f"torch==={version}"}.get(asked, f"torch=={version}+cpu")
+
+
 def where_cpu_builds_are():
     """pip's options for TORCH=ADDRESS; for TORCH=cpu none: pip looks where its settings (PIP_EXTRA_INDEX_URL,
     PIP_FIND_LINKS ...) say."""
     asked = torch_asked_for()
-    if asked in ("", "cpu"):
+    if asked in ("", "cpu", "default"):
         return []
     return ["--no-index", "--find-links", asked] if os.path.isdir(asked) else ["--index-url", asked]
 
@@ -289,13 +300,13 @@ def build_to_install(course, version):
     may name a place with CPU builds. Raises Trouble if a CPU build was asked for and is not to be had."""
     asked = torch_asked_for()
     say("packages", "asking pip for PyTorch's build", done=False)
-    wanted = [f"torch=={version}+cpu"] if asked else [f"torch=={version}"]
+    wanted = [requirement_of_torch(version)]
     command = course.pip(
         "install", "--dry-run", "--no-deps", "--only-binary", ":all:", *(where_cpu_builds_are() + wanted)
     )
     lines = []
     failed = run_logged(course, "pip.log", command, env=course.pip_variables(), check=False, on_line=lines.append)
-    if failed and asked:
+    if failed and asked not in ("", "default"):
         raise Trouble(TORCH_HELP.format(version=version))
     return "cpu" if any(line.startswith("Would install") and "+cpu" in line for line in lines) else "cuda"
 
@@ -414,12 +425,19 @@ def not_ours(course):
     )
 
 
+def refuse_another_build(course):
+    """Raises Trouble if TORCH= asks for another build of PyTorch than the environment has."""
+    asked, there = torch_asked_for(), horovod_wheel.torch_build(course)
+    if asked and there and ("+cpu" in there) == (asked == "default"):
+        size = "CPU" if "+cpu" in there else "large"
+        raise Trouble(
+            f"The environment has PyTorch's {size} build already. `make clean`, then the same command, makes it anew."
+        )
+
+
 def setup(course):
     """Brings the environment to the state of the lock file. Prints nothing if there is nothing to do."""
-    if torch_asked_for() and "+cpu" not in (horovod_wheel.torch_build(course) or "+cpu"):
-        raise Trouble(
-            "The environment has PyTorch's large build already. `make clean`, then the same command, makes it anew."
-        )
+    refuse_another_build(course)
     if is_complete(course):
         return
     check_platform()

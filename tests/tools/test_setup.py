@@ -545,7 +545,7 @@ def with_torch(tiny_course, tmp_path, monkeypatch):
     return tiny_course, tmp_path / "cpu"
 
 
-@pytest.mark.parametrize("torch", ["", "cpu", "a folder"])
+@pytest.mark.parametrize("torch", ["", "cpu", "a folder", "default"])
 def test_which_build_of_pytorch_is_installed_is_known_before(with_torch, monkeypatch, torch):
     course, folder = with_torch
     monkeypatch.setenv("COURSE_TORCH", str(folder) if torch == "a folder" else torch)
@@ -553,7 +553,9 @@ def test_which_build_of_pytorch_is_installed_is_known_before(with_torch, monkeyp
         with pytest.raises(Trouble, match="make lab TORCH=ADDRESS"):
             bootstrap.build_to_install(course, "2.13.0")
         monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
-    assert bootstrap.build_to_install(course, "2.13.0") == ("cuda" if torch == "" else "cpu")
+    if torch == "default":  # pip would prefer the other: it has a label
+        monkeypatch.setenv("PIP_FIND_LINKS", f"{os.environ['PIP_FIND_LINKS']} {folder}")
+    assert bootstrap.build_to_install(course, "2.13.0") == ("cuda" if torch in ("", "default") else "cpu")
 
 
 def test_the_disk_is_looked_at_for_what_will_be_installed(place, monkeypatch, capsys):
@@ -569,11 +571,12 @@ def test_the_disk_is_looked_at_for_what_will_be_installed(place, monkeypatch, ca
     bootstrap.look_at_the_disk(place, "cuda", whole=False)
 
 
-def test_another_build_is_not_put_over_the_one_that_is_there(place, monkeypatch):
+@pytest.mark.parametrize(("there", "asked"), [("cu130", "cpu"), ("cpu", "default")])
+def test_another_build_is_not_put_over_the_one_that_is_there(place, monkeypatch, there, asked):
     packages = place.site_packages / "torch"
     packages.mkdir(parents=True)
-    (packages / "version.py").write_text("__version__ = '2.13.0+cu130'\n")
-    monkeypatch.setenv("COURSE_TORCH", "cpu")
+    (packages / "version.py").write_text(f"__version__ = '2.13.0+{there}'\n")
+    monkeypatch.setenv("COURSE_TORCH", asked)
     with pytest.raises(Trouble, match="make clean"):
         bootstrap.setup(place)
 
