@@ -141,6 +141,8 @@ class Exercise:
     may_lose: detours that no case has to show (`autograder.values`: "float64 -> float32", "int32 promoted", "integers
         of both widths", or a type for all of its own), each with the reason. Whatever is not listed here must show in a
         case, under every key.
+    any_type: why a result may be of another type than the signature names (an array for a list, a float for an int); ""
+        where it may not.
     never_alone: why no case runs on one rank, for an exercise on ranks that has none; "" where one does.
     talks: whether a right answer communicates at all, with more than one rank. Where it does, an answer that never did
         is refused, whatever it returns (see `needs_bytes` for more).
@@ -168,6 +170,7 @@ class Exercise:
     harness: str = ""
     shares_files: bool = False
     may_lose: dict[str, str] = {}
+    any_type: str = ""
     never_alone: str = ""
     talks: bool = True
     all_hear: bool = False
@@ -275,6 +278,11 @@ class Exercise:
         """Names of the arguments that may be changed; None where nobody looks at any."""
         named = isinstance(self.inputs, tuple)
         return self.inputs if named else () if self.inputs == "kept" else None
+
+    @property
+    def returns(self) -> str:
+        """The type that the signature names for the result; "" where any will do."""
+        return "" if self.any_type else self.signature.partition("->")[2].strip()
 
     @property
     def needs_frameworks(self) -> bool:

@@ -143,6 +143,7 @@ class TrainDDP(ReportExercise):
     """Training with DistributedDataParallel"""
 
     signature = "train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]"
+    any_type = "the losses may stay in the tensor in which they were averaged"
     levels = {"the weights of the sequential run": 2, "the loss of all ranks": 1}
     may_lose = LABELS
     parts = ("weights", "passes", "trains", "losses")
@@ -663,6 +664,7 @@ class Buckets(PlainExercise):
     """Who shares a bucket"""
 
     signature = "buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]"
+    any_type = "whoever loops over the buckets does not mind in what they come"
     levels = {"equal caps": 1, "a small first bucket": 1}
     mistakes = [
         Mistake("forward_order", "The buckets were filled from the first parameter on.",
@@ -1028,6 +1030,7 @@ class LoadCheckpoint(ReportExercise):
 
     signature = "load_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer) -> int"
     never_alone = "the ranks that have not written the file are what goes wrong"
+    any_type = "the epoch may stay the tensor that rank 0 has sent"
     levels = {"the uninterrupted run": 2}
     may_lose = LABELS
     shares_files = True

@@ -582,6 +582,7 @@ class GoOn(ReportExercise):
     signature = "go_on(model, optimizer, read_checkpoint) -> int"
     runtime = "horovod"
     inputs = "free"
+    any_type = "the epoch may stay the tensor that rank 0 has sent"
     levels = {"a fresh start": 1, "from a checkpoint that rank 0 can read": 2}
     may_lose = {"float32 promoted": "what is compared are the variables of a model, whose type TensorFlow keeps"}
     parts = (("weights", "not trainable"), ("steps", "momentum"), "first epoch")
@@ -866,6 +867,7 @@ class NetworkBytes(PlainExercise):
     """Bytes between the nodes"""
 
     signature = "network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[float]"
+    any_type = "an array of bytes, an entry for each node, can be indexed, summed and plotted like a list"
     levels = {"one ring, node after node": 1, "one ring, ranks dealt out in turn": 1, "in two levels": 1}
     mistakes = [
         Mistake("all_nodes", "This is one number for all nodes together.",

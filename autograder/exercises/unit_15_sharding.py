@@ -59,6 +59,7 @@ class MemoryPerRank(PlainExercise):
     """What a rank holds"""
 
     signature = "memory_per_rank(params: int, p: int, stage: int, optimizer: str, mixed: bool) -> int"
+    any_type = "bytes may come as the float that a division gives"
     levels = {"Adam in mixed precision": 1, "other optimizers, float32, and padding": 1, "what cannot be": 1}
     harness = """
 def harness(f, params, p, stage, optimizer, mixed):

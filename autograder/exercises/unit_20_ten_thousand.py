@@ -104,6 +104,7 @@ class AxisGroups(PlainExercise):
     """Who talks to whom"""
 
     signature = "axis_groups(shape: tuple[int, ...], axis: int) -> list[list[int]]"
+    any_type = "the rows of an array are groups, too"
     levels = {"the last axis": 1, "any axis": 1}
     uses = ("mesh_coordinates",)
     mistakes = [

@@ -1,4 +1,5 @@
-"""Arguments that are not what they were: which, what has changed, and how a student keeps them."""
+"""Arguments that are not what they were: which, what has changed, and how a student keeps them. And a result of another
+type than the signature names."""
 
 from __future__ import annotations
 
@@ -40,13 +41,23 @@ def changed_argument(exercise: Exercise, case: Case, run: Run) -> ChangedArgumen
         return None
     for r, rank in enumerate(run.ranks):
         found = _first_changed(exercise, case, r, rank.after)
-        change = next(iter(rank.changed), None)
+        change = next((one for one in rank.changed if one["kind"] != "return"), None)
         if change is None and found is not None:
             change = {"name": _name(exercise, found[0]), "where": "", "what": "values", "kind": _kind(found[1])}
         if change is not None:
             lines, text = _lines(case, r, rank.after, found), _in_words(exercise, **change)
             return ChangedArgument(lines, text, change["kind"] in ("list", "dict", "set"))
     return None
+
+
+def other_type(case: Case, run: Run) -> list[str]:
+    """The card's line about the first result that is right but of another type than the signature names; [] where all
+    are of that type."""
+    for r, rank in enumerate(run.ranks):
+        for one in rank.changed:
+            if one["kind"] == "return":
+                return [f"{'' if case.world_size == 1 else f'rank {r} '}returned {one['what']}"]
+    return []
 
 
 def _in_words(exercise: Exercise, name: str, where: str, what: str, kind: str) -> Diagnosis:

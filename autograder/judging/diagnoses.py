@@ -28,6 +28,10 @@ BUILT_IN = {
     "wrong_type": Diagnosis(
         "What your function returns is of another type than asked for.", "Read the last line of its docstring."
     ),
+    "other_type": Diagnosis(
+        "The values are right, but of another type than the signature names.",
+        "Convert at the end: `.tolist()` or `list(...)` makes a list, `int(...)` or `//` whole numbers.",
+    ),
     "not_comparable": Diagnosis(
         "What came back from your function cannot be compared with what is expected: it is of another kind.",
         "Return what the signature names, and leave alone what the function was given.",

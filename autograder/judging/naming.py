@@ -9,17 +9,20 @@ from autograder.exercise import Exercise
 from autograder.judging.diagnoses import diagnosis_of
 from autograder.verdict import CaseResult
 
+# What is said of right values. Where other cases come out wrong, the reason for those is the reason.
+_SECOND = ("not_carried", "other_type")
+
 
 def is_certain(results: Sequence[CaseResult]) -> bool:
     """True if these first cases of an answer decide its verdict and its diagnosis, whatever comes after them.
 
     What says most is the first failing case that has a name (`Result.decisive`). A name that was recognised by the
-    values or read from wrong ones may still give way in `keep_names_that_explain_all`, and so may a silence; a case
-    without a name stays without one. Every other name was seen to happen, and stays.
+    values or read from wrong ones may still give way in `keep_names_that_explain_all`, and so may a silence and another
+    type; a case without a name stays without one. Every other name was seen to happen, and stays.
     """
     failed = [result for result in results if result.verdict != "passed"]
     named = next((result for result in failed if result.guess or result.diagnosis != "unrecognised"), None)
-    return named is not None and not (named.guess or named.found or named.diagnosis == "not_carried")
+    return named is not None and not (named.guess or named.found or named.diagnosis in _SECOND)
 
 
 def keep_names_that_explain_all(exercise: Exercise, results: list[CaseResult]) -> None:
@@ -43,15 +46,15 @@ def keep_names_that_explain_all(exercise: Exercise, results: list[CaseResult]) -
         if name != result.diagnosis:
             text = diagnosis_of(exercise, name)
             result.diagnosis, result.why, result.how = name, text.why, text.how
-    _find_a_reason_for_silence(exercise, results)
+    _take_the_reason_of_others(exercise, results)
 
 
-def _find_a_reason_for_silence(exercise: Exercise, results: list[CaseResult]) -> None:
+def _take_the_reason_of_others(exercise: Exercise, results: list[CaseResult]) -> None:
     """Right numbers that nobody communicated are right by chance where other cases come out wrong: then that mistake is
-    the reason."""
-    others = [r for r in results if r.verdict == "wrong" and r.diagnosis not in ("not_carried", "unrecognised")]
+    the reason. So it is for right numbers of another type."""
+    others = [r for r in results if r.verdict == "wrong" and r.diagnosis not in (*_SECOND, "unrecognised")]
     for result in results:
-        if result.diagnosis == "not_carried" and others:
+        if result.diagnosis in _SECOND and others:
             text = diagnosis_of(exercise, others[0].diagnosis)
             result.diagnosis, result.why, result.how = others[0].diagnosis, text.why, text.how
 

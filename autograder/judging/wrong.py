@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from autograder.compare import Difference, difference, name_of_type, show_where_they_differ
 from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, names_of
-from autograder.judging.arguments import changed_argument
+from autograder.judging.arguments import changed_argument, other_type
 from autograder.judging.carried import lacking
 from labkit.watch import hang
 
@@ -74,8 +74,11 @@ def _wrong_though_right_values(exercise: Exercise, case: Case, run: Run, unwaite
         return Wrong(finding.diagnosis, _lines(finding.detail))
     if changed := changed_argument(exercise, case, run):
         return Wrong("modifies_input", changed.lines, text=changed.text)
-    missing = lacking(exercise, case, run)
-    return Wrong("not_carried", [missing]) if missing else None
+    if missing := lacking(exercise, case, run):
+        return Wrong("not_carried", [missing])
+    if other := other_type(case, run):
+        return Wrong("other_type", other)
+    return None
 
 
 def _wrong_values(

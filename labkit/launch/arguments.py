@@ -1,4 +1,5 @@
-"""Finds changes that a function makes to its arguments: compares them before and after every call, where it runs.
+"""Finds changes that a function makes to its arguments: compares them before and after every call, where it runs. And
+what it returns is held against its signature there (`labkit.launch.returned`).
 
 Values are one part of it. A tensor may have got a gradient or be asked for one, a list may hold other tensors of the
 same values, a dict another key. What is neither data nor made of it (a module, an optimizer, a function, an iterator, a
@@ -17,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from labkit.launch.returned import other_type
+
 MOST_NODES, MOST_BYTES = 200_000, 64 << 20  # that are looked at in one case; what comes after them is not
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 
@@ -25,7 +28,8 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 class Change:
     """name: the argument's, as the function calls it. where: the part of it, for example "[2]" or "['step']".
 
-    what: what has changed, after "its" or by itself. kind: "list", "dict", "array", "tensor", "gradient", "set".
+    what: what has changed, after "its" or by itself. kind: "list", "dict", "array", "tensor", "gradient", "set". Of
+    kind "return" is a result of another type than the signature names; `what` says which.
     """
 
     name: str
@@ -37,14 +41,16 @@ class Change:
 class Watched:
     """A function in whose place it is called: what its calls have changed is in `changes`, the first of each argument.
 
-    may_change: names of its arguments at which nobody looks. Whatever else is asked of it, the function itself answers.
+    may_change: names of its arguments at which nobody looks; None: at none of them. returns: the type that it shall
+    return, as a signature writes it; "" for any. Whatever else is asked of it, the function itself answers.
     """
 
-    def __init__(self, function: Callable, may_change: Sequence[str] = ()):
+    def __init__(self, function: Callable, may_change: Sequence[str] | None = (), returns: str = ""):
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", "")
         self.changes: dict[str, Change] = {}
-        self._may_change, self._names = set(may_change), _names(function)
+        self._may_change = None if may_change is None else set(may_change)
+        self._names, self._returns = _names(function), returns
         self._budget = _Budget()
 
     def __getattr__(self, name: str):
@@ -54,15 +60,18 @@ class Watched:
         before = [
             (name, value, _note(value, self._budget))
             for name, value in self._by_name(arguments, named)
-            if name not in self._may_change and not isinstance(value, _PLAIN)
+            if self._may_change is not None and name not in self._may_change and not isinstance(value, _PLAIN)
         ]
         try:
-            return self.__wrapped__(*arguments, **named)
+            result = self.__wrapped__(*arguments, **named)
         finally:
             for name, value, note in before:
                 for where, what, kind in _differences(note, value, set()):
                     self.changes.setdefault(name, Change(name, where, what, kind))
                     break
+        if self._returns and (other := other_type(self._returns, result)):
+            self.changes.setdefault("", Change("", "", other, "return"))
+        return result
 
     def _by_name(self, arguments: tuple, named: dict) -> Iterator[tuple[str, Any]]:
         for k, value in enumerate(arguments):

@@ -350,13 +350,14 @@ def make_jobs(
     seed: int = 0,
     poison: int = 0,
     may_change: Sequence[str] | None = None,
+    returns: str = "",
     torch=None,
 ):
     """One job per rank: what to run (source chunks, name of the function) on which arguments (one tuple per rank).
 
     poison: decides what the memory of a receive holds while nobody has waited for it. may_change: names of the
     function's arguments that it may change; what it did to the others is told (`labkit.launch.arguments`). None: nobody
-    looks.
+    looks. returns: the type of its result, as a signature writes it (`labkit.launch.returned`).
     """
     jobs = []
     for rank, args in enumerate(arguments):
@@ -371,6 +372,7 @@ def make_jobs(
             "seed": seed,
             "poison": (poison * MAX_RANKS) % (1 << 62),
             "may_change": None if may_change is None else list(may_change),
+            "returns": returns,
             "arguments": tagged,
         }
         jobs.append((job, payload))

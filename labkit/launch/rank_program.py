@@ -171,8 +171,8 @@ def _function(job: dict, chunks: list[Chunk]):
         raise NameError(f"name '{job['function']}' is not defined")
     function = namespace[job["function"]]
     watched = None
-    if job.get("may_change") is not None and isinstance(function, types.FunctionType):
-        function = watched = Watched(function, job["may_change"])
+    if isinstance(function, types.FunctionType) and (job.get("may_change") is not None or job.get("returns")):
+        function = watched = Watched(function, job.get("may_change"), job.get("returns", ""))
     if not job["harness"]:
         return function, watched
     harness: dict = {"__name__": "harness"}

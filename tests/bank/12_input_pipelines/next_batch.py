@@ -1,6 +1,7 @@
 # Right and wrong answers to `next_batch`. In files of their own: autograder bank --write DIR
 import numpy as np
 import random
+import torch
 
 # %% right_copies_the_state: passed
 def next_batch(state, n, batch_size, rank, world_size):
@@ -24,9 +25,6 @@ def next_batch(state, n, batch_size, rank, world_size):
     return batch[rank::world_size].tolist(), {"seed": seed, "epoch": epoch, "taken": taken}
 
 # %% right_torch: passed
-import torch
-
-
 def next_batch(state, n, batch_size, rank, world_size):
     generator = torch.Generator().manual_seed(state["seed"] * 100_003 + state["epoch"])
     left = torch.randperm(n, generator=generator)[state["taken"] :]
@@ -34,7 +32,11 @@ def next_batch(state, n, batch_size, rank, world_size):
     state = dict(state, taken=state["taken"] + len(batch))
     if len(left) <= batch_size:
         state.update(epoch=state["epoch"] + 1, taken=0)
-    return torch.tensor_split(batch, world_size)[rank], state
+    return torch.tensor_split(batch, world_size)[rank].tolist(), state
+
+# %% wrong_a_tensor (right_torch): wrong, other_type, levels 0 0 0 0
+-    return torch.tensor_split(batch, world_size)[rank].tolist(), state
++    return torch.tensor_split(batch, world_size)[rank], state
 
 # %% wrong_arrays (right_strides): wrong, not_json, levels 0 0 0 0
 -    taken += len(batch)

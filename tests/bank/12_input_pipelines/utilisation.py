@@ -20,7 +20,7 @@ def utilisation(make, step, depth):
         data += start - end
         others += start.max() - start
         end = start.max() + step
-    return np.stack([np.full(p, steps * step), data, others], axis=1)
+    return list(zip([steps * step] * p, data, others))
 
 # %% right_loop: passed
 def utilisation(make, step, depth):
@@ -94,6 +94,10 @@ def utilisation(make, step, depth):
         others = others + starts[k].max() - starts[k]
         end = starts[k].max() + step
     return [(steps * step, float(data[r]), float(others[r])) for r in range(p)]
+
+# %% wrong_an_array (right_arrays): wrong, other_type, levels 0 0 0
+-    return list(zip([steps * step] * p, data, others))
++    return np.stack([np.full(p, steps * step), data, others], axis=1)
 
 # %% wrong_barrier_at_the_end: wrong, barrier_at_the_end, levels 1 0 0
 def utilisation(make, step, depth):

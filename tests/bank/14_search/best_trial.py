@@ -1,4 +1,5 @@
 # Right and wrong answers to `best_trial`. In files of their own: autograder bank --write DIR
+import math
 import numpy as np
 import torch
 import torch.distributed as dist
@@ -41,9 +42,6 @@ def best_trial(numbers, validation, test):
     return int(number), error
 
 # %% right_three_reductions: passed
-import math
-
-
 def best_trial(numbers, validation, test):
     validation = validation.nan_to_num(nan=math.inf)
     least = min(validation.tolist(), default=math.inf)
@@ -243,6 +241,10 @@ def best_trial(numbers, validation, test):
     if loss == torch.inf:
         raise ValueError("no trial")
     return int(number), error.item()
+
+# %% wrong_tensors (right_three_reductions): wrong, other_type, levels 0 0 0 1
+-    return number.item(), error.item()
++    return number, error
 
 # %% wrong_validation_loss: wrong, returns_validation, levels 0 0 0 1
 NOTHING = float("inf")

@@ -56,7 +56,11 @@ def hyperband_brackets(R, eta):
 -        table.append([(n // eta**i, R // eta ** (s - i)) for i in range(s + 1)])
 +        table.append([(n // eta**i, eta ** (s_max - s + i)) for i in range(s + 1)])
 
-# %% wrong_fractions (right_loop): wrong, fractions_of_epochs, levels 1 1 0 1
+# %% wrong_floats (right_loop): wrong, other_type, levels 0 0 0 1
+-        table.append([(n // eta**i, R // eta ** (s - i)) for i in range(s + 1)])
++        table.append([(float(n // eta**i), R // eta ** (s - i)) for i in range(s + 1)])
+
+# %% wrong_fractions (right_loop): wrong, fractions_of_epochs, levels 0 0 0 1
 -        table.append([(n // eta**i, R // eta ** (s - i)) for i in range(s + 1)])
 +        table.append([(n // eta**i, R * eta ** (i - s)) for i in range(s + 1)])
 

@@ -5,7 +5,7 @@ import numpy as np
 def log_grid(low, high, n):
     if low <= 0 or high <= low or n < 2:
         raise ValueError("0 < low < high, and at least two points")
-    return np.geomspace(low, high, n)
+    return np.geomspace(low, high, n).tolist()
 
 # %% right_multiplies: passed
 def log_grid(low, high, n):
@@ -24,13 +24,17 @@ def log_grid(low, high, n):
     ratio = (high / low) ** (1 / (n - 1))
     return [low * ratio**k for k in range(n)]
 
+# %% wrong_an_array (right_geomspace): wrong, other_type, levels 0 0 1
+-    return np.geomspace(low, high, n).tolist()
++    return np.geomspace(low, high, n)
+
 # %% wrong_any_ends: wrong, takes_anything, levels 1 1 0
 def log_grid(low, high, n):
-    return np.exp(np.linspace(np.log(low), np.log(high), n))
+    return np.exp(np.linspace(np.log(low), np.log(high), n)).tolist()
 
 # %% wrong_bases (right_geomspace): wrong, two_bases, levels 0 0 1
--    return np.geomspace(low, high, n)
-+    return np.exp(np.linspace(np.log10(low), np.log10(high), n))
+-    return np.geomspace(low, high, n).tolist()
++    return np.exp(np.linspace(np.log10(low), np.log10(high), n)).tolist()
 
 # %% wrong_down: wrong, takes_anything, levels 1 1 0
 def log_grid(low, high, n):
@@ -39,12 +43,12 @@ def log_grid(low, high, n):
     return [low * (high / low) ** (k / (n - 1)) for k in range(n)]
 
 # %% wrong_linear (right_geomspace): wrong, linear_grid, levels 0 0 1
--    return np.geomspace(low, high, n)
-+    return np.linspace(low, high, n)
+-    return np.geomspace(low, high, n).tolist()
++    return np.linspace(low, high, n).tolist()
 
 # %% wrong_logspace (right_geomspace): wrong, ends_as_exponents, levels 0 0 1
--    return np.geomspace(low, high, n)
-+    return np.logspace(low, high, n)
+-    return np.geomspace(low, high, n).tolist()
++    return np.logspace(low, high, n).tolist()
 
 # %% wrong_low_above_one: wrong, raises_without_reason, levels 1 0 1
 def log_grid(low, high, n):
@@ -53,16 +57,16 @@ def log_grid(low, high, n):
     return np.geomspace(low, high, n).tolist()
 
 # %% wrong_middles (right_geomspace): wrong, middles, levels 0 0 1
--    return np.geomspace(low, high, n)
+-    return np.geomspace(low, high, n).tolist()
 +    return [low * (high / low) ** ((k + 0.5) / n) for k in range(n)]
 
 # %% wrong_no_end (right_geomspace): wrong, without_the_end, levels 0 0 1
--    return np.geomspace(low, high, n)
-+    return np.geomspace(low, high, n, endpoint=False)
+-    return np.geomspace(low, high, n).tolist()
++    return np.geomspace(low, high, n, endpoint=False).tolist()
 
 # %% wrong_powers (right_geomspace): wrong, powers_of_ten, levels 0 0 1
--    return np.geomspace(low, high, n)
-+    return 10.0 ** np.round(np.linspace(np.log10(low), np.log10(high), n))
+-    return np.geomspace(low, high, n).tolist()
++    return (10.0 ** np.round(np.linspace(np.log10(low), np.log10(high), n))).tolist()
 
 # %% wrong_torch_float32: wrong, lost_digits, levels 0 0 1
 import math

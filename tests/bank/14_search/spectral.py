@@ -36,7 +36,7 @@ def spectral(x, y, degree, s):
         part = table[:, chosen]
         found = np.linalg.solve(part.T @ part, part.T @ y)
         rest = y - part @ found
-    return dict(sorted(((sets[k], float(c)) for k, c in zip(chosen, found)), key=lambda one: -abs(one[1])))
+    return sorted(((sets[k], float(c)) for k, c in zip(chosen, found)), key=lambda one: -abs(one[1]))
 
 # %% right_thresholding: passed
 def spectral(x, y, degree, s):
@@ -47,6 +47,10 @@ def spectral(x, y, degree, s):
     found = np.linalg.lstsq(table[:, chosen], y, rcond=None)[0]
     order = np.argsort(-np.abs(found))
     return [(sets[chosen[k]], found[k]) for k in order]
+
+# %% wrong_a_dict (right_one_after_the_other): wrong, other_type, levels 0 0
+-    return sorted(((sets[k], float(c)) for k, c in zip(chosen, found)), key=lambda one: -abs(one[1]))
++    return dict(sorted(((sets[k], float(c)) for k, c in zip(chosen, found)), key=lambda one: -abs(one[1])))
 
 # %% wrong_all_sets (right_thresholding): wrong, not_products, levels 0 0
 -    chosen = np.argsort(-np.abs(means))[:s]

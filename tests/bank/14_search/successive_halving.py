@@ -1,5 +1,6 @@
 # Right and wrong answers to `successive_halving`. In files of their own: autograder bank --write DIR
 import math
+import numpy as np
 
 # %% right_dict: passed
 def key_of(losses):
@@ -18,17 +19,18 @@ def successive_halving(train, n, r, R, eta):
 
 # %% right_numpy: passed
 # differs: A lexical sort puts the numbers of equal losses in order and NaNs at the end.
-import numpy as np
-
-
 def successive_halving(train, n, r, R, eta):
     rungs, alive, epochs = [], np.arange(n), r
     while epochs <= R and len(alive):
         losses = np.array([train(i, epochs) for i in alive])
         alive = alive[np.lexsort((alive, losses))]  # nan is sorted to the end
-        rungs.append(alive)
+        rungs.append(alive.tolist())
         alive, epochs = alive[: len(alive) // eta], epochs * eta
     return rungs
+
+# %% wrong_arrays (right_numpy): wrong, other_type, levels 0 0 0
+-        rungs.append(alive.tolist())
++        rungs.append(alive)
 
 # %% wrong_best_so_far: wrong, best_so_far, levels 0 0 0
 def successive_halving(train, n, r, R, eta):

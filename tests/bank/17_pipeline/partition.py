@@ -1,11 +1,9 @@
 # Right and wrong answers to `partition`. In files of their own: autograder bank --write DIR
 import itertools
+import numpy as np
 
 # %% right_brute: passed
 # differs: All cuts are tried: for a dozen layers that is quick, and nobody can doubt it.
-import numpy as np
-
-
 def partition(costs, p):
     n = len(costs)
     if p > n:
@@ -14,7 +12,7 @@ def partition(costs, p):
         itertools.combinations(range(1, n), p - 1),
         key=lambda cuts: max(part.sum() for part in np.split(np.array(costs), cuts)),
     )
-    return np.diff([0, *cuts, n])
+    return np.diff([0, *cuts, n]).tolist()
 
 # %% right_dynamic: passed
 # differs: The best cut of the first layers into fewer stages is worked out once and used again: dynamic programming.
@@ -57,6 +55,10 @@ def partition(costs, p):
     while len(stages(limit)) > p:
         limit += 1
     return stages(limit)
+
+# %% wrong_an_array (right_brute): wrong, other_type, levels 0 1
+-    return np.diff([0, *cuts, n]).tolist()
++    return np.diff([0, *cuts, n])
 
 # %% wrong_cuts: wrong, not_sizes, levels 0 1
 def best(costs, p):

@@ -1,4 +1,5 @@
 # Right and wrong answers to `ring_order`. In files of their own: autograder bank --write DIR
+import numpy as np
 
 # %% right_groups: passed
 def ring_order(node_of):
@@ -9,15 +10,16 @@ def ring_order(node_of):
 
 # %% right_numpy: passed
 # differs: A stable argsort: ranks of a node stay in their order, and nodes come one after the other.
-import numpy as np
-
-
 def ring_order(node_of):
-    return np.argsort(node_of, kind="stable")
+    return np.argsort(node_of, kind="stable").tolist()
 
 # %% right_sorted: passed
 def ring_order(node_of):
     return sorted(range(len(node_of)), key=lambda r: node_of[r])
+
+# %% wrong_an_array: wrong, other_type, levels 0 0
+def ring_order(node_of):
+    return np.argsort(node_of, kind="stable")
 
 # %% wrong_back_to_the_start: wrong, not_every_rank_once, levels 0 0
 def ring_order(node_of):

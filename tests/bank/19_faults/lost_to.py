@@ -8,7 +8,7 @@ def lost_to(posted, ended):
     last = posted.argmax(axis=1)
     ranks = np.zeros(posted.shape[1])
     np.add.at(ranks, last, inorder[:, -1] - inorder[:, -2])
-    return ranks, (ended.max(axis=1) - inorder[:, -1]).sum()
+    return ranks.tolist(), (ended.max(axis=1) - inorder[:, -1]).sum()
 
 # %% right_loop: passed
 def lost_to(posted, ended):
@@ -18,6 +18,10 @@ def lost_to(posted, ended):
         ranks[order[-1]] += came[order[-1]] - came[order[-2]]
         network += left.max() - came[order[-1]]
     return ranks, network
+
+# %% wrong_an_array (right_arrays): wrong, other_type, levels 0 0
+-    return ranks.tolist(), (ended.max(axis=1) - inorder[:, -1]).sum()
++    return ranks, (ended.max(axis=1) - inorder[:, -1]).sum()
 
 # %% wrong_distinct_times: wrong, unrecognised, levels 0 1
 def lost_to(posted, ended):

@@ -21,7 +21,7 @@ def resume_order(order, step, per_rank, old, rank, world_size):
     import torch
 
     rest = torch.tensor(order)[step * per_rank * old :]
-    return [part.tensor_split(world_size)[rank] for part in rest.split(per_rank * old)] if len(rest) else []
+    return [part.tensor_split(world_size)[rank].tolist() for part in rest.split(per_rank * old)] if len(rest) else []
 
 # %% wrong_all_the_same (right_strides): wrong, same_on_all, levels 0 0
 -    return [order[k : k + batch][rank::world_size] for k in range(step * batch, len(order), batch)]
@@ -86,3 +86,7 @@ def resume_order(order, step, per_rank, old, rank, world_size):
 # %% wrong_restarts (right_strides): wrong, restarts_epoch, levels 0 0
 -    return [order[k : k + batch][rank::world_size] for k in range(step * batch, len(order), batch)]
 +    return [order[k : k + batch][rank::world_size] for k in range(0, len(order), batch)]
+
+# %% wrong_tensors (right_tensor_split): wrong, other_type, levels 0 0
+-    return [part.tensor_split(world_size)[rank].tolist() for part in rest.split(per_rank * old)] if len(rest) else []
++    return [part.tensor_split(world_size)[rank] for part in rest.split(per_rank * old)] if len(rest) else []

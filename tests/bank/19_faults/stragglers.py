@@ -6,7 +6,7 @@ def stragglers(times, k):
     middle = np.median(times, axis=1)
     centre = np.median(middle)
     spread = 1.4826 * np.median(np.abs(middle - centre))
-    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre))
+    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre)).tolist()
 
 # %% right_statistics: passed
 # differs: The standard library's median, row by row, and two conditions that must both hold.
@@ -21,29 +21,28 @@ def stragglers(times, k):
 
 # %% wrong_all_steps (right_numpy): wrong, spread_of_the_steps, levels 0 1 1
 -    spread = 1.4826 * np.median(np.abs(middle - centre))
--    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre))
 +    spread = 1.4826 * np.median(np.abs(times - np.median(times)))
-+    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre)).tolist()
+
+# %% wrong_an_array (right_numpy): wrong, other_type, levels 0 0 0
+-    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre)).tolist()
++    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre))
 
 # %% wrong_any (right_numpy): wrong, any_excess, levels 1 0 0
--    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre))
+-    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre)).tolist()
 +    return np.flatnonzero(middle - centre > k * spread).tolist()
 
-# %% wrong_deviation: wrong, mean_and_deviation, levels 0 0 1
-def stragglers(times, k):
-    middle = np.median(times, axis=1)
-    centre = middle.mean()
-    spread = middle.std()
-    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre)).tolist()
+# %% wrong_deviation (right_numpy): wrong, mean_and_deviation, levels 0 0 1
+-    centre = np.median(middle)
+-    spread = 1.4826 * np.median(np.abs(middle - centre))
++    centre = middle.mean()
++    spread = middle.std()
 
 # %% wrong_factor (right_numpy): wrong, spread_without_factor, levels 1 1 0
 -    spread = 1.4826 * np.median(np.abs(middle - centre))
--    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre))
 +    spread = np.median(np.abs(middle - centre))
-+    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre)).tolist()
 
 # %% wrong_fast (right_numpy): wrong, names_the_fast, levels 1 1 0
--    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre))
+-    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre)).tolist()
 +    return np.flatnonzero(np.abs(middle - centre) > max(k * spread, 0.02 * centre)).tolist()
 
 # %% wrong_lower_median: wrong, lower_median, levels 1 0 1
@@ -64,12 +63,9 @@ def stragglers(times, k):
     spread = 1.4826 * np.median(np.abs(own - middle))
     return [int(r) for r in range(len(own)) if own[r] > middle + k * spread and own[r] > 1.02 * middle]
 
-# %% wrong_mean_of_steps: wrong, mean_of_the_steps, levels 1 0 1
-def stragglers(times, k):
-    middle = times.mean(axis=1)
-    centre = np.median(middle)
-    spread = 1.4826 * np.median(np.abs(middle - centre))
-    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre)).tolist()
+# %% wrong_mean_of_steps (right_numpy): wrong, mean_of_the_steps, levels 1 0 1
+-    middle = np.median(times, axis=1)
++    middle = times.mean(axis=1)
 
 # %% wrong_no_spread_nobody: wrong, nobody_without_spread, levels 0 1 1
 def stragglers(times, k):

@@ -1,0 +1,65 @@
+"""Results of another type than a signature names."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from labkit.launch.arguments import Watched
+from labkit.launch.returned import other_type
+
+RIGHT = [
+    ("int", 3),
+    ("int", np.int64(3)),
+    ("int", True),
+    ("float", 3),
+    ("float", torch.tensor(3.0)),
+    ("list[int]", [1, 2]),
+    ("list[int]", (1, 2)),
+    ("list[int]", range(3)),
+    ("list[float]", [1, np.float32(2)]),
+    ("tuple[int, float]", [1, 2.0]),
+    ("tuple[int, ...]", (1, 2, 3)),
+    ("tuple[int, int] | None", None),
+    ("list[list[tuple[int, int]]]", [[(1, 2)], []]),
+    ("dict[str, list[int]]", {"a": [1]}),
+    ("torch.Tensor", 3),
+    ("number of points inside the circle", 3.5),
+    ("(start, stop)", np.array([1, 2])),
+    ("", 3.5),
+]
+WRONG = [
+    ("int", 3.0, "a float where the signature says int"),
+    ("int", torch.tensor(3), "a tensor where the signature says int"),
+    ("int", None, "None where"),
+    ("list[int]", np.array([1, 2]), "a numpy array where the signature says list[int]"),
+    ("list[int]", iter([1, 2]), "a list_iterator where"),
+    ("list[int]", {0: 1}, "a dict where"),
+    ("list[int]", [1, 2.0], "a float where the signature says int"),
+    ("list", {1, 2}, "a set where the signature says list"),
+    ("tuple[int, float]", (torch.tensor(1), 2.0), "a tensor where the signature says int"),
+    ("tuple[int, ...]", (1, 2.5), "a float"),
+    ("tuple[int, int] | None", (1.0, 2), "a float where the signature says int"),
+    ("list[list[tuple[int, int]]]", [[(1, 2), (3, 4.0)]], "a float"),
+    ("dict[str, list[int]]", {"a": np.arange(2)}, "a numpy array where the signature says list[int]"),
+]
+
+
+@pytest.mark.parametrize(("annotation", "value"), RIGHT)
+def test_what_does(annotation, value):
+    assert other_type(annotation, value) == ""
+
+
+@pytest.mark.parametrize(("annotation", "value", "said"), WRONG)
+def test_what_does_not(annotation, value, said):
+    assert other_type(annotation, value).startswith(said)
+
+
+def test_a_watched_function_notes_the_first_such_result():
+    watched = Watched(lambda x: x / 2, None, "int")
+    assert watched(3) == 1.5 and watched(np.array([4.0])) == 2
+    assert [vars(one) for one in watched.changes.values()] == [
+        {"name": "", "where": "", "what": "a float where the signature says int", "kind": "return"}
+    ]
+    assert not Watched(lambda x: x, (), "").changes
