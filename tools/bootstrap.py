@@ -178,7 +178,8 @@ def made_here(course):
 def unshare(course):
     """Give the environment commands and settings of its own where a copy made of links shares these files with the
     original: what is written here must not be written there."""
-    for path in [course.env / "pyvenv.cfg"] + list((course.env / "bin").iterdir()):
+    written = [course.env / name for name in ("pyvenv.cfg", ".gitignore")]  # by venv, the second from Python 3.13 on
+    for path in written + list((course.env / "bin").iterdir()):
         if path.is_file() and not path.is_symlink() and path.stat().st_nlink > 1:
             put_in_place(path, path)
 

@@ -133,6 +133,7 @@ class PlaceRanks(RefusingExercise):
             (sizes, [1, 4, 2], 6, "node"),
             (sizes, [2, 1, 3], 6, "slot"),
             (sizes, [1, 0, 3, 2], 5, "node"),
+            (sizes, [1, 0, 0, 3], 3, "slot"),
             (sizes, [3, 1, 3], 7, "node"),
             (sizes, [3, 1, 2], 0, "slot"),
             (sizes, [3, 3, 3], 5, "node"),  # the last one stands in the middle of a turn

@@ -72,14 +72,16 @@ ONLY_FOR_TENSORFLOW = set(
     "Markdown ml-dtypes opt_einsum protobuf pyasn1 pyasn1_modules tensorboard tensorboard-data-server tensorflow-cpu "
     "tensorflow-estimator tensorflow-io-gcs-filesystem termcolor Werkzeug wheel wrapt".split()
 )
+# What a package of the course needs on Python 3.11 alone.
+ONLY_FOR_3_11 = {"overrides"}
 # TensorFlow 2.15 holds numpy below 2, and numpy below 2 has no wheels for Python 3.13.
 OTHER_PINS = {"numpy"}
 
 
 @pytest.mark.parametrize("version", course_module.PYTHONS[1:], ids=course_module.in_dots)
-def test_the_lock_files_differ_in_tensorflow_alone(version):
+def test_the_lock_files_differ_in_what_python_3_11_alone_needs(version):
     full, other = lock_of(course_module.FULL), lock_of(version)
-    assert full.keys() - other.keys() == ONLY_FOR_TENSORFLOW and not other.keys() - full.keys()
+    assert full.keys() - other.keys() == ONLY_FOR_TENSORFLOW | ONLY_FOR_3_11 and not other.keys() - full.keys()
     assert {name for name in other if other[name] != full[name]} == OTHER_PINS
 
 

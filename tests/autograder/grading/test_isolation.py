@@ -258,6 +258,17 @@ def test_what_is_shown_below_tmp_stays_in_sight_read_only(spec, tmp_path):
     assert "Read-only file system" in result.stderr
 
 
+def test_without_a_user_of_its_own_a_submission_has_its_processes_whatever_else_the_user_runs():
+    """The kernel counts those of a user together. A grader's desktop must not decide what a submission may do."""
+    others = [subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) for _ in range(40)]
+    try:
+        found = isolation._try("none", ("seccomp",))
+    finally:
+        for other in others:
+            other.communicate()
+    assert found["numpy"] and found["filter"] and found["children"] >= 8
+
+
 @needs("jail")
 def test_an_environment_that_is_a_link_has_the_same_walls_and_nothing_is_left_in_it(tmp_path):
     """What tries the walls writes where it can: a file that stays would be somebody else's."""

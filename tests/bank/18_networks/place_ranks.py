@@ -86,6 +86,24 @@ def place_ranks(hosts, slots, p, by):
         raise ValueError(f"{p} ranks by {by} on {sum(slots)} slots")
     return [h for turn in range(max(slots)) for h, room in zip(hosts, slots) if room > turn][:p]
 
+# %% wrong_one_full_host: wrong, overfills_a_host, levels 1 0 1
+# differs: Only one full host is passed over at a time.
+def place_ranks(hosts, slots, p, by):
+    if by not in ("slot", "node") or p > sum(slots):
+        raise ValueError(by)
+    free, placed, i = list(slots), [], 0
+    for _ in range(p):
+        if by == "slot":
+            if free[i] == 0:
+                i += 1
+        else:
+            while free[i % len(hosts)] == 0:
+                i += 1
+        free[i % len(hosts)] -= 1
+        placed.append(hosts[i % len(hosts)])
+        i += by == "node"
+    return placed
+
 # %% wrong_part_of_a_word: wrong, takes_anything, levels 1 1 0
 def place_ranks(hosts, slots, p, by):
     if by not in "slot node":
