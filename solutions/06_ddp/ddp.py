@@ -270,7 +270,7 @@ draw_step(ranks.pull("moments"))
 # Here the ranks are processes that share the cores with the communication, so do not
 # expect such a gain.
 #
-# ![A training step on two lanes, compute and network, drawn twice on one time axis. Above, one all-reduce after the backward pass: forward, backward through layers 5 to 0, then the all-reduce of all gradients while nothing is computed, then the step. Below, DDP: the all-reduce of layer 5 runs under the backward pass of layer 4, that of layers 4 and 3 under that of layer 2; that of 2 and 1 and the last, of layer 0, stick out, and the step comes earlier.](../../images/ddp_overlap.svg)
+# ![A training step on two lanes, compute and network, drawn twice on one time axis. Above, one all-reduce after the backward pass: forward, backward through layers 5 to 0, then the all-reduce of all gradients while nothing is computed, then the step. Below, DDP: the all-reduce of layer 5 runs under the backward pass of layer 4, that of layers 4 and 3 under those of 2 and 1; that of 2 and 1 begins under layer 0, and with the last, of layer 0, it sticks out. The step comes earlier.](../../images/ddp_overlap.svg)
 #
 # This is the idea, for six layers and a network that works by itself. The numbers in
 # the network's boxes are the layers whose gradients travel. What sticks out behind the
