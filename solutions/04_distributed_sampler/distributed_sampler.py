@@ -188,8 +188,13 @@ tiles.shares(12, {"rank = 0 on every rank": everybody_is_rank_0})
 
 # %% [markdown]
 # **`shuffle`** (on unless you switch it off) shuffles the *whole* order first and deals
-# it out then. All ranks shuffle alike, so what they hold still fits together. The order
-# follows from `seed + epoch` and from nothing else:
+# it out then. The order follows from `seed + epoch` and from nothing else:
+#
+# ![Twelve samples on four ranks in two epochs. In epoch 0 all four ranks hold the same order 8, 0, 5, 9, 7, 4, 2, 10, 3, 1, 11, 6. Rank 0 takes the first position and every fourth one after it: 8, 7, 3; rank 1 takes 0, 4, 1; rank 2 takes 5, 2, 11; rank 3 takes 9, 10, 6. In epoch 1 all ranks hold another order, again the same one on each, and take the same positions of it.](../../images/shuffle_by_epoch.svg)
+#
+# Every rank computes the whole permutation for itself; no message is needed. All get
+# the same one, and each takes its own positions, so the shares still fit together.
+# Another epoch is another permutation. The sampler itself, without and with shuffling:
 
 # %% alt="Two panels of four rows with 12 samples: in order, and shuffled; in both every sample is dealt once."
 tiles.shares(
@@ -205,9 +210,12 @@ tiles.shares(
 # **`drop_last`** decides what happens when the samples do not divide. With one sample
 # less a rank may have one batch less: with batches of 2, four samples are two steps and
 # five are three. Then the others wait for it in their last all-reduce, for ever.
-# Equally long shares make equally many steps, whatever the batch size. Without
-# `drop_last` the sampler fills the order up from its own beginning. With it, it cuts
-# the rest off:
+# Equally long shares make equally many steps, whatever the batch size.
+#
+# ![Ten samples dealt out one by one to four ranks. The order 0 to 9 is extended by samples 0 and 1 as padding, so that it divides by four. Rank 0 gets 0, 4, 8; rank 1 gets 1, 5, 9; rank 2 gets 2, 6 and again 0; rank 3 gets 3, 7 and again 1. A dashed line after sample 7 shows where drop_last=True cuts the order instead: then every rank has two samples.](../../images/padded_shares.svg)
+#
+# Without `drop_last` the sampler fills the order up from its own beginning (the dashed
+# cells). With it, the sampler cuts the rest off at the dashed line:
 
 # %% alt="Two panels with 10 samples on 4 ranks. Without drop_last the samples 0 and 1 are dealt again; with it nobody has 8 and 9."
 tiles.shares(
@@ -402,6 +410,11 @@ tiles.shares(23, {"23 samples, 2 ranks, minibatches of 8": stock_steps(23, 2, 8)
 # **First cut, then deal**: cut the order into minibatches, and deal out each of them.
 # Rank $r$ takes positions $r$, $r + p$, $r + 2p$, ... *of the minibatch*. Every
 # minibatch begins with rank 0.
+#
+# ![The order 0 to 23 in three minibatches of 8, shared by three ranks in two ways. Left, deal, then cut: step 0 holds samples 0 to 8, of which 8 belongs to minibatch 1; step 1 holds 9 to 17, of which 16 and 17 belong to minibatch 2; step 2 holds 18 to 23. Right, cut, then deal: every step holds exactly one minibatch; ranks 0 and 1 have three samples of it and rank 2 has two.](../../images/two_ways_to_share.svg)
+#
+# Read a step from top to bottom. On the left the steps drift away from the minibatches;
+# on the right they never do.
 #
 # - A minibatch that does not divide gives the first ranks one sample more. That is all
 #   right: unit 05 weights them.

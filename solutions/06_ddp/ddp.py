@@ -270,6 +270,12 @@ draw_step(ranks.pull("moments"))
 # Here the ranks are processes that share the cores with the communication, so do not
 # expect such a gain.
 #
+# ![A training step on two lanes, compute and network, drawn twice on one time axis. Above, one all-reduce after the backward pass: forward, backward through layers 5 to 0, then the all-reduce of all gradients while nothing is computed, then the step. Below, DDP: the all-reduce of layer 5 runs under the backward pass of layer 4, that of layers 4 and 3 under those of 2 and 1; that of 2 and 1 begins under layer 0, and with the last, of layer 0, it sticks out. The step comes earlier.](../../images/ddp_overlap.svg)
+#
+# This is the idea, for six layers and a network that works by itself. The numbers in
+# the network's boxes are the layers whose gradients travel. What sticks out behind the
+# end of the backward pass is all that a step waits for.
+#
 # Two consequences that cost people weeks:
 #
 # - A hook fires because **`ddp(x)`** prepared it. Call `model(x)` or `ddp.module(x)`
@@ -290,6 +296,12 @@ draw_step(ranks.pull("moments"))
 # bucket that holds **at least** its cap is full; the next gradient opens a new one. By
 # default the cap is 25 MiB (`bucket_cap_mb`), and that of the *first* bucket is 1 MiB:
 # the sooner something is on its way, the better.
+#
+# ![Six layers in the order of the forward pass, 0 to 5, with 1, 3, 3, 2, 2 and 1 MB of gradients. The backward pass runs from right to left, and so the buckets are filled: bucket 0 holds layer 5, 1 MB of its cap of 1 MB, full. Bucket 1 holds layers 4 and 3, 4 of 4 MB, full. Bucket 2 holds layers 2 and 1, 6 of 4 MB, full and over the cap. Bucket 3 holds the rest, layer 0, 1 of 4 MB.](../../images/ddp_buckets.svg)
+#
+# These are the six layers of the drawing above, with a first cap of 1 MB and 4 MB for
+# the others. Read it from right to left. Layer 1 still goes into bucket 2, because 3 MB
+# are not yet 4.
 #
 # ### Who shares a bucket (2 points)
 
@@ -521,6 +533,11 @@ print(
 # stops it: inside, gradients only add up locally. The first backward pass outside
 # averages the whole sum.
 #
+# ![Four micro-batches, drawn twice on lanes for compute, network and the content of .grad. Above, an all-reduce with the backward pass of every micro-batch: computing pauses until it ends, and .grad holds the mean over the ranks after each. Below, the first three micro-batches are inside with ddp.no_sync(): nothing is sent, and .grad holds this rank's own sum; the only all-reduce, with the last micro-batch, leaves the mean of everything, and the step comes earlier.](../../images/no_sync.svg)
+#
+# The lowest lane of each half says what `.grad` holds after each micro-batch. Both
+# halves end with the same gradient; the lower one sends a quarter of the bytes.
+#
 # ### Accumulating gradients (3 points)
 #
 # **Watch out:** DDP decides in the *forward* pass whether the backward pass will
@@ -679,11 +696,19 @@ print(f"the sequential run above: {sequential_losses[-1]:.6f}")
 # buffers, the optimizer's state (momentum!), the epoch, the state of the learning-rate
 # schedule if there is one, and the state of the random generators of *each* rank if the
 # training draws random numbers (dropout, augmentation). Here the rate is constant and
-# the order of the images follows from the epoch, so the first three will do. There are
+# the order of the images follows from the epoch, so the first three will do.
+#
+# ![What four ranks hold, as a table of rows by ranks. Parameters and buffers, optimizer state and epoch are the same on every rank and go into the file from rank 0. The states of the random generators, R0 to R3, differ between the ranks: those of every rank go into the file if the training uses them. Gradients are not in the file, they are computed anew.](../../images/checkpoint_contents.svg)
+#
+# A letter without a number is the same on every rank, so one copy is enough. There are
 # two rules for the writing: *one* rank writes while nobody reads, and it is **atomic**.
 # A job can be killed in the middle of `torch.save`, and half a file where the last good
 # checkpoint was is worse than none: write to another name beside it, then `os.replace`,
 # which replaces the old file with the new one in one step.
+#
+# ![Writing a checkpoint over time. Rank 0 saves to a second file and then calls os.replace, while ranks 1, 2 and 3 wait; all four meet at a barrier and go on. Under it the file checkpoint.pt: up to the end of os.replace it is the whole old checkpoint, from then on the whole new one, never a part of one.](../../images/checkpoint_write.svg)
+#
+# Cut this drawing at any moment: in `checkpoint.pt` you find a whole checkpoint.
 #
 # ### Saving a checkpoint (3 points)
 #

@@ -200,6 +200,10 @@ print(f"mean of the rates:         {np.mean(GLOBAL_BATCH / step_times[WARMUP:]):
 # | a perfect run | takes 1/p of the time | takes the same time, for p times the images |
 # | question | the same training, sooner? | more images in the same time? |
 #
+# ![A perfect run on 1, 2 and 4 ranks in two kinds of scaling; one box is one image, one line of boxes is one rank, time runs to the right. Left, strong scaling: 8 images in one line of 8, two lines of 4, four lines of 2; the time shrinks to a half and a quarter. Right, weak scaling: 4 images in one line, 8 in two lines of 4, 16 in four lines of 4; the time stays the same.](../../images/strong_weak_scaling.svg)
+#
+# This is the perfect run of each kind: one box is one image, one line is one rank.
+#
 # **Predict:** which of the two will look better here, and why? Each rank computes on
 # fewer and fewer images in one of them; the gradients to be summed are as large as ever
 # in both.
@@ -385,6 +389,14 @@ left.set_ylabel("speedup, in images per second");
 # kB, whatever p is. In weak scaling the ratio stays the same. Where ranks take turns,
 # waiting for a core hides the difference, and either curve may end above the other.
 #
+# There is a third place for the time of a step to go, besides computation and
+# communication:
+#
+# ![One training step on four ranks over time. Each lane begins with a forward and a backward pass. Rank 1 takes longest; ranks 0, 2 and 3 are done sooner and wait, rank 0 longest. When all ranks are there, the all-reduce begins on all of them at once, and then all make the optimizer step at the same time.](../../images/step_waiting.svg)
+#
+# An all-reduce needs every rank, so all ranks **wait** for the slowest one. A clock
+# around the `all_reduce` of rank 0 would show both, its waiting and the communication.
+#
 # A curve that ends where the cores end says nothing about a cluster, where each rank
 # has a processor of its own. The *method* carries over: the sequential program as
 # baseline, a bound, two kinds of scaling, intervals.
@@ -396,6 +408,11 @@ left.set_ylabel("speedup, in images per second");
 # one-rank time cannot be divided, then
 #
 # $$S = \frac{1}{f + (1 - f) / p} \; < \; \frac 1 f$$
+#
+# ![Amdahl's law for a program of 10 s, of which 2 s are serial, on 1, 2, 4 and 8 ranks, one line for each rank. In the serial part only the first rank works and the others are idle; it stays 2 s long. The parallel part of 8 s is divided among all ranks and becomes 4, 2 and 1 s long. Together 10, 6, 4 and 3 s: speedups of 1, 1.67, 2.5 and 3.33. The speedup stays below 5.](../../images/amdahl_bars.svg)
+#
+# Here f = 0.2. One line is one rank. With every doubling of p more ranks stand idle in
+# the serial part, and the parallel part has less left to lose.
 #
 # **Gustafson** (1988) lets the problem grow with the machine. If a fraction f of the
 # time *on p ranks* is serial, one rank would have needed $f + (1 - f)\,p$ times as
@@ -686,6 +703,11 @@ for p in (4, 64, 512, 4096):
 # what does not fit there is added.
 #
 # $$t = c + \max(0,\; t_\text{ring} - h \, c)$$
+#
+# ![A step on lanes for compute and network, drawn twice with the same all-reduce of 5 units, which begins with the backward pass. Large share: computation takes 9, the all-reduce fits under the backward pass, and the step takes t = 9. Small share: computation takes 3, the last 3 units of the all-reduce stick out behind it, and the step takes t = 6.](../../images/hidden_communication.svg)
+#
+# In the drawing h is 2/3. With a third of the computation the step is only a third
+# shorter: the gradient, and with it the all-reduce, is as large as before.
 #
 # The backward pass takes about two thirds of a step's computation, so h is at most 2/3.
 
