@@ -300,9 +300,14 @@ print(f"memory with apex, by the chart: {24.48 / 39.92:.0%} of 39.92 GB")
 #
 # ## Sixteen bits
 #
-# Two types have 16 bits, and spend them differently. float16 has 10 for the digits and
-# 5 for the exponent, bfloat16 7 and 8. Predict each of the lines below before you run
-# the cell: the second guess is among them.
+# Two types have 16 bits, and spend them differently: the exponent decides how far a type
+# reaches, the digits how fine it is.
+#
+# ![Three number formats. float32 has 1 bit for the sign, 8 for the exponent, 23 for the digits; float16 has 1, 5 and 10; bfloat16 has 1, 8 and 7. After 1 the next number is 1.00000012, 1.00097656 and 1.0078125. Below, their ranges on a logarithmic number line: float32 and bfloat16 reach from about 10 to the minus 38 to 10 to the 38, float16 from 6 times 10 to the minus 8 to 65504. At its small end each type has a stretch with fewer digits.](../../images/number_formats.svg)
+#
+# bfloat16 is a float32 without its last 16 digits: the same range, with coarse steps.
+# float16 has finer steps and a short range. Predict each of the lines below before you
+# run the cell: the second guess is among them.
 
 # %%
 for dtype in (torch.float32, torch.float16, torch.bfloat16):
@@ -384,8 +389,19 @@ charts.guide(ax, "65504", x=math.log2(65504), how="grey -", at="top")
 
 # %% [markdown]
 # Nothing is lost if the *loss* is multiplied by a large number first: then all
-# gradients are, by the chain rule. Before the step they are divided by it again, in
-# float32. That is **loss scaling** (Micikevicius et al., arXiv 1710.03740).
+# gradients are, by the chain rule. That is **loss scaling** (Micikevicius et al., arXiv
+# 1710.03740).
+#
+# ![The sizes of all gradients as a hill on a number line, three times. float16 holds sizes from 2 to the minus 24 to 65504, below 2 to the minus 14 with few digits. With the loss as it is, the left part of the hill lies below the range and becomes 0. With the loss times 2 to the 16 the hill has moved to the right, and all gradients are kept. With the loss times 2 to the 32 its right end is infinite: the step is skipped and the scale halved.](../../images/loss_scaling.svg)
+#
+# On a logarithmic line a factor moves the whole hill to the right and leaves its shape
+# as it is. Before the step the gradients are divided by the scale again, in float32.
+# Follow one step through both types, clockwise from the **master weights**:
+#
+# ![A step in mixed precision. float32 holds the master weights, the loss, the gradients after scaling back, and the step; float16 holds a rounded copy of the weights, the forward pass, the activations that it keeps, the backward pass and the scaled gradients. The loss is multiplied by the scale before the backward pass, the gradients are divided by it in float32. The step makes new master weights; if any gradient is infinite or NaN, the old ones stay.](../../images/mixed_precision_step.svg)
+#
+# What takes part in the large products has 16 bits. What is kept from step to step has
+# 32, because a small step would be rounded away in 16.
 #
 # ### A step with loss scaling (4 points)
 

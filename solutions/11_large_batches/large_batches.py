@@ -110,15 +110,22 @@ for batch in (32, 128, 256):
 # one rule: "When the minibatch size is multiplied by k, multiply the learning rate by
 # k." The reason is short. k steps of size $\eta$ with batches of n move the weights by
 # about $\eta$ times the sum of k gradients, if the weights do not move much meanwhile;
-# one step with a batch of k n and their mean must be k times as long. "If": at the
-# beginning, when weights move fast, it does not hold, and so they add a **warm-up**
-# that starts at the rate of the small batch and reaches the large one by equal amounts.
+# one step with a batch of k n and their mean must be k times as long.
+#
+# ![Gradient descent on two curves of the loss, with 4 short steps of rate η and with 1 long step of rate 4 η. Left, where the slope hardly changes, the long step ends close to where the 4 short steps do. Right, in a narrow valley whose slope changes within a step, the short steps end near the lowest point; the long one jumps to the other side of the valley, higher than it began.](../../images/long_and_short_steps.svg)
+#
+# The "if" is the left picture: the gradient hardly changes on the way, so one long step
+# does what k short ones do. At the beginning, when weights move fast, it does not hold,
+# and so they add a **warm-up** that starts at the rate of the small batch and reaches the
+# large one by equal amounts.
 #
 # ### The learning rate of a large batch (3 points)
 #
 # After the warm-up the rate goes down to zero along half a cosine:
 # $\text{peak}\cdot(1 + \cos(\pi s))/2$, where $s$ goes from 0, at step `warmup_steps`,
 # towards 1, at step `steps`.
+#
+# ![The learning rate over the steps. At step 0 it is the base rate. During the warm-up it rises along a straight line to k times the base rate, at step warmup_steps, where s is 0. From there it falls along half a cosine to zero at step steps, where s is 1.](../../images/warm_up.svg)
 
 # %% nbgrader={"grade": false, "grade_id": "scaled_rate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def scaled_rate(
@@ -365,10 +372,13 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
 # $$E|g|^2 = |G|^2 + S / B .$$
 #
 # The two parts are equally large at $B = S / |G|^2$: the **noise scale** (McCandlish et
-# al. 2018, arXiv 1812.06162). Much smaller batches step in directions that are mostly
-# noise, and twice the batch is worth twice as much; much larger ones learn hardly
-# anything new. Their abstract: it "predicts the largest useful batch size across many
-# domains".
+# al. 2018, arXiv 1812.06162).
+#
+# ![Gradients of many batches as arrows from one point, with the true gradient G as a thick black arrow; a circle around the end of G shows their noise, the root of S / B. With a quarter of the noise scale as batch the circle's radius is twice as long as G and the arrows point in all directions. With the noise scale it is as long as G. With 16 times the noise scale it is a quarter of G, and all arrows nearly agree with G.](../../images/gradient_noise.svg)
+#
+# On the left, twice the batch is worth twice as much; on the right it learns hardly
+# anything new. Their abstract: the noise scale "predicts the largest useful batch size
+# across many domains".
 #
 # Measuring it takes $|g|^2$ for two sizes of batch. A data-parallel step has both at
 # hand: each rank's own gradient, of b samples, and their mean, of p b. From these two
@@ -455,10 +465,11 @@ for before in (0, 100, 300):
 # $$\text{steps} = S_\min (1 + B_\text{noise} / B), \qquad
 # \text{samples} = B \cdot \text{steps} .$$
 #
-# Far below the noise scale the *samples* are constant and twice the batch halves the
-# steps. Far above it the *steps* are constant and a larger batch only costs more. Let
-# us see whether the digits agree: how many steps to an accuracy of 80 %, with the
-# better of a few rates for each batch?
+# ![Steps and samples to a goal over the batch, all axes logarithmic. Left, the steps: below the noise scale twice the batch halves them, above it they stay the same. Right, the samples: below the noise scale they stay the same, above it twice the batch takes twice as many. Both curves bend at the noise scale.](../../images/batch_and_steps.svg)
+#
+# Left of the bend, more ranks save time and take no more samples. Right of it a larger
+# batch only costs more. Let us see whether the digits agree: how many steps to an
+# accuracy of 80 %, with the better of a few rates for each batch?
 
 # %% tags=["parameters"]
 TRIED = {8: (0.06, 0.12), 32: (0.12, 0.25), 128: (0.25, 0.5), 512: (0.5, 0.75)}
@@ -522,6 +533,11 @@ charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks);
 # follows the whole:
 #
 # $$n \cdot \text{var} = \sum_r (M_r + n_r\,(\text{mean}_r - \text{mean})^2).$$
+#
+# ![The rows of a batch on four ranks: rank 0 holds the values 1 to 5, rank 1 holds 6 to 8, rank 2 holds 9, rank 3 none. For each rank the number of rows n, their mean, their squared distances M from it and n times the squared distance of their mean from 5, the mean of all: 5, 3, 10, 20; 3, 7, 2, 12; 1, 9, 0, 16; 0, no mean, 0, 0. All rows: 9 rows, mean 5, sums 12 and 48, variance 60 / 9 = 6.67.](../../images/sync_batch_norm.svg)
+#
+# Most of this variance lies *between* the ranks: a rank that looks only at its own rows
+# sees none of the 48.
 
 # %% nbgrader={"grade": false, "grade_id": "global_moments", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def global_moments(x):

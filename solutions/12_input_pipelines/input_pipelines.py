@@ -296,6 +296,10 @@ print(f"your guess: {guess_3}")
 # evenly to ranks, then to the workers of each: a rank with more samples would still be
 # training when the others have ended, and would wait for them in its all-reduce for
 # ever.
+#
+# ![Eight files, A to H, in two epochs. In each the sorted files are shuffled with seed and epoch and dealt in turn to two ranks, and the files of a rank in turn to its two workers. Epoch 0 has the order B F E H D C A G: rank 0 gets B D and E A, rank 1 gets F C and H G. Epoch 1 has the order H G B F C E D A: rank 0 gets H C and B D, rank 1 gets G E and F A.](../../images/shards_dealt.svg)
+#
+# Each file lies with one worker of one rank, and with another one in the next epoch.
 
 # %% nbgrader={"grade": false, "grade_id": "shards_of", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shards_of(
@@ -357,6 +361,11 @@ print(f"{len(held)} different pictures, the commonest came {max(held.values())} 
 # the other. To shuffle all of them you would need all of them in memory. A **shuffle
 # buffer** holds a few: it fills up, then for each sample that comes in, one of those
 # inside, chosen at random, leaves.
+#
+# ![A stream A to G through a shuffle buffer of four places, row by row. The buffer fills up with A B C D. E comes and takes the place of C, which leaves; F takes the place of A, G that of E. When the stream has ended, the rest leaves in a random order: the output is C A E D F G B.](../../images/shuffle_buffer.svg)
+#
+# C came out two places early, and with this buffer no sample can be more than three
+# early. B came out last: how late a sample may be has no limit.
 
 # %% nbgrader={"grade": false, "grade_id": "shuffle_buffer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shuffle_buffer(stream, size: int, rng: np.random.Generator):
@@ -406,6 +415,10 @@ inputs.orders(outputs);
 # Reading waits for a disk or a network and needs no core. Decoding needs one. The step
 # needs the accelerator. If all three go on at once, on different samples, **the slowest
 # stage decides**, and the others wait for it.
+#
+# ![Three stages as pipes, one behind the other, their heights the samples per second that each lets through: two workers, which read for 6 ms and decode for 4 ms, 200; four cores that two ranks share, 500 for each rank; the accelerator with 2.5 ms for a sample, 400. The stream through all three is as high as the narrowest: 200 samples per second.](../../images/slowest_stage.svg)
+#
+# More cores or a faster accelerator would change nothing here. A third worker would.
 #
 # ### The bound (4 points)
 #
@@ -480,10 +493,13 @@ for workers in (0, 1, 2):
 #
 # ## Ahead of the step
 #
-# This is what such a worker is, without processes: a thread that makes batches and a
-# queue with room for a few. That is enough wherever making a batch means waiting, or is
-# done by a library that lets other threads run (as decoders and numpy do for their long
-# loops).
+# These are the same numbers on a time axis:
+#
+# ![Batches that take 48 ms to make and steps of 32 ms on a time axis. With nothing made ahead, making and steps alternate, and the accelerator is busy for 40 % of the time. With one worker batches are made during the steps; the step waits for the rest of each: 67 %. With two workers, which make every second batch each, steps follow each other without a gap: 100 %.](../../images/prefetching.svg)
+#
+# You now write such a worker, without processes: a thread that makes batches and a queue
+# with room for a few. That is enough wherever making a batch means waiting, or is done by
+# a library that lets other threads run (as decoders and numpy do for their long loops).
 #
 # ### Prefetch (4 points)
 #
@@ -536,8 +552,12 @@ print(f"your guesses:      {guess_1}, {guess_2}")
 # ### A band for each rank (4 points) · stretch
 #
 # With several ranks there are two ways to wait: for one's own batch, and, in the
-# all-reduce at the end of the step, for ranks that had to wait for theirs. A monitor
-# shows both as an idle accelerator. Only the first is cured by reading faster *here*.
+# all-reduce at the end of the step, for ranks that had to wait for theirs.
+#
+# ![Two ranks over three steps, with an all-reduce after each. Rank 0 steps at once and then waits for the others. Rank 3, which needs 50 ms to make a batch for a step of 40 ms, first waits for its data and steps later. Both are idle for the same time.](../../images/who_waits.svg)
+#
+# A monitor shows both as an idle accelerator, a fifth of the time on either rank. Only
+# the first is cured by reading faster *here*.
 #
 # Work it out: each rank has one worker, which makes its batches one after the other.
 # With `depth` = 0 a batch is begun when all ranks are through with the step before it.
@@ -702,6 +722,8 @@ for cores in (2, 16, 64, 192):
 # What has to be written down? If the order of the samples follows from seed and epoch
 # alone, and if every step takes the next samples of it, whatever the number of ranks,
 # then **one number** says it all: how many samples all ranks together have taken.
+#
+# ![The 24 samples of an epoch in a row, in an order that follows from seed and epoch; each cell names the rank that takes the sample. Batch 0 has 8 samples and is dealt in turn to 4 ranks. There the job stops, with a state that says: taken = 8. It goes on with 3 ranks: batches 1 and 2 have 6 samples each, two for each rank, and batch 3 the last 4.](../../images/other_ranks.svg)
 #
 # ### The next batch, on any number of ranks (5 points)
 

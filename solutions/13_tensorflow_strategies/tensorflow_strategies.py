@@ -125,10 +125,11 @@ print("a variable of the model is a", type(model.variables[0]).__name__)
 print("on", [copy.device[-5:] for copy in model.variables[0].values])
 
 # %% [markdown]
-# `strategy.run(f)` runs f once in every replica: inside, you are a rank (the **replica
-# context**, with an `all_reduce`). Outside, in the `scope()`, you are no replica in
-# particular (the **cross-replica context**), and variables made there are made once on
+# `strategy.run(f)` runs f once in every replica: inside, you are a rank. Outside, in the
+# `scope()`, you are no replica in particular, and variables made there are made once on
 # each device.
+#
+# ![A MirroredStrategy on four devices. Above, in strategy.scope(), the cross-replica context: a variable w is written once and lies on CPU:0 to CPU:3, a copy on each. Below, in strategy.run(f), the replica context: each of the replicas 0 to 3 reads the copy on its own device and applies f to its share. An all_reduce puts the gradients G together: the same sum in every replica.](../../images/scope_and_run.svg)
 #
 # ## Who gets which sample
 #
@@ -268,9 +269,15 @@ check(global_loss)
 # ## Several machines
 #
 # `MultiWorkerMirroredStrategy` is the same over several processes, each of which may
-# have several replicas. Nobody starts them for you: on every machine you start the same
-# program, and it reads from the environment variable `TF_CONFIG`, a JSON text, who all
-# the workers are and which of them it is:
+# have several replicas.
+#
+# ![Three ways with four copies of the whole model, each with its own samples and gradient. MirroredStrategy: one process with four replicas; a batch of 32 is that of all together, 8 for each. MultiWorkerMirroredStrategy: two processes with two replicas each, TF_CONFIG for each process; again 8 for each. In both gradients are added: you divide by the whole batch. Horovod: mpiexec starts four ranks with 32 samples each; gradients are averaged: you divide by your own batch.](../../images/who_holds_what.svg)
+#
+# In all three every copy of the model makes the same step. They differ in who starts the
+# processes, whose batch you name and by what you divide. In the middle nobody starts the
+# processes for you: on every machine you start the same program, and it reads from the
+# environment variable `TF_CONFIG`, a JSON text, who all the workers are and which of them
+# it is:
 #
 # ```
 # {"cluster": {"worker": ["node1:12345", "node2:12345"]},

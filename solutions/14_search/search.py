@@ -140,11 +140,13 @@ charts.lines(
 #
 # ### The same configurations on any number of ranks (4 points)
 #
-# With several knobs a grid is too large, and it tries the same few rates again and
-# again. Bergstra and Bengio ("Random Search for Hyper-Parameter Optimization", JMLR 13,
-# 2012; abstract) found that "randomly chosen trials are more efficient for
-# hyper-parameter optimization than trials on a grid": for most data only few knobs
-# matter, and each random trial has a new value for each of them.
+# With several knobs a grid is too large, and it tries the same few rates again and again:
+#
+# ![Nine trials of two knobs, of which one matters; a curve above shows how good each of its values is, with a narrow hill. A grid of three by three tries three values of this knob and misses the hill. Nine random trials try nine values of it, and one lies on the hill.](../../images/grid_and_random.svg)
+#
+# Bergstra and Bengio ("Random Search for Hyper-Parameter Optimization", JMLR 13, 2012;
+# abstract) found that "randomly chosen trials are more efficient for hyper-parameter
+# optimization than trials on a grid": for most data only few knobs matter.
 #
 # A space names its knobs; this is the one that the check uses:
 
@@ -158,9 +160,12 @@ SPACE = {
 
 # %% [markdown]
 # Which configurations are tried must depend on the seed alone, not on how many ranks
-# happened to be free. Otherwise nobody can repeat the search. **Think first:** why is
-# `default_rng(seed + rank)` not enough, and what is wrong with `default_rng(seed + i)`
-# for configuration i?
+# happened to be free. Otherwise nobody can repeat the search.
+#
+# ![Eight configurations, c0 to c7. On two ranks, rank 0 tries c0, c2, c4, c6 and rank 1 the others. On four ranks each tries two: c0 and c4, c1 and c5, c2 and c6, c3 and c7. Together they are the same eight.](../../images/same_trials.svg)
+#
+# **Think first:** why is `default_rng(seed + rank)` not enough, and what is wrong with
+# `default_rng(seed + i)` for configuration i?
 
 # %% nbgrader={"grade": false, "grade_id": "random_configs", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def random_configs(
@@ -256,7 +261,9 @@ for name, with_rank in (("the same seed", False), ("a seed for each", True)):
 #
 # Trials take different times: four layers take longer than one. If each rank gets its
 # share beforehand, all wait for the slowest share. So one rank, the **manager**, hands
-# out one job after another, and whoever is done gets the next.
+# out one job after another:
+#
+# ![A manager, rank 0, and three workers over time. Each worker gets a job, and when it has sent its result, the next one: while rank 1 is busy with the long job 0, rank 2 does job 1, then 3, then 5, and rank 3 does 2 and 4. When the last result is there, the manager sends stop to all workers.](../../images/manager_and_workers.svg)
 #
 # ### Manager and workers (6 points)
 #
@@ -348,9 +355,13 @@ charts.diagrams(runs, 5)
 #
 # Most configurations are bad, and a few epochs are enough to see it. **Successive
 # halving** trains all n of them for r epochs, keeps the best $1/\eta$, trains these up
-# to $\eta r$, keeps the best $1/\eta$ of them, and so on to R. There is no rung of more
-# than R epochs: with r = 1, $\eta = 3$ and R = 30 they have 1, 3, 9 and 27, and then it
-# is over.
+# to $\eta r$, keeps the best $1/\eta$ of them, and so on to R. With n = 9, r = 1,
+# $\eta = 3$ and R = 9:
+#
+# ![Nine configurations as bars, as long as the epochs that they are trained for. All nine have 1 epoch, and six are dropped; three are trained on to 3 epochs, and two are dropped; one is trained to 9. Together these are 21 epochs; all nine to the end would be 81.](../../images/successive_halving.svg)
+#
+# Each shade is a **rung**. There is none of more than R epochs: with R = 30 they have 1,
+# 3, 9 and 27, and then it is over.
 #
 # ### Successive halving (4 points)
 
@@ -450,8 +461,13 @@ for rung in (1, 3, 9, 27):
 #
 # **Hyperband** (Li et al., JMLR 18, 2018; arXiv 1603.06560) does not choose. It runs
 # successive halving several times, from "many configurations, first cut after one
-# epoch" to "few, all to the end", with about the same number of epochs each. Its
-# Table 1 (page 9) for $R = 81$, $\eta = 3$ begins:
+# epoch" to "few, all to the end". Each run is a **bracket**; for $R = 9$, $\eta = 3$
+# there are three:
+#
+# ![The three brackets of Hyperband for R = 9 and eta = 3, a bar for each configuration. s = 2: nine begin, three go on after 1 epoch, one after 3 up to 9; 21 epochs. s = 1: three begin with 3 epochs, one goes on to 9; 15 epochs. s = 0: three are trained for 9 epochs without a cut; 27 epochs.](../../images/hyperband.svg)
+#
+# The paper means them to take about the same number of epochs each. Its Table 1 (page 9)
+# for $R = 81$, $\eta = 3$ begins:
 #
 # | | s = 4 | s = 3 | s = 2 | s = 1 | s = 0 |
 # |---|---|---|---|---|---|
@@ -670,6 +686,8 @@ charts.diagrams(runs, 5)
 # You chose the configuration with the smallest error. How good is it? Not as good as
 # that number: it was chosen *because* it is small, and part of its being small is luck.
 # That is why there is a third set, which nobody looks at before the choice is made.
+#
+# ![Three sets of data and what each is for. From the training set 40 networks learn; by the validation set one of them is chosen; on the test set its error is reported. An arrow from the test set to the choice is crossed out: never.](../../images/three_sets.svg)
 #
 # ### The winner, and its test error (5 points)
 #
