@@ -268,9 +268,53 @@ def zero_bubble_split() -> Axes:
     return ax
 
 
+COSTS = [1, 1, 4, 2, 4, 5]  # of six layers
+
+
+def cuts() -> list[tuple[str, list[int]]]:
+    """Three ways to part the layers into three stages: how many layers each gets."""
+    mean, filled, load = sum(COSTS) / 3, [0], 0
+    for cost in COSTS:
+        if load + cost > mean and len(filled) < 3:
+            filled, load = [*filled, 0], 0
+        filled[-1] += 1
+        load += cost
+    every = [[a, b, 6 - a - b] for a in range(1, 5) for b in range(1, 6 - a)]
+    best = min(every, key=lambda sizes: max(stage_costs(sizes)))
+    return [("layers counted", [2, 2, 2]), ("filled up to the mean", filled), ("best cut", best)]
+
+
+def stage_costs(sizes: list[int]) -> list[int]:
+    ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
+    return [sum(COSTS[end - size : end]) for size, end in zip(sizes, ends, strict=True)]
+
+
+def three_cuts() -> Axes:
+    ax = page(720, 424)
+    unit = 48
+    for (title, sizes), top in zip(cuts(), (10, 140, 270), strict=True):
+        slowest = max(stage_costs(sizes))
+        text(ax, LEFT, top + 8, title, TEXT, ha="left", fontweight="bold")
+        first = 0
+        for rank, size in enumerate(sizes):
+            x, y = LEFT, top + 24 + 30 * rank
+            text(ax, LEFT - 8, y + 13, f"rank {rank}", SMALL, ha="right")
+            for layer in range(first, first + size):
+                cell(ax, x, y, COSTS[layer] * unit, 26, f"{'abcdef'[layer]}: {COSTS[layer]}", RANK_COLOURS[rank])
+                x += COSTS[layer] * unit
+            hatched(ax, x, y, LEFT + slowest * unit - x, 26)
+            first += size
+        limit = LEFT + slowest * unit
+        line(ax, (limit, top + 20), (limit, top + 114), color=MESSAGE, linewidth=2.4)
+        text(ax, limit + 7, top + 67, f"{slowest}", TEXT, ha="left", color=MESSAGE, fontweight="bold")
+    text(ax, LEFT, 406, "letter: layer, number: its cost; hatched: waiting for the slowest", SMALL, ha="left")
+    return ax
+
+
 FIGURES = {
     "pipeline_stages": stages,
     "pipeline_uncut_and_cut": uncut_and_cut,
+    "pipeline_cuts": three_cuts,
     "pipeline_gpipe_and_1f1b": gpipe_and_1f1b,
     "pipeline_interleaved": interleaved_chunks,
     "pipeline_zero_bubble": zero_bubble_split,

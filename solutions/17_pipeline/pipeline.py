@@ -200,6 +200,11 @@ for name, cost in zip(names, costs):
 # is not always best. Two ways that always are: try a limit and count how many stages
 # you need if none may cost more; or work out the best cut of the first $k$ layers into
 # $q$ stages from the best cuts into $q - 1$.
+#
+# ![Six layers of cost 1, 1, 4, 2, 4 and 5, parted into three stages in three ways; each stage is a bar as long as its cost, and hatching fills it up to the slowest. Two layers each: 2, 6 and 9, so all wait for 9. Filled up to the mean: 2, 4 and 11. The best cut: 6, 6 and 5.](../../images/pipeline_cuts.svg)
+#
+# Filled up to the mean, the last stage gets what is left: more than the other two
+# together.
 
 # %% nbgrader={"grade": false, "grade_id": "partition", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def partition(costs: list[int], p: int) -> list[int]:
