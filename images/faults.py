@@ -194,6 +194,65 @@ def survivors() -> Axes:
     return ax
 
 
+TOLD, TAKEN = 2, 3  # the rank that gets the signal, in the last step that all take
+LANE, STEP, SUMS, FLAG = 26, 84, 28, 26  # pixels
+
+
+def flags(step: int) -> list[int]:
+    """What the ranks say before a step: whether they were told to stop."""
+    return [int(rank == TOLD and step == TAKEN) for rank in range(4)]
+
+
+def steps_together(ax: Axes, top: float, title: str, asks: bool) -> float:
+    """The steps that all ranks take, each with its all-reduce, and, if they ask, the flags before every step."""
+    text(ax, 70, top - 52, title, TEXT, ha="left", fontweight="bold")
+    x = 70.0
+    for rank in range(4):
+        text(ax, x - 8, top + LANE * rank + 12, f"rank {rank}", SMALL, ha="right")
+    for step in range(TAKEN):
+        x += asked(ax, x, top, step) if asks else 0
+        if step == TAKEN - 1:
+            text(ax, x + STEP / 2, top - 28, f"signal to rank {TOLD}", SMALL, color=MESSAGE)
+            arrow(ax, (x + 10, top - 18), (x + 10, top + LANE * TOLD), color=MESSAGE, linewidth=2)
+        for rank in range(4):
+            cell(ax, x, top + LANE * rank, STEP, 24, f"step {step}")
+        cell(ax, x + STEP, top, SUMS, 4 * LANE - 2, "", ALL_REDUCE)
+        text(ax, x + STEP + SUMS / 2, top + 2 * LANE - 1, "all-reduce", SMALL, rotation=90)
+        x += STEP + SUMS + 8
+    return x
+
+
+def asked(ax: Axes, x: float, top: float, step: int) -> float:
+    """The flags of the ranks before a step, and their maximum below; the width of that."""
+    for rank, flag in enumerate(flags(step)):
+        fill = tint(MESSAGE, 0.6) if flag else "white"
+        cell(ax, x, top + LANE * rank, FLAG, 24, str(flag), fill, linestyle="-" if flag else (0, (2, 2)))
+    circle(ax, x + FLAG / 2, top + 4 * LANE + 16, 12, str(max(flags(step))), tint(MESSAGE, 0.6 if step == TAKEN else 1))
+    return FLAG + 6
+
+
+def stop_together() -> Axes:
+    ax = page(720, 422)
+    top = 66
+    x = steps_together(ax, top, "one rank leaves", asks=False)
+    for rank in range(4):
+        y = top + LANE * rank
+        if rank == TOLD:
+            text(ax, x + 4, y + 12, "has left", SMALL, ha="left", color=MESSAGE, fontweight="bold")
+            continue
+        cell(ax, x, y, STEP, 24, f"step {TAKEN}")
+        cell(ax, x + STEP, y, 708 - x - STEP, 24, edgecolor=tint(GREY, 0.3), hatch="////", linewidth=0.9)
+        white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+        text(ax, (x + STEP + 708) / 2, y + 12, "waits for rank 2", SMALL, bbox=white)
+    top = 256
+    x = steps_together(ax, top, "all ask before every step", asks=True)
+    x += asked(ax, x, top, TAKEN)
+    text(ax, x + 6, top + 2 * LANE, f"all leave\nafter {TAKEN} steps", SMALL + 1, ha="left", fontweight="bold")
+    text(ax, 62, top + 4 * LANE + 16, "max", SMALL, ha="right")
+    text(ax, 70, 406, "0 or 1: was this rank told to stop?   circle: the maximum, by an all-reduce", SMALL, ha="left")
+    return ax
+
+
 TIMES = [40.0, 41.0, 39.5, 40.5, 40.2, 60.0]  # milliseconds of six ranks; the last is slow
 MANY = 3  # deviations, or spreads
 
@@ -358,6 +417,7 @@ FIGURES = {
     "samples_on_fewer_ranks": samples_on_fewer_ranks,
     "shards_on_fewer_ranks": shards_on_fewer_ranks,
     "survivors_shards": survivors,
+    "stop_together": stop_together,
     "median_and_mad": median_and_mad,
     "young_daly": young_daly,
     "waiting_for_one": waiting_for_one,

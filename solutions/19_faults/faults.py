@@ -531,6 +531,10 @@ print(outcome.hang)
 # "my loss is not a number": **a decision to leave a collective loop is itself a
 # collective.**
 #
+# ![Two time lines of four ranks; in step 2 a signal tells rank 2 to stop. Above, rank 2 leaves, and the other three begin step 3 and wait for it in the all-reduce. Below, before every step each rank says 0 or 1, whether it was told to stop, and an all-reduce takes the maximum: 0 before steps 0, 1 and 2, then 1, and all four leave after three steps.](../../images/stop_together.svg)
+#
+# Below, the three ranks that got no signal know of it before the next step begins.
+#
 # ### All stop, or none (4 points)
 
 # %% nbgrader={"grade": false, "grade_id": "train_until_told", "locked": false, "schema_version": 3, "solution": true, "task": false}
