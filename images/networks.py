@@ -67,48 +67,52 @@ def content(ranks: frozenset[int]) -> tuple[str, str]:
     return str(*ranks), RANK_COLOURS[min(ranks) % PER_NODE]
 
 
+SIDE, ROW, GAP, TOP = 31, 28, 44, 84  # a cell's width and height, the space between the nodes, the first row
+ROWS_AT = [TOP + rank * ROW + GAP * (rank // PER_NODE) for rank in range(RANKS)]
+
+
+def grid_of_sums(ax: Axes, left: float, held: Held) -> None:
+    for rank, row in enumerate(held):
+        for part, ranks in enumerate(row):
+            label, fill = content(ranks)
+            look = {"edgecolor": INK, "zorder": 2} if label else {"edgecolor": FAINT, "zorder": 1}
+            cell(ax, left + part * SIDE, ROWS_AT[rank], SIDE, ROW, label, fill, **look)
+
+
+def moves(ax: Axes, left: float, across: float) -> None:
+    """Arrows: between the nodes, one for each part, or beside the ranks of each node."""
+    if across:
+        for part in range(PER_NODE):
+            x = left + (part + 0.5) * SIDE
+            ends = (x, ROWS_AT[PER_NODE - 1] + ROW + 4), (x, ROWS_AT[PER_NODE] - 4)
+            arrow(ax, *ends, both=True, color=MESSAGE, linewidth=2.2)
+        return
+    for first in range(0, RANKS, PER_NODE):
+        x, y = left + PER_NODE * SIDE + 13, ROWS_AT[first]
+        arrow(ax, (x, y + 6), (x, y + PER_NODE * ROW - 6), both=True, linewidth=2.2)
+
+
 def hierarchical() -> Axes:
     ax = page(720, 446)
-    size, height, gap = 31, 28, 44
-    tops = [84 + rank * height + gap * (rank // PER_NODE) for rank in range(RANKS)]
     colours = ("white", REDUCE_SCATTER, ALL_REDUCE, ALL_GATHER)
     where = ("", "inside each node", "across the nodes", "inside each node")
     for k, (title, held, across) in enumerate(phases()):
         left = 70 + k * 167
-        middle = left + 2 * size
-        box(ax, left - 8, 10, 4 * size + 16, 28, title, colours[k], size=SMALL, **({} if k else {"linewidth": 0}))
+        middle = left + 2 * SIDE
+        box(ax, left - 8, 10, 4 * SIDE + 16, 28, title, colours[k], size=SMALL, **({} if k else {"linewidth": 0}))
         text(ax, middle, 56, where[k], SMALL)
-        for rank in range(RANKS):
-            for part in range(PER_NODE):
-                label, fill = content(held[rank][part])
-                edge = FAINT if not label else INK
-                cell(
-                    ax,
-                    left + part * size,
-                    tops[rank],
-                    size,
-                    height,
-                    label,
-                    fill,
-                    edgecolor=edge,
-                    zorder=1 + bool(label),
-                )
-        if k in (1, 3):
-            for top in (tops[0], tops[PER_NODE]):
-                x = left + 4 * size + 13
-                arrow(ax, (x, top + 6), (x, top + 4 * height - 6), both=True, linewidth=2.2)
-        if across:
-            for part in range(PER_NODE):
-                x = left + (part + 0.5) * size
-                arrow(ax, (x, tops[3] + height + 4), (x, tops[4] - 4), both=True, color=MESSAGE, linewidth=2.2)
-        moved = f"{across:g} n" if across else "0" if k else ""
-        text(ax, middle, 382, moved, TEXT, fontweight="bold", color=MESSAGE)
+        grid_of_sums(ax, left, held)
+        if k:
+            moves(ax, left, across)
+            moved = f"{across:g} n" if across else "0"
+            text(ax, middle, 382, moved, TEXT, fontweight="bold", color=MESSAGE)
     for rank in range(RANKS):
-        text(ax, 60, tops[rank] + height / 2, f"rank {rank}", SMALL, ha="right")
-    line(ax, (4, tops[3] + height + gap / 2), (390, tops[3] + height + gap / 2), color=GREY, linestyle=(0, (4, 3)))
-    line(ax, (540, tops[3] + height + gap / 2), (716, tops[3] + height + gap / 2), color=GREY, linestyle=(0, (4, 3)))
-    text(ax, 60, tops[3] + height + 10, "node 0", SMALL, ha="right", fontweight="bold")
-    text(ax, 60, tops[4] - 10, "node 1", SMALL, ha="right", fontweight="bold")
+        text(ax, 60, ROWS_AT[rank] + ROW / 2, f"rank {rank}", SMALL, ha="right")
+    border = ROWS_AT[PER_NODE] - GAP / 2
+    for start, end in ((4, 390), (540, 716)):
+        line(ax, (start, border), (end, border), color=GREY, linestyle=(0, (4, 3)))
+    text(ax, 60, border - 12, "node 0", SMALL, ha="right", fontweight="bold")
+    text(ax, 60, border + 12, "node 1", SMALL, ha="right", fontweight="bold")
     text(
         ax, 360, 406, "bytes between the nodes, both directions together; n: bytes of the vector", SMALL, color=MESSAGE
     )
