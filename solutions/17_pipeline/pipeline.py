@@ -107,8 +107,8 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 # question. Under each rank you see how many micro-batches it keeps: a forward pass
 # leaves activations behind that the backward pass will need.
 #
-# Here are both runs on one time axis, for 4 micro-batches. The stairs are the same, but
-# their steps are a quarter as long, and so is each wait.
+# Here are both orders on one time axis, GPipe with 4 micro-batches. The stairs are the
+# same, but their steps are a quarter as long, and so is each wait.
 #
 # ![Two schedules of four ranks on one time axis. One batch, not cut: forward passes like stairs down, backward passes up again, 48 slots, each rank idle 75 % of the time. Cut into four micro-batches: the same work in 21 slots, each rank idle 43 %; the hatched bubble lies before the forward passes, between them and the backward passes, and at the end. 27 slots are saved.](../../images/pipeline_uncut_and_cut.svg)
 #
