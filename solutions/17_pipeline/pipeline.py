@@ -56,6 +56,11 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # there: a forward pass needs the activation of the rank before, a backward pass the
 # gradient of the rank after.
 #
+# ![A model of an embedding, eight blocks and a head, cut into four stages of two blocks, one stage on each of four ranks. Activations pass to the next rank, gradients of the activations back. Below, the first four slots: rank 0 starts micro-batches 0, 1, 2, 3 one after the other, each moves one rank to the right in every slot, and from slot 3 on all four ranks work.](../../images/pipeline_stages.svg)
+#
+# Follow micro-batch 0 down the diagonal: one rank further in each slot. Rank 0 need not
+# wait for it to come back before it starts micro-batch 1.
+#
 # `replay` works out when everything happens. It knows no model: a forward pass takes 1
 # slot of time and a backward pass 2, because it computes two products, one for the
 # gradient of the input and one for that of the weights, where the forward pass computes
@@ -101,6 +106,11 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 # The white part is the **bubble**, and the line above the picture answers the second
 # question. Under each rank you see how many micro-batches it keeps: a forward pass
 # leaves activations behind that the backward pass will need.
+#
+# Here are both orders on one time axis, GPipe with 4 micro-batches. The stairs are the
+# same, but their steps are a quarter as long, and so is each wait.
+#
+# ![Two schedules of four ranks on one time axis. One batch, not cut: forward passes like stairs down, backward passes up again, 48 slots, each rank idle 75 % of the time. Cut into four micro-batches: the same work in 21 slots, each rank idle 43 %; the hatched bubble lies before the forward passes, between them and the backward passes, and at the end. 27 slots are saved.](../../images/pipeline_uncut_and_cut.svg)
 #
 # ### The bubble (2 points)
 #
@@ -190,6 +200,11 @@ for name, cost in zip(names, costs):
 # is not always best. Two ways that always are: try a limit and count how many stages
 # you need if none may cost more; or work out the best cut of the first $k$ layers into
 # $q$ stages from the best cuts into $q - 1$.
+#
+# ![Six layers of cost 1, 1, 4, 2, 4 and 5, parted into three stages in three ways; each stage is a bar as long as its cost, and hatching fills it up to the slowest. Two layers each: 2, 6 and 9, so all wait for 9. Filled up to the mean: 2, 4 and 11. The best cut: 6, 6 and 5.](../../images/pipeline_cuts.svg)
+#
+# Filled up to the mean, the last stage gets what is left: more than the other two
+# together.
 
 # %% nbgrader={"grade": false, "grade_id": "partition", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def partition(costs: list[int], p: int) -> list[int]:
@@ -460,6 +475,12 @@ timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 # forward pass and one backward pass in turn, **1F1B**, until no forward passes are
 # left.
 #
+# ![GPipe and 1F1B for four ranks and six micro-batches on one time axis. Both take 27 slots and leave each rank idle 33 % of the time, hatched. GPipe does all forward passes first and keeps six micro-batches alive on every rank. 1F1B does some forward passes and then one backward and one forward pass in turn; it keeps 4, 3, 2 and 1 micro-batches on ranks 0 to 3.](../../images/pipeline_gpipe_and_1f1b.svg)
+#
+# Both orders have the same blocks and the same amount of hatching. In the lower half
+# each backward pass has moved forward as far as it can, and a micro-batch is alive from
+# its F to its B.
+#
 # ### The order of 1F1B (3 points)
 #
 # Write the order down. The check replays it: it must finish, take no longer than GPipe
@@ -635,6 +656,11 @@ except StandStill as error:
 # them, like dealing cards: with 4 ranks and $v = 2$, rank 0 holds chunks 0 and 4, rank
 # 1 chunks 1 and 5. A micro-batch goes round the ranks twice. Filling the pipeline takes
 # $p - 1$ slots of half the length (Narayanan et al. 2021, arXiv 2104.04473).
+#
+# ![Above, a model of eight chunks dealt to four ranks: rank 0 holds chunks 0 and 4, rank 1 chunks 1 and 5, and so on. Below, two schedules of four micro-batches on one time axis. 1F1B with one stage a rank takes 21 slots, idle 43 %. Interleaved with two chunks a rank, blocks half as long and each micro-batch twice on every rank, takes 16.5 slots, idle 27 %.](../../images/pipeline_interleaved.svg)
+#
+# The chunks of rank 0 are not neighbours in the model. On its lane, each micro-batch
+# comes once without a line and once with one: these are its two ways round.
 #
 # The order: micro-batches go in **groups of p**. A group goes through chunk 0 of all
 # ranks, then through chunk 1, and so on; then the next group. Backward passes go in the
@@ -882,6 +908,11 @@ charts.diagrams(both, RANKS);
 # gradient and sends it off at once, **W** computes the weights' at any later time, for
 # example where the bubble was (Qi, Wan, Huang and Lin, *Zero Bubble Pipeline
 # Parallelism*, arXiv 2401.10241).
+#
+# ![A backward pass in two parts: B, the gradient of the input, goes to the rank before, which waits for it; W, the gradients of the weights, stays, and nobody waits for it. Below, two schedules of four micro-batches on one time axis. 1F1B with whole backward passes takes 21 slots, idle 43 %. With B at once and W put off into the gaps it takes 15 slots, idle 20 %: only the wait at the beginning is left.](../../images/pipeline_zero_bubble.svg)
+#
+# The next rank's B no longer waits for a W. Compare rank 0 and rank 3: how far is W
+# behind B on each?
 #
 # ### A backward pass in two parts (3 points)
 #

@@ -171,6 +171,11 @@ check(place_ranks)
 #    same place on their nodes.
 # 3. **Inside** each node an all-gather.
 #
+# ![The hierarchical all-reduce on two nodes of four ranks, a grid of ranks by parts after each phase. A reduce-scatter inside each node leaves on every rank one part of its node's sum. An all-reduce across the nodes, between ranks at the same place, makes it the sum of all ranks; 2 n bytes go between the nodes. An all-gather inside each node gives every rank all parts.](../../images/hierarchical_all_reduce.svg)
+#
+# Between the nodes each rank talks to one partner only, about a quarter of the vector.
+# All four ranks of a node use the card, each for its own part.
+#
 # As long as only ranks add up, no less will do: a ring across sends $2 (N-1)/N \cdot n$
 # of a vector of $n$ bytes out of each node, $2 (N-1) n$ in all. A *switch* that adds up
 # needs less: each node sends its vector once, $n$ bytes, and the sum comes back. NVIDIA
@@ -337,6 +342,11 @@ print("(rows down, columns right) from sender to receiver:", sorted(neighbours))
 # away, so that each of you adds up one half; then quarters with the one $p/4$ away; and
 # so on. After $\log_2 p$ messages each rank has the sum of $1/p$ of the vector.
 # **Doubling** is the same backwards. The bytes are those of the ring.
+#
+# ![Recursive halving and doubling on eight ranks. Halving: partners 4, 2 and 1 ranks apart exchange a half, a quarter and an eighth of the vector; the part that a rank works on shrinks, and holds the sum of 2, 4 and 8 ranks. Doubling: the same partners in the opposite order, 1, 2 and 4 apart, exchange what is summed, an eighth, a quarter and a half, until every rank has the whole sum.](../../images/halving_doubling.svg)
+#
+# The filled part is what a rank still works on; its partner has taken over the rest.
+# The farthest partners exchange the most.
 #
 # What if $p$ is not a power of two? Let $q$ be the largest one below. Each rank from
 # $q$ on first gives its vector to one below, stands aside, and gets the sum at the end.
@@ -537,6 +547,11 @@ print(f"of the 1248.06 of the other slide: {needed / 64 / one:.0%}")
 # feedback** keeps it: the next step adds it to its gradient before it chooses. What is
 # small but always points the same way grows until it is sent.
 #
+# ![A gradient of eight numbers as bars in three steps. In each step the two largest in magnitude are sent and the rest is kept, hatched, and added to the gradient of the next step. One entry is small and negative in every gradient: it grows from step to step, and in step 2 it is the largest and is sent.](../../images/top_k_error_feedback.svg)
+#
+# Watch the third entry. It is never among the two largest of a gradient; what was kept
+# makes it so.
+#
 # ### The k largest, and what is left for later (4 points)
 
 # %% nbgrader={"grade": false, "grade_id": "top_k_mean", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -578,6 +593,11 @@ check(top_k_mean)
 # ranks' $M^T P$. What comes out is the mean of the ranks' matrices, projected on the
 # columns of $P$. The sums are small, and `all_reduce` does them: nothing needs to be
 # gathered.
+#
+# ![Three ways to send a gradient matrix of 24 by 20. Whole: 480 numbers by all-reduce, and the mean arrives. Top k: the five largest with their index, 10 numbers by all-gather; on p ranks p times 10 arrive. Low rank: a matrix P of 24 by 2 times a matrix Q transposed of 2 by 20, 88 numbers by two all-reduces; the mean arrives, projected.](../../images/gradient_low_rank.svg)
+#
+# The sizes are to scale. Only in the middle does it depend on the number of ranks how
+# much arrives.
 
 # %% nbgrader={"grade": false, "grade_id": "power_sgd", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def power_sgd(gradient: Tensor, q: Tensor, error: Tensor) -> Tensor:
@@ -831,6 +851,11 @@ for p in (2, 4, 8, 16):
 # \text{start} \leftarrow \text{start} - \eta\,(\delta + \mu v)$$
 #
 # With $\eta = 1$ and $\mu = 0$ it is local SGD.
+#
+# ![Above, a round of DiLoCo: from a common start four ranks take four steps each along different ways; the dashed line leads to the mean of their ends, start minus delta; the outer step with momentum leads beyond it to the new start. Below, two time lines of four ranks and eight steps: with an all-reduce in every step there are eight, with rounds of four steps there are two.](../../images/local_sgd.svg)
+#
+# Local SGD would go on from the white square. Here momentum carries the new start
+# beyond it, and all ranks begin the next round there.
 #
 # ### Many steps alone, one together (4 points)
 

@@ -120,6 +120,11 @@ print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 # And a name can be changed in one step only within one file system. The system's folder
 # for temporary files, `/tmp`, is often on another one than your checkpoints.
 #
+# ![What a kill leaves at each moment of a save. In place: after open the checkpoint is empty, in the middle of write it is half; both times old and new are lost. Into another file, then the name: the checkpoint stays old while checkpoint.new is opened, written, flushed and synced to the disk; after replace it is new. It is whole at every moment. Until fsync the new bytes may be only in memory.](../../images/checkpoint_crash.svg)
+#
+# Read down a column: this is what the next start finds. A kill leaves what is drawn; a
+# power cut may also take what is dashed.
+#
 # ### A file that is never half (4 points)
 
 # %% nbgrader={"grade": false, "grade_id": "write_whole", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -236,6 +241,11 @@ print(f"in the background    {train_and_save(save_in_background):.2f} s")
 # takes the next `per_rank * world_size` of it. When you go on with fewer or more ranks,
 # keep the global minibatch: the learning rate was made for it.
 #
+# ![The 24 samples of an epoch in their order, in three steps of eight. In step 0 four ranks take two samples each, in turn. Then one rank is gone. In steps 1 and 2 the three ranks share the same eight samples of each step: two ranks take three, one takes two.](../../images/samples_on_fewer_ranks.svg)
+#
+# The samples of a step are the same as without the stop. Only who takes them has
+# changed.
+#
 # ### The rest of the epoch on other ranks (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "resume_order", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -263,6 +273,10 @@ check(resume_order)
 # four ranks are not those of three. Gathering everything on one rank and dealing it out
 # again is easy, but it does not fit: that is why it was sharded. Most numbers stay
 # where they are, or move to a neighbour.
+#
+# ![Twelve numbers, first divided over four ranks, three each, then over three ranks, four each. Thick arrows mark the six numbers that travel to another rank: number 3 from rank 1 to 0, 6 and 7 from rank 2 to 1, and 9, 10 and 11 from rank 3 to 2. The other six stay on their rank.](../../images/shards_on_fewer_ranks.svg)
+#
+# Rank 1 gives away number 3 and gets 6 and 7. It never sees the others.
 #
 # ### Shards for another number of ranks (4 points)
 
@@ -400,6 +414,10 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in place of its second sum")
 # together exactly: a table with one row for each shard, zeros in the rows of others,
 # and an all-reduce. Each number has one summand that is not zero.
 #
+# ![Tables of twelve rows, a to l, one row for each shard of the minibatch. Left, four ranks have computed three shards each; a rank's table has zeros in the rows of the others, and the sum of the four tables is a to l. Right, rank 2 is dead and the other three have computed four shards each; the sum of their tables is the same, a to l.](../../images/survivors_shards.svg)
+#
+# Compare the two sums: the rows are in the same order, whoever has computed them.
+#
 # ### The survivors go on (6 points)
 
 # %% nbgrader={"grade": false, "grade_id": "train_through", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -512,6 +530,10 @@ print(outcome.hang)
 # with the checkpoint unwritten. It is the classic mistake with signals, stop files and
 # "my loss is not a number": **a decision to leave a collective loop is itself a
 # collective.**
+#
+# ![Two time lines of four ranks; in step 2 a signal tells rank 2 to stop. Above, rank 2 leaves, and the other three begin step 3 and wait for it in the all-reduce. Below, before every step each rank says 0 or 1, whether it was told to stop, and an all-reduce takes the maximum: 0 before steps 0, 1 and 2, then 1, and all four leave after three steps.](../../images/stop_together.svg)
+#
+# Below, the three ranks that got no signal know of it before the next step begins.
 #
 # ### All stop, or none (4 points)
 
@@ -686,6 +708,10 @@ elif FOR_REAL:
 # median of the distances to it. For normally distributed numbers the standard deviation
 # is 1.4826 MAD; this is called the spread below.
 #
+# ![The step times of six ranks on a line, five near 40 ms and one at 60 ms, twice. By the mean, 43.5 ms, and three standard deviations the limit is 65.7 ms, and the slow rank is not found. By the median, 40.4 ms, and three spreads of 1.4826 MAD the limit is 42.6 ms, and it is found.](../../images/median_and_mad.svg)
+#
+# The same six numbers, twice. Above, the slow rank has moved the limit beyond itself.
+#
 # ### Who is slow? (4 points)
 
 # %% nbgrader={"grade": false, "grade_id": "stragglers", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -835,6 +861,11 @@ print(f"not noticed: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[-
 # and half an interval for each failure. This is smallest at
 # $\tau = \sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf}}$: the formula of Young
 # (1974), also called Young and Daly's.
+#
+# ![Above, a time line: intervals of work, each followed by a save; a failure in the middle of an interval loses the work since the last save; a restart and work again follow. Below, what is wasted over the interval: saves fall, lost work rises, and their sum is a flat valley. For a save of 60 s and a failure every 3 hours the lowest point is Young's interval, 1138 s, at 10.5 %; at half or twice that 13.2 % are wasted.](../../images/young_daly.svg)
+#
+# The hatched part has to be computed again; on average it is half an interval. Where
+# the two curves cross, saves cost as much as lost work.
 #
 # ### How often to save (2 points)
 
@@ -1025,6 +1056,10 @@ for save in (5, 30, 120):
 # say what each rank costs the others. If the last had come together with the last but
 # one, the step would have been shorter by the difference. What follows, from the moment
 # when all are there, is due to the network.
+#
+# ![One step of four ranks. Ranks 0, 1 and 3 have computed after 40, 46 and 43 microseconds and wait; rank 2 computes until 74. Then the all-reduce runs until 92. The 28 microseconds from the last but one call to the last are charged to rank 2, the 18 from the last call to the end to the network.](../../images/waiting_for_one.svg)
+#
+# Rank 0 waits longest, and the others do not lose a microsecond by it.
 #
 # ### Who keeps the others waiting? (3 points)
 
