@@ -84,6 +84,11 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # collective takes the same amount from every rank. The last shards are filled up with
 # zeros.
 #
+# ![What each of four ranks keeps for one parameter of the model, as bars. Data parallel: 2 bytes of parameter, 2 of gradient and 12 of optimizer state on every rank, 16 together. ZeRO-1: each rank keeps a quarter of the optimizer state, 7 bytes together. ZeRO-2: a quarter of the gradients, too, 5.5 bytes. ZeRO-3: a quarter of everything, 4 bytes. The quarters of the four ranks lie above each other like the steps of a staircase.](../../images/zero_stages.svg)
+#
+# The bars are what four ranks keep for one parameter. Each stage leaves a rank one
+# quarter of one more part; the dotted rest lies on the other ranks.
+#
 # ### What a rank holds (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "memory_per_rank", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -196,6 +201,10 @@ print(f"your guess: {guess_1}")
 # owns the numbers from $r k$ to $(r + 1) k$. If $p$ does not divide $n$, there are
 # zeros at the end; with few numbers and many ranks a shard may consist of zeros alone.
 #
+# ![Vectors cut into equal shards for four ranks. Ten numbers: shards of 3; ranks 0, 1 and 2 own w0 to w8, rank 3 owns w9 and two zeros of padding. Five numbers: shards of 2; ranks 0 and 1 own w0 to w3, rank 2 owns w4 and one zero, and the shard of rank 3 is two zeros.](../../images/padded_shards.svg)
+#
+# Every rank's shard has $k$ cells, whatever $n$ is.
+#
 # ### Cut into equal shards (2 points)
 
 # %% nbgrader={"grade": false, "grade_id": "shard", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -243,6 +252,11 @@ check(unshard)
 # Adam's two moments are read and written in the step and nowhere else. So let every
 # rank keep those of its shard, step on its shard alone, and fetch the others' new
 # weights. `adam` is given; it works in place.
+#
+# ![A step of ZeRO-1 on four ranks as grids of ranks by shards. Each rank begins with its own whole gradient. A reduce-scatter leaves each rank one shard of the mean. With that and its shard of the optimizer's state, which never travels, each rank makes a step of Adam and has one shard of new weights. An all-gather gives every rank all new weights.](../../images/zero1_step.svg)
+#
+# Read each row from left to right. In the middle a rank works on $k$ numbers instead of
+# $n$.
 
 # %%
 def adam(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> None:
@@ -497,6 +511,12 @@ timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 # its memory, and takes the segment before. (Chen et al., *Training Deep Nets with
 # Sublinear Memory Cost*, arXiv 1604.06174.)
 #
+# ![Memory of activations while six blocks run forward and backward. Plain: it climbs with each forward pass to a peak and falls with each backward pass. With segments of two blocks: after the forward pass only three small inputs are kept; then, segment by segment, two blocks run forward again, their inside fills the memory, and two backward passes empty it. The three hills are less than half as high as the plain peak; the step is a third longer.](../../images/checkpointing.svg)
+#
+# Above each pass is what is kept while it runs. Checkpointing turns the mountain into
+# hills, and runs every block forward twice. (The inside of a block is drawn five times
+# as large as its input, and a backward pass twice as long as a forward one.)
+#
 # Write it as a `torch.autograd.Function` with the segment's blocks and its input. In
 # `forward`, autograd is off by itself; save the input with `ctx.save_for_backward`. In
 # `backward`, begin with a detached input that requires a gradient, compute under
@@ -593,6 +613,11 @@ print(
 # The last 2 bytes. A rank owns a shard of every layer. When a layer's turn comes, its
 # weights are gathered; when it is done, they are freed. In the backward pass they are
 # gathered *once more*, and the layer's gradient is reduce-scattered.
+#
+# ![The life of one layer under ZeRO-3 on four ranks. At rest each rank keeps one of four shards of the parameters. An all-gather gives every rank all four for the forward pass, then they are freed. A second all-gather brings them back for the backward pass, in which each rank computes its own whole gradient. A reduce-scatter leaves each rank one shard of the mean gradient, and the rest is freed.](../../images/zero3_layer.svg)
+#
+# Read the picture as a film of one layer: its weights are whole twice, and its gradient
+# once.
 #
 # What you get is a list of layers. A layer has a `shard` (k numbers, padded), and two
 # methods that want *all* of its weights, with or without the padding:
@@ -1084,6 +1109,10 @@ print(f"fully_shard {theirs * 1e3:.2f} ms")
 # along the first. Put the shards inside the nodes: what is gathered twice in every step
 # uses the fast links, and between the nodes a shard of the gradient is all-reduced. It
 # costs memory: a rank holds 1/2 instead of 1/4.
+#
+# ![Hybrid sharding on two nodes with two ranks each. In each node one rank keeps half 0 of the parameters, the other half 1; inside the node they are all-gathered twice and gradients reduce-scattered once in a step. Ranks 0 and 2 hold copies of half 0, ranks 1 and 3 of half 1; each pair all-reduces its half of the gradient between the nodes.](../../images/hsdp.svg)
+#
+# Along a row is the group that shards, down a column the group that holds copies.
 
 # %% tags=["raises-exception"]
 for shape, names in (([4], ["shard"]), ([2, 2], ["copies", "shard"])):

@@ -85,6 +85,10 @@ for part in ("block1.attention", "block1.mlp", "block1.norm", "embedding", "head
 # Each rank computes some of the outputs. It needs all of x, its own columns of the
 # weight, and its own piece of the bias.
 #
+# ![A linear layer by columns on two ranks. Each rank has all of x, n times d, and half of the columns of the transposed weight, d times h: rank 0 the left half, rank 1 the right half. Its product is half of the columns of the output, n times h. An all-gather puts the halves y0 and y1 side by side on every rank.](../../images/column_parallel.svg)
+#
+# A colour is a rank; what is dotted lies on the other one.
+#
 # ### A linear layer by columns (3 points)
 #
 # Here the outputs are then put together again, on every rank. **Think first:** each
@@ -123,6 +127,11 @@ check(column_linear)
 # only one summand of it:
 #
 # $$x W^T = x_0 W_0^T + x_1 W_1^T + \dots$$
+#
+# ![A linear layer by rows on two ranks. Each rank has half of the columns of x and the rows of the transposed weight that belong to them: rank 0 the upper half, rank 1 the lower half. Its product has the full shape n times h, but is only a summand, x0 W0 or x1 W1. An all-reduce gives every rank the sum.](../../images/row_parallel.svg)
+#
+# Compare the products with those above: by columns a rank has some numbers of the
+# output, by rows it has a summand of each.
 #
 # ### A linear layer by rows (2 points)
 #
@@ -164,6 +173,11 @@ check(row_linear)
 # - After the rows, the summands are added up. Forward that is an all_reduce. Backward,
 #   every rank holds the whole gradient of the sum already, and the gradient of a
 #   summand is the same: nothing to do. This is **g**.
+#
+# ![An MLP by columns, then rows, on two ranks. Both have the same x; f hands it on. Rank r multiplies by its columns of U and applies GELU: half of the inner numbers, n times h/p. It multiplies by its rows of D: a summand of full size, n times d. g adds up the summands, so both ranks have y. Two strips below say what is sent. Forward: nothing at f, nothing in the middle, an all-reduce at g. Backward: nothing at g and in the middle, an all-reduce at f.](../../images/f_and_g.svg)
+#
+# The strips at the bottom say what is sent at each place. In the middle it is nothing,
+# in both directions.
 #
 # f and g are mirror images. In PyTorch each is a `torch.autograd.Function`: two static
 # methods, and `CopyIn.apply(x)` to call it.
@@ -280,6 +294,10 @@ for p in (2, 4):
 # `v`, its own softmax, and its own columns of `out`. So `q`, `k`, `v` are cut by
 # columns, `out` by rows, and again nothing is sent in between. The softmax is over the
 # tokens of one head, and a head is whole on its rank.
+#
+# ![Causal attention with four heads on two ranks. Both have all of x. The columns of q, k and v belong to heads: rank 0 has those of heads 0 and 1, rank 1 those of heads 2 and 3. Each rank makes the triangular scores of its own two heads and their softmax, and multiplies by the rows of out that belong to them. An all-reduce adds up the two products to y on every rank.](../../images/attention_heads.svg)
+#
+# A stripe is a head. Each stays on one rank from `q`, `k`, `v` to `out`.
 #
 # This is also where the number of ranks meets a limit: 6 heads on 4 ranks would be one
 # and a half for each.
@@ -551,6 +569,11 @@ for vocabulary in (1000, 10_000):
 #   neighbours' strips: the **halo**. Only those rows travel, between neighbours. (A
 #   kernel of one row has no halo; here k is 3 or more.)
 #
+# ![An image of twelve rows cut into four strips of three rows, one for each rank. A kernel of 3 x 3 on the first row of rank 1 reaches into the last row of rank 0. Beside it what each rank needs: its own three rows, and the halo, one row above and one below, sent by the neighbours that own them: rank 1 gets row 2 from rank 0 and row 6 from rank 2. Above rank 0 and below rank 3 there is a question mark.](../../images/halo.svg)
+#
+# For k = 3 the halo is one row on each side. What replaces the question marks is for
+# you to say:
+#
 # ### A convolution over channels and over rows (4 points)
 #
 # **Think first:** what do rank 0 and rank p - 1 put where they have no neighbour?
@@ -653,6 +676,11 @@ charts.lines(
 # *all_gather*. On the way out, the summands are added up and each rank keeps its own
 # tokens: a *reduce_scatter*. Each is the other's backward pass. And one all_reduce is
 # one reduce_scatter and one all_gather (unit 03), so the links carry not a byte more.
+#
+# ![Sequence parallelism around an MLP on two ranks. Outside, in norm and residual, each rank has half of the tokens, n/p times d. An all-gather gives every rank all tokens, n times d. Inside, the MLP is divided by its inner numbers; each rank ends with a summand of full size. A reduce-scatter adds up the summands and leaves each rank its half of the tokens. In the backward pass the two change places: an all-gather at the exit, a reduce-scatter at the entrance.](../../images/sequence_parallel.svg)
+#
+# It is the picture of f and g with other collectives at the two bands, and with half of
+# the tokens at both ends.
 #
 # ### The same MLP with the tokens divided outside of it (3 points)
 #
@@ -1077,6 +1105,10 @@ if all(trained.values()):
 # block, and each rank works on the block that it has at the moment. A softmax over
 # blocks needs some care: keep the largest score so far, the sum of exponentials and the
 # weighted values; when a larger score turns up, scale down what you have.
+#
+# ![Ring attention on four ranks. Keys and values travel round the ring, from rank 0 to 1, 2, 3 and back to 0. A table shows which block each rank has in steps 0 to 3, beside its own queries: rank 0 has blocks 0, 3, 2, 1, rank 1 blocks 1, 0, 3, 2, rank 2 blocks 2, 1, 0, 3, rank 3 blocks 3, 2, 1, 0. With a causal mask rank 0 has nothing to compute after step 0, rank 1 works in two steps, rank 2 in three, rank 3 in all four.](../../images/ring_attention.svg)
+#
+# The queries stay, and in four steps every rank has had all keys and values.
 #
 # ### Bonus: ring attention (3 points)
 

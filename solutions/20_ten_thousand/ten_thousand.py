@@ -67,6 +67,10 @@ guess_1, guess_2, guess_3, guess_4 = "?", "?", "?", "?"
 # 8 in `data`. (Llama 3 writes its axes the other way round, innermost first: "[TP, CP,
 # PP, DP]"; it is the same order.)
 #
+# ![A mesh of 16 ranks as a block: two data replicas behind each other, two pipeline stages below each other, four tensor ranks side by side. In front ranks 0 to 3 above 4 to 7, behind them 8 to 11 above 12 to 15. Rank 6 is marked, at data 0, pipeline 1, tensor 2, and three thick lines from it are its groups: to 14 along data, to 2 along pipeline, to 4, 5 and 7 along tensor.](../../images/mesh_cube.svg)
+#
+# Each rank belongs to three groups, one along each axis. Those of rank 6 are drawn.
+#
 # ### Where a rank stands (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "mesh_coordinates", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -177,6 +181,11 @@ draw_groups((2, 2, 4), per_node=4)
 # An all-reduce goes round the ring, in the order of the ranks: of n ranks each sends 2
 # (n - 1) / n of its bytes to the next one, and the last to the first. Whether that is
 # inside a node or between two is a question for each edge of the ring.
+#
+# ![Sixteen ranks on four nodes, laid out in two ways; letters A to D are the four tensor groups. Tensor innermost: node 0 has all of A, node 1 all of B, and so on; the 16 neighbours in tensor rings are inside nodes, 8 pairs of data and 8 of pipeline are between nodes. Data innermost: every node has one rank of A, B, C and D; the 16 neighbours in tensor rings are on different nodes, the 8 pairs of data and the 8 of pipeline inside nodes.](../../images/axes_on_nodes.svg)
+#
+# A letter is a tensor group. The same groups can lie inside the nodes or across all of
+# them; that depends on nothing but the order of the axes.
 
 # %% [markdown]
 # ### Bytes of a step, by axis and link (4 points) · stretch
@@ -281,6 +290,13 @@ for axis, kinds in plan.estimate().bytes.items():
 # attention's scores computed again). Under 1F1B stage k of p keeps those of min(m, p -
 # k) micro-batches.
 #
+# ![Memory of one GPU as bars of parameters, gradients, optimizer and activations. One GPU: 2, 4, 12 and, as an example, 8. With tensor 2 all four parts are halved. With pipeline 2 as well the first three are halved again; the activations stay as they are on the first stage, which keeps two micro-batches, and are halved on the last. With data 4 and ZeRO 1 only the optimizer shrinks, to a quarter. In the last bars activations are the largest part.](../../images/memory_by_axis.svg)
+#
+# The tensor axis makes every part smaller. The pipeline does nothing for the
+# activations of its first stage, and of what the replicas hold ZeRO 1 divides only the
+# optimizer's state. (Embeddings are left out, and the size of the activations is an
+# example.)
+#
 # ### What a rank holds (4 points)
 
 # %% nbgrader={"grade": false, "grade_id": "rank_memory", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -345,6 +361,11 @@ for zero in range(4):
 # waiting (unit 17). The last stage has the output besides, for every micro-batch. At
 # the end the replicas reduce their gradients. No communication is hidden behind
 # computing here: this is what there is to hide.
+#
+# ![The time of a step as parts on one axis, for p = 4 stages, m = 6 micro-batches and v = 1: three slots of waiting, p - 1; six slots of work, m v; the outputs, m times; the all-reduce of the gradients, once. Below, one slot of two layers enlarged: in each layer forward attention, all-reduce, MLP, all-reduce; then the layers in reverse order backward, each with two all-reduces again.](../../images/step_parts.svg)
+#
+# The parts are sorted, they do not follow each other like this: some of the waiting
+# comes at the end, and an output belongs to each micro-batch.
 #
 # ### How long a step takes (3 points)
 
@@ -799,6 +820,10 @@ print(f"your guess: {guess_2}")
 # - Most parameters are divided over the tensor ranks. Some are not: what belongs to the
 #   layer norms is *replicated*, each tensor rank has it whole, with the same gradient.
 #   In the gradient's norm every parameter of the model counts once.
+#
+# ![Eight ranks, a mesh of two replicas, two stages and two tensor ranks, with their gradients. E is the tied embedding: E0 on ranks 0, 2, 4, 6, E1 on 1, 3, 5, 7, so on both stages. M are the other matrices: each of M00, M01, M10, M11 on one rank of a replica. N are layer norms: N0 on all ranks of stage 0, N1 on all of stage 1. Everything is averaged over data; E alone is added between the stages.](../../images/one_gradient.svg)
+#
+# The same name means the same parameters. Which of the cells count in the norm?
 #
 # ### A gradient on a mesh, and its norm (5 points)
 #
