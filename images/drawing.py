@@ -162,7 +162,7 @@ def _slim(svg: str, name: str) -> str:
     """
     about = f"<title>{escape(name.replace('_', ' '))}</title>\n <desc>{escape(alternative_texts()[name])}</desc>"
     svg = re.sub(r"<metadata>.*?</metadata>", lambda _: about, svg, flags=re.DOTALL)
-    svg = re.sub(r"(\d\.\d\d)\d+", r"\1", svg)
+    svg = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\d\.\d\d)\d+", r"\1", tag[0]), svg)  # not in what is written
     return svg.replace("'DejaVu Sans'", FONTS)
 
 

@@ -11,6 +11,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 IMAGES = Path(__file__).resolve().parents[2] / "images"
@@ -100,3 +101,61 @@ def test_the_traffic_in_the_comparison_adds_up():
     # A sum of p parts, spread to p ranks, moves at least 2 (p - 1) n bytes in all.
     assert all(sum(sent) == 6 for sent in schemes.values())
     assert [max(sent) for sent in schemes.values()] == [3, 2, 1.5]
+
+
+# --- numbers in the drawings of units 04 to 20, held against the course's own functions and against PyTorch ------------
+
+
+def test_the_bars_of_zero_are_those_of_the_papers_table():
+    """Bytes for each parameter with Adam in mixed precision, on four ranks."""
+    bytes_per_parameter = script("sharding.py")["bytes_per_parameter"]
+    assert [bytes_per_parameter(stage) for stage in range(4)] == [16, 7, 5.5, 4]
+
+
+def test_drawn_pipelines_have_the_bubble_of_the_formula():
+    for name, ran in script("pipelines.py")["schedules"]().items():
+        p, actions = len(ran.orders), [action for order in ran.orders for action in order]
+        slots = len({action for action in actions if action[0] == "F"})  # micro-batches, by chunks if there are some
+        split = any(action[0] == "W" for action in actions)
+        idle = (p - 1) / ((3 if split else 1) * slots + p - 1)
+        assert np.allclose(ran.bubble, idle), name
+
+
+def test_drawn_shares_are_those_of_pytorchs_sampler():
+    from torch.utils.data import DistributedSampler
+
+    figures = script("sampler_shares.py")
+    order = figures["padded"](10, 4)
+    assert [order[rank::4] for rank in range(4)] == [
+        list(DistributedSampler(range(10), 4, rank, shuffle=False)) for rank in range(4)
+    ]
+    for epoch, drawn in enumerate(figures["ORDERS"]):
+        sampler = DistributedSampler(range(12), 1, 0, seed=0)
+        sampler.set_epoch(epoch)
+        assert list(sampler) == list(drawn)
+
+
+def test_drawn_buckets_groups_and_formats_are_right():
+    import torch
+
+    sizes = script("ddp_steps.py")["SIZES"]
+    assert [sum(sizes[layer] for layer in bucket) for bucket in script("ddp_steps.py")["buckets"]()] == [1, 4, 6, 1]
+    mesh = np.arange(16).reshape(script("meshes.py")["SHAPE"])
+    for axis in range(3):
+        want = np.moveaxis(mesh, axis, -1).reshape(-1, mesh.shape[axis]).tolist()
+        assert sorted(script("meshes.py")["groups"](axis)) == sorted(want)
+    for drawn in script("precision.py")["FORMATS"]:
+        info = torch.finfo(getattr(torch, drawn.name))
+        assert info.bits == 1 + drawn.exponent + drawn.digits and info.eps == 2.0**-drawn.digits
+
+
+def test_drawn_statistics_add_up():
+    large, faults = script("large_batches.py"), script("faults.py")
+    rows = [row for shard in large["ROWS"] for row in shard]
+    n, mean, squares = (np.array(part) for part in zip(*map(large["moments"], large["ROWS"]), strict=True))
+    within, between = squares.sum(), (n * np.nan_to_num(np.array(mean, float) - np.mean(rows)) ** 2).sum()
+    assert (within + between) / len(rows) == pytest.approx(np.var(rows))
+    times = faults["TIMES"]
+    (_, _, far), (_, _, near) = faults["limits"]()
+    assert near < max(times) < far
+    assert faults["young"]() == pytest.approx(np.sqrt(2 * 60 * 3 * 3600))
