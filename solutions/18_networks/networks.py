@@ -733,7 +733,7 @@ def train(method, steps, lr):
                 w -= lr * g.view_as(w)
     return F.cross_entropy(net(x), y).item()
 
-# %% tags=["raises-exception"]
+# %% tags=["parameters", "raises-exception"]
 STEPS = 100
 methods = ("dense", "alone", "top 1 %", "top 1 % without feedback", "sign", "power_sgd")
 print(f"{'':<25} loss   bytes/step  collectives")

@@ -421,6 +421,7 @@ SMALL: dict[str, dict[str, str]] = {
     "14_search": {"TRIALS": "8", "EPOCHS": "3"},
     "15_sharding": {"STEPS": "6", "EVERY": "(0, 2)"},
     "16_tensor_parallel": {"STEPS": "40"},
+    "18_networks": {"STEPS": "10"},
     "19_faults": {"BITS": "(20, 40, 62)", "FOR_REAL": "False"},  # torchrun: test_elastic.py
     "20_ten_thousand": {"ROWS": "3", "REPLICAS": "2"},
 }
