@@ -180,7 +180,7 @@ def random_configs(
 
     All ranks together have n configurations, the same ones for any world_size; no two
     ranks share one; a rank has at most one more than another. The same arguments give
-    the same list. If a knob is a float, another seed, even the next, shares none.
+    the same list. If there is a float, another seed, even the next, gives none of them.
     """
     ### BEGIN SOLUTION
     configs = []
@@ -373,8 +373,8 @@ def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int
     losses of rung k - 1, and trains them to r * eta**k epochs in all. There is no rung
     without configurations, and none of more than R epochs. train(i, epochs) trains
     configuration i on until it has had `epochs` epochs in all, and returns its loss
-    then. Of equal losses the smaller number comes first; nan is worse than any number
-    and than inf. No configuration is trained further than its last rung.
+    then. Of equal losses the smaller number comes first; nan is worse than all others,
+    even inf. No configuration is trained further than its last rung.
     """
     ### BEGIN SOLUTION
     alive, rungs = list(range(n)), []

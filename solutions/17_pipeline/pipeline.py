@@ -927,9 +927,9 @@ def split_backward(out, x, gradient, parameters):
 
     out: what one layer made of x; gradient: that of out, never changed; parameters: a
     list of the layer's. Returns the gradient of x, of its shape, and a function without
-    arguments. It is called once, later: only then it goes back through the layer, once
-    and for the parameters alone, and adds their gradients to their .grad (None before
-    the first time).
+    arguments. It is called once, later. Only then does it go back through the layer,
+    once and for the parameters alone, and add their gradients to their .grad (None
+    before the first time).
     """
     ### BEGIN SOLUTION
     (of_x,) = torch.autograd.grad(out, x, gradient, retain_graph=True)

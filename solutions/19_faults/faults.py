@@ -431,9 +431,9 @@ def train_through(
     """The weights after all steps, on every rank that is still alive; w stays as it is.
 
     w: a vector. gradient(w, step, shard): the gradient of one shard, a vector like w.
-    It takes long: in a step one rank computes each shard, the shares as even as can be;
-    after a death take only the failed step again, all its shards or those still
-    missing. update(w, gradients): the new weights, given the gradients of all shards in
+    It takes long: compute each shard once in a step, in shares as even as can be; after
+    a death take only the failed step again, all its shards or those still missing.
+    update(w, gradients): the new weights, given the gradients of all shards in their
     order (a list or a table). Several ranks may die, each in place of a collective (not
     of `new_group`); one survives at least. The result is that of one rank, to the bit.
     """

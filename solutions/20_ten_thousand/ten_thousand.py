@@ -477,7 +477,7 @@ def best_mesh(
     replicas; micro-batches have one sequence. memory: bytes of a GPU; a mesh fits if
     the four parts of `rank_memory` with ZeRO 1 add up to at most that on every stage.
     seconds(shape, micro_batches): of a step, given the micro-batches of each replica;
-    it raises a ValueError for an uneven mesh. Raise ValueError yourself if none fits.
+    it raises ValueError if layers or heads do not divide. Raise one if no mesh fits.
     """
     ### BEGIN SOLUTION
     found = {}
