@@ -176,11 +176,11 @@ def random_configs(
 
     space: per name ("log", low, high): a float whose logarithm is uniform; ("uniform",
     low, high): a float; ("int", low, high): an int, each from low to high as likely,
-    both included; ("choice", values). Each knob is drawn for itself.
+    both included; ("choice", values): one of these. The knobs are independent.
 
     All ranks together have n configurations, the same ones for any world_size; no two
-    ranks share one, and no rank has two more than another. The same arguments give the
-    same list. Another seed, also the next one, shares no configuration with this one.
+    ranks share one; a rank has at most one more than another. The same arguments give
+    the same list. If there is a float, another seed, even the next, gives none of them.
     """
     ### BEGIN SOLUTION
     configs = []
@@ -274,12 +274,12 @@ for name, with_rank in (("the same seed", False), ("a seed for each", True)):
 def farm(next_job, report, work) -> None:
     """Has all jobs done: rank 0 manages, the others work. Called by all ranks.
 
-    next_job() -> (config, epochs), two whole numbers, or None: there is no job now.
+    next_job() -> (config, epochs), whole numbers from 0 to 2**53, or None: no job now.
     More may come when a result has been reported; if nobody works any more, it is over.
-    report(job, loss) takes the result of a job, once. Rank 0 calls these two, nobody
-    else does. work(config, epochs) -> loss (a float, of which no digit may be lost)
-    takes long; the other ranks call it, once for each job. Rank 0 works itself only if
-    it is alone.
+    Ask as often as you like. report(job, loss), once for each job: `job` is that pair
+    or an equal one. Rank 0 calls these two, nobody else does. work(config, epochs) ->
+    loss (a float, of which no digit may be lost) takes long; the other ranks call it,
+    once for each job. Rank 0 works itself only if it is alone.
 
     No worker is idle while there is a job for it; nobody waits for a certain worker.
     """
@@ -369,12 +369,12 @@ charts.diagrams(runs, 5)
 def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int]]:
     """The configurations of each rung, the best first.
 
-    Rung k has n // eta**k of the configurations 0 to n - 1 (none is no rung), those
-    with the smallest losses of rung k - 1, and trains them to r * eta**k epochs in all,
-    at most R. train(i, epochs) trains configuration i on from where it was until it has
-    had `epochs` epochs in all, and returns its loss then. Of equal losses the smaller
-    number comes first; nan counts as worse than any number. No configuration is trained
-    further than its last rung.
+    Rung k has n // eta**k of the configurations 0 to n - 1, those with the smallest
+    losses of rung k - 1, and trains them to r * eta**k epochs in all. There is no rung
+    without configurations, and none of more than R epochs. train(i, epochs) trains
+    configuration i on until it has had `epochs` epochs in all, and returns its loss
+    then. Of equal losses the smaller number comes first; nan is worse than all others,
+    even inf. No configuration is trained further than its last rung.
     """
     ### BEGIN SOLUTION
     alive, rungs = list(range(n)), []
@@ -482,7 +482,7 @@ for rung in (1, 3, 9, 27):
 # %% nbgrader={"grade": false, "grade_id": "hyperband_brackets", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def hyperband_brackets(R: int, eta: int) -> list[list[tuple[int, int]]]:
     """The brackets from s_max down to 0, each a list of its rungs (configurations,
-    epochs), whole numbers.
+    epochs), whole numbers, by the two formulas above.
 
     Raises ValueError if R < 1 or eta < 2.
     """
@@ -566,11 +566,11 @@ def asha_next(
     finished[k]: losses {configuration: loss} of those that have finished rung k.
     started[k]: all that were ever begun on rung k, those that still run, too.
 
-    From the rung below the highest down to rung 0: of the m that have finished rung k,
-    the best m // eta may go up. The best one of these that has not been started on rung
-    k + 1 is next. Of equal losses the smaller number is better; nan never goes up.
-    Where nobody can go up, the next new configuration begins on rung 0: number
-    len(started[0]), if there are that many (0 to n - 1).
+    Look at rung len(finished) - 2 first, then at the next lower one, down to rung 0. Of
+    the m that have finished rung k, nan counted, the best m // eta may go up, but never
+    a nan. The best one of these not yet started on rung k + 1 is next; of equal losses
+    the smaller number is better. If nobody can go up, the next new configuration begins
+    on rung 0: number len(started[0]), if there are that many (0 to n - 1).
     """
     ### BEGIN SOLUTION
     for k in range(len(finished) - 2, -1, -1):
@@ -698,10 +698,10 @@ def best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, 
     """(number, test error) of the trial with the smallest validation loss of all ranks,
     the same on every rank.
 
-    numbers, validation, test: this rank's trials, perhaps none: their numbers (int64),
-    validation losses and test errors (float64). A trial that diverged has the loss nan
-    and never wins; of equal losses the smallest number wins. Raises ValueError on every
-    rank if no rank has a trial with a loss.
+    numbers, validation, test: this rank's trials, perhaps none: numbers (int64, no two
+    alike on all ranks), validation losses and test errors (float64). A trial that
+    diverged has the loss nan and never wins; of equal losses the smallest number wins.
+    Raises ValueError on every rank if no rank has a loss that is a number.
 
     A rank hands over 64 bytes at most, however many trials it has.
     """

@@ -98,8 +98,8 @@ def memory_per_rank(
     """Bytes of parameters, gradients and optimizer state that each of p ranks holds.
 
     stage: 0 to 3, see above. optimizer: "adam", "momentum" or "sgd". mixed: 16-bit
-    parameters and gradients and a 32-bit copy of the parameters in the optimizer's
-    state; else all is 32 bits, without a copy. What is divided counts as a shard of
+    parameters and gradients, and a 32-bit copy of the parameters in the state of any
+    optimizer; else all is 32 bits, without a copy. What is divided counts as a shard of
     ceil(params / p) numbers, padding included. Raises ValueError for another stage, and
     for fewer than one rank.
     """
@@ -209,8 +209,8 @@ print(f"your guess: {guess_1}")
 
 # %% nbgrader={"grade": false, "grade_id": "shard", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shard(flat: Tensor, rank: int, p: int) -> Tensor:
-    """The shard of `rank` out of a vector of n numbers: ceil(n / p) of them, in their
-    dtype, filled up with zeros at the end. `flat` is not changed.
+    """The shard of `rank` out of a vector of n numbers, perhaps 0: ceil(n / p) of them,
+    in their dtype, filled up with zeros at the end. `flat` is not changed.
     """
     ### BEGIN SOLUTION
     k = -(-len(flat) // p)
@@ -226,8 +226,8 @@ check(shard)
 #
 # `dist.all_gather_single(whole, part)` writes the parts of all ranks into `whole`, in
 # the order of the ranks. `dist.reduce_scatter_single(own, whole)` adds up the `whole`
-# of all ranks and leaves each rank its part of the sum in `own`. These two are all the
-# communication of this page. (Before PyTorch 2.13 they were called
+# of all ranks and leaves each rank its part of the sum in `own`. You need no others on
+# this page, but may call others. (Before PyTorch 2.13 these two were called
 # `all_gather_into_tensor` and `reduce_scatter_tensor`.)
 
 # %% nbgrader={"grade": false, "grade_id": "unshard", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -277,7 +277,7 @@ def zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) ->
     numbers. m, v: moments of this rank's shard, k numbers each; they are changed in
     place. w and g may be changed, too. p need not divide n. At most two collectives,
     and no more bytes than an all_reduce of the gradient and an all_gather of the
-    weights: the moments stay where they are.
+    weights, both padded: the moments stay where they are.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -317,12 +317,12 @@ def zero2_step(w: Tensor, gradients, m: Tensor, v: Tensor, t: int, lr: float) ->
     """One step of Adam on the mean gradient of all micro-batches of all ranks; returns
     the new weights, padded like w, the same on every rank.
 
-    w: k p numbers, the same on every rank. gradients: an iterator; each turn computes
-    this rank's gradient of one more micro-batch (at least one comes) and gives it as k
-    p numbers, always in the same memory. m, v: moments of this rank's shard, k numbers
-    each, changed in place. A reduce_scatter for each micro-batch and one all_gather, no
-    more bytes. While the next micro-batch is computed, nothing of the size of w is
-    alive besides w and that memory.
+    w: k p numbers, the same on every rank; it may be changed. gradients: an iterator;
+    each turn computes this rank's gradient of one more micro-batch (at least one comes)
+    and gives it as k p numbers, always in the same memory. m, v: moments of this rank's
+    shard, k numbers each, changed in place. Send no more bytes than a reduce_scatter
+    for each micro-batch and one all_gather. While the next micro-batch is computed,
+    nothing of the size of w is alive besides w and that memory (if p > 1).
     """
     ### BEGIN SOLUTION
     rank, p, k = dist.get_rank(), dist.get_world_size(), len(m)
@@ -522,7 +522,8 @@ timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 # `backward`, begin with a detached input that requires a gradient, compute under
 # `torch.enable_grad()`, and `torch.autograd.backward(y, gy)` puts the gradients of the
 # parameters where they belong. **Think first:** a block has dropout. What must be the
-# same in its second run, and how do you make it so? (`torch.get_rng_state`)
+# same in its second run, and how do you make it so? (`torch.get_rng_state`; and
+# `torch.random.fork_rng(devices=[])` puts the generator back afterwards.)
 #
 # ### Activations computed twice (4 points)
 
@@ -531,11 +532,11 @@ def checkpointed(blocks: list, x: Tensor, every: int) -> Tensor:
     """What `for block in blocks: x = block(x)` gives, with the same gradients of x and
     of all parameters after `backward`.
 
-    blocks: functions or modules. x requires a gradient. every: blocks in a segment; the
-    last one has fewer where `every` does not divide their number. After the forward
-    pass the inputs of the segments and the result are alive, and no other activation.
-    Each block runs at most twice, with the same random numbers both times; `backward`
-    leaves their generator as it was, and holds the inside of one segment at a time.
+    blocks: functions or modules, at least one. x requires a gradient. every: blocks in
+    a segment; the last one has fewer where `every` does not divide their number. After
+    the forward pass the inputs of the segments and the result are alive, and no other
+    activation. Each block runs at most twice, with the same random numbers both times.
+    During `backward` the inside of one segment at a time is alive.
     """
     ### BEGIN SOLUTION
     for start in range(0, len(blocks), every):
@@ -628,7 +629,8 @@ print(
 #   the weights, padded, k p numbers.
 #
 # **Think first:** while a layer computes, the network is idle. What could already be on
-# its way? And how many layers are then whole at a time?
+# its way? And how many layers are then whole at a time? (Where the backward pass
+# begins, you may keep the last layers' weights or gather them again.)
 #
 # ### ZeRO-3: the parameters are divided (5 points)
 
@@ -642,8 +644,8 @@ def zero3_forward_backward(layers: list, x: Tensor, loss_gradient) -> list[Tenso
     the ranks of the layer's gradient: k numbers. At most three times the bytes of the
     weights move: two all_gathers and a reduce_scatter for each layer. At most two
     layers' weights are whole at a time (what async_op=True returned holds them, too, as
-    long as you hold it). And the next layer's weights are on their way while a layer
-    computes, in both passes.
+    long as you hold it). While a layer computes, the next layer's weights are on their
+    way, in both passes.
     """
     ### BEGIN SOLUTION
     p, last = dist.get_world_size(), len(layers) - 1

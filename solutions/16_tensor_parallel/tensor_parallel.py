@@ -92,7 +92,7 @@ for part in ("block1.attention", "block1.mlp", "block1.norm", "embedding", "head
 # ### A linear layer by columns (3 points)
 #
 # Here the outputs are then put together again, on every rank. **Think first:** each
-# rank holds a block of (n, h / p) numbers. `all_gather` joins along dimension 0.
+# rank holds a block of (n, h / p) numbers. `all_gather_single` joins along dimension 0.
 
 # %% nbgrader={"grade": false, "grade_id": "column_linear", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def column_linear(
@@ -102,9 +102,9 @@ def column_linear(
 
     x: (n, d), weight: (h, d), bias: (h,), the same on every rank; unchanged. A rank
     computes with its own h / p rows of `weight`. Raises ValueError, before anybody
-    communicates, where p does not divide h. Returns the whole output, (n, h), on every
-    rank. Over all links together go (p - 1) n h numbers, as in one all_gather of the
-    outputs.
+    communicates, if p does not divide h. Returns the whole output, (n, h), on every
+    rank. All links together carry at most (p - 1) n h numbers, as in one all_gather of
+    the outputs.
     """
     ### BEGIN SOLUTION
     p, rank = dist.get_world_size(), dist.get_rank()
@@ -144,8 +144,8 @@ def row_linear(
     """x W^T + b, of which each rank holds some of the inputs.
 
     x: (n, d / p), the inputs of this rank; weight: (h, d / p), what belongs to them;
-    bias: (h,), the same on every rank, or None. They stay unchanged. Returns the whole
-    output, (n, h), on every rank. Over all links together go no more bytes than in one
+    bias: (h,), the same on every rank, or None. All three stay unchanged. Returns the
+    whole output, (n, h), on every rank. All links together carry no more bytes than one
     all_reduce of the output, 2 (p - 1) n h numbers.
     """
     ### BEGIN SOLUTION
@@ -231,7 +231,7 @@ def tp_mlp(
     down: torch.Tensor,
     down_bias: torch.Tensor,
 ) -> torch.Tensor:
-    """gelu(x U^T + a) D^T + b, divided by the inner numbers.
+    """gelu(x U^T + a) D^T + b, divided by the inner numbers; gelu is `F.gelu` as it is.
 
     x: (n, d) and down_bias: (d,), the same on every rank; up: (h / p, d), up_bias:
     (h / p,) and down: (d, h / p), this rank's. Returns (n, d) on every rank. After
@@ -318,9 +318,9 @@ def head_attention(
     x: (s, d), s tokens, the same on every rank. q, k, v: (d / p, d), this rank's rows,
     one head of head_size rows after the other; out: (d, d / p), what belongs to them.
     No biases; scores are divided by the square root of head_size; a token sees itself
-    and those before it. Raises ValueError, before anybody communicates, where the rows
-    are no whole heads. Returns (s, d) on every rank. Over all links together go no more
-    bytes than in one all_reduce of it.
+    and those before it. Raises ValueError, before anybody communicates, if head_size
+    does not divide d / p. Returns (s, d) on every rank. All links together carry no
+    more bytes than one all_reduce of it.
     """
     ### BEGIN SOLUTION
     if len(q) % head_size:
@@ -506,7 +506,7 @@ def vocab_cross_entropy(
     logits: (n, V_r), this rank's columns, in the order of the ranks; ranks may hold
     different numbers of columns, and none at all. They may be as large as 1e4. targets:
     (n,), int64, from 0 to V - 1, the same on every rank. Both stay unchanged. Each rank
-    hands over at most 3 n + p numbers, in as many collectives as you like. Returns the
+    hands over at most 3 n + p numbers in all; what it gets does not count. Returns the
     loss (one number, the same on every rank) and the gradient, (n, V_r).
     """
     ### BEGIN SOLUTION
@@ -582,13 +582,13 @@ for vocabulary in (1000, 10_000):
 def split_conv(x: torch.Tensor, weight: torch.Tensor, how: str) -> torch.Tensor:
     """A convolution with stride 1 and zeros around ("same" size), without bias.
 
-    x: (n, c, h, w), weight: (o, c, k, k), k odd; both stay unchanged.
+    x: (n, c, h, w), weight: (o, c, k, k), k odd and at least 3; both stay unchanged.
 
-    how = "C_out": x is whole, weight holds this rank's output channels. Returns all
-    output channels on every rank; over the links goes what one all_gather of the
-    outputs needs.
+    how = "C_out": x is whole, weight holds this rank's output channels, as many on
+    every rank. Returns all output channels on every rank; all links together carry no
+    more than one all_gather of the outputs.
     how = "C_in": x and weight hold this rank's input channels. Returns the whole output
-    on every rank; over the links goes what one all_reduce of it needs.
+    on every rank; all links together carry no more than one all_reduce of it.
     how = "H": weight is whole, x holds this rank's rows, in the order of the ranks;
     ranks may hold different numbers, at least k // 2. Returns the output for these
     rows. Neighbours send each other k // 2 rows, and there are no other messages and no
@@ -739,9 +739,9 @@ def sequence_parallel_mlp(
     """`tp_mlp` for tokens that are divided over the ranks.
 
     x: (n / p, d), this rank's tokens; the others as for `tp_mlp`. Returns (n / p, d),
-    the output for these tokens. After `.backward` of each rank's own gradient every
-    argument has its gradient: of x for this rank's tokens, of down_bias the whole one,
-    of the others this rank's part. Over all links together go no more bytes than in an
+    the output for these tokens. Each rank calls `.backward` with their gradient; then
+    every argument has its gradient: of x for these tokens, of down_bias the whole one,
+    of the others this rank's part. All links together carry no more bytes than an
     all_gather and a reduce_scatter of n d numbers forward, the same backward, and one
     all_reduce of d numbers.
     """
@@ -1119,10 +1119,10 @@ def ring_attention(
     """Attention of one head over tokens that are divided over the ranks.
 
     q, k, v: (m, d), this rank's m of the p m tokens, in the order of the ranks; they
-    are kept. Scores are divided by the square root of d, and may be large. causal: a
-    token sees itself and those before it; else all. Returns (m, d). Each rank sends to
-    one neighbour only, in all p - 1 blocks of keys and values; there are no
-    collectives.
+    stay unchanged. Scores are divided by the square root of d, and may be large.
+    causal: a token sees itself and those before it; else all. Returns (m, d). Each rank
+    sends to one neighbour only, always the same: at most p - 1 blocks of keys and as
+    many of values, together or apart. There are no collectives.
     """
     ### BEGIN SOLUTION
     p, rank, m = dist.get_world_size(), dist.get_rank(), len(q)

@@ -145,8 +145,8 @@ check(bubble)
 
 # %% nbgrader={"grade": false, "grade_id": "enough_micro_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def enough_micro_batches(p: int, share: float, v: int = 1) -> int:
-    """The smallest number of micro-batches, at least 1, with which the bubble is at
-    most `share`, 0 < share <= 1; a multiple of p if v > 1.
+    """The smallest number m of micro-batches, at least 1, with bubble(p, m, v) at most
+    `share`, 0 < share <= 1; a multiple of p if v > 1.
     """
     ### BEGIN SOLUTION
     step = p if v > 1 else 1
@@ -197,9 +197,9 @@ for name, cost in zip(names, costs):
 #
 # Given what each layer costs, how many consecutive layers does each stage get, so that
 # the **slowest stage is as fast as possible**? Filling stage after stage up to the mean
-# is not always best. Two ways that always are: try a limit and count how many stages
-# you need if none may cost more; or work out the best cut of the first $k$ layers into
-# $q$ stages from the best cuts into $q - 1$.
+# is not always best. Two ways always find the best cut: try a limit and count how many
+# stages you need if none may cost more; or work out the best cut of the first $k$
+# layers into $q$ stages from the best cuts into $q - 1$.
 #
 # ![Six layers of cost 1, 1, 4, 2, 4 and 5, parted into three stages in three ways; each stage is a bar as long as its cost, and hatching fills it up to the slowest. Two layers each: 2, 6 and 9, so all wait for 9. Filled up to the mean: 2, 4 and 11. The best cut: 6, 6 and 5.](../../images/pipeline_cuts.svg)
 #
@@ -358,7 +358,7 @@ print(f"the whole model: loss {loss.item():.6f}, {parameters:,} parameters")
 # last rank: the logits, which `loss_of` compares with the targets). PyTorch gives you
 # the backward pass: `out.backward(g)` with the gradient `g` of an output that came from
 # the next rank, and then the gradient of the input is in `x.grad`, if you called
-# `x.requires_grad_()` *before* the forward pass. Rank 0's inputs need none.
+# `x.requires_grad_()` *before* the forward pass. Rank 0's inputs need no gradient.
 #
 # Three things to think of. An activation that travels leaves its history behind: send
 # `out.detach()`. What you receive needs a tensor of its own for each micro-batch,
@@ -367,17 +367,17 @@ print(f"the whole model: loss {loss.item():.6f}, {parameters:,} parameters")
 
 # %% nbgrader={"grade": false, "grade_id": "gpipe", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def gpipe(block, loss_of, xs, ys, m, shape):
-    """One forward and backward pass in m micro-batches, all forward passes first (or in
-    any other order that takes no longer). The gradients of the minibatch's loss are
-    left in the parameters of `block`.
+    """One forward and backward pass in m micro-batches of equal size. Any order will do
+    that takes no longer than all forward passes first: m + p - 1 forward slots, and as
+    many backward slots. The gradients of the minibatch's loss are left in the
+    parameters of `block`.
 
     block: this rank's stage, called once for each micro-batch. loss_of(out, y): the
     mean loss of a micro-batch. xs: on rank 0 the m inputs, elsewhere None; ys: on the
     last rank the m targets, elsewhere None. shape: of every tensor between two ranks,
     which are float64. Only neighbours exchange messages, one for each micro-batch and
-    direction. Works on one rank, too, and with m < p. Takes m + p - 1 slots of
-    each kind. Returns the loss of the minibatch, a float, on the last rank; elsewhere
-    it does not matter.
+    direction. Works on one rank, too, and with m < p. Returns the loss of the
+    minibatch, a float, on the last rank; elsewhere it does not matter.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -538,7 +538,8 @@ charts.lines(alive, right, legend="ends", ylabel=ylabel, ylim=(0, 70), **words);
 #
 # The passes are those of your `gpipe`; only their order has changed. Take it from
 # `order_1f1b`. **Think first:** in the middle of 1F1B rank 1 has an activation for rank
-# 2, and rank 2 has a gradient for rank 1. Both would like to send first.
+# 2, and rank 2 has a gradient for rank 1. Both would like to send first. (A send may
+# wait until its message is received.)
 
 # %% nbgrader={"grade": false, "grade_id": "one_f_one_b", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def one_f_one_b(block, loss_of, xs, ys, m, shape):
@@ -667,10 +668,10 @@ except StandStill as error:
 # same groups, through the chunks from the last to the first. As in 1F1B a rank first
 # does some forward passes,
 #
-# $$2 (p - 1 - \mathrm{rank}) + (v - 1) p,$$
+# $$2 (p - 1 - \mathrm{rank}) + (v - 1) p$$
 #
-# then one forward and one backward pass in turn, and at last the backward passes that
-# are left.
+# or all, if there are fewer, then one forward and one backward pass in turn, and
+# finally the backward passes that are left.
 #
 # ### The order of interleaved 1F1B (4 points)
 #
@@ -924,11 +925,11 @@ charts.diagrams(both, RANKS);
 def split_backward(out, x, gradient, parameters):
     """The gradient of the input now, those of the weights later.
 
-    out: what one layer made of x; gradient: that of out; parameters: a list of the
-    layer's. Returns the gradient of x, of its shape, and a function without arguments:
-    when it is called, it adds the gradients of the parameters to their .grad (None at
-    first). Nothing is computed twice, and the weights' gradients are not computed
-    before that call.
+    out: what one layer made of x; gradient: that of out, never changed; parameters: a
+    list of the layer's. Returns the gradient of x, of its shape, and a function without
+    arguments. It is called once, later. Only then does it go back through the layer,
+    once and for the parameters alone, and add their gradients to their .grad (None
+    before the first time).
     """
     ### BEGIN SOLUTION
     (of_x,) = torch.autograd.grad(out, x, gradient, retain_graph=True)

@@ -119,8 +119,8 @@ def ring_order(node_of: list[int]) -> list[int]:
     """An order of the ranks for a ring that goes from node to node as rarely as
     possible.
 
-    node_of[r]: the node of rank r, any number. The last rank of the order sends to the
-    first. Each rank stands in it once; of several such orders any will do.
+    node_of[r]: the number of rank r's node, any integer. The last rank of the order
+    sends to the first. Each rank is in it once; any of the best orders will do.
     """
     ### BEGIN SOLUTION
     return sorted(range(len(node_of)), key=lambda rank: node_of[rank])
@@ -141,11 +141,11 @@ check(ring_order)
 def place_ranks(
     hosts: list[str], slots: list[int], p: int, by: str
 ) -> list[str]:
-    """The host of each of p ranks. hosts[i] has room for slots[i] ranks, perhaps for
-    none.
+    """The host of each of p ranks (p may be 0). hosts[i] has room for slots[i] ranks,
+    perhaps for none.
 
-    by: "slot" or "node", as above; hosts come in their order. Raises ValueError for any
-    other `by`, and where there are more ranks than slots.
+    by: "slot" or "node", as above; hosts are used in their order. Raises ValueError for
+    any other `by`, even if p is 0, and if there are more ranks than slots.
     """
     ### BEGIN SOLUTION
     if by not in ("slot", "node") or p > sum(slots):
@@ -189,12 +189,12 @@ check(place_ranks)
 def hierarchical_all_reduce(x: Tensor, ranks_per_node: int) -> Tensor:
     """The sum of all ranks' x, on every rank, in the dtype of x; x stays as it is.
 
-    Rank r is on node r // ranks_per_node; all nodes are full. x has any number of
-    entries, on all ranks the same. Where it is divided without a rest, no more than 2
-    (N-1) n bytes go between the nodes, all together. And no card may be idle: where
-    messages cost nothing but their bytes, it takes no longer than the three steps above
-    (up to a tenth). Messages or collectives (`dist.new_group`, which all ranks call) as
-    you like.
+    Rank r is on node r // ranks_per_node; all nodes are full. x has one dimension and
+    at least one entry, on all ranks the same number. If p divides that number, all
+    nodes together send each other at most 2 (N-1) n bytes (n: the bytes of x). If
+    messages cost nothing but their bytes, it takes at most a tenth longer than the
+    three steps above. Use messages or collectives (`dist.new_group`, which all ranks
+    call) as you like.
     """
     ### BEGIN SOLUTION
     g, rank, p = ranks_per_node, dist.get_rank(), dist.get_world_size()
@@ -348,8 +348,9 @@ print("(rows down, columns right) from sender to receiver:", sorted(neighbours))
 # The filled part is what a rank still works on; its partner has taken over the rest.
 # The farthest partners exchange the most.
 #
-# What if $p$ is not a power of two? Let $q$ be the largest one below. Each rank from
-# $q$ on first gives its vector to one below, stands aside, and gets the sum at the end.
+# What if $p$ is not a power of two? Let $q$ be the largest power of two below $p$. Each
+# rank from $q$ on first gives its vector to a rank below $q$, stands aside, and gets
+# the sum at the end.
 #
 # ### All-reduce by halving and doubling (5 points)
 
@@ -357,10 +358,10 @@ print("(rows down, columns right) from sender to receiver:", sorted(neighbours))
 def halving_doubling(x: Tensor) -> Tensor:
     """The sum of all ranks' x, on every rank, in the dtype of x; x stays as it is.
 
-    Messages only, no collectives. On a power of two of ranks, each rank sends 2 log2 p
-    messages and 2 (p-1)/p of the bytes of x (some numbers more where it does not
-    divide). On any other number one more message and the bytes of x once more, at most
-    two and once. x may have fewer entries than there are ranks.
+    Messages only, no collectives. On a power of two of ranks, each rank sends at most
+    2 log2 p messages and 2 (p-1)/p of the bytes of x (up to one number a message more).
+    On any other number of ranks these limits hold with q for p, plus two messages and
+    the bytes of x once. x may have fewer entries than there are ranks.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -410,7 +411,7 @@ check(halving_doubling)
 # |---|---|
 # | ring | $2 (p - 1)$ of $n/p$; with several nodes each waits for a link between |
 # | doubling | $\log_2 p$ of $n$: partners 1, 2, 4 ... away exchange the whole vector |
-# | halving_doubling | partners at $d = 1, 2 \ldots p/2$ swap $n d / p$, twice each |
+# | halving_doubling | partners at $d = 1, 2 \ldots p/2$ swap $n d / p$, 2 steps each |
 # | hierarchical | $2 (g-1)$ of $n/g$ inside, $2 (N-1)$ of $n/p$ between, $g$ at once |
 #
 # Partners at a distance below $g$ are on one node (here $g$ is a power of two wherever
@@ -429,9 +430,9 @@ def all_reduce_seconds(
 ) -> float:
     """Seconds for an all-reduce of nbytes by one of the four algorithms of the table.
 
-    inside, between: (alpha, beta) of the links. One rank on a node is a flat network,
-    one node has no links between. Raises ValueError for another algorithm, and for
-    doubling and halving_doubling where nodes * per_node is no power of two.
+    inside, between: (alpha, beta) of the links; those inside are faster. With one rank
+    on each node, all links are those between. Raises ValueError for another algorithm,
+    and for doubling and halving_doubling if nodes * per_node is no power of two.
     """
     ### BEGIN SOLUTION
     p = nodes * per_node
@@ -560,9 +561,9 @@ def top_k_mean(gradient: Tensor, error: Tensor, k: int) -> Tensor:
     that are largest in magnitude, zeros elsewhere. n numbers, the same on every rank.
 
     gradient, error: n numbers of this rank. `error` is changed in place: it then holds
-    what was not sent; the gradient stays as it is. k is at most n; no two entries are
-    equally large. Other ranks choose other entries, and sometimes the same. In each
-    step a rank gives at most 16 k bytes: k values, k indices.
+    what was not sent; the gradient stays as it is. k is 1 to n; no two entries are
+    equally large. Two ranks may choose the same entry or different ones. In each step a
+    rank hands over at most 16 k bytes: k values, k indices.
     """
     ### BEGIN SOLUTION
     p = dist.get_world_size()
@@ -589,10 +590,10 @@ check(top_k_mean)
 #
 # PowerSGD (Vogels, Karimireddy, Jaggi, *PowerSGD*, arXiv 1905.13727) sends a matrix $M$
 # of gradients as $P Q^T$ with a few columns each. With a $Q$ from the step before: $P$
-# is the mean of all ranks' $M Q$, made orthonormal; the new $Q$ is the mean of all
-# ranks' $M^T P$. What comes out is the mean of the ranks' matrices, projected on the
-# columns of $P$. The sums are small, and `all_reduce` does them: nothing needs to be
-# gathered.
+# is the mean of all ranks' $M Q$, with its columns made orthonormal (in any way, $P
+# Q^T$ is the same); the new $Q$ is the mean of all ranks' $M^T P$. What comes out is
+# the mean of the ranks' matrices, projected on the columns of $P$. The sums are small,
+# and `all_reduce` does them: nothing needs to be gathered.
 #
 # ![Three ways to send a gradient matrix of 24 by 20. Whole: 480 numbers by all-reduce, and the mean arrives. Top k: the five largest with their index, 10 numbers by all-gather; on p ranks p times 10 arrive. Low rank: a matrix P of 24 by 2 times a matrix Q transposed of 2 by 20, 88 numbers by two all-reduces; the mean arrives, projected.](../../images/gradient_low_rank.svg)
 #

@@ -117,6 +117,9 @@ print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 # it to write the bytes first: `file.flush()` gives them to the operating system,
 # `os.fsync(file.fileno())` waits until they are on the disk.
 #
+# On a full disk a write may take fewer bytes than it was given. Then write the rest, or
+# let the exception out before the new file gets the name.
+#
 # And a name can be changed in one step only within one file system. The system's folder
 # for temporary files, `/tmp`, is often on another one than your checkpoints.
 #
@@ -133,9 +136,9 @@ def write_whole(path: str, data: bytes) -> None:
     file, or nothing) or the whole new file.
 
     The process may be killed after any byte and between any two calls; the next save
-    then works all the same. On a full disk a write may take fewer bytes than it was
-    given. Whoever has the old file open goes on reading the old bytes. The bytes are on
-    the disk before the name is. After the call there is no other file in the folder.
+    then works all the same. On a full disk `path` stays what it was. Whoever has the
+    old file open goes on reading the old bytes. The bytes are on the disk before the
+    name is. After the call no other file of this save is left in the folder.
     """
     ### BEGIN SOLUTION
     part = path + ".new"
@@ -176,10 +179,10 @@ def save_in_background(state: dict, write: Callable) -> Callable:
     """Have `write(copy)` called once, in a thread, with a copy of the state as it is
     now; return without waiting for it.
 
-    state: dicts and lists, one in the other, of tensors and numbers. The training
-    changes them in place as soon as this function has returned. Returns a function
-    without arguments that waits until all is written, and raises the exception that
-    `write` raised, if it did.
+    state: nested dicts and lists of tensors and numbers. The training changes them in
+    place as soon as this function has returned. Returns a function without arguments
+    that waits until all is written, and raises the exception that `write` raised, if
+    any. It is called once for each save.
     """
     ### BEGIN SOLUTION
     snapshot, errors = copy.deepcopy(state), []
@@ -254,10 +257,10 @@ def resume_order(
 ) -> list[list[int]]:
     """The samples of this rank in each step that is left of the epoch.
 
-    order: of the samples in this epoch, all ranks together. `old` ranks have done
-    `step` steps with `per_rank` samples each; the last step of an epoch takes what is
-    left. Now there are `world_size` ranks. Every step takes the samples that it would
-    have taken without the stop, divided so that no rank has two more than another.
+    order: the samples of this epoch, of all ranks. `old` ranks have done `step` steps
+    with `per_rank` samples each; the last step of an epoch takes what is left. Now
+    there are `world_size` ranks. Each step takes the samples that it would have taken
+    without the stop: a rank at most one more than another, [] if there is none for it.
     """
     ### BEGIN SOLUTION
     batch = per_rank * old
@@ -286,10 +289,10 @@ def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
 
     There are max(old, new) ranks. n numbers are divided over the first `old` of them,
     as `torch.tensor_split` does: in order, the first n % old have one more. The others
-    have an empty tensor. Afterwards the same holds for `new`. No rank may have gone
-    through all the numbers, and what stays on its rank does not travel: the bytes of
-    the numbers that change their rank are enough. Messages or `all_to_all` as you
-    like; the dtype stays.
+    have an empty tensor. Afterwards the same holds for `new`. Do not gather all numbers
+    on all ranks. What stays on its rank does not travel: all ranks together send at
+    most the bytes of the numbers that change their rank. Use messages or `all_to_all`
+    as you like; the dtype stays.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -405,7 +408,8 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in place of its second sum")
 # everybody stops, and all begin again from a checkpoint (that is `torchrun`, below); or
 # the survivors go on without the dead. For the second, a rank that was told strikes the
 # dead from its list, makes a new group of the others, and takes the *same* step again:
-# what the failed sum left in its tensor is worth nothing.
+# what the failed sum left in its tensor is worth nothing. (`.ranks` holds the members
+# of the failed group that are gone, by their ranks in the whole job.)
 #
 # And the work of the dead? Divide the minibatch into **shards**, more than there are
 # ranks, and deal the shards out among those who are alive. If the gradients of the
@@ -426,12 +430,12 @@ def train_through(
 ) -> torch.Tensor:
     """The weights after all steps, on every rank that is still alive; w stays as it is.
 
-    w: a vector. gradient(w, step, shard): the gradient of one shard, also one. It takes
-    long: in a step each shard is computed by one rank, as evenly as can be, and after
-    a death only the step that failed is taken again. update(w, gradients): the new
-    weights, given those of all shards in their order (a list, or a table with a row
-    for each). Ranks may die in place of any collective, several of them, and at least
-    one survives. The result is that of one rank alone, bit by bit.
+    w: a vector. gradient(w, step, shard): the gradient of one shard, a vector like w.
+    It takes long: compute each shard once in a step, in shares as even as can be; after
+    a death take only the failed step again, all its shards or those still missing.
+    update(w, gradients): the new weights, given the gradients of all shards in their
+    order (a list or a table). Several ranks may die, each in place of a collective (not
+    of `new_group`); one survives at least. The result is that of one rank, to the bit.
     """
     ### BEGIN SOLUTION
     alive, group, step = list(range(dist.get_world_size())), None, 0
@@ -544,8 +548,8 @@ def train_until_told(step: Callable, told: Callable, steps: int) -> int:
 
     step(): one training step; all ranks have to take it together. told(): whether this
     rank was told to stop; once it says yes it goes on saying yes. When any rank is told
-    before a step begins, the first one too, no rank takes that step. Each rank hands
-    over at most 8 bytes for each time the ranks ask each other.
+    before a step begins, the first one too, no rank takes that step. Beside what step()
+    sends, each rank hands over at most 8 bytes before each step.
     """
     ### BEGIN SOLUTION
     for done in range(steps):
@@ -719,9 +723,9 @@ def stragglers(times: np.ndarray, k: float) -> list[int]:
     """The slow ranks, in order. times: seconds, shape (ranks, steps).
 
     A rank's time is the median over its steps (one step may have written a
-    checkpoint). It is slow if that is more than k spreads above the median of all
-    ranks' times, where the spread is 1.4826 times the median distance of the ranks'
-    times to it; and more than 2 % above it.
+    checkpoint). The centre is the median of all ranks' times; the spread is 1.4826
+    times the median distance of these times to the centre. A rank is slow if its time
+    is more than k spreads above the centre, and more than 2 % above it.
     """
     ### BEGIN SOLUTION
     own = np.median(times, axis=1)
@@ -897,8 +901,8 @@ def wall_time(
     After every `interval` seconds of computing a save takes `save` seconds, but not at
     the very end. failures: moments, in order, seconds since the beginning. A failure
     throws away what is not in a complete save, and `restart` seconds later the work
-    goes on from there; a failure during the restart begins the restart again. What
-    ends in the second in which a failure comes was in time.
+    goes on from there; a failure during the restart begins the restart again. A save,
+    a restart or the work that ends at second t is done, even if a failure comes at t.
     """
     ### BEGIN SOLUTION
     now, kept, ahead = 0, 0, list(failures)
@@ -1069,8 +1073,8 @@ def lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]:
 
     posted, ended: when each rank called the all-reduce of a step and when it had the
     result, shape (steps, ranks), at least two ranks. In each step the last to call is
-    charged with the time since the last but one has called; the network with the time
-    from the last call until the last rank has its result.
+    charged with the time since the last but one called (0 if both called at once); the
+    network with the time from the last call until the last rank has its result.
     """
     ### BEGIN SOLUTION
     inorder, last = np.sort(posted, axis=1), posted.argmax(axis=1)

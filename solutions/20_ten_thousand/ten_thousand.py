@@ -287,8 +287,8 @@ for axis, kinds in plan.estimate().bytes.items():
 #
 # Activations: 34 s h bytes for each layer and each micro-batch of one sequence, divided
 # over the tensor ranks (Korthikanti et al. 2022, table 2: sequence parallelism,
-# attention's scores computed again). Under 1F1B stage k of p keeps those of min(m, p -
-# k) micro-batches.
+# attention's scores computed again). Under 1F1B stage k of p, counted from 0, keeps the
+# activations of min(m, p - k) micro-batches.
 #
 # ![Memory of one GPU as bars of parameters, gradients, optimizer and activations. One GPU: 2, 4, 12 and, as an example, 8. With tensor 2 all four parts are halved. With pipeline 2 as well the first three are halved again; the activations stay as they are on the first stage, which keeps two micro-batches, and are halved on the last. With data 4 and ZeRO 1 only the optimizer shrinks, to a quarter. In the last bars activations are the largest part.](../../images/memory_by_axis.svg)
 #
@@ -312,8 +312,8 @@ def rank_memory(
 
     model: "layers", "width", "vocabulary", "sequence" (more names do not matter); the
     same number of layers on every stage, everything divided over the tensor ranks.
-    First stage: an embedding of V + s rows; last stage: a copy of its V rows, if it is
-    not the first, too. shape: (data, pipeline, tensor). micro_batches: of one sequence,
+    First stage: an embedding of V + s rows. Last stage, unless it is also the first: a
+    copy of the V rows. shape: (data, pipeline, tensor). micro_batches: of one sequence,
     of each replica. zero: 0 divides nothing over the `data` replicas, 1 the optimizer's
     state, 2 the gradients as well, 3 the parameters as well.
     """
@@ -350,8 +350,8 @@ for zero in range(4):
     print(f"ZeRO {zero}: {sum(held.values()) / 1e9:5.1f} GB: {parts}")
 
 # %% [markdown]
-# (Under a pipeline ZeRO 2 scatters gradients, and ZeRO 3 gathers weights, for every
-# micro-batch anew. So ZeRO 1 goes best with many micro-batches.)
+# (Under a pipeline ZeRO 2 scatters gradients, and ZeRO 3 gathers weights, again for
+# every micro-batch. So ZeRO 1 goes best with many micro-batches.)
 #
 # ## Time
 #
@@ -373,14 +373,14 @@ for zero in range(4):
 def pipeline_seconds(
     p: int, m: int, v: int, layers: int, seconds: dict[str, float]
 ) -> float:
-    """Seconds of a step: p stages, m micro-batches, v chunks on each rank, `layers` in
-    each chunk, under 1F1B (v = 1) or interleaved 1F1B.
+    """Seconds of a step under 1F1B (v = 1) or interleaved 1F1B: p stages, m
+    micro-batches, v chunks on each rank, and `layers` layers in one chunk.
 
     seconds: "forward" and "backward", a layer's computing for one micro-batch;
     "all_reduce", each of the four in a layer; "head", forward and backward pass of the
     output for one micro-batch, on the last stage alone (0 where v > 1); "gradients",
-    the replicas' all-reduce at the end. Messages between the stages may be left out:
-    1 % is allowed.
+    the replicas' all-reduce at the end. Leave out the messages between the stages: the
+    check allows 1 %.
     """
     ### BEGIN SOLUTION
     work = seconds["forward"] + seconds["backward"] + 4 * seconds["all_reduce"]
@@ -471,13 +471,13 @@ def best_mesh(
     memory: float,
     seconds: Callable,
 ) -> tuple[int, int, int]:
-    """(data, pipeline, tensor) of a mesh of so many GPUs that fits and is fast.
+    """(data, pipeline, tensor) of a mesh of all `gpus` that fits and is fast.
 
-    model: as of `rank_memory`, with "heads". batch: sequences of one step, of all
-    replicas; micro-batches have one sequence. memory: bytes of a GPU; it fits if
-    `rank_memory` with ZeRO 1 is at most that on every stage. seconds(shape,
-    micro_batches): of a step on this mesh, if every replica has so many micro-batches;
-    a ValueError where it does not come out even. Raises ValueError where no mesh fits.
+    model: as in `rank_memory`, and "heads". batch: sequences of one step, of all
+    replicas; micro-batches have one sequence. memory: bytes of a GPU; a mesh fits if
+    the four parts of `rank_memory` with ZeRO 1 add up to at most that on every stage.
+    seconds(shape, micro_batches): of a step, given the micro-batches of each replica;
+    it raises ValueError if layers or heads do not divide. Raise one if no mesh fits.
     """
     ### BEGIN SOLUTION
     found = {}
@@ -573,7 +573,8 @@ print("yours for the 145.6 billion on 1,536 GPUs:", mine)
 # model needs: for a token 6 floating-point operations for each parameter (2 forward, 4
 # backward), and 12 l h s for attention's scores and sums over s tokens, which have no
 # parameters (as if no token were masked). *Hardware FLOPs utilisation* (HFU) counts
-# what was done: with everything recomputed the forward pass twice, 8 and 16.
+# what was done: with everything recomputed the forward pass twice, 8 for each parameter
+# and 16 l h s.
 #
 # ### Two utilisations (3 points)
 
@@ -836,15 +837,15 @@ def average_and_norm(
     replicated: list[str],
     shape: tuple[int, int, int],
 ) -> float:
-    """Bring this rank's gradients up to date, in place, and return the norm of the
-    whole model's gradient.
+    """Bring this rank's gradients up to date, in place (the tensors themselves), and
+    return the norm of the whole model's gradient.
 
     gradients: by name, float64; "embedding" on the first and the last stage alone.
-    replicated: names of those that all tensor ranks hold alike; all others are this
-    tensor rank's own part. shape: (data, pipeline, tensor), the ranks as in
-    `init_device_mesh`. Nobody needs another rank's gradients for the norm, and stages
-    in the middle have nothing to do with the embedding: the bytes on the links are
-    counted.
+    replicated: names of those that all tensor ranks hold alike; all others, also an
+    "embedding" not named there, are this tensor rank's own part. shape: (data,
+    pipeline, tensor), ranks as in `init_device_mesh`. Beside the averages send only the
+    embedding's gradient, between the first and the last stage, and at most 128 bytes
+    for each rank.
     """
     ### BEGIN SOLUTION
     data, pipeline, tensor = shape
@@ -880,11 +881,12 @@ check(average_and_norm)
 #
 # Unit 19 had one failure every 3.09 hours on 16,384 GPUs: 419 in 54 days (Llama 3,
 # table 5 and section 3.3.4). A job saves for some seconds after every so many steps;
-# after a failure all that is not saved is lost. Young's interval, sqrt(2 save mtbf),
-# assumes that a save takes next to no time. What is exact: the next failure of any rank
-# comes after M seconds on average, independently (an exponential distribution), and w
-# seconds of steps and a save must pass without one. Until they have, M (exp((w + save)
-# / M) - 1) seconds pass. Restarts make that longer, by the same factor for every w.
+# after a failure all that is not saved is lost. Let the next failure of any rank come
+# after M seconds on average, independently (an exponential distribution). Young's
+# interval, sqrt(2 save M), assumes that a save takes next to no time. What is exact: w
+# seconds of steps and a save must pass without a failure. Until they have, M (exp((w +
+# save) / M) - 1) seconds pass. Restarts make that longer, by the same factor for every
+# w. What you want small is this time for each second of steps.
 #
 # ### Steps between two checkpoints (3 points)
 #

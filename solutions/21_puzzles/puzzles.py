@@ -38,8 +38,10 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # ## How to write an order
 #
 # Four strings, one for each rank. `F3` is the forward pass of micro-batch 3 through
-# this rank's layers, `B3` its backward pass. How you compute the strings is up to you.
-# This is 1F1B:
+# this rank's layers, `B3` its backward pass. How you compute the strings is up to you;
+# lists of tuples as in unit 17 will do, too. A micro-batch is alive on a rank from the
+# beginning of its `F` to the end of its `B` (of its `W`, where there is one: puzzles 5
+# and 6). This is 1F1B:
 
 # %%
 one_f_one_b = [
@@ -104,7 +106,7 @@ attempt(stuck)
 
 # %% nbgrader={"grade": false, "grade_id": "two_alive", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def two_alive() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches:
+    """What each of the 4 ranks does with 8 micro-batches, in at most 54 slots:
     two forward passes may be alive on a rank at a time."""
     ### BEGIN SOLUTION
     return [
@@ -126,12 +128,12 @@ attempt(two_alive(), "Memory for two")
 # ## Puzzle 2: memory for three (2 points)
 #
 # Now there is memory for one more; 45 slots or less are enough. It is tempting to let
-# every rank do forward and backward passes in turn, as 1F1B does. But in turn means
-# that a rank waits for a forward pass while a backward pass is there.
+# every rank do forward and backward passes in turn, as 1F1B does. But then a rank waits
+# for a forward pass while it has a backward pass to do.
 
 # %% nbgrader={"grade": false, "grade_id": "three_alive", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def three_alive() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches:
+    """What each of the 4 ranks does with 8 micro-batches, in at most 45 slots:
     three forward passes may be alive on a rank at a time."""
     ### BEGIN SOLUTION
     return [
@@ -157,7 +159,7 @@ attempt(three_alive(), "Memory for three")
 
 # %% nbgrader={"grade": false, "grade_id": "slow_stage", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def slow_stage() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches:
+    """What each of the 4 ranks does with 8 micro-batches, in at most 54 slots:
     rank 1 takes twice as long as the others; four may be alive on a rank."""
     ### BEGIN SOLUTION
     return [
@@ -180,12 +182,13 @@ attempt(slow_stage(), "A slow stage", **slow_second)
 # ## Puzzle 4: slow links (2 points)
 #
 # What one rank has computed reaches the next one only a slot later. All ranks are alike
-# again; six may be alive on a rank, and 49 slots or less are enough, which is what 1F1B
-# takes. While a micro-batch travels, a rank could compute another one, if it has one.
+# again; six may be alive on a rank, and 49 slots or less are enough. 1F1B takes 49 and
+# passes, but much less is possible: while a micro-batch travels, a rank could compute
+# another one, if it has one.
 
 # %% nbgrader={"grade": false, "grade_id": "slow_links", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def slow_links() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches:
+    """What each of the 4 ranks does with 8 micro-batches, in at most 49 slots:
     a hop takes a slot; six may be alive on a rank."""
     ### BEGIN SOLUTION
     orders = []
@@ -217,8 +220,8 @@ attempt(slow_links(), "Slow links", **slow_hops)
 
 # %% nbgrader={"grade": false, "grade_id": "three_parts", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def three_parts() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches:
-    F, B and W take a slot each; five may be alive on a rank."""
+    """What each of the 4 ranks does with 8 micro-batches, in at most 30 slots:
+    F, B and W take a slot each; five may be alive on a rank, from F to W."""
     ### BEGIN SOLUTION
     return [
         "F0 F1 F2 F3 F4 B0 W0 B1 F5 B2 W1 B3 "
@@ -248,8 +251,8 @@ attempt(three_parts(), "Weights later", **in_parts)
 
 # %% nbgrader={"grade": false, "grade_id": "heavy_head", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def heavy_head() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches:
-    the last rank takes twice as long; F, B and W; two may be alive on a rank."""
+    """What each of the 4 ranks does with 8 micro-batches, in at most 57 slots:
+    F, B and W; the last rank takes twice as long; two may be alive, from F to W."""
     ### BEGIN SOLUTION
     return [
         "F0 F1 B0 W0 F2 B1 W1 F3 B2 W2 F4 B3 "
@@ -275,13 +278,14 @@ attempt(heavy_head(), "A heavy head", **heavy_last)
 #
 # Rank r has the layers r and r + 4 of eight parts of the model. `F3.0` is micro-batch 3
 # through this rank's first chunk, `F3.1` through its second. A forward pass of a chunk
-# takes 1 slot, a backward pass 2. Eight forward passes may be alive on a rank, and 60
-# slots or less are enough. The order of unit 17, Megatron-LM's, is as fast as possible
-# and keeps eleven on rank 0: too many.
+# takes 1 slot, a backward pass 2. After `F3.0` on rank 3 comes `F3.1` on rank 0. Eight
+# forward passes, of both chunks together, may be alive on a rank, and 60 slots or less
+# are enough. The order of unit 17, Megatron-LM's, is as fast as possible and keeps
+# eleven on rank 0: too many.
 
 # %% nbgrader={"grade": false, "grade_id": "two_chunks", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def two_chunks() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches:
+    """What each of the 4 ranks does with 8 micro-batches, in at most 60 slots:
     two chunks on each rank; eight forward passes may be alive on a rank."""
     ### BEGIN SOLUTION
     places = [(group + k, j) for group in (0, 4) for j in (0, 1) for k in range(4)]
