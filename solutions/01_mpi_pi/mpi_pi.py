@@ -105,7 +105,7 @@ def count_inside(x: np.ndarray, y: np.ndarray) -> int:
     (0, 0).
 
     x, y: shape (n,), float64, n may be 0; they are not changed. No point lies on the
-    circle. No Python runs once for each point: no loop, `map`, `np.vectorize` or alike.
+    circle. No Python for each point: no loop, no `map`, `np.vectorize` or the like.
     """
     ### BEGIN SOLUTION
     return np.count_nonzero(x * x + y * y < 0.25)
