@@ -366,11 +366,11 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
     """This rank's minibatches, and the number of steps of an epoch.
 
     dataset: n images, at least one for each rank, in the same order on every rank.
-    Every rank has a share of its own; together the shares hold every image once, and
-    their sizes differ by one at most. Returns (minibatches, steps). minibatches: a
-    dataset that never ends, made of passes. Each pass holds every image of the share
-    once, in a new order, in which any image may come first. All minibatches have
-    local_batch_size images; one may begin in one pass and end in the next. Two calls
+    Every rank has a share of its own (it may change from pass to pass); together the
+    shares hold every image once, and their sizes differ by one at most. Returns
+    (minibatches, steps). minibatches: a dataset that never ends, made of passes. A pass
+    holds every image of the share once, in a new order; any image may come first. All
+    minibatches have local_batch_size images and may reach into the next pass. Two calls
     with the same seed give the same orders, with another seed others (once the data is
     shared out, ranks may add their number). steps: the fewest in which all ranks
     together see every image; the same number on every rank.
