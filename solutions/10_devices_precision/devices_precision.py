@@ -134,7 +134,7 @@ def data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn) -> list[Te
     replicas: one module for each device. At first only replicas[0] has the right
     weights: copy them into the other modules. Each row of x goes through one replica,
     once. No replica gets more than ceil(rows / replicas) rows; there may be fewer rows
-    than replicas. loss_fn(outputs, labels) is a mean over rows; call it once or often.
+    than replicas. loss_fn(outputs, labels) is a mean over rows; call it once or more.
     The step before may have left gradients in `.grad`; they do not count. Make no step.
     """
     ### BEGIN SOLUTION
