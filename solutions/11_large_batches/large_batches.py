@@ -140,10 +140,10 @@ def scaled_rate(
 
     base_rate is right for batches of base_batch; the peak for this batch follows from
     the linear rule. With a warm-up, step 0 has base_rate, step warmup_steps the peak,
-    and between them each step adds the same. From there the rate falls along half a
-    cosine, which would be zero at step `steps`. With warmup_steps = 0, step 0 has the
-    peak; with warmup_steps = steps, no step has. Raises ValueError unless step is one
-    of 0, ... steps - 1 and warmup_steps one of 0, ... steps.
+    and between them each step adds the same. From warmup_steps on the rate falls along
+    half a cosine, which would be zero at step `steps`. With warmup_steps = 0, step 0
+    has the peak; with warmup_steps = steps, no step has. Raises ValueError unless step
+    is one of 0, ... steps - 1 and warmup_steps one of 0, ... steps.
     """
     ### BEGIN SOLUTION
     if not (0 <= step < steps and 0 <= warmup_steps <= steps):
@@ -890,7 +890,7 @@ def train_and_validate(step, correct, steps, every, n):
     <= start <= stop <= n, is how many of the validation samples start to stop - 1 the
     weights get right as they now are; it takes time for each sample. No sample is
     validated twice or left out, and no rank validates more than n / p of them, rounded
-    up (n may be smaller than p). At most one collective a validation, then or later.
+    up (n may be smaller than p). At most as many collectives as validations.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
