@@ -435,8 +435,8 @@ def samples_per_second(
     read: seconds that a worker waits for a sample; decode: seconds that one core then
     computes for it; step: seconds of the accelerator for it; all positive. workers: of
     each rank; 0: the program itself reads, decodes and steps, one after the other.
-    cores: of the machine; cores / ranks of them are a rank's, with workers and without:
-    a bound of its own on decoding. Queues are long enough.
+    cores: of the machine; a rank has cores / ranks of them for decoding, with workers
+    and without. Queues are long enough.
     """
     ### BEGIN SOLUTION
     of_the_cores = cores / (ranks * decode)
