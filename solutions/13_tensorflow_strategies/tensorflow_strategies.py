@@ -434,7 +434,7 @@ def distribute(dataset: tf.data.Dataset, strategy, batch: int):
     any that has `num_replicas_in_sync` (the replicas of all workers together),
     `experimental_distribute_dataset` and `distribute_datasets_from_function`. batch:
     samples of one replica in one step. In one pass every sample is seen once, on one
-    replica of one worker; also the last ones, if they do not fill a step of all.
+    replica of one worker; also the last ones, if they do not fill a whole step.
     Returns what one of those two methods returns. Workers may end one step apart.
     """
     ### BEGIN SOLUTION
