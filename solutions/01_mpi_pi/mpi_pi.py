@@ -104,8 +104,8 @@ def count_inside(x: np.ndarray, y: np.ndarray) -> int:
     """How many of the points (x[i], y[i]) lie inside the circle of radius 1/2 around
     (0, 0).
 
-    x, y: shape (n,), float64, n may be 0; they are not changed. No Python loop over the
-    points, nor `map`, `np.vectorize` or `np.frompyfunc`, which are loops in disguise.
+    x, y: shape (n,), float64, n may be 0; they are not changed. No point lies on the
+    circle. No Python for each point: no loop, no `map`, `np.vectorize` or the like.
     """
     ### BEGIN SOLUTION
     return np.count_nonzero(x * x + y * y < 0.25)
@@ -249,9 +249,9 @@ if rank == 0:
 def rank_rng(seed: int, rank: int, world_size: int) -> np.random.Generator:
     """A new random generator for this rank in the experiment `seed`.
 
-    The same arguments always give the same stream, in every process. Two ranks, or two
-    seeds (whatever the ranks), never
-    share one, not even shifted. seed: from 0 to 2**32 - 1; world_size: up to 10,000.
+    The same arguments always give the same stream, in every process. For one world_size
+    all pairs (seed, rank) have streams of their own, of which none begins within 2**40
+    draws of another. seed: from 0 to 2**32 - 1; world_size: up to 10,000.
     NumPy's and Python's global generators are neither seeded nor used.
     """
     ### BEGIN SOLUTION
@@ -297,9 +297,9 @@ if rank == 0:
 def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
     """The sum of `counts` over all ranks of `comm`, element by element, on every rank.
 
-    counts: any shape and any type of number, contiguous, the same on all ranks; it is
-    not changed. Returns a new array of that shape and type. Collectives on buffers
-    only.
+    counts: C-contiguous, any shape; integers or floats of 4 or 8 bytes whose sums fit;
+    shape and type are the same on all ranks. It is not changed. Returns a new array of
+    that shape and type. Collectives on buffers only.
     """
     ### BEGIN SOLUTION
     total = np.empty_like(counts)
@@ -374,7 +374,8 @@ print(
 #
 # Everything is there: shares, counting, adding up. `draw` is this rank's supply of
 # darts: `x, y = draw(k)` gives you `k` fresh ones. Together the ranks throw exactly
-# `n`, in fair shares, and every rank returns the same estimate.
+# `n`, in fair shares (any that differ by at most one), and every rank returns the same
+# estimate.
 #
 # Be careful what you average. An average of averages is right only if every rank has
 # thrown equally often, and a rank with an empty share has no average at all.
@@ -383,10 +384,10 @@ print(
 def estimate_pi(comm, n: int, draw) -> float:
     """Pi from n points, thrown by all ranks of `comm` together in fair shares.
 
-    n: at least 1, over all ranks; need not divide by their number and may be smaller.
+    n: at least 1, over all ranks; may be smaller than their number, or no multiple.
     draw: draw(k) gives this rank's next k random points as two arrays x, y of shape
-    (k,), each in [-1/2, 1/2]. Returns 4 * (points inside) / n over all ranks, the same
-    on every rank.
+    (k,), each in [-1/2, 1/2]; call it as often as you like, also with k = 0. Returns
+    4 * (points inside) / n over all ranks, the same on every rank.
     """
     ### BEGIN SOLUTION
     start, stop = fair_share(n, comm.rank, comm.size)
@@ -467,7 +468,7 @@ print(f"you guessed {my_guess_error} times")
 # %% nbgrader={"grade": false, "grade_id": "samples_needed", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def samples_needed(error: float) -> int:
     """How many points it takes until the standard error of the estimate of pi is at
-    most `error`. error > 0.
+    most `error` (> 0). 0.5 % more or less does not matter, but do not round down.
     """
     ### BEGIN SOLUTION
     return int(np.ceil(np.pi * (4 - np.pi) / error**2))

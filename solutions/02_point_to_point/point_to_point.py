@@ -119,8 +119,8 @@ print(f"I hold {word.item()}")
 
 # %% nbgrader={"grade": false, "grade_id": "send_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def send_matrix(value: float, source: int, destination: int) -> torch.Tensor:
-    """Send a matrix from rank `source` to rank `destination`, with blocking send and
-    recv.
+    """Send a matrix from rank `source` to another rank, `destination`, with blocking
+    send and recv.
 
     Each rank makes a 3 x 4 matrix (float32): the source fills it with `value`, all
     others with zeros. The source sends its matrix as one message to the destination.
@@ -189,8 +189,8 @@ def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
 
     Each rank makes a 3 x 4 matrix (float32): the source fills it with `value`, all
     others with zeros. The source's matrix travels to the destination as one message,
-    the only one, and zeros are left in its place. Every request is waited for. Returns
-    the rank's matrix: on the destination filled with `value`, zeros on all others.
+    the only one. Every request is waited for. Returns a matrix: on the destination
+    filled with `value`, on all others zeros (the rank's own, cleared, or a new one).
     """
     ### BEGIN SOLUTION
     rank = dist.get_rank()
@@ -237,17 +237,17 @@ print(log.read_text())
 #
 # ### Exercise: print_in_turn (2 points)
 #
-# Every rank prints its own line, in the order of the ranks. Use messages between two
-# ranks only. The check is not kind: it starts some ranks late, and whatever your
-# messages leave open comes out in the wrong order.
+# Every rank prints its own line, in the order of the ranks. Use point-to-point messages
+# only; who sends them to whom is up to you. The check is not kind: it starts some ranks
+# late, and whatever your messages leave open comes out in the wrong order.
 
 # %% nbgrader={"grade": false, "grade_id": "print_in_turn", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def print_in_turn(line: str) -> None:
     """Print `line` on every rank: rank 0's first, then rank 1's, and so on.
 
-    A rank prints its own line, once, with print(line), and not before the line of the
-    rank before it is out. It learns that from a message (send and recv, or isend and
-    irecv); no collectives, no barrier.
+    A rank prints its own line, once, with print(line), flushed or not, and not before
+    the print of the rank before it has returned. It learns that from a message (send
+    and recv, or isend and irecv); no collectives, no barrier.
     """
     ### BEGIN SOLUTION
     rank, world_size = dist.get_rank(), dist.get_world_size()
@@ -362,11 +362,11 @@ charts.lines(
 
 # %% nbgrader={"grade": false, "grade_id": "fit_alpha_beta", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
-    """Fit t(n) = alpha + beta n to all ping-pong times by least squares.
+    """Fit t(n) = alpha + beta n to all ping-pong times, for example by least squares.
 
     sizes_bytes: sizes of the messages, shape (k,), in any order; a size may occur more
-    than once. round_trip_s: seconds until each message had gone there and come back,
-    shape (k,).
+    than once, but not all are equal. round_trip_s: seconds (> 0) until each message had
+    gone there and come back, shape (k,).
     Returns (alpha, beta) of one way: alpha in seconds, beta in seconds per byte.
     """
     ### BEGIN SOLUTION
@@ -574,10 +574,10 @@ timeline.draw(
 def exchange(x: torch.Tensor, partner: int) -> torch.Tensor:
     """Swap tensors with another rank.
 
-    x: any shape and dtype, the same on all ranks; it must not be changed. partner: the
-    rank to swap with, whose own `partner` is this rank. Returns the partner's x, with
-    the shape and dtype of x; a rank that is its own partner returns its own numbers.
-    Talks to the partner only, and is safe for messages of any size.
+    x: contiguous, any shape and dtype, the same on all ranks; it must not be changed.
+    partner: the rank to swap with, whose own `partner` is this rank. Returns the
+    partner's x, with its shape and dtype; a rank that is its own partner returns its
+    own numbers. Talks to the partner only, and works if each send waits for its recv.
     """
     ### BEGIN SOLUTION
     if partner == dist.get_rank():

@@ -183,7 +183,7 @@ def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
 
     x: any shape, the same on every rank; `x` is kept. Returns a new tensor of that
     shape on every rank: in the dtype of x if that is a floating-point type; if x holds
-    integers, in a floating-point type of your choice, with all fractions.
+    integers, in float32 or float64, with all fractions.
     """
     ### BEGIN SOLUTION
     mean = x.clone() if x.is_floating_point() else x.to(torch.float64)
@@ -339,10 +339,10 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """The sum of `x` over all ranks, up and down a tree of pairs.
 
     x: any shape and dtype; it is kept. Returns a new tensor of that shape and dtype,
-    equal on every rank. No collectives, except that a barrier, which moves nothing, may
-    be called. In a step a rank can send one message and receive one. 2 ceil(log2 p)
-    steps are enough on p ranks; trees that need up to twice as many are accepted, and
-    no rank sends or receives more than 2 ceil(log2 p) messages.
+    equal on every rank. No collectives except a barrier. A rank sends at most
+    2 ceil(log2 p) messages and receives at most as many. The whole takes at most
+    4 ceil(log2 p) times as long as one message; 2 ceil(log2 p) is possible. (A rank can
+    send one message and receive one at the same time.)
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -394,8 +394,8 @@ def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
     """The sum of `x` over all ranks, by a reduce_scatter and an all_gather of the
     library.
 
-    x: shape (n,), any dtype; n need not divide by the number of ranks; x is kept.
-    Returns a new tensor of shape (n,) and the same dtype, equal on every rank.
+    x: shape (n,), any dtype; n >= 1, perhaps no multiple of the number of ranks; x is
+    kept. Returns a new tensor of shape (n,) and the same dtype, equal on every rank.
     """
     ### BEGIN SOLUTION
     p, n = dist.get_world_size(), x.numel()
@@ -441,10 +441,10 @@ check(all_reduce_in_two_halves)
 def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """The sum of `x` over all ranks, talking to the two neighbours only.
 
-    x: shape (n,), any dtype; n need not divide by the number of ranks and may be
-    smaller; x is kept. Returns a new tensor of shape (n,) and the same dtype, equal on
-    every rank. No collectives except a barrier. Each rank makes at most 2 (p - 1) sends
-    of at most ceil(n / p) elements, and all ranks send at the same time.
+    x: shape (n,), any dtype; n may be no multiple of the number of ranks, or smaller; x
+    is kept. Returns a new tensor of shape (n,) and the same dtype, equal on every rank.
+    No collectives except a barrier. A rank makes at most 2 (p - 1) sends (empty ones
+    count) of at most ceil(n / p) elements, and all ranks send at the same time.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -515,10 +515,10 @@ def all_reduce_time(
 ) -> float:
     """Seconds of an all-reduce of a vector of `nbytes` bytes.
 
-    algorithm: "server" (through rank 0), "tree" (a tree of pairs, up and down) or
+    algorithm: "server" (through rank 0), "tree" (of pairs, in the fewest steps) or
     "ring". latency: seconds per message. bandwidth: of each rank's port, in bit/s, in
     both directions at once. A rank sends one message at a time and receives one at a
-    time; adding up costs nothing; nbytes divides by world_size.
+    time; adding up costs nothing; nbytes is a multiple of world_size, which may be 1.
     """
 
     ### BEGIN SOLUTION

@@ -254,9 +254,9 @@ def stock_indices(
     epoch, in their order.
 
     Built without DistributedSampler. drop_last=False: if n is no multiple of
-    world_size, the order is extended from its own beginning, as often as needed, to the
-    next multiple. drop_last=True: the order is cut to the largest multiple of
-    world_size in n. n is at least 1. Returns a list, an array or a tensor of ids.
+    world_size, the order is repeated from its beginning until its length is the next
+    multiple. drop_last=True: the order is cut to the largest multiple of world_size in
+    n, which may be 0. n is at least 1. Returns a list, an array or a tensor of ids.
     """
     ### BEGIN SOLUTION
     if shuffle:
@@ -351,10 +351,10 @@ tiles.shares(
 def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) -> list:
     """The batches of items that this rank would train on.
 
-    torch.distributed is initialised. Shuffled, by a DistributedSampler with this seed;
-    epochs count from 0; nothing is dropped, neither by the sampler nor by the loader.
-    global_batch_size counts the samples of all ranks in one step and divides by the
-    world size. Returns one entry per epoch: the list of this rank's batches, each a
+    torch.distributed is initialised. Shuffled and padded as by a DistributedSampler
+    with this seed; epochs count from 0; neither sampler nor loader drops anything.
+    global_batch_size counts the samples of all ranks in one step and is a multiple of
+    the world size. Returns one entry per epoch: the list of this rank's batches, each a
     tensor or list of items.
     """
     ### BEGIN SOLUTION
@@ -434,7 +434,7 @@ def minibatch_shares(
     """This rank's share of every minibatch.
 
     order: the ids of this epoch in their order, at least one. A minibatch is
-    batch_size successive entries of it, the last one what is left. Rank r takes
+    batch_size successive entries of it; the last minibatch holds the rest. Rank r takes
     positions r, r + world_size, r + 2 world_size, ... of each minibatch. Returns one
     list of ids per minibatch, an empty list where this rank has no sample in it.
     Nothing is padded or dropped, and `order` itself is left as it is.
@@ -635,7 +635,7 @@ def exact_accuracy(n: int, is_correct) -> float:
     """The share of n samples for which `is_correct(i)` is True, as a number from 0 to
     1, the same on every rank.
 
-    is_correct(i): True or False. Over all ranks it is called exactly once for every i
+    is_correct(i): a Python bool. Over all ranks it is called exactly once for every i
     from 0 to n - 1, and the numbers of calls of two ranks differ by at most one. n is
     at least 1; there may be fewer samples than ranks. Returns a float or a tensor of
     one element.
@@ -743,10 +743,10 @@ def epoch_generators(
 ) -> tuple[torch.Generator, torch.Generator]:
     """Two new generators for this rank and epoch: (order, noise).
 
-    order: gives the same numbers on every rank, and others in every epoch (0 to 99).
-    noise: gives other numbers on every rank and in every epoch: no two pairs (rank,
-    epoch) share a stream. Both: another seed gives other numbers; the same arguments
-    give the same numbers in every process; PyTorch's global generator stays as it is.
+    order: the same numbers on every rank, others in every epoch. noise: other numbers
+    for every pair (rank, epoch). Both: another seed gives other numbers at the same
+    rank and epoch; the same arguments give the same numbers in every process; PyTorch's
+    global generator stays as it is. seed < 10,000; epoch < 100; world_size <= 1001.
     """
     ### BEGIN SOLUTION
     order = torch.Generator().manual_seed(seed + epoch)

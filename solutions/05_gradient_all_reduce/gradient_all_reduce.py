@@ -177,7 +177,7 @@ print(model[1].weight[0, :3].tolist())
 def broadcast_parameters(model: nn.Module) -> None:
     """Give the model on every rank exactly the values that it has on rank 0: all
     parameters, frozen ones too, and all buffers, also those that are not in its
-    state_dict (`persistent=False`). All are contiguous.
+    state_dict (`persistent=False`). Parameters and buffers are all contiguous.
 
     Changes the values in the memory where they lie; the parameters stay the same
     objects, with the same `requires_grad`. Buffers may be integers.
@@ -204,7 +204,7 @@ print(model[1].weight[0, :3].tolist())
 # Three kinds of parameters need a thought:
 #
 # - a **frozen** one has no gradient: `p.grad` is `None`, on all ranks, and stays so.
-#   Weight decay would move a parameter whose gradient is zeros;
+#   With a gradient of zeros, weight decay would move what is meant to stay;
 # - a **tied** one has two names in the model (an encoder and a decoder share one
 #   matrix) but is one tensor with one gradient: autograd has added both uses up
 #   already, so it is reduced once;
@@ -223,7 +223,7 @@ def average_gradients(model: nn.Module) -> None:
     zero and gets the mean, too; if it is None on all ranks, it ends as None or zeros.
     Frozen parameters have no gradient. A tied parameter is reduced once. The parameters
     themselves are not changed. The result is in `p.grad`, in the old tensor or in a new
-    one, with all the digits that the dtype of the gradients holds.
+    one; it is computed in the dtype of the gradients, not in a narrower one.
     """
     ### BEGIN SOLUTION
     for p in model.parameters():
@@ -496,9 +496,9 @@ def train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) ->
     x: this rank's samples, shape (n, ...), y: their labels, shape (n,); n may be 0 (not
     on all ranks). The loss is the mean cross-entropy over the samples of all ranks.
     Gradients of earlier steps may lie in `p.grad`; what lies there afterwards does not
-    matter. All parameters are trained and used. All models are equal before the step
-    and after it. Returns the loss of the whole minibatch before the step, the same on
-    every rank.
+    matter. All parameters are trained, and used on each rank with samples. All models
+    are equal before the step and after it. Returns the loss of the whole minibatch
+    before the step, the same on every rank.
     """
     ### BEGIN SOLUTION
     model.zero_grad()
@@ -600,9 +600,9 @@ def average_gradients_flat(model: nn.Module) -> None:
     """The same as `average_gradients`, in exactly one collective call (an all_reduce,
     for example) for all gradients together.
 
-    All trained parameters have the same dtype; gradients may lie in memory in any order
-    (contiguous or not), and may be None on some ranks (counts as zero). Frozen
-    parameters have no gradient, tied ones are sent once. The result is in `p.grad`.
+    All trained parameters (at least one) have the same dtype, and so has the mean.
+    Gradients may be contiguous or not; None on a rank counts as zero and gets the mean.
+    Frozen parameters have no gradient, tied ones are sent once. Result: in `p.grad`.
     """
     ### BEGIN SOLUTION
     trained = [p for p in model.parameters() if p.requires_grad]
@@ -745,8 +745,8 @@ def average_and_clip(model: nn.Module, max_norm: float) -> float:
 
     If the Euclidean norm of all averaged gradients together is larger than max_norm,
     all of them are scaled by one factor so that it is max_norm; otherwise they stay as
-    they are. Works on `p.grad`, as `average_gradients` does. Returns the norm before
-    clipping.
+    they are (1e-6 added to the norm does not matter). The result is in `p.grad`.
+    Returns the norm before clipping.
     """
     ### BEGIN SOLUTION
     average_gradients(model)

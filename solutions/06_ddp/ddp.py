@@ -132,10 +132,10 @@ def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
     """Train `model` in place with DistributedDataParallel and plain SGD: one step for
     each entry of `batches`.
 
-    model: all parameters trained, no buffers; other values on every rank, of which
-    those of rank 0 count. batches: list of (x, y), this rank's shares of the
-    minibatches, as many and as large on every rank, in the dtype of the model (float64
-    in the check). lr: right for the whole minibatch.
+    model: all parameters trained, no buffers; its values differ between the ranks, and
+    training starts from those of rank 0. batches: at least one (x, y), this rank's
+    shares of the minibatches, as many and as large on every rank. Model and batches
+    have the same dtype, float64 in the check. lr: use it as it is.
     Afterwards `model` holds on every rank what sequential training would. Returns one
     number per step, on every rank: the mean cross-entropy of the whole minibatch before
     the step.
@@ -310,9 +310,9 @@ def buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]:
     """The buckets of DDP in the order in which they are filled.
 
     sizes: bytes of each parameter's gradient, in the order of `model.parameters()`.
-    first_cap: the first bucket is full when it holds at least so many bytes; cap: the
-    same for every other bucket. Returns for each bucket the numbers of its parameters
-    (counted from 0), in the order in which they go in: the last parameter is the first.
+    first_cap: the first bucket is full when it holds at least this many bytes; cap: the
+    same for every other bucket; all at least 1. Returns for each bucket the numbers of
+    its parameters (from 0), in the order in which they go in: the last parameter first.
     The last bucket need not be full; no bucket is empty.
     """
     ### BEGIN SOLUTION
@@ -488,9 +488,9 @@ def uneven_loss(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     cross-entropy over the samples of all ranks.
 
     outputs: logits of this rank's samples, shape (n, classes), from a DDP model.
-    labels: int64, shape (n,). n differs between the ranks and may be 0 on some of them.
-    Returns one number with a gradient (the caller calls backward() on it), finite on
-    every rank.
+    labels: int64, shape (n,). n differs between the ranks; it may be 0 on some, not on
+    all. Returns one finite number that depends on `outputs`, also for n = 0: the caller
+    calls backward() on it, on every rank.
     """
     ### BEGIN SOLUTION
     total = torch.tensor(len(labels))
@@ -549,10 +549,10 @@ def accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None:
     micro-batches of all ranks.
 
     ddp: without gradients at the start. micro_batches: this rank's list of (x, y), at
-    least one, all of the same size and as many on every rank; the list stays as it is,
-    and so do the parameters. They go one after the other, each forward and backward
-    before the next, so that no two need memory at once. All parameters are trained;
-    their gradients are averaged over the ranks only once, with the last micro-batch or
+    least one, all of the same size and as many on every rank. List and parameters stay
+    as they are. The micro-batches go one after the other, each forward and backward
+    before the next, so that no two need memory at once. All parameters are trained.
+    Each gradient travels between the ranks only once, with the last micro-batch or
     after it.
     """
     ### BEGIN SOLUTION
@@ -730,7 +730,7 @@ def save_checkpoint(
     inside `ddp` (names without "module."), "optimizer" the optimizer's state_dict,
     "epoch" as given; tensors in the dtypes they have. An older file at `path` is
     replaced. Only rank 0 writes files. No rank returns before the file is complete.
-    (That the write is atomic, as above, is not checked.)
+    (Not checked: that the write is atomic, as above, and leaves no other file behind.)
     """
     ### BEGIN SOLUTION
     if dist.get_rank() == 0:
@@ -763,7 +763,7 @@ def load_checkpoint(
     """Put a checkpoint of `save_checkpoint` back, on every rank: afterwards training
     goes on as if it had never stopped.
 
-    path: a file that is there already, and stays. ddp, optimizer: freshly made; the
+    path: a file that every rank can read; it stays. ddp, optimizer: freshly made; the
     model has parameters and buffers. Returns the epoch in the file, on every rank.
     """
     ### BEGIN SOLUTION

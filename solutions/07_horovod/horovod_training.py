@@ -295,9 +295,9 @@ def init_and_pin(tf, hvd) -> None:
 
     tf: the tensorflow module. hvd: horovod.tensorflow. A rank sees
     (`tf.config.set_visible_devices`) the GPU whose number is its local rank, and no
-    other; of that one at least the memory grows as it is needed
-    (`tf.config.experimental.set_memory_growth`). On a machine without a GPU
-    (`tf.config.list_physical_devices("GPU")` is empty) nothing is pinned.
+    other. The memory of at least that GPU grows as it is needed
+    (`tf.config.experimental.set_memory_growth`). A machine has GPUs for all its ranks,
+    or none (`tf.config.list_physical_devices("GPU")` is empty): then pin nothing.
     """
     ### BEGIN SOLUTION
     hvd.init()
@@ -328,10 +328,10 @@ def shard_dataset(
 ) -> tuple[tf.data.Dataset, int]:
     """Step 3: this rank's minibatches, and the number of steps of an epoch.
 
-    dataset: n samples, one per element, in the same order on every rank. Every rank
-    makes the same number of steps, as many as there are whole global minibatches
-    (local_batch_size samples on each rank) in n samples; what is left over is not used
-    in this epoch. No sample is seen by two ranks; which rank sees which is up to you.
+    dataset: n samples, one per element, in the same order on every rank. A step takes a
+    global minibatch: local_batch_size samples on each rank. steps: the number of whole
+    global minibatches in n samples, perhaps 0; what is left over is not used in this
+    epoch. No sample is used twice; which rank sees which is up to you.
     Returns (a dataset of exactly `steps` minibatches of local_batch_size samples,
     steps).
     """
@@ -369,9 +369,9 @@ def learning_rate(
     """Step 4: the learning rate of a step (counted from 0), scaled linearly, after a
     gradual warm-up.
 
-    base_rate: the rate of one process. It climbs linearly from base_rate at step 0 to
-    base_rate * world_size at step warmup_steps and stays there. warmup_steps = 0: no
-    warm-up. Source: Goyal et al. 2017, section 2.2.
+    base_rate: the rate of one process. The rate climbs linearly from base_rate at step
+    0 to base_rate * world_size at step warmup_steps and stays there; with warmup_steps
+    = 0 it is there from step 0 on. Source: Goyal et al. 2017, section 2.2.
     """
     ### BEGIN SOLUTION
     scaled = base_rate * world_size
@@ -400,12 +400,12 @@ check(learning_rate)
 def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
     """Steps 5 and 6: one training step on this rank's minibatch.
 
-    model: a Keras model. optimizer: a Keras optimizer; its learning rate is already
-    scaled. loss_function(y, prediction): mean over the minibatch. The gradients are
-    averaged over all ranks before they are applied. On the first batch, and only then,
-    all variables of the model and of the optimizer become those of rank 0, before or
-    after the step, so that from then on all ranks hold the same. Returns the loss of
-    this rank's minibatch.
+    model: a Keras model. optimizer: a Keras optimizer, built on all ranks or on none;
+    its learning rate is already scaled. loss_function(y, prediction): mean over the
+    minibatch. The gradients are averaged over all ranks before they are applied. On the
+    first batch, and only then, all ranks take over all of rank 0's variables, the
+    model's and the optimizer's, before or after the step: from then on all ranks hold
+    the same. Returns the loss of this rank's minibatch.
     """
     ### BEGIN SOLUTION
     with tf.GradientTape() as tape:
@@ -496,7 +496,7 @@ def finish_epoch(save, loss: float, accuracy: float, count: int) -> dict:
     """Steps 7 and 8: one checkpoint, and the metrics of all samples.
 
     loss, accuracy: means over the `count` samples this rank has seen; a rank without
-    samples (some ranks, never all) has count 0 and both 0. save(): writes the
+    samples (some ranks, never all) has 0 for all three. save(): writes the
     checkpoint; it is called once, by rank 0 alone, before or after the ranks have met.
     Returns {"loss": ..., "accuracy": ...}, the means over the samples of all ranks, on
     every rank.
@@ -633,6 +633,9 @@ print(f"before: {before.losses}   behind: {behind.losses}")
 # learning rate on one rank alone pulls the models apart, and one that stops one rank
 # alone leaves the others waiting for ever.
 #
+# The warm-up callback needs `momentum_correction=False` here: Keras's SGD does not let
+# its momentum be changed.
+#
 # ### The callbacks of a rank (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "keras_callbacks", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -646,10 +649,10 @@ def keras_callbacks(
     ranks. plateau: a callback that lowers the learning rate when the loss over all
     ranks no longer falls; every rank needs it. checkpoint: a callback that saves the
     model and notes that loss; rank 0 alone needs it. Besides them: rank 0's variables
-    are broadcast, metrics are averaged, and the rate climbs for warmup_epochs, for
-    which Horovod has LearningRateWarmupCallback(initial_lr, warmup_epochs=...,
-    momentum_correction=False): whatever the name says, its initial_lr is the rate to
-    climb *to*; the last one because the optimizer is a Keras SGD with momentum.
+    are broadcast, metrics are averaged, and the rate climbs for warmup_epochs (at least
+    1). Horovod's LearningRateWarmupCallback(initial_lr, warmup_epochs=...,
+    momentum_correction=False) does that: despite its name, initial_lr is the rate to
+    climb *to*. Order matters only for callbacks that use metrics: after the averaging.
     """
     ### BEGIN SOLUTION
     callbacks = [
@@ -744,11 +747,11 @@ def train_torch(
     """The same in PyTorch: train `model` in place, one step per (x, y) of `batches`,
     this rank's minibatches.
 
-    optimizer: new, of the model's parameters, its learning rate already scaled.
-    checkpoint: on rank 0 the state_dict of the optimizer it goes on from, if there is
-    one; None on the other ranks. loss_function(prediction, y): mean over the minibatch.
-    All ranks start with rank 0's parameters and rank 0's optimizer state; every step
-    applies gradients averaged over the ranks.
+    optimizer: a new SGD with momentum, of the model's parameters, its learning rate
+    already scaled. checkpoint: on rank 0 the state_dict of the optimizer it goes on
+    from, or None; None on the other ranks. loss_function(prediction, y): mean over the
+    minibatch. All ranks start with rank 0's parameters and optimizer state; every step
+    applies gradients averaged over the ranks. Only `model` is used afterwards.
     """
     ### BEGIN SOLUTION
     optimizer = hvd_torch.DistributedOptimizer(

@@ -157,11 +157,11 @@ def throughput_with_error(
 
     local_batch_sizes: list of int, images of one step on each rank. step_seconds: numpy
     array, shape (steps,), the time of each step; the ranks work at the same time and
-    wait for each other. warmup: int, how many steps at the beginning are left out of
-    everything. Returns (rate, error), both in images per second: rate is all images
-    over all seconds; error is rate * (s / sqrt(n)) / mean, with s the standard
-    deviation of the n counted step times (n - 1 in its denominator). No factor for a
-    confidence interval.
+    wait for each other. warmup: int, how many steps at the beginning do not count; at
+    least two do. Returns (rate, error), both in images per second: rate is all counted
+    images over all counted seconds, error is rate * (s / sqrt(n)) / mean, with s the
+    standard deviation of the n counted step times (n - 1 in its denominator). No factor
+    for a confidence interval.
     """
     ### BEGIN SOLUTION
     counted = np.asarray(step_seconds)[warmup:]
@@ -282,9 +282,9 @@ def speedup_with_error(baseline_seconds, parallel_seconds) -> tuple[float, float
 
     baseline_seconds, parallel_seconds: numpy arrays of repeated measurements of the
     same work, shapes (n,) and (m,), n and m at least 2. Returns (speedup, error): the
-    speedup is the ratio of the means; the error comes from both standard errors (n - 1
-    and m - 1 in the standard deviations), relative errors added in squares. No factor
-    for a confidence interval.
+    speedup is the ratio of the means, the error is speedup * sqrt(a**2 + b**2), with a
+    and b the relative standard errors of the two means (n - 1 and m - 1 in the standard
+    deviations). No factor for a confidence interval.
     """
     ### BEGIN SOLUTION
     relative_errors, means = [], []
@@ -328,10 +328,10 @@ def scaling_efficiency(
     """Which kind of scaling a table shows, and the efficiency of each row relative to
     the first.
 
-    All arguments: numpy arrays of shape (m,), one entry per row, m at least 2: ranks
-    (growing), images of a step on all ranks together, and seconds of a step. Returns
+    All arguments: numpy arrays of shape (m,), a row each, m at least 2: ranks (growing)
+    and images of a step on all ranks, both integers, and seconds of a step. Returns
     (kind, efficiencies): kind is "strong" (the global batch is the same in all rows),
-    "weak" (the local batch, global batch / ranks, is the same in all rows) or
+    "weak" (the local batch, global batch / ranks unrounded, is the same in all rows) or
     "neither"; efficiencies has shape (m,) and is 1.0 in the first row: (images per
     second of the row / images per second of the first row) / (ranks of the row / ranks
     of the first row).
@@ -457,9 +457,9 @@ def serial_fraction(world_size, speedup, speedup_error) -> tuple[float, float]:
     Flatt), and its standard error.
 
     world_size: int, ranks, at least 1. speedup, speedup_error: floats, the speedup and
-    its standard error. Returns (fraction, error), both positive or, for the fraction of
-    a superlinear speedup, negative. On one rank the fraction is not defined: (math.nan,
-    math.nan).
+    its standard error. Returns (fraction, error). The error is never negative; the
+    fraction is, if the speedup is superlinear. On one rank the fraction is not defined:
+    (math.nan, math.nan).
     """
     ### BEGIN SOLUTION
     if world_size == 1:
@@ -546,8 +546,8 @@ def alpha_beta_from_ring(world_size, nbytes, seconds) -> tuple[float, float]:
     world_size: int, at least 2. nbytes: numpy array, shape (m,), bytes of the vector.
     seconds: numpy array, shape (m,), the time of a ring all-reduce of that size: 2 (p -
     1) messages of nbytes / p bytes, one after the other. Fit all measurements by least
-    squares (best with weights 1 / seconds, so that small vectors count, too). Returns
-    (alpha in seconds, beta in seconds per byte).
+    squares (best with `w=1 / seconds` in np.polyfit, so that small vectors count, too).
+    Returns (alpha in seconds, beta in seconds per byte).
     """
     ### BEGIN SOLUTION
     slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)
@@ -722,9 +722,9 @@ def step_seconds(
     whole images, dealt out as evenly as possible, so the slowest rank has the largest
     share, rounded up. seconds_per_image: float, computation. parameters: int, each a
     float32 whose gradient is summed by one ring all-reduce: 2 (p - 1) messages of 1/p
-    of the bytes (not rounded). alpha: seconds per message; beta: seconds per byte.
-    hidden: float from 0 to 1, the fraction of the computation behind which
-    communication can hide.
+    of the bytes (not rounded; none on one rank). alpha: seconds per message; beta:
+    seconds per byte. hidden: float from 0 to 1, the fraction of the computation behind
+    which communication can hide.
     """
     ### BEGIN SOLUTION
     computation = math.ceil(global_batch_size / world_size) * seconds_per_image

@@ -130,13 +130,13 @@ print(f"{len(products_of[0] & products_of[1])} products are in both lists")
 def read_products(text: str, classes: list[int] | None = None):
     """Paths and labels of a list of images.
 
-    text: of Ebay_train.txt or Ebay_test.txt. A header, then a line for each image with
-    image_id, class_id, super_class_id and path, separated by one blank each; there may
-    be empty lines at the end. classes: the super_class_ids in the order of their
+    text: of Ebay_train.txt or Ebay_test.txt. A header, then a line for each image:
+    image_id, class_id, super_class_id, path, one blank between them, none in the path;
+    perhaps empty lines at the end. classes: the super_class_ids in the order of their
     labels, label 0 first; no image is of another class. None: those that occur in this
     list, smallest first. Returns (paths, labels, classes): paths (a list of text) and
     labels (a list or an array of integers) of all images in the order of the list, and
-    the classes used.
+    the classes, as given or as found.
     """
     ### BEGIN SOLUTION
     rows = [line.split() for line in text.splitlines()[1:] if line.strip()]
@@ -293,10 +293,10 @@ def prepared_images(hvd, is_ready, prepare, load):
     are missing.
 
     hvd: horovod.tensorflow, initialised. is_ready(): whether this node's disk has them;
-    any rank may ask, at any time. prepare(): makes them there; called by local rank 0
-    alone, and only if they are not there. load(): reads them from this node's disk;
-    called on every rank, and by nobody before they are there. Returns what load()
-    returned.
+    any rank may ask, even again and again until they are there. prepare(): makes them
+    there; called once, by local rank 0 alone, and only where they are missing. load():
+    reads them from this node's disk; every rank calls it, once they are there. Returns
+    what load() returned.
     """
     ### BEGIN SOLUTION
     if hvd.local_rank() == 0 and not is_ready():
@@ -365,15 +365,15 @@ print(
 def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed: int):
     """This rank's minibatches, and the number of steps of an epoch.
 
-    dataset: n images, one per element, in the same order on every rank. Every rank
-    draws from a share of its own; together the shares hold every image once, and no
-    share has more than one image more than another. Returns (minibatches, steps).
-    minibatches: a dataset that never ends: the share over and over, all of it before
-    any image comes again, each pass in a new order in which any image may come first,
-    in minibatches of local_batch_size images. seed decides the orders: the same seed
-    gives the same ones, another seed others (ranks may add their number to it once the
-    data is shared out). steps: as few as it takes for all ranks together to see every
-    image; the same number on every rank.
+    dataset: n images, at least one for each rank, in the same order on every rank.
+    Every rank has a share of its own (it may change from pass to pass); together the
+    shares hold every image once, and their sizes differ by one at most. Returns
+    (minibatches, steps). minibatches: a dataset that never ends, made of passes. A pass
+    holds every image of the share once, in a new order; any image may come first. All
+    minibatches have local_batch_size images and may reach into the next pass. Two calls
+    with the same seed give the same orders, with another seed others (once the data is
+    shared out, ranks may add their number). steps: the fewest in which all ranks
+    together see every image; the same number on every rank.
     """
     ### BEGIN SOLUTION
     steps = -(-n // (local_batch_size * hvd.size()))
@@ -405,10 +405,10 @@ def go_on(model, optimizer, read_checkpoint) -> int:
 
     read_checkpoint(): on rank 0 {"epochs": finished epochs, "weights": for
     model.set_weights, "optimizer": values for optimizer.variables, in their order}, or
-    None if there is no checkpoint; on all other ranks None.
+    None if there is no checkpoint; the other ranks may call it, too, and get None.
     model, optimizer: of Keras; the optimizer's variables are made already, as many and
     of the same names on all ranks. Without a checkpoint all start with rank 0's
-    variables. Returns the number of the first epoch to train, counted from 0.
+    variables. Returns the first epoch to train, from 0: the number of finished ones.
     """
     ### BEGIN SOLUTION
     epochs = 0
@@ -602,12 +602,12 @@ if log_file.exists():
 def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[float]:
     """Bytes that each node sends over the network in one all-reduce of nbytes.
 
-    node_of: the node of each rank, numbered from 0. two_levels False: one ring over all
-    p ranks, rank r sends to rank (r + 1) % p; every rank makes 2 (p - 1) sends of
-    nbytes / p. True: first a reduce-scatter within each node; then each of the g ranks
-    of a node is in one ring over the N nodes that all-reduces nbytes / g, by the same
-    rule with N for p; then an all-gather within the node (every node has the same
-    number of ranks). Returns one number for each node.
+    node_of: the node of each rank, numbered from 0 without gaps. two_levels False: one
+    ring over all p ranks, rank r sends to rank (r + 1) % p; every rank makes 2 (p - 1)
+    sends of nbytes / p. True (every node then has g ranks): first a reduce-scatter
+    within each node; then each of the g ranks is in one ring over the N nodes that
+    all-reduces nbytes / g, by the same rule with N for p; then an all-gather within the
+    node. Returns one number for each node.
     """
     ### BEGIN SOLUTION
     p, nodes = len(node_of), max(node_of) + 1
@@ -765,12 +765,12 @@ def training_memory(
     rank would need.
 
     optimizer: "sgd", "momentum" or "adam"; its values have 4 bytes always. precision:
-    "float32" (all values have 4 bytes, there is no copy) or "mixed". activations:
-    values that are kept for each sample. global_batch_size: divides by world_size, the
-    number of ranks. gpu_bytes: the memory of one GPU. Returns (parts, gpus). parts: the
-    bytes of "weights", "gradients", "copy", "optimizer" and "activations", a
-    dictionary. gpus: the smallest number of GPUs that together have room for all five;
-    1 means that data parallelism is enough.
+    "float32" (4 bytes for all values, 0 bytes of copy) or "mixed". activations: values
+    kept for each sample of the local minibatch. global_batch_size: a multiple of
+    world_size, the number of ranks. gpu_bytes: the memory of one GPU. Returns (parts,
+    gpus). parts: the bytes of "weights", "gradients", "copy", "optimizer" and
+    "activations", a dictionary. gpus: the smallest number of GPUs whose memory together
+    is at least their sum; 1 means that data parallelism is enough.
     """
     ### BEGIN SOLUTION
     half = 2 if precision == "mixed" else 4

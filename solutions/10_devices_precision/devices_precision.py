@@ -99,7 +99,7 @@ def device_batches(kind: str, batch_size: int, devices: int) -> list[int]:
     """How many rows each device gets in a step: one entry for each of them, 0 for one
     that gets none.
 
-    kind: "DataParallel" or "DDP". batch_size: what the program gives its DataLoader.
+    kind: "DataParallel" or "DDP". batch_size: the DataLoader's, at least 1.
     """
     ### BEGIN SOLUTION
     if kind == "DDP":
@@ -132,10 +132,10 @@ def data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn) -> list[Te
     replicas[0].
 
     replicas: one module for each device. At first only replicas[0] has the right
-    weights: copy them into the others. Each row of x goes through one replica, once;
-    none gets more than ceil(rows / replicas) of them, and there may be fewer rows than
-    replicas. loss_fn(outputs, labels) is a mean over rows. What lies in `.grad` from
-    the step before does not count. No weights are stepped.
+    weights: copy them into the other modules. Each row of x goes through one replica,
+    once. No replica gets more than ceil(rows / replicas) rows; there may be fewer rows
+    than replicas. loss_fn(outputs, labels) is a mean over rows; call it once or more.
+    The step before may have left gradients in `.grad`; they do not count. Make no step.
     """
     ### BEGIN SOLUTION
     for replica in replicas:
@@ -410,14 +410,14 @@ charts.guide(ax, "65504", x=math.log2(65504), how="grey -", at="top")
 def scaled_step(
     weights: Tensor, loss_of, scale: float, lr: float, max_norm: float
 ) -> tuple[Tensor, bool]:
-    """New weights after a step of plain SGD, float32, and whether it was skipped.
+    """The new float32 weights after a step of plain SGD, and whether it was skipped.
 
     weights: the float32 master weights; they stay as they are. loss_of(half): the loss,
     a float32 number, for a float16 copy of the weights; call it once. Its gradient is
-    float16, so the loss is multiplied by `scale`; the gradient is divided by it in
-    float32. Where any of it is infinite or NaN, the step is skipped: the weights as
-    they were, and True. A gradient whose norm is above max_norm is shortened to
-    max_norm before the step.
+    float16, so the loss is multiplied by `scale` (1 or more); the gradient is divided
+    by it in float32. If any number of the gradient is infinite or NaN, the step is
+    skipped: the weights as they were (or a copy), and True. A gradient whose norm is
+    above max_norm is shortened to max_norm before the step.
     """
     ### BEGIN SOLUTION
     half = weights.half().requires_grad_()
@@ -450,8 +450,8 @@ def dynamic_scale(
     """The scale after each step. found_inf: whether the gradients of that step held an
     infinity or NaN.
 
-    Such a step halves the scale, and the count of good steps begins anew. With the
-    growth_interval-th good step in a row the scale doubles, and the count begins anew.
+    Such a step halves the scale, the growth_interval-th good step in a row doubles it;
+    then the count of good steps starts at 0 again. The scale has no floor or ceiling.
     """
     ### BEGIN SOLUTION
     scale, good, scales = start, 0, []
@@ -714,9 +714,9 @@ def evaluate(
 
     correct, loss_sum, count: of this rank's shard, which may be empty (but not all
     are); counts may be larger than 2**24. root None: every rank returns the same two
-    numbers, to the last bit. Otherwise rank `root` returns them and the others None,
-    and no sum travels to a rank that does not want it. Each rank hands over at most 32
-    bytes.
+    numbers, to the last bit. Otherwise rank `root` returns them and the others None:
+    reduce or gather, do not send the result to all. Each rank hands over at most 32
+    bytes, all collectives together.
     """
     ### BEGIN SOLUTION
     sums = torch.tensor([correct, loss_sum, count], dtype=torch.float64)
@@ -810,9 +810,9 @@ def evaluate_padded(
 ) -> float:
     """Accuracy over n samples, each counted once, on every rank.
 
-    predictions, labels, indices: of this rank's samples, int64, in the order in which
-    the sampler has dealt them; indices are their numbers among the n. There may be
-    fewer samples than ranks. Each rank hands over at most 32 bytes.
+    predictions, labels, indices: of this rank's ceil(n / p) samples, int64, as dealt by
+    the sampler; indices are their numbers among the n (you may not need them). There
+    may be fewer samples than ranks. Each rank hands over at most 32 bytes.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -855,8 +855,8 @@ def macro_f1(predicted: Tensor, labels: Tensor, classes: int) -> float:
     of all ranks, on every rank.
 
     predicted, labels: this rank's, int64, perhaps none. A class that nobody has and
-    nobody predicts has an F1 of 0, and counts. One collective, to which a rank hands no
-    more than classes**2 numbers of 8 bytes (two for a single class).
+    nobody predicts has an F1 of 0, and counts. One collective, to which a rank hands at
+    most max(2, classes**2) numbers of 8 bytes.
     """
     ### BEGIN SOLUTION
     counts = torch.bincount(labels * classes + predicted, minlength=classes**2)

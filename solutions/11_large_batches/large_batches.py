@@ -140,10 +140,10 @@ def scaled_rate(
 
     base_rate is right for batches of base_batch; the peak for this batch follows from
     the linear rule. With a warm-up, step 0 has base_rate, step warmup_steps the peak,
-    and between them each step adds the same; without, step 0 has the peak. From step
-    warmup_steps on half a cosine, which would be zero at step `steps`. warmup_steps may
-    be 0 or as many as there are steps. Raises ValueError for any other step, and where
-    there are fewer than 0 or more than `steps` steps of warm-up.
+    and between them each step adds the same. From warmup_steps on the rate falls along
+    half a cosine, which would be zero at step `steps`. With warmup_steps = 0, step 0
+    has the peak; with warmup_steps = steps, no step has. Raises ValueError unless step
+    is one of 0, ... steps - 1 and warmup_steps one of 0, ... steps.
     """
     ### BEGIN SOLUTION
     if not (0 <= step < steps and 0 <= warmup_steps <= steps):
@@ -217,11 +217,11 @@ def accumulate_uneven(ddp, micro_batches, n):
     """Leave the gradient of the mean squared error over all n rows, those of all ranks,
     in the parameters of `ddp`, on every rank.
 
-    ddp: a DistributedDataParallel; ddp(x) has one number for each row. micro_batches:
-    this rank's pairs (x, y), at least one, not all of one size and perhaps without
-    rows. At first every `.grad` is None. Only one micro-batch goes through the model at
-    a time, and its backward pass comes before the next. The gradients are synchronised
-    once. No step is made.
+    ddp: a DistributedDataParallel; ddp(x) has the shape of y, (rows,). micro_batches:
+    this rank's pairs (x, y), at least one, not all of one size, perhaps without rows.
+    At first every `.grad` is None. Only one micro-batch goes through the model at a
+    time, and its backward pass comes before the next. The gradients are synchronised
+    once, by DDP or by you. No step is made.
     """
     ### BEGIN SOLUTION
     weight = dist.get_world_size() / n
@@ -305,8 +305,8 @@ def trust_step(shards, updates, adapt, lr, trust):
     shards, updates: this rank's shards (float64, one-dimensional, perhaps empty) of the
     same tensors w and u; the norms are those of the whole tensors. adapt: whether a
     tensor is adapted. Where it is not, or where one of its norms is zero, the factor is
-    1. One collective, of at most two numbers for each tensor. The updates stay as they
-    are.
+    1. At most one collective, of at most two numbers for each tensor. The updates stay
+    as they are.
     """
     ### BEGIN SOLUTION
     squares = [(one**2).sum() for one in [*shards, *updates]]
@@ -399,8 +399,8 @@ def noise_scale(gradient, b):
     that counts samples; the same on every rank.
 
     gradient: this rank's, one-dimensional, float64, the mean over its b samples; it
-    stays as it is. One all_reduce, of one number more than the gradient has. Raises
-    ValueError on one rank, which has only one size of batch.
+    stays as it is. The estimate of |G|^2 may be negative, but not 0. One all_reduce, of
+    one number more than the gradient has. Raises ValueError on a single rank.
     """
     ### BEGIN SOLUTION
     p = dist.get_world_size()
@@ -545,9 +545,9 @@ def global_moments(x):
     numbers, the same on every rank but for the last bits. The variance is divided by
     the number of rows.
 
-    x: this rank's rows, (rows, C), float64, perhaps none; it stays as it is. One
-    collective; no rank sends more than 2 C + 1 numbers to each of the others. Exact
-    also where the mean is a million times the deviation.
+    x: this rank's rows, (rows, C), float64; some ranks, not all, may have none. It
+    stays as it is. One collective, for at most 2 C + 1 numbers of each rank. Exact also
+    where the mean is a million times the deviation.
     """
     ### BEGIN SOLUTION
     c = x.shape[1]
@@ -580,12 +580,12 @@ check(global_moments)
 
 # %% nbgrader={"grade": false, "grade_id": "sync_norm_backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sync_norm_backward(g, xhat, weight, inv, n):
-    """The gradients of this rank's rows x (as g), of the weight and of the bias (C
-    numbers each, from this rank's rows alone).
+    """The gradients of this rank's rows x (in the shape of g), of the weight and of the
+    bias: C numbers each, both from this rank's rows alone.
 
     g: of this rank's outputs, (rows, C), float64, perhaps no rows; xhat: what the
     forward pass has made of them; weight, inv: C numbers; n: rows of all ranks. All
-    stay as they are. One collective of 2 C numbers.
+    stay as they are. One collective, of 2 C numbers on every rank.
     """
     ### BEGIN SOLUTION
     own = torch.stack([g.sum(0), (g * xhat).sum(0)])
@@ -890,7 +890,7 @@ def train_and_validate(step, correct, steps, every, n):
     <= start <= stop <= n, is how many of the validation samples start to stop - 1 the
     weights get right as they now are; it takes time for each sample. No sample is
     validated twice or left out, and no rank validates more than n / p of them, rounded
-    up (n may be smaller than p). No more than one collective for each validation.
+    up (n may be smaller than p). At most as many collectives as validations.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -1018,7 +1018,7 @@ def ghost_batch_norm(x, ghost, eps):
     """x, (rows, C), normalised in groups of `ghost` rows that follow each other: in
     each group and channel minus the mean, over the root of variance + eps (the variance
     divided by the number of rows). x stays as it is. Raises ValueError where ghost is
-    less than 1 or does not divide the rows.
+    less than 1 or does not divide the number of rows (1 or more).
     """
     ### BEGIN SOLUTION
     if ghost < 1 or len(x) % ghost:

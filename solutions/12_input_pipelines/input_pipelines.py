@@ -161,8 +161,8 @@ for name, per_second in rates.items():
 # %% nbgrader={"grade": false, "grade_id": "write_shards", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]:
     """The bytes of n tar archives, not compressed, which hold all samples in order,
-    each as a file of that name: the first shard the first samples, and so on. No shard
-    holds over one sample more than another. Raises ValueError where a shard would be
+    each as a file of that name: the first shard the first samples, and so on. Shards
+    differ in size by at most one sample. Raises ValueError where a shard would be
     empty, or n < 1.
 
     samples: pairs of name (of any length) and content.
@@ -203,9 +203,10 @@ print(f"12 shards of {min(lengths):,} to {max(lengths):,} bytes")
 # find out. The reader should go on, and it should **say which**: the shard and the
 # sample, so that somebody can look.
 #
-# `decode` raises whatever the library under it raises. A torn shard still has the
-# header of the sample in which it ends (`tar.next()` gives it), but reading that sample
-# raises `tarfile.ReadError`, and so does asking for the next.
+# `decode` raises whatever the library under it raises. A shard that is torn in a sample
+# still has that sample's header (`tar.next()` gives it), but reading the sample raises
+# `tarfile.ReadError`, and so does asking for the next. A shard that ends in a header or
+# between two samples cannot name what is missing: nothing is reported.
 
 # %% nbgrader={"grade": false, "grade_id": "read_shard", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
@@ -214,8 +215,8 @@ def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
     name: of the shard; archive: its bytes; decode: makes a sample of a file's bytes, or
     raises any exception. Returns two lists in the order of the archive: pairs (key,
     decoded sample), and pairs (name of the shard, key) of the samples that are torn or
-    could not be decoded. What cannot be opened as an archive at all is (name, None). A
-    sample whose own bytes are all there is whole, wherever behind it the shard ends.
+    could not be decoded. If it is no archive at all: [] and [(name, None)]. A sample is
+    whole if all its own bytes are there, even if the padding behind them is torn.
     """
     ### BEGIN SOLUTION
     samples, broken = [], []
@@ -431,11 +432,11 @@ def samples_per_second(
 ) -> float:
     """How many samples one rank trains with in a second, at best.
 
-    read: seconds that a worker waits for a sample; decode: seconds that a core then
-    computes for it; step: seconds of the accelerator for it. workers: of each rank; 0:
-    the program itself reads and decodes, and nothing of it goes on during a step.
-    cores: of the machine; `ranks` ranks share them evenly, with workers and without.
-    Queues are long enough.
+    read: seconds that a worker waits for a sample; decode: seconds that one core then
+    computes for it; step: seconds of the accelerator for it; all positive. workers: of
+    each rank; 0: the program itself reads, decodes and steps, one after the other.
+    cores: of the machine; a rank has cores / ranks of them for decoding, with workers
+    and without. Queues are long enough.
     """
     ### BEGIN SOLUTION
     of_the_cores = cores / (ranks * decode)
@@ -511,10 +512,10 @@ for workers in (0, 1, 2):
 def prefetch(batches, depth: int):
     """The same batches in the same order, an iterator; a thread makes them ahead.
 
-    While the consumer has a batch, the thread goes on with the next ones, until `depth`
-    are waiting (and perhaps one more is in its hand). A batch can be anything, None,
-    too. Where `batches` raises an exception, it is raised here, behind the batches that
-    were made before it.
+    While the consumer has a batch, the thread makes the next ones, until `depth` are
+    waiting (and perhaps one more is in its hand); depth is at least 1. It may begin
+    with the first `next`. A batch can be anything, also None. Where `batches` raises an
+    exception, it is raised here, behind the batches that were made before it.
     """
     ### BEGIN SOLUTION
     waiting, end = queue.Queue(depth), object()
@@ -560,11 +561,12 @@ print(f"your guesses:      {guess_1}, {guess_2}")
 # the first is cured by reading faster *here*.
 #
 # Work it out: each rank has one worker, which makes its batches one after the other.
-# With `depth` = 0 a batch is begun when all ranks are through with the step before it.
-# With `depth` > 0, batch k is begun as soon as batch k - 1 is made and batch k - depth
-# has been *taken*, that is, its step has begun. A rank's step begins when its batch is
-# made and all ranks are through with the previous step. A step takes `step` seconds,
-# and then all ranks wait for the slowest one.
+# The first batch is begun at time 0. With `depth` = 0 a batch is begun when all ranks
+# are through with the step before it. With `depth` > 0, batch k is begun as soon as
+# batch k - 1 is made and batch k - depth (if there is one) has been *taken*, that is,
+# its step has begun. A rank's step begins when its batch is made and all ranks are
+# through with the previous step. A step takes `step` seconds, and then all ranks wait
+# for the slowest one.
 
 # %% nbgrader={"grade": false, "grade_id": "utilisation", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def utilisation(
@@ -736,8 +738,8 @@ def next_batch(
     state: {"seed": ..., "epoch": ..., "taken": ...}; taken: how many of the n samples
     of this epoch all ranks together have had. At the start epoch and taken are 0.
     batch_size: samples of all ranks together; the last batch of an epoch is what is
-    left. Shares are numbers from 0 to n - 1; their sizes differ by one at most, and a
-    share can be empty. The order of an epoch depends on its number and the seed.
+    left. A share is a list of numbers from 0 to n - 1; which rank gets which is up to
+    you. Sizes differ by one at most and can be 0. The order depends on epoch and seed.
     After the last batch the state is at the beginning of the next epoch. The new state
     is the same on all ranks and is kept in a file, as JSON; the one that was given
     stays as it is. The next call may be on another number of ranks, with another batch
@@ -973,11 +975,11 @@ for epoch in range(2):
 
 # %% nbgrader={"grade": false, "grade_id": "pack", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def pack(lengths: list[int], capacity: int) -> list[list[int]]:
-    """Which sequences go into which row: lists of indices into `lengths`.
+    """Which sequences (perhaps none) go into which row: lists of indices into lengths.
 
     Every sequence is in one row, whole; no row holds more than `capacity` tokens. There
     are no more rows than "longest first, each into the first row with room" makes.
-    Raises ValueError where a sequence is longer than a row.
+    Raises ValueError where a sequence is longer than a row. A length may be 0.
     """
     ### BEGIN SOLUTION
     rows, room = [], []

@@ -179,12 +179,12 @@ def mirrored_gradients(strategy, model, x, y) -> list:
     """The gradient of the mean squared error over all samples, found by all replicas.
 
     strategy: a MirroredStrategy. model: made in its scope. x, y: numpy arrays of n
-    samples (float64). The loss of a sample is the mean of (model(x) - y)**2 over its
-    outputs, that of all the mean over the n samples. Every sample passes through the
-    model on one replica, once, and of n samples on p replicas none has more than
-    ceil(n / p); some may have none. Returns one gradient for each of
-    model.trainable_variables: the same on all replicas, as `all_reduce` leaves it, or a
-    tensor, as `strategy.reduce` does.
+    samples (float64), y in the shape of model(x). The loss of a sample is the mean of
+    (model(x) - y)**2 over its outputs, that of all the mean over the n samples. Every
+    sample passes through the model on one replica, once; none of the p replicas has
+    more than ceil(n / p) samples, some may have none. Returns one gradient for each of
+    model.trainable_variables: a per-replica value, the same on all (from `all_reduce`),
+    or one tensor (from `strategy.reduce`).
     """
     ### BEGIN SOLUTION
     n = len(x)
@@ -252,10 +252,10 @@ def global_loss(per_example, penalty, global_batch: int):
     """This replica's part of the loss, called within a replica.
 
     per_example: the losses of its samples (float64 tensor); there may be none. penalty:
-    a property of the model, the same number on all replicas. global_batch: how many
-    samples all replicas hold together in this step. Added up over the replicas, what
-    you return is the mean loss of all samples plus the penalty, once. Returns a tensor
-    with one number.
+    a property of the model, one float64 number, the same on all replicas. global_batch:
+    how many samples all replicas hold together in this step. The results of the
+    replicas add up to the mean loss of all samples plus the penalty, once; how they
+    share the penalty is up to you. Returns a tensor with one number.
     """
     ### BEGIN SOLUTION
     loss = tf.nn.compute_average_loss(per_example, global_batch_size=global_batch)
@@ -430,12 +430,12 @@ inputs.seen(panels, 12);
 def distribute(dataset: tf.data.Dataset, strategy, batch: int):
     """Deal a dataset out to all replicas of all workers.
 
-    dataset: single samples, not batched, in memory, the same on every worker. strategy:
+    dataset: single samples, in memory, in the same order on every worker. strategy:
     any that has `num_replicas_in_sync` (the replicas of all workers together),
     `experimental_distribute_dataset` and `distribute_datasets_from_function`. batch:
     samples of one replica in one step. In one pass every sample is seen once, on one
-    replica of one worker; also those that do not fill a step, whatever their number.
-    Returns what one of those two methods returns.
+    replica of one worker; also the last ones, if they do not fill a whole step.
+    Returns what one of those two methods returns. Workers may end one step apart.
     """
     ### BEGIN SOLUTION
     options = tf.data.Options()
@@ -534,11 +534,11 @@ def port(
 ) -> None:
     """The program above under `strategy`, on worker `index`.
 
-    build_model(): a new Keras model. x, y: all samples, the same on every worker; their
-    number is a multiple of what all replicas take in a step, local_batch each. They are
-    gone through in order, not shuffled. Plain SGD on the mean squared error, its
-    learning rate scaled as above. epochs may be 0: then nothing is left to train. After
-    the last epoch every worker calls save(model, path) once: worker 0 with the path
+    build_model(): a new Keras model. x, y: all samples (numpy arrays), the same on all
+    workers; their number is a multiple of local_batch * all replicas. They are gone
+    through in order, not shuffled. Plain SGD on the mean squared error, its learning
+    rate scaled as above. epochs may be 0: then nothing is left to train. After the last
+    epoch every worker calls save(model, path) once: worker 0 with the path
     "checkpoint", each other one with a path of its own.
     """
     ### BEGIN SOLUTION
