@@ -1,4 +1,4 @@
-"""What goes wrong and what is left: a file killed while it is written, fewer ranks than before, a death in the middle
+"""Faults and what they leave: a file killed while it is written, fewer ranks than before, a death in the middle
 of a sum, a rank that all wait for, and the time that checkpoints save and cost.
 """
 
@@ -199,7 +199,7 @@ LANE, STEP, SUMS, FLAG = 26, 84, 28, 26  # pixels
 
 
 def flags(step: int) -> list[int]:
-    """What the ranks say before a step: whether they were told to stop."""
+    """For each rank, 1 if it was told to stop before a step."""
     return [int(rank == TOLD and step == TAKEN) for rank in range(4)]
 
 
@@ -346,7 +346,7 @@ SAVE, MTBF = 60.0, 3 * 3600.0
 
 
 def waste(interval: float) -> tuple[float, float]:
-    """What saves and what lost work cost, for each second of work."""
+    """The cost of saves and of lost work, for each second of work."""
     return SAVE / interval, interval / (2 * MTBF)
 
 

@@ -38,7 +38,7 @@ def step_values() -> tuple[float, float]:
 
 
 def image_weights() -> tuple[list[float], list[float]]:
-    """What each image counts, in the mean of the ranks' means and in the mean over all images."""
+    """The weight of each image, in the mean of the ranks' means and in the mean over all images."""
     images = sum(len(share) for share in SHARES)
     return [1 / len(SHARES) / len(share) for share in SHARES for _ in share], [1 / images] * images
 

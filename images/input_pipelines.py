@@ -1,5 +1,5 @@
-"""How samples reach the accelerators: shards dealt to ranks and workers, a shuffle buffer, the slowest stage, batches
-made ahead of the step, ranks that wait, and an epoch that goes on with other ranks.
+"""The way of samples to the accelerators: shards dealt to ranks and workers, a shuffle buffer, the slowest stage,
+batches made ahead of the step, ranks that wait, and an epoch that goes on with other ranks.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def lane_of(ax, y, name, spans, fill, colour):
 
 
 def waits_of(ax, y, steps):
-    """What lies between two steps, hatched: the accelerator waits for data."""
+    """Hatch the time between two steps: the accelerator waits for data."""
     ends = [steps[0][2], *(end for *_, end in steps[1:])]
     for (_, start, _), before in zip(steps[1:], ends, strict=False):
         if start > before and before < UNTIL:

@@ -1,4 +1,4 @@
-"""What a larger batch changes: the noise of a gradient, how far one long step agrees with several short ones, the
+"""Effects of a larger batch: the noise of a gradient, how far one long step agrees with several short ones, the
 learning rate over time, the steps that a goal takes, and the moments of a batch that lies on four ranks.
 """
 
@@ -32,7 +32,7 @@ BATCHES = (0.25, 1, 16)
 
 
 def noise(batch: float) -> float:
-    """How far a gradient of so many samples lies from the true one, root mean square."""
+    """The distance of a batch's gradient from the true one, root mean square."""
     return 1 / math.sqrt(batch)
 
 
@@ -212,7 +212,7 @@ ROWS = ((1, 2, 3, 4, 5), (6, 7, 8), (9,), ())
 
 
 def moments(rows) -> tuple[int, float, float]:
-    """How many, their mean, and the sum of their squared distances from it."""
+    """(number, mean, sum of the squared distances from it) of some rows."""
     mean = sum(rows) / len(rows) if rows else 0.0
     return len(rows), mean, sum((x - mean) ** 2 for x in rows)
 

@@ -211,7 +211,7 @@ PART_COLOURS = (PARAMETERS, GRADIENTS, OPTIMIZER, ACTIVATIONS)
 
 
 def memory(data: int, pipeline: int, tensor: int, stage: int) -> dict[str, float]:
-    """What a GPU of this stage holds, with ZeRO 1 and 1F1B and at least as many micro-batches as stages."""
+    """The memory of a GPU of this stage, with ZeRO 1 and 1F1B and at least as many micro-batches as stages."""
     held = {part: size / pipeline / tensor for part, size in MODEL.items()}
     held["optimizer"] /= data
     held["activations"] = ONE_MICRO_BATCH / pipeline / tensor * (pipeline - stage)
@@ -248,7 +248,7 @@ def memory_by_axis():
 
 
 def gradients_of(rank: int) -> tuple[str, str, str]:
-    """What a rank of a mesh of two by two by two holds; the same name means the same parameters of the model."""
+    """The gradients of a rank of a mesh of two by two by two; the same name means the same parameters of the model."""
     _, stage, tensor = coordinates(rank, (2, 2, 2))
     return f"E{tensor}", f"M{stage}{tensor}", f"N{stage}"
 

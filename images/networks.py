@@ -57,7 +57,7 @@ def phases() -> list[tuple[str, Held, float]]:
 
 
 def content(ranks: frozenset[int]) -> tuple[str, str]:
-    """What stands in a cell, and its colour."""
+    """The text of a cell, and its colour."""
     if not ranks:
         return "", "white"
     if len(ranks) == RANKS:

@@ -66,7 +66,7 @@ def _in_turn(forward: Order, backward: Order, ahead: int) -> Order:
 
 
 def schedules() -> dict[str, Replay]:
-    """What the figures draw, by name: orders of four ranks, replayed. A forward pass of a stage is one slot."""
+    """The schedules of the figures, by name: orders of four ranks, replayed. A forward pass of a stage is one slot."""
     ranks, split = range(RANKS), {"forward": 1.0, "backward": 1.0, "weights": 1.0}
     one = [[("F", 0), ("B", 0)] for _ in ranks]
     return {
@@ -170,7 +170,7 @@ def stages() -> Axes:
 
 
 def first_slots(ax: Axes, lefts: list[int], top: float) -> None:
-    """What each rank (a column) does in each of the first slots (a row), with the way of micro-batch 0."""
+    """Draw the work of each rank (a column) in each of the first slots (a row), with the way of micro-batch 0."""
     ran = schedules()["GPipe, 4"]
     for slot in range(RANKS):
         y = top + 40 * slot

@@ -109,7 +109,7 @@ def number_formats():
 
 
 def place(log2: float) -> float:
-    """Where a size lies on the number line of `number_formats`."""
+    """The place of a size on the number line of `number_formats`."""
     return 404 + 2.02 * log2
 
 

@@ -1,5 +1,5 @@
-"""Who gets which sample: strided shares with padding, one shuffled order on every rank, and two ways to share out
-minibatches.
+"""Samples and the ranks that get them: strided shares with padding, one shuffled order on every rank, and two ways to
+share out minibatches.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def padded(n: int, ranks: int) -> list[int]:
 
 
 def deal_then_cut(n: int, batch_size: int, ranks: int) -> list[list[list[int]]]:
-    """What each rank has in each step when the whole order is dealt out first: result[rank][step] is a list of ids."""
+    """The samples of each rank in each step if the order is dealt out first: result[rank][step] is a list of ids."""
     local = -(-batch_size // ranks)
     shares = [padded(n, ranks)[rank::ranks] for rank in range(ranks)]
     return [[share[i : i + local] for i in range(0, len(share), local)] for share in shares]

@@ -40,7 +40,7 @@ def amdahl_seconds(ranks: int) -> float:
 
 
 def waiting() -> list[float]:
-    """How long each rank waits for the slowest one."""
+    """For each rank, the time that it waits for the slowest one."""
     return [max(COMPUTE) - own for own in COMPUTE]
 
 

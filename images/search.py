@@ -41,7 +41,7 @@ def random_trials(seed: int = SEED) -> list[tuple[float, float]]:
 
 
 def quality(x: float) -> float:
-    """How good a value of the knob that matters is, from 0 to 1: a narrow hill on a gentle slope."""
+    """The quality of a value of the knob that matters, from 0 to 1: a narrow hill on a gentle slope."""
     return 0.15 + 0.12 * x + 0.7 * math.exp(-(((x - 0.7) / 0.075) ** 2))
 
 

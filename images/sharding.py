@@ -1,4 +1,4 @@
-"""What ZeRO divides: what each stage keeps, shards and their padding, a step of ZeRO-1, the life of a layer
+"""ZeRO: the state that each stage keeps, shards and their padding, a step of ZeRO-1, the life of a layer
 under ZeRO-3, activation checkpointing, and the two groups of a hybrid of sharding and copying.
 """
 
@@ -43,7 +43,7 @@ INPUT, INSIDE = 1, 5  # the size of a block's input, and of all that autograd ke
 
 
 def bytes_per_parameter(stage: int) -> float:
-    """What each of the ranks keeps for one parameter of the model."""
+    """The bytes that each rank keeps for one parameter of the model."""
     return sum(size / (RANKS if stage >= first else 1) for _, size, first, _ in KEPT)
 
 
@@ -148,7 +148,7 @@ def zero1_states() -> list[tuple[str, list, str]]:
 
 
 def band(ax, x, top, height, label, colour, width=24):
-    """What happens between two columns, written upwards."""
+    """Draw a step between two columns, its name written upwards."""
     cell(ax, x - width / 2, top, width, height, "", colour)
     text(ax, x, top + height / 2, label, SMALL, rotation=90, zorder=3)
 

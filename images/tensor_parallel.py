@@ -36,7 +36,7 @@ OTHER = {"edgecolor": "#A6A6A6", "linewidth": 0.8, "linestyle": (0, (2, 2)), "zo
 
 
 def band(ax, x, top, height, label, colour, width=26):
-    """What the ranks do together, written upwards."""
+    """Draw a step of all ranks together, its name written upwards."""
     cell(ax, x - width / 2, top, width, height, "", colour)
     text(ax, x, top + height / 2, label, SMALL, rotation=90, zorder=3)
 
@@ -113,7 +113,7 @@ def directions(ax, top, forward, backward, xs):
 
 
 def mlp_chain(ax, rank, top, enters, leaves):
-    """What a rank computes between the two bands: columns, GELU, rows, with the shapes of what is there."""
+    """Draw the work of a rank between the two bands: columns, GELU, rows, with the shapes of what is there."""
     middle = top + N / 2
     text(ax, 10, middle, f"rank {rank}", TEXT, ha="left", fontweight="bold")
     enters(ax, rank, 84, top)

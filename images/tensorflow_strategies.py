@@ -34,7 +34,7 @@ WAYS = (
 
 
 def samples_of_each(way) -> int:
-    """How many samples a replica, or rank, gets in a step."""
+    """The number of samples that a replica, or rank, gets in a step."""
     _, _, processes, replicas, of_all, _ = way
     return BATCH // (processes * replicas) if of_all else BATCH
 

@@ -279,7 +279,7 @@ def torch_asked_for():
 
 
 def requirement_of_torch(version):
-    """What pip is asked for. TORCH=default: the index's own build, also where pip's settings lead to a CPU build too.
+    """The requirement that pip gets. TORCH=default: the index's own build, whatever else pip's settings lead to.
 
     `===` compares texts, and a build's own label (2.13.0+cpu) is part of the text.
     """
@@ -431,9 +431,7 @@ def refuse_another_build(course):
     asked, there = torch_asked_for(), horovod_wheel.torch_build(course)
     if asked and there and ("+cpu" in there) == (asked == "default"):
         size = "CPU" if "+cpu" in there else "large"
-        raise Trouble(
-            f"The environment has PyTorch's {size} build already. `make clean`, then the same command, makes it anew."
-        )
+        raise Trouble(f"The environment has PyTorch's {size} build already. `make clean`, then the same command again.")
 
 
 def setup(course):

@@ -6,6 +6,7 @@
 A measure is only good for comparing if it is the same for all pages, so it is counted and not guessed:
 
 - text, comments and docstrings are read once, 150 words a minute;
+- a drawing is looked at for ten seconds, and its alternative text is not read, too;
 - code that is given is read twice, at the same speed; its words are names, numbers and the words of strings;
 - an exercise takes a minute for each line of its solution (empty lines and comments do not count) and two for its
   check;
@@ -33,12 +34,14 @@ import nbformat
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST_CORE = 90  # minutes
 WORDS_READ, WORDS_WRITTEN = 150, 30  # a minute
+LOOKING = 1 / 6  # minutes for a drawing
 CHECKING = 2  # minutes for an exercise, beside its lines
 STEP = 5  # minutes: pages speak in multiples of it
 STRETCH = re.compile(r"^(Deeper|Bonus|To read)\b|· stretch$")
 
 _FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^(#+) (.*)$", re.MULTILINE)
+_DRAWING = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _LINK = re.compile(r"\]\([^)]*\)|<[^>]*>")
 _SOLUTION = re.compile(r"^[ ]*### BEGIN SOLUTION\n(.*?)^[ ]*### END SOLUTION", re.DOTALL | re.MULTILINE)
 _HIDDEN = re.compile(r"^[ ]*### BEGIN HIDDEN TESTS\n.*?^[ ]*### END HIDDEN TESTS", re.DOTALL | re.MULTILINE)
@@ -115,7 +118,9 @@ def _minutes(cell: nbformat.NotebookNode) -> float:
     rest = _HIDDEN.sub("", _SOLUTION.sub("", cell.source))
     if cell.cell_type == "markdown":
         written = sum(len(_WORD.findall(answer)) for answer in solutions)
-        return len(_WORD.findall(_LINK.sub("", rest))) / WORDS_READ + written / WORDS_WRITTEN
+        text, drawings = _DRAWING.subn("", rest)
+        read = len(_WORD.findall(_LINK.sub("", text))) / WORDS_READ
+        return read + drawings * LOOKING + written / WORDS_WRITTEN
     lines = sum(
         1 for answer in solutions for line in answer.splitlines() if line.strip(" #") and line.strip()[0] != "#"
     )

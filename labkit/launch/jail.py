@@ -430,7 +430,7 @@ def end_everybody(spec: dict) -> None:
 
 
 def _tasks_of(uid: int) -> int:
-    """How many processes a user has, threads included: what the kernel holds against RLIMIT_NPROC."""
+    """The number of a user's processes, threads included, which the kernel holds against RLIMIT_NPROC."""
     count = 0
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:

@@ -19,7 +19,7 @@ _SEQUENCES = (list, tuple, range)  # one does for the other
 
 
 def other_type(annotation: str, value: Any) -> str:
-    """How `value` departs from a type such as "list[tuple[int, float]]"; "" where it does not.
+    """Says how `value` departs from a type such as "list[tuple[int, float]]"; "" where it does not.
 
     Looked at are `int`, `list` and what is in lists, tuples and dicts. Numbers of numpy are numbers, a list does for a
     tuple; of any other type nothing is asked.
@@ -53,7 +53,7 @@ def _other(node: ast.expr, value: Any) -> str:
 
 
 def _inside(name: str, node: ast.Subscript, value: Any) -> Iterable[str]:
-    """What is to be said of each entry of a list, a tuple or a dict."""
+    """For each entry of a list, a tuple or a dict, how it departs."""
     types = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if name == "dict" and isinstance(value, dict) and len(types) == 2:
         return (_other(types[1], one) for one in list(value.values())[:MOST])

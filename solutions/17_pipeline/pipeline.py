@@ -107,8 +107,7 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 # question. Under each rank you see how many micro-batches it keeps: a forward pass
 # leaves activations behind that the backward pass will need.
 #
-# Here are both orders on one time axis, GPipe with 4 micro-batches. The stairs are the
-# same, but their steps are a quarter as long, and so is each wait.
+# Here are both orders on one time axis, GPipe with 4 micro-batches:
 #
 # ![Two schedules of four ranks on one time axis. One batch, not cut: forward passes like stairs down, backward passes up again, 48 slots, each rank idle 75 % of the time. Cut into four micro-batches: the same work in 21 slots, each rank idle 43 %; the hatched bubble lies before the forward passes, between them and the backward passes, and at the end. 27 slots are saved.](../../images/pipeline_uncut_and_cut.svg)
 #
@@ -477,9 +476,7 @@ timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 #
 # ![GPipe and 1F1B for four ranks and six micro-batches on one time axis. Both take 27 slots and leave each rank idle 33 % of the time, hatched. GPipe does all forward passes first and keeps six micro-batches alive on every rank. 1F1B does some forward passes and then one backward and one forward pass in turn; it keeps 4, 3, 2 and 1 micro-batches on ranks 0 to 3.](../../images/pipeline_gpipe_and_1f1b.svg)
 #
-# Both orders have the same blocks and the same amount of hatching. In the lower half
-# each backward pass has moved forward as far as it can, and a micro-batch is alive from
-# its F to its B.
+# In the lower half each backward pass has moved forward as far as it can.
 #
 # ### The order of 1F1B (3 points)
 #

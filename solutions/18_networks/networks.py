@@ -173,8 +173,7 @@ check(place_ranks)
 #
 # ![The hierarchical all-reduce on two nodes of four ranks, a grid of ranks by parts after each phase. A reduce-scatter inside each node leaves on every rank one part of its node's sum. An all-reduce across the nodes, between ranks at the same place, makes it the sum of all ranks; 2 n bytes go between the nodes. An all-gather inside each node gives every rank all parts.](../../images/hierarchical_all_reduce.svg)
 #
-# Between the nodes each rank talks to one partner only, about a quarter of the vector.
-# All four ranks of a node use the card, each for its own part.
+# Between the nodes each rank talks to one partner only.
 #
 # As long as only ranks add up, no less will do: a ring across sends $2 (N-1)/N \cdot n$
 # of a vector of $n$ bytes out of each node, $2 (N-1) n$ in all. A *switch* that adds up
