@@ -340,6 +340,13 @@ def two_points(c: SimpleNamespace) -> tuple[float, float] | None:
     return float(c.times[0] / 2 - slope * c.sizes[0]), float(slope)
 
 
+def last_of_each_size(c: SimpleNamespace) -> tuple[float, float]:
+    """The line through the last measurement of each size."""
+    times = dict(zip(c.sizes.tolist(), c.times / 2, strict=True))
+    beta, alpha = np.polyfit(list(times), list(times.values()), 1)
+    return float(alpha), float(beta)
+
+
 class FitAlphaBeta(Exercise):
     """Latency and bandwidth from ping-pong times"""
 
@@ -381,6 +388,8 @@ class FitAlphaBeta(Exercise):
         Mistake("two_points", "The line goes through the first and the last point only, so all other measurements are "
                 "wasted, and the scatter of those two goes straight into the result.",
                 "Fit all points by least squares, for example with `np.polyfit(sizes_bytes, times, 1)`.", two_points),
+        Mistake("last_of_each_size", "Where a size was measured several times, only its last time counts.",
+                "Fit all pairs; a dict keeps one time for each size.", last_of_each_size),
         Mistake("arrays_only", "Sizes and times are plain lists in this case, and something was done to them that only "
                 "arrays can do.",
                 "Begin with `np.asarray(sizes_bytes)` and `np.asarray(round_trip_s)`, which take lists and arrays."),

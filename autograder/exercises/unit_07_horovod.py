@@ -419,6 +419,10 @@ def harness(f, steps, base_rate, world_size, warmup_steps):
                 "The warm-up climbs by base_rate * world_size, one base_rate too much, and falls back when it is over.",
                 "It climbs by the difference, base_rate * world_size - base_rate.",
                 lambda t: lambda part: t.p if part >= 1 else 1 + t.p * part),
+        Mistake("warmup_of_one_step", "Without a warm-up (warmup_steps = 0) the rate of step 0 is base_rate, as if "
+                "there were a warm-up of one step.",
+                "Ask first whether the warm-up is over: step >= warmup_steps.",
+                lambda t: None if t.warmup_steps else lambda part: t.climb(1, t.p)(part - 1)),
         Mistake("starts_elsewhere", "The warm-up does not start at base_rate.",
                 "At step 0 it is base_rate, at step warmup_steps base_rate * world_size."),
         Mistake("ZeroDivisionError", "Without a warm-up (warmup_steps = 0) there is nothing to divide by.",
@@ -649,6 +653,9 @@ def harness(f, x, y, weights, offset, momentum, rate):
                 "them differs from rank to rank.",
                 "Broadcast `model.variables`, not `model.trainable_variables`: think of the averages in a batch "
                 "normalisation.", lambda t: t.train(broadcast=from_rank_0("weights", "momentum"))),
+        Mistake("mean_loss", "Each rank returned the mean of all ranks' losses.",
+                "Return the loss of this rank's minibatch as it is; only gradients are averaged.",
+                lambda t: {"losses from step 1 on": t.mean_losses()}),
         NOT_ALL_RANKS,
     ]  # fmt: skip
 
@@ -678,6 +685,7 @@ def harness(f, x, y, weights, offset, momentum, rate):
             return [dict(zip(names, (w.ravel(), c, list(own[1:]), False), strict=True)) for w, c, own in rows]
 
         t.train = trained
+        t.mean_losses = lambda: list(train(case.known)["losses"].mean(0)[1:])
         return t
 
     def expected(self, case):

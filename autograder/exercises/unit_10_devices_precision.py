@@ -70,6 +70,9 @@ class DeviceBatches(PlainExercise):
         Mistake("too_many_rows", "There are more rows on the devices than in the batch.",
                 "The last chunk is what is left.",
                 lambda c: c.cut(lambda: [math.ceil(c.batch_size / c.devices)] * c.devices)),
+        Mistake("fewer_than_no_rows", "The last device has fewer than 0 rows, and every other one a full chunk.",
+                "A chunk is full only while there are rows; the devices behind the last one have 0.",
+                lambda c: c.cut(lambda: c.rest_on_the_last)),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -93,6 +96,8 @@ class DeviceBatches(PlainExercise):
     def worked(self, case):
         c = super().worked(case)
         c.chunks = chunks(c.batch_size, c.devices)
+        full = [math.ceil(c.batch_size / c.devices)] * (c.devices - 1)
+        c.rest_on_the_last = [*full, c.batch_size - sum(full)]
         c.cut = lambda pieces: None if c.kind == "DDP" else pieces()
         return c
 

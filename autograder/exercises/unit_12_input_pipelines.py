@@ -6,6 +6,7 @@ Nothing is timed: what runs ahead is seen from counts, what it is worth from vir
 
 from __future__ import annotations
 
+from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Finding, Mistake
 from autograder.exercises.kinds import HASHES, LIKE_ANYTHING, PlainExercise, RefusingExercise
 from autograder.exercises.readings.pipelines import (
@@ -781,7 +782,7 @@ class Utilisation(PlainExercise):
                 lambda c: bands(c.make, c.step, c.depth, one_worker=False) if c.depth else None),
         Mistake("freed_when_over", "A batch counts as waiting until its step is over.",
                 "It is taken when its step begins; that makes room for another.",
-                lambda c: bands(c.make, c.step, c.depth, until_over=True) if c.depth else None),
+                lambda c: bands(c.make, c.step, c.depth, until="over") if c.depth else None),
         Mistake("never_ahead", "Every batch is begun when the step before is over: that is depth 0.",
                 "With depth > 0 the next one is made while a step runs.", lambda c: bands(c.make, c.step, 0)),
         Mistake("always_ahead", "Without prefetching, batches are made while a step runs.",
@@ -826,6 +827,11 @@ class Utilisation(PlainExercise):
 
     def right(self, make, step, depth):
         return bands(make, step, depth)
+
+    def read(self, answer, make, step, depth):
+        """A step may be over for a rank when it has computed, before the others have."""
+        computed = depth and difference(bands(make, step, depth, until="computed"), answer, self.rtol) is None
+        return "freed_when_over" if computed else None
 
 
 # -- on another number of ranks ----------------------------------------------------------------------------------------

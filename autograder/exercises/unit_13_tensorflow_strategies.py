@@ -307,6 +307,10 @@ def harness(f, shares, penalty):
                 "before that was divided: more samples, a weaker penalty.",
                 "It is a property of the model: divide it by the number of replicas, so that it counts once.",
                 lambda t: t.loss(lambda n: 1 / t.n, t.p / t.n)),
+        Mistake("no_penalty_without_samples", "A replica without samples returned 0: its part of the penalty is "
+                "missing.",
+                "Each replica adds its part of the penalty, however many samples it has.",
+                lambda t: t.loss(lambda n: 1 / t.n, sum(len(share) > 0 for share in t.shares) / t.p)),
     ]  # fmt: skip
 
     def cases(self, rng):

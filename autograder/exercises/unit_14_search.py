@@ -730,6 +730,9 @@ class HyperbandBrackets(RefusingExercise):
         Mistake("rounded_on_the_way", "The epochs were computed in fractions and cut off at the end: 99.99999 becomes "
                 "99.",
                 "Whole numbers all the way: R // eta**(s - i).", lambda c: c.of("rounded_on_the_way")),
+        Mistake("multiples_of_the_first_rung", "The first rung's epochs are rounded down and then multiplied by eta: "
+                "the last rung gets less than R.",
+                "Divide R in every rung: R // eta**(s - i).", lambda c: c.of("multiples_of_the_first_rung")),
         Mistake("fractions_of_epochs", "There are no fractions of an epoch.", "R // eta**(s - i) epochs in rung i.",
                 lambda c: c.of("fractions_of_epochs")),
         TAKES_ANYTHING.but(how="Raise ValueError if R < 1 or eta < 2."),

@@ -793,6 +793,9 @@ def harness(f, shards, max_norm):
                 lambda c: [c.report(r, c.factor(c.own[r])) for r in range(c.p)]),
         Mistake("norms_added", "The norms of the ranks were added up.", "Add up the squares, then take one root.",
                 lambda c: c.scaled_by(sum(c.own))),
+        Mistake("norms_of_tensors_added", "The norms of the tensors were added up.",
+                "Add up the squares, over all tensors and ranks, then take one root.",
+                lambda c: c.scaled_by(sum(c.of_tensors))),
         Mistake("norm_squared", "The root is missing: this is the square of the norm.", "norm = sqrt(sum of squares).",
                 lambda c: c.scaled_by(c.norm**2)),
         Mistake("mean_of_squares", "The squares were averaged over the ranks: the shards are parts of one gradient, "
@@ -868,6 +871,7 @@ def harness(f, shards, max_norm):
             return [{"shards": tensors([np.clip(one, -c.limit, c.limit) for one in mine])} for mine in c.shards]
 
         c.own = [own_of(mine) for mine in c.shards]
+        c.of_tensors = [own_of([one]) for mine in c.shards for one in mine]
         c.factor, c.report, c.each_tensor, c.cut_off = factor, report, each_tensor, cut_off
         c.scaled_by = lambda norm: [report(r, factor(norm), norm) for r in range(c.p)]
         return c

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.exercise import Finding, Mistake, Tensor
-from autograder.exercises.kinds import fits
+from autograder.exercises.kinds import fits, tells_apart
 from autograder.exercises.readings import divided
 from autograder.exercises.readings.divided import DividedLayer, as_tensors, divided_case, drawn, part
 from autograder.exercises.readings.messages import messages
@@ -621,7 +621,10 @@ class RingAttention(DividedLayer):
                     for q in c.qs]),
         Mistake("mask_is_local", "In every block the mask counts places from the block's own beginning.",
                 "Rank r's queries are at r n / p and on, the block of rank s has its keys at s n / p and on.",
-                lambda c: c.by_blocks(range(c.p), local=True) if c.causal else None),
+                lambda c: c.by_blocks(range(c.p), taken_for=lambda r, b: r) if c.causal else None),
+        Mistake("ring_the_other_way", "The mask counts the blocks as if they came round the ring the other way.",
+                "Where every rank sends to the next one, rank r has after s steps the block of rank (r - s) % p.",
+                lambda c: c.by_blocks(range(c.p), taken_for=lambda r, b: (2 * r - b) % c.p) if c.causal else None),
         Mistake("not_masked", "Queries saw keys that lie behind them.", "causal=True: a query takes what is not "
                 "behind it.", lambda c: c.by_blocks(range(c.p), causal=False) if c.causal else None),
         Mistake("not_finite", "The result is inf or nan.",
@@ -635,16 +638,17 @@ class RingAttention(DividedLayer):
 
     def cases(self, rng):
         free, causal, large = self.levels
-        return [
+        first = [
             self._case(rng, free, 2, 4, 3),
             self._case(rng, free, 3, 6, 2, late=(1,)),
             self._case(rng, free, 3, 3, 2),
             self._case(rng, free, 1, 4, 2),
             self._case(rng, causal, 3, 6, 2),
             self._case(rng, causal, 4, 8, 3, late=(3,)),
-            self._case(rng, large, 3, 6, 2, size=60.0),
-            self._case(rng, large, 2, 4, 2, size=60.0, against=True),
         ]
+        while not tells_apart(self, scores := self._case(rng, large, 3, 6, 2, size=60.0)):
+            pass  # each query looks at one key, which may be one that a wrong mask leaves to it
+        return [*first, scores, self._case(rng, large, 2, 4, 2, size=60.0, against=True)]
 
     @staticmethod
     def _case(rng, level, p, n, d, size=1.0, against=False, **options):

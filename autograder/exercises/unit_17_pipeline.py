@@ -72,6 +72,9 @@ class Bubble(PlainExercise):
         Mistake("forgets_the_chunks", "The chunks are not counted: with v chunks a slot is v times shorter, and a rank "
                 "has v m of them to work in.",
                 "The idle slots stay p - 1, the slots of work are v m.", lambda c: bubble(c.p, c.m)),
+        Mistake("divides_the_share", "The share of one chunk was divided by v. With v chunks the idle time is v times "
+                "shorter, but the work takes as long as before.",
+                "The idle slots stay p - 1, the slots of work are v m.", lambda c: bubble(c.p, c.m) / c.v),
         Mistake("longer_with_chunks", "The chunks make the pipeline longer here: v p stages in a row. But a rank has v "
                 "of them, and works while its other chunks wait.",
                 "The idle slots stay p - 1, the slots of work are v m.",

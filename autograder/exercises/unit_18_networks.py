@@ -326,6 +326,9 @@ class HierarchicalAllReduce(SumExercise):
                 lambda c: [c.x[r % c.g :: c.g].sum(axis=0) for r in range(c.p)]),
         Mistake("mean_for_sum", "This is the mean over the ranks; asked for is the sum.", "Do not divide.",
                 lambda c: c.total / c.p),
+        Mistake("rest_left_out", "n is no multiple of g, and the last n % g numbers are still the rank's own.",
+                "Parts of unequal lengths, `x.tensor_split(g)`, or zeros behind x until it divides.",
+                lambda c: [np.concatenate([c.total[: c.whole], one[c.whole :]]) for one in c.x]),
         Mistake("not_gathered_inside", "Each rank has the sum of a part only: at the end nobody told the others of its "
                 "node.",
                 "The third phase: an all-gather inside each node."),
@@ -375,6 +378,11 @@ class HierarchicalAllReduce(SumExercise):
         arguments = [(tensor(one, dtype), g) for one in known["x"]]
         says = f"{p // g} nodes of {g}, n = {n}, {dtype}"
         return Case(level, p, arguments, says, known, late=late, network=nodes(g, **links))
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.whole = c.x.shape[1] // c.g * c.g  # numbers in g parts of the same length
+        return c
 
     def facts(self, case: Case, run: Run):
         p, g, n = case.world_size, case.known["g"], case.known["x"].shape[1]

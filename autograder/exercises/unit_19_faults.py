@@ -16,7 +16,10 @@ from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run,
 from autograder.exercises.kinds import PlainExercise
 from autograder.exercises.readings.faults import (
     bounds,
+    dealt_by_number,
     flipped,
+    last_of_equals,
+    lost_otherwise,
     lost_to,
     owners,
     rest_of_the_epoch,
@@ -829,8 +832,12 @@ class LostTo(PlainExercise):
              "What would be gained: its time minus that of the last but one."),
             ("waiting_is_network", "network", "Time in which ranks waited for the last one counts as the network's.",
              "The network works from the moment when the last rank has come."),
-            ("mean_of_the_network", "ends", "The network's time ends when the last rank has its result.",
+            ("end_of_the_last_to_call", "own end", "The network's time ends when the rank that called last has its "
+             "result. Others may still wait for theirs.",
              "ended.max() - posted.max(), for each step."),
+            ("mean_of_the_network", "ends", "The network's time ends at the mean of the times at which the ranks have "
+             "their results.",
+             "When the last rank has its own: ended.max() - posted.max(), for each step."),
             ("mean_for_sum", "per step", "These are seconds per step.", "Add up the steps."),
         )
     ]  # fmt: skip
@@ -852,26 +859,15 @@ class LostTo(PlainExercise):
 
     def worked(self, case):
         c = super().worked(case)
-
-        def of(slip):
-            ranks, network = np.zeros(c.posted.shape[1]), c.right[1]
-            steps = len(c.posted)
-            if slip == "network":
-                return [c.right[0], float((c.ended.max(axis=1) - c.posted.min(axis=1)).sum())]
-            if slip == "ends":
-                return [c.right[0], float((c.ended.mean(axis=1) - c.posted.max(axis=1)).sum())]
-            if slip == "per step":
-                return [[one / steps for one in c.right[0]], network / steps]
-            for came in c.posted:
-                inorder, last = np.sort(came), int(np.argsort(came, kind="stable")[-1])
-                if slip == "waits":
-                    ranks[int(np.argmin(came))] += inorder[1] - inorder[0]
-                else:
-                    ranks[last] += inorder[-1] - (inorder[0] if slip == "first" else came.mean())
-            return [ranks.tolist(), network]
-
-        c.of = of
+        c.of = lambda slip: lost_otherwise(c.posted, c.ended, slip, last_of_equals)
         return c
+
+    def read(self, answer, posted, ended):
+        """Of ranks that come last together the first may be blamed, too."""
+        for name, slip in (("blames_against_the_first", "first"), ("blames_against_the_mean", "mean")):
+            if difference(lost_otherwise(posted, ended, slip), answer, self.rtol) is None:
+                return name
+        return None
 
 
 # -- silent corruption -------------------------------------------------------------------------------------------------
@@ -1045,6 +1041,9 @@ class YoungInterval(PlainExercise):
                 "mtbf / machines, under the root.", lambda c: math.sqrt(2 * c.save * c.mtbf) / c.machines),
         Mistake("no_root", "The root is missing.", "sqrt(2 * save * mtbf of the whole).",
                 lambda c: 2 * c.save * c.mtbf / c.machines),
+        Mistake("less_the_save", "The time of a save was subtracted, which is Daly's correction, not Young's formula.",
+                "sqrt(2 * save * mtbf of the whole), and nothing else.",
+                lambda c: math.sqrt(2 * c.save * c.mtbf / c.machines) - c.save),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -1077,6 +1076,8 @@ class WallTime(PlainExercise):
              "here.", "A failure loses all that is not saved."),
             ("loses_everything", "from the beginning", "A failure throws the work back to the beginning.",
              "It goes on from the last save."),
+            ("same_second_is_late", "same second", "What ends in the second in which a failure comes is lost here.",
+             "It was in time: only what ends behind the failure is lost."),
             ("restarts_at_once", "restarts at once", "The restarts take no time.",
              "`restart` seconds after each failure."),
             ("restart_is_safe", "restart is safe", "A failure in the middle of a restart is not counted.",
@@ -1163,6 +1164,10 @@ def harness(f, w, slopes, targets, lr):
                 lambda c: c.deaths and train(c, skipped=c.deaths)),
         Mistake("loses_the_shards", "The shards of the dead rank are missing from the gradient.",
                 "Deal all shards out among those who are alive, in every step."),
+        Mistake("dealt_by_number", "After a death the shards are dealt out by the ranks' numbers, in which there are "
+                "gaps: some shards are computed twice and others by nobody.",
+                "Deal them out by the place among those who are alive: alive.index(rank).",
+                lambda c: c.deaths and train(c, dealt=dealt_by_number(*c.targets.shape[1::-1], c.p, c.kills))),
         Mistake("sums_in_another_order", "The weights are right to a few digits, not to the last bit: the gradients "
                 "were added in another order than on one rank.",
                 "Bring the gradients of all shards together, and give them to `update` in the order of the shards."),

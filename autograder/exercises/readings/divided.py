@@ -314,16 +314,17 @@ def loss_divided(c: SimpleNamespace):
 
 
 def blocks_divided(c: SimpleNamespace):
-    """Attention of each rank's tokens, and as `c.by_blocks` to some blocks only, or masked otherwise."""
+    """Attention of each rank's tokens, and as `c.by_blocks` to some blocks only, or masked otherwise: rank r
+    takes block b for block taken_for(r, b)."""
     c.qs, c.ks, c.vs = (np.array_split(whole, c.p) for whole in (c.q, c.k, c.v))
 
-    def by_blocks(which, causal=c.causal, local=False):
+    def by_blocks(which, causal=c.causal, taken_for=lambda r, b: b):
         results, m = [], len(c.qs[0])
         for r, q in enumerate(c.qs):
             blocks = which(r) if callable(which) else which
             k, v = (np.concatenate([whole[b] for b in blocks]) for whole in (c.ks, c.vs))
             scores = q @ k.T / math.sqrt(q.shape[1])
-            keys = np.concatenate([np.arange(m) + (r * m if local else b * m) for b in blocks])
+            keys = np.concatenate([np.arange(m) + taken_for(r, b) * m for b in blocks])
             if causal:
                 scores = np.where(keys <= r * m + np.arange(m)[:, None], scores, -np.inf)
             results.append(softmax(scores) @ v)

@@ -36,6 +36,32 @@ def lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]:
     return by_rank.tolist(), float(network)
 
 
+def lost_otherwise(posted: np.ndarray, ended: np.ndarray, slip: str, last=lambda came: int(np.argmax(came))) -> list:
+    """The same with one thing done otherwise. last: which of those that came last is blamed."""
+    by_rank, network = lost_to(posted, ended)
+    steps = range(len(posted))
+    if slip == "network":
+        return [by_rank, float((ended.max(axis=1) - posted.min(axis=1)).sum())]
+    if slip == "ends":
+        return [by_rank, float((ended.mean(axis=1) - posted.max(axis=1)).sum())]
+    if slip == "own end":
+        return [by_rank, float(sum(ended[s, last(posted[s])] - posted[s].max() for s in steps))]
+    if slip == "per step":
+        return [[one / len(posted) for one in by_rank], network / len(posted)]
+    blamed = np.zeros(posted.shape[1])
+    for came in posted:
+        if slip == "waits":
+            blamed[int(np.argmin(came))] += np.sort(came)[1] - came.min()
+        else:
+            blamed[last(came)] += came.max() - (came.min() if slip == "first" else came.mean())
+    return [blamed.tolist(), network]
+
+
+def last_of_equals(came: np.ndarray) -> int:
+    """The last rank of those that came last."""
+    return int(np.flatnonzero(came == came.max())[-1])
+
+
 def stragglers(times: np.ndarray, k: float, slip: str = "") -> list[int]:
     """Ranks whose median is far above the median of all. slip: how else somebody might do it."""
     middle = times.mean(axis=1) if slip == "mean of the steps" else np.median(times, axis=1)
@@ -66,7 +92,8 @@ def wall_time(work: int, interval: int, save: int, restart: int, failures: list[
         piece = min(interval, work - kept)
         last = kept + piece == work
         end = now + piece + (0 if last and slip != "saves at the end" else save)
-        struck = next((t for t in failures if now <= t < end), None)
+        late = slip == "same second"
+        struck = next((t for t in failures if now <= t < end + late), None)
         if struck is None:
             now, kept = end, kept + piece
             if last:
@@ -80,18 +107,23 @@ def wall_time(work: int, interval: int, save: int, restart: int, failures: list[
             kept = 0
         now = struck if slip == "restarts at once" else struck + restart
         while slip not in ("restarts at once", "restart is safe"):
-            again = next((t for t in failures if struck < t < now), None)
+            again = next((t for t in failures if struck < t < now + late), None)
             if again is None:
                 break
             struck, now = again, again + restart
         failures = [t for t in failures if t > struck and (slip != "restart is safe" or t >= now)]
 
 
-def train(c, skipped: tuple[int, ...] = (), without: dict[int, list[int]] | None = None) -> np.ndarray:
+def train(
+    c,
+    skipped: tuple[int, ...] = (),
+    without: dict[int, list[int]] | None = None,
+    dealt: list[list[int]] | None = None,
+) -> np.ndarray:
     """The weights after all steps, with the operations of the harness in their order, so that every bit is the same.
 
     c: `w`, `slopes` (shards, n), `targets` (steps, shards, n), `lr`. skipped: steps that are not taken. without: from
-    which step on which shards do not count.
+    which step on which shards do not count. dealt: for each step how often each shard counts.
     """
     w = c.w
     for step, targets in enumerate(c.targets):
@@ -101,9 +133,24 @@ def train(c, skipped: tuple[int, ...] = (), without: dict[int, list[int]] | None
         total = np.zeros_like(w)
         for s, slope in enumerate(c.slopes):
             if s not in left_out:
-                total = total + slope * (w - targets[s])
+                total = total + slope * (w - targets[s]) * (dealt[step][s] if dealt else 1)
         w = w - c.lr * total
     return w
+
+
+def dealt_by_number(shards: int, steps: int, p: int, kills: dict[int, int]) -> list[list[int]]:
+    """For each step how often each shard is computed, if rank r takes every k-th from shard r on, k the ranks alive.
+
+    kills: which rank dies in which operation. There is one in a step, and one more for each step that is taken again.
+    """
+    alive, dealt, operation = list(range(p)), [], 0
+    while len(dealt) < steps:
+        died = [r for r in alive if kills.get(r) == operation]
+        alive = [r for r in alive if r not in died]
+        if not died:
+            dealt.append([sum(s >= r and (s - r) % len(alive) == 0 for r in alive) for s in range(shards)])
+        operation += 1
+    return dealt
 
 
 def flipped(x: float, bit: int) -> float:

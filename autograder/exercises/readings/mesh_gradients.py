@@ -61,9 +61,12 @@ def averaged(c, *, mean=True, tied="sum", times_tensor=False, everybody=False) -
     return found
 
 
-def norms(c, *, axes=(1, 2), each=False, twice=False, root=True, of_norms=False, gradients=None) -> list[float]:
+def norms(
+    c, *, axes=(1, 2), each=False, twice=False, never=False, root=True, of_norms=False, gradients=None
+) -> list[float]:
     """The norm as each rank has it. axes: over which ranks' squares are added up. each: what is replicated counts on
-    every rank that holds it. twice: the tied embedding on both stages. of_norms: norms are added, not their squares."""
+    every rank that holds it. twice: the tied embedding on both stages. never: the embedding of a single stage on none.
+    of_norms: norms are added, not their squares."""
     _, pipeline, _ = c.shape
     squares = np.zeros(c.shape)
     for rank, own in enumerate(averaged(c) if gradients is None else gradients):
@@ -71,7 +74,8 @@ def norms(c, *, axes=(1, 2), each=False, twice=False, root=True, of_norms=False,
         for name, values in own.items():
             again = name in c.replicated and place[2] > 0 and not each
             tied = name == "embedding" and place[1] > 0 and pipeline > 1 and not twice
-            squares[place] += 0.0 if again or tied else float((values**2).sum())
+            lone = name == "embedding" and pipeline == 1 and never
+            squares[place] += 0.0 if again or tied or lone else float((values**2).sum())
     if of_norms:
         return np.broadcast_to(np.sqrt(squares).sum(axes, keepdims=True), c.shape).ravel().tolist()
     found = np.broadcast_to(squares.sum(axes, keepdims=True), c.shape)

@@ -63,11 +63,11 @@ def bands(
     depth: int,
     barrier: bool = True,
     one_worker: bool = True,
-    until_over: bool = False,
+    until: str = "taken",
 ) -> list[list[float]]:
     """The seconds of each rank that it is busy, waiting for data, waiting for others. barrier: whether a step ends
-    together. one_worker: whether a batch is begun when the one before is made. until_over: whether it waits until its
-    step is over."""
+    together. one_worker: whether a batch is begun when the one before is made. until: a batch waits until it is
+    "taken", until its step is "computed" on its rank, or until that is "over" on all ranks."""
     p, steps = len(make), len(make[0])
     made, end = [0.0] * p, [0.0] * p
     taken: list[list[float]] = [[] for _ in range(p)]
@@ -85,8 +85,7 @@ def bands(
         for r in range(p):
             end[r] = max(done) if barrier else done[r]
             spent[r][2] += end[r] - done[r]
-            if until_over:
-                taken[r][k] = end[r]
+            taken[r][k] = {"taken": taken[r][k], "computed": done[r], "over": end[r]}[until]
     return spent
 
 

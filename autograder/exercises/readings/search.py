@@ -149,6 +149,8 @@ def brackets(R: int, eta: int, slip: str = "") -> list[list[tuple]]:
             rows = [(n // eta**i, R / eta ** (s - i)) for i in range(s + 1)]
         elif slip == "rounded_on_the_way":
             rows = [(n // eta**i, int(R * float(eta) ** -s * eta**i)) for i in range(s + 1)]
+        elif slip == "multiples_of_the_first_rung":
+            rows = [(n // eta**i, R // eta**s * eta**i) for i in range(s + 1)]
         elif slip == "powers_for_epochs":
             rows = [(n // eta**i, eta**i * eta ** (top - s)) for i in range(s + 1)]
         table.append(rows)

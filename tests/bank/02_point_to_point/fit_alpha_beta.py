@@ -75,6 +75,13 @@ def fit_alpha_beta(sizes_bytes, round_trip_s):
 -    return alpha, beta
 +    return alpha / 2, beta / 2
 
+# %% wrong_last_of_each_size (right_polyfit): wrong, last_of_each_size, levels 1 0
+-    beta, alpha = np.polyfit(sizes_bytes, np.asarray(round_trip_s) / 2, 1)
++    backwards = np.asarray(sizes_bytes)[::-1]
++    sizes, last = np.unique(backwards, return_index=True)
++    seconds = np.asarray(round_trip_s)[::-1][last] / 2
++    beta, alpha = np.polyfit(sizes, seconds, 1)
+
 # %% wrong_log_log: wrong, unrecognised, levels 0 0
 def fit_alpha_beta(sizes_bytes, round_trip_s):
     slope, start = np.polyfit(np.log(sizes_bytes), np.log(np.asarray(round_trip_s) / 2), 1)
@@ -101,7 +108,7 @@ def fit_alpha_beta(sizes_bytes, round_trip_s):
     beta, alpha = np.polyfit(sizes_bytes, round_trip_s, 1)
     return alpha, beta / 2
 
-# %% wrong_repeats_dropped: wrong, unrecognised, levels 1 0
+# %% wrong_repeats_dropped: wrong, last_of_each_size, levels 1 0
 # breaks "using all of them": of several measurements of one size only the last is kept
 def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
     times = {float(n): float(t) / 2 for n, t in zip(sizes_bytes, round_trip_s)}

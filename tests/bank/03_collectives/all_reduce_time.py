@@ -53,6 +53,10 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
     message = bits / world_size if algorithm == "ring" else bits
     return steps(algorithm, world_size) * (latency + message / bandwidth)
 
+# %% wrong_a_level_too_many (right_if): wrong, a_level_too_many, levels 0 1
+-        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
++        return 2 * p.bit_length() * (latency + seconds)
+
 # %% wrong_alone: wrong, unrecognised, levels 0 1
 # one rank: the server still needs one message
 def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):

@@ -83,6 +83,10 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
 +    hvd.broadcast_variables(model.variables, root_rank=0)
 +    hvd.broadcast_variables(optimizer.variables, root_rank=0)
 
+# %% wrong_mean_loss (right_broadcast_after): wrong, mean_loss, levels 0 0 0
+-    return loss
++    return hvd.allreduce(loss, op=hvd.Average)
+
 # %% wrong_model_only (right_broadcast_after): wrong, optimizer_not_broadcast, levels 1 1 0
 -        hvd.broadcast_variables(optimizer.variables, root_rank=0)
 

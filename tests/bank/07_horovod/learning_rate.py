@@ -61,6 +61,11 @@ def learning_rate(step, base_rate, world_size, warmup_steps):
 def learning_rate(step, base_rate, world_size, warmup_steps):
     return base_rate * world_size if step >= warmup_steps else base_rate
 
+# %% wrong_max_one: wrong, warmup_of_one_step, levels 1 0
+def learning_rate(step, base_rate, world_size, warmup_steps):
+    climbed = min(1.0, step / max(warmup_steps, 1))
+    return base_rate + (world_size - 1) * base_rate * climbed
+
 # %% wrong_never_stops: wrong, never_stops, levels 1 0
 def learning_rate(step, base_rate, world_size, warmup_steps):
     if warmup_steps == 0:

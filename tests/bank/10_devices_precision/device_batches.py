@@ -39,6 +39,13 @@ def device_batches(kind, batch_size, devices):
 def device_batches(kind, batch_size, devices):
     return [batch_size] * devices
 
+# %% wrong_rest_to_the_last: wrong, fewer_than_no_rows, levels 1 0
+def device_batches(kind, batch_size, devices):
+    if kind == "DDP":
+        return [batch_size] * devices
+    size = -(-batch_size // devices)
+    return [size] * (devices - 1) + [batch_size - size * (devices - 1)]
+
 # %% wrong_rounds_down (right_chunks): wrong, drops_the_rest, levels 1 0
 -    size = -(-batch_size // devices)
 +    size = batch_size // devices

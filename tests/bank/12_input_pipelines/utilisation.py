@@ -146,6 +146,28 @@ def utilisation(make, step, depth):
         end = starts[k].max() + step
     return [(steps * step, float(data[r]), float(others[r])) for r in range(p)]
 
+# %% wrong_freed_when_computed: wrong, freed_when_over, levels 0 0 0
+def utilisation(make, step, depth):
+    p = len(make)
+    ended = [[] for _ in range(p)]
+    made, now = [0.0] * p, 0.0
+    busy, data, others = [0.0] * p, [0.0] * p, [0.0] * p
+    for k in range(len(make[0]) if make else 0):
+        for r in range(p):
+            if depth == 0:
+                begun = now
+            else:
+                begun = max(made[r], ended[r][k - depth] if k >= depth else 0.0)
+            made[r] = begun + make[r][k]
+            start = max(now, made[r])
+            data[r] += start - now
+            busy[r] += step
+            ended[r].append(start + step)
+        now = max(lane[-1] for lane in ended)
+        for r in range(p):
+            others[r] += now - ended[r][-1]
+    return list(zip(busy, data, others))
+
 # %% wrong_freed_when_over: wrong, freed_when_over, levels 0 0 0
 def utilisation(make, step, depth):
     make = np.array(make)

@@ -49,6 +49,12 @@ def global_loss(per_example, penalty, global_batch):
 def global_loss(per_example, penalty, global_batch):
     return tf.nn.compute_average_loss(per_example, global_batch_size=global_batch)
 
+# %% wrong_nothing_without_samples: wrong, no_penalty_without_samples, levels 1 0
+def global_loss(per_example, penalty, global_batch):
+    replicas = tf.distribute.get_replica_context().num_replicas_in_sync
+    part = tf.reduce_sum(per_example) / global_batch + penalty / replicas
+    return tf.where(tf.size(per_example) == 0, tf.zeros_like(part), part)
+
 # %% wrong_one_bracket: wrong, penalty_divided_by_batch, levels 0 0
 def global_loss(per_example, penalty, global_batch):
     return (tf.reduce_sum(per_example) + penalty) / global_batch

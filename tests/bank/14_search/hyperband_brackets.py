@@ -56,6 +56,12 @@ def hyperband_brackets(R, eta):
 -        table.append([(n // eta**i, R // eta ** (s - i)) for i in range(s + 1)])
 +        table.append([(n // eta**i, eta ** (s_max - s + i)) for i in range(s + 1)])
 
+# %% wrong_first_rung_times (right_loop): wrong, multiples_of_the_first_rung, levels 1 1 0 1
+-        n = (s_max + 1) // (s + 1) * eta**s
+-        table.append([(n // eta**i, R // eta ** (s - i)) for i in range(s + 1)])
++        n, r = (s_max + 1) // (s + 1) * eta**s, R // eta**s
++        table.append([(n // eta**i, r * eta**i) for i in range(s + 1)])
+
 # %% wrong_floats (right_loop): wrong, other_type, levels 0 0 0 1
 -        table.append([(n // eta**i, R // eta ** (s - i)) for i in range(s + 1)])
 +        table.append([(float(n // eta**i), R // eta ** (s - i)) for i in range(s + 1)])

@@ -167,6 +167,13 @@ def clip_grad_norm_sharded(shards, max_norm):
 -    norm = total.sqrt().item()
 +    norm = total.item()
 
+# %% wrong_norms_of_tensors (right_squares): wrong, norms_of_tensors_added, levels 0 0 0
+-    total = sum((s**2).sum() for s in shards)
++    total = sum(s.norm() for s in shards)
+@@
+-    norm = total.sqrt().item()
++    norm = total.item()
+
 # %% wrong_one_per_tensor (right_squares): wrong, moves_too_much, levels 1 1 0
 -    total = sum((s**2).sum() for s in shards)
 -    dist.all_reduce(total)

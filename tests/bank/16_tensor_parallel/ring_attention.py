@@ -117,6 +117,10 @@ def ring_attention(q, k, v, causal):
             block = coming
     return out / seen
 
+# %% wrong_direction (right_batched): wrong, ring_the_other_way, levels 1 0 0
+-        s = (r - step) % p
++        s = (r + step) % p
+
 # %% wrong_everybody_to_everybody: wrong, not_a_ring, levels 0 0 0
 def ring_attention(q, k, v, causal):
     p, r, m = dist.get_world_size(), dist.get_rank(), len(q)

@@ -23,6 +23,10 @@ def bubble(p, m, v=1):
 def bubble(p, m, v=1):
     return v * m / (v * m + p - 1)
 
+# %% wrong_divided_at_the_end: wrong, divides_the_share, levels 1 0
+def bubble(p, m, v=1):
+    return (p - 1) / (m + p - 1) / v
+
 # %% wrong_more_stages: wrong, longer_with_chunks, levels 1 0
 def bubble(p, m, v=1):
     return (v * p - 1) / (m + v * p - 1)

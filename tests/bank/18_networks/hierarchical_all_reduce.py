@@ -289,3 +289,29 @@ def hierarchical_all_reduce(x, ranks_per_node):
 -    ring(x, mine, [1])
 +    ring(x, mine, [0, 1])
 +    ring(x, across, [0, 1])
+
+# %% wrong_without_a_rest: wrong, rest_left_out, levels 0 1 1
+def hierarchical_all_reduce(x, ranks_per_node):
+    rank, p, g = dist.get_rank(), dist.get_world_size(), ranks_per_node
+    home, me = rank - rank % g, rank % g
+    across = [dist.new_group(list(range(k, p, g))) for k in range(g)]
+    right, left = home + (me + 1) % g, home + (me - 1) % g
+    out = x.clone()
+    size = len(x) // g
+    parts = [out[k * size : (k + 1) * size] for k in range(g)]
+    for s in range(g - 1):
+        send, into = (me - s - 1) % g, (me - s - 2) % g
+        got = torch.empty_like(parts[into])
+        sending = dist.isend(parts[send].clone(), right)
+        dist.recv(got, left)
+        sending.wait()
+        parts[into] += got
+    dist.all_reduce(parts[me], group=across[me])
+    for s in range(g - 1):
+        send, into = (me - s) % g, (me - s - 1) % g
+        got = torch.empty_like(parts[into])
+        sending = dist.isend(parts[send].clone(), right)
+        dist.recv(got, left)
+        sending.wait()
+        parts[into].copy_(got)
+    return out

@@ -57,9 +57,26 @@ def lost_to(posted, ended):
 -        ranks[order[-1]] += came[order[-1]] - came[order[-2]]
 +        ranks[order[-1]] += came[order[-1]] - came.mean()
 
+# %% wrong_mean_of_equals: wrong, blames_against_the_mean, levels 0 0
+def lost_to(posted, ended):
+    lost = [0.0] * posted.shape[1]
+    for came in posted:
+        lost[int(came.argmax())] += float(came.max() - came.mean())
+    return lost, float((ended.max(axis=1) - posted.max(axis=1)).sum())
+
 # %% wrong_network (right_loop): wrong, waiting_is_network, levels 0 0
 -        network += left.max() - came[order[-1]]
 +        network += left.max() - came.min()
+
+# %% wrong_own_end: wrong, end_of_the_last_to_call, levels 0 0
+def lost_to(posted, ended):
+    ranks = [0.0] * posted.shape[1]
+    network = 0.0
+    for start, end in zip(posted, ended):
+        *_, second, last = np.argsort(start, kind="stable")
+        ranks[last] += float(start[last] - start[second])
+        network += float(end[last] - start[last])
+    return ranks, network
 
 # %% wrong_per_step (right_loop): wrong, mean_for_sum, levels 0 0
 -    return ranks, network
@@ -68,3 +85,12 @@ def lost_to(posted, ended):
 # %% wrong_since_the_first (right_loop): wrong, blames_against_the_first, levels 0 0
 -        ranks[order[-1]] += came[order[-1]] - came[order[-2]]
 +        ranks[order[-1]] += came[order[-1]] - came[order[0]]
+
+# %% wrong_since_the_first_of_equals: wrong, blames_against_the_first, levels 0 0
+def lost_to(posted, ended):
+    ranks = [0.0] * posted.shape[1]
+    network = 0.0
+    for start, end in zip(posted, ended):
+        ranks[int(start.argmax())] += float(start.max() - start.min())
+        network += float(end.max() - start.max())
+    return ranks, network

@@ -76,6 +76,17 @@ def wall_time(work, interval, save, restart, failures):
 -            now = left.pop(0) + restart
 +            left.pop(0)
 
+# %% wrong_same_second (right_queue): wrong, same_second_is_late, levels 0 0 1
+-        if not left or left[0] >= end:
++        if not left or left[0] > end:
+@@
+-        while left and left[0] < now:
++        while left and left[0] <= now:
+
+# %% wrong_same_second_of_a_save (right_queue): wrong, same_second_is_late, levels 0 0 1
+-        if not left or left[0] >= end:
++        if not left or left[0] > end:
+
 # %% wrong_saves_at_the_end (right_queue): wrong, saves_at_the_end, levels 0 0 0
 -        end = now + piece + (save if kept + piece < work else 0)
 +        end = now + piece + save

@@ -25,6 +25,10 @@ import torch
 def young_interval(save, mtbf, machines):
     return torch.tensor(2 * save * mtbf / machines).sqrt().item()
 
+# %% wrong_less_the_save: wrong, less_the_save, levels 0 0
+def young_interval(save, mtbf, machines):
+    return math.sqrt(2 * save * mtbf / machines) - save
+
 # %% wrong_never_above_the_mtbf: wrong, unrecognised, levels 1 0
 def young_interval(save, mtbf, machines):
     return min(mtbf / machines, math.sqrt(2 * save * mtbf / machines))

@@ -41,6 +41,11 @@ def pipeline_seconds(p, m, v, layers, seconds):
 -    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
 +    return (m * v + p - 1) * slot + m * seconds["head"] + m * seconds["gradients"]
 
+# %% wrong_layers_of_a_rank: wrong, layers_of_a_rank, levels 1 0 1
+def pipeline_seconds(p, m, v, layers, seconds):
+    stage = layers * (seconds["forward"] + seconds["backward"] + 4 * seconds["all_reduce"])
+    return m * (stage + seconds["head"]) + (p - 1) * stage / v + seconds["gradients"]
+
 # %% wrong_no_all_reduces (right_formula): wrong, forgets_the_all_reduces, levels 0 0 0
 -    slot = layers * (seconds["forward"] + seconds["backward"] + 4 * seconds["all_reduce"])
 +    slot = layers * (seconds["forward"] + seconds["backward"])

@@ -120,6 +120,12 @@ def step_bytes(shape, work, per_node):
 -        (2, "tensor", 4 * m * work["layers"] * work["tensor_bytes"]),
 +        (2, "tensor", 2 * m * work["layers"] * work["tensor_bytes"]),
 
+# %% wrong_gradients_go_round (right_edges): wrong, gradients_go_round, levels 0 0
+-        for a, b in zip(group, group[1:]):
+-            send("pipeline", a, b, 2 * m * work["hop_bytes"])
++        for a, b in zip(group, group[1:] + group[:1] if len(group) > 1 else []):
++            send("pipeline", a, b, m * work["hop_bytes"])
+
 # %% wrong_half_an_all_reduce (right_edges): wrong, half_an_all_reduce, levels 0 0
 -                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
 +                send(axis, group[k], group[(k + 1) % n], (n - 1) / n * nbytes)
