@@ -87,7 +87,6 @@ def place_ranks(hosts, slots, p, by):
     return [h for turn in range(max(slots)) for h, room in zip(hosts, slots) if room > turn][:p]
 
 # %% wrong_one_full_host: wrong, overfills_a_host, levels 1 0 1
-# differs: Only one full host is passed over at a time.
 def place_ranks(hosts, slots, p, by):
     if by not in ("slot", "node") or p > sum(slots):
         raise ValueError(by)
