@@ -33,7 +33,7 @@ OTHERS = (
 TESTS = (
     "tests/labkit/mpi/test_frameworks.py",
     "tests/labkit/relay",
-    "tests/labkit/ranks",
+    "tests/labkit/ranks/test_ranks.py",
     *(f"tests/lessons/test_notebooks.py::test_the_solution_gets_full_marks[{unit}]" for unit in (
         "08_scaling", "15_sharding", "16_tensor_parallel", "17_pipeline", "19_faults",
     )),
