@@ -298,7 +298,7 @@ print(f"memory with apex, by the chart: {24.48 / 39.92:.0%} of 39.92 GB")
 # GPUs get *more* done while they are busy for less time. High utilisation means that
 # something ran. Images per second tell how much work was done.
 #
-# ## Sixteen bits
+# ## Mixed precision: sixteen bits
 #
 # Two types have 16 bits, and spend them differently: the exponent decides how far a type
 # reaches, the digits how fine it is.
@@ -354,7 +354,7 @@ for dtype in (half, brain):
 # weights and gradients stayed in higher precision (arXiv 2412.19437, section 3.3). What
 # you write below for 16 bits is the same idea, with one scale for everything.
 #
-# ### Where gradients lie
+# ### Loss scaling: where gradients lie
 #
 # A network that learns digits, and the size of each of its gradients. (It has not
 # learned anything yet; to imitate a later time, the loss is multiplied by 1/1000.) The
@@ -633,7 +633,7 @@ for k, a, b in zip(SEQUENCES, whole, less):
 # fixed part it is about what the chart says. "Nearly 2" is a limit: for activations
 # alone, all in 16 bits.
 #
-# ## One evaluation on all ranks
+# ## Distributed evaluation
 #
 # Training is divided; evaluation should be, too. It is the part that goes wrong most
 # often, because a wrong accuracy looks like an accuracy. From the same repository,

@@ -104,7 +104,7 @@ for batch in (32, 128, 256):
 # Same samples, same rate, fewer steps: the network learns less. Its steps are as long
 # as before, and their direction is more certain. So make them longer.
 #
-# ## Build: the rate
+# ## Build: the learning rate
 #
 # Goyal et al. (2017, arXiv 1706.02677) trained with batches of up to 8192 images with
 # one rule: "When the minibatch size is multiplied by k, multiply the learning rate by
@@ -200,7 +200,7 @@ print(f"your first guess: {guess_1}")
 #
 # So the rule says where to look first. It does not say how far it carries.
 #
-# ## Build: accumulate what does not fit
+# ## Build: gradient accumulation
 #
 # To try a batch of 8 ranks on 2, compute it in micro-batches and let gradients add up
 # (unit 06). There all micro-batches had one size. In practice they do not: think of the
@@ -278,7 +278,7 @@ different = np.abs(gradients[0] - gradients[1]).max()
 print(f"largest difference of the gradients: {different:.1e}")
 
 # %% [markdown]
-# ## Build: how long may a layer's step be? · stretch
+# ## Build: layer-wise rates (LARS) · stretch
 #
 # At 8 times the batch the step was too long for some layer. Which step is "long"
 # depends on the layer: an update of norm 1 is nothing for weights of norm 100, and
@@ -363,7 +363,7 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
 # "standard optimization algorithms such as Nesterov momentum and Adam can match or
 # exceed the results of LARS and LAMB at large batch sizes."
 #
-# ## Build: how large may a batch be?
+# ## Build: the gradient noise scale
 #
 # Averaging more samples makes the direction of a step more certain, until it is
 # certain. Let $G$ be the true gradient and $S$ the noise of one sample, the sum of the
@@ -515,7 +515,7 @@ charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks);
 # magnitude, *before* you ask for 64 devices: with 16 times the batch of 32, the steps
 # are far from 16 times fewer. That answers the second question.
 #
-# ## Build: batch norm over all ranks
+# ## Build: synchronised batch norm
 #
 # Batch norm subtracts from every channel its mean over the batch and divides by its
 # standard deviation. Each rank has only a part of the batch. Frameworks then normalise

@@ -57,7 +57,7 @@ from labkit.plots import inputs
 guess_1, guess_2, guess_3 = "?", "?", "?"
 
 # %% [markdown]
-# ## Where samples lie
+# ## Sharded files: where samples lie
 #
 # Here are some small pictures in three forms: one file each, as a photograph comes from
 # a camera; all files in one archive; and decoded, as one array on disk.
@@ -266,7 +266,7 @@ for name, key in broken:
 # What comes after the end of a torn shard is lost for this epoch, but thanks to the
 # message it can be copied again before the next.
 #
-# ## Who reads which shard
+# ## Sharded reading: who reads which file
 #
 # A rank has several **workers**, processes that read for it. `DataLoader` forks them,
 # and each gets a copy of the data set. If that is a stream, each worker has a stream of
@@ -300,7 +300,8 @@ print(f"your guess: {guess_3}")
 #
 # ![Eight files, A to H, in two epochs. In each the sorted files are shuffled with seed and epoch and dealt in turn to two ranks, and the files of a rank in turn to its two workers. Epoch 0 has the order B F E H D C A G: rank 0 gets B D and E A, rank 1 gets F C and H G. Epoch 1 has the order H G B F C E D A: rank 0 gets H C and B D, rank 1 gets G E and F A.](../../images/shards_dealt.svg)
 #
-# Each file lies with one worker of one rank, and with another one in the next epoch.
+# Each file goes to one worker of one rank. The next epoch deals them out in another
+# order.
 
 # %% nbgrader={"grade": false, "grade_id": "shards_of", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shards_of(
@@ -411,7 +412,7 @@ inputs.orders(outputs);
 # are mixed once when shards are written.
 
 # %% [markdown]
-# ## How fast can it be
+# ## Throughput: how fast can it be?
 #
 # Reading waits for a disk or a network and needs no core. Decoding needs one. The step
 # needs the accelerator. If all three go on at once, on different samples, **the slowest
@@ -492,7 +493,7 @@ for workers in (0, 1, 2):
 # more so on a machine that has other work. The two workers of the last line could
 # supply 133 %: a third worker would find nothing to do.
 #
-# ## Ahead of the step
+# ## Prefetching: ahead of the step
 #
 # These are the same numbers on a time axis:
 #
@@ -715,7 +716,7 @@ for cores in (2, 16, 64, 192):
 # takes a published utilisation apart). An idle one proves waiting, but does not say for
 # whom: compare ranks 0 and 3 above.
 #
-# ## Stop, and go on with other ranks
+# ## Resuming with another number of ranks
 #
 # A job is stopped in the middle of an epoch, and when it comes back it gets 3 nodes in
 # place of 4. Unit 06 started the epoch again. When an epoch takes days, nobody does

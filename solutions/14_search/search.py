@@ -94,7 +94,7 @@ def trained(lr, momentum, layers, activation, epochs):
     return net
 
 # %% [markdown]
-# ## Which points?
+# ## Grid and random search: which points?
 #
 # ### A grid for a learning rate (3 points)
 #
@@ -257,7 +257,7 @@ for name, with_rank in (("the same seed", False), ("a seed for each", True)):
 # That is your first guess. Nothing fails, nothing warns, and seven ranks of eight did
 # nothing new.
 #
-# ## Who trains what?
+# ## Manager and workers: who trains what?
 #
 # Trials take different times: four layers take longer than one. If each rank gets its
 # share beforehand, all wait for the slowest share. So one rank, the **manager**, hands
@@ -351,7 +351,7 @@ for title, how in (("dealt out", dealt_out), ("handed out", handed_out)):
 charts.diagrams(runs, 5)
 
 # %% [markdown]
-# ## Who goes on?
+# ## Successive halving: who goes on?
 #
 # Most configurations are bad, and a few epochs are enough to see it. **Successive
 # halving** trains all n of them for r epochs, keeps the best $1/\eta$, trains these up

@@ -57,7 +57,7 @@ RANKS = 4
 guess_1, guess_2, guess_3 = "?", "?", "?"
 
 # %% [markdown]
-# ## Sixteen bytes
+# ## Sixteen bytes a parameter
 #
 # What has to be in memory for one parameter? In mixed precision with Adam:
 #
@@ -343,7 +343,7 @@ check(zero2_step)
 # It is a trade: $m$ micro-batches communicate $m$ times instead of once. Programs that
 # have enough memory add up locally and communicate at the end (`no_sync` of unit 06).
 #
-# ## Where the rest of the memory is · stretch
+# ## Activations: the rest of the memory · stretch
 #
 # Sixteen bytes per parameter do not depend on the batch. What does depend on it are the
 # **activations**: whatever the forward pass keeps for the backward pass. PyTorch tells
@@ -503,7 +503,7 @@ timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 # block's activations after the other. It does not come down to nothing: gradients of
 # the parameters take their place.
 #
-# ## Activations computed twice · stretch
+# ## Activation checkpointing · stretch
 #
 # **Activation checkpointing**: cut the blocks into segments. The forward pass keeps
 # nothing but the *input* of each segment. The backward pass takes the last segment,
@@ -889,7 +889,7 @@ print(f"your guess: {guess_2}")
 # only twice as much as the second.
 
 # %% [markdown]
-# ## One norm · stretch
+# ## Clipping by the global norm · stretch
 #
 # Large models are trained with clipped gradients: if the norm of the gradient is above
 # a limit, all of it is scaled down (unit 05). With ZeRO-2 and 3 no rank sees the whole

@@ -80,7 +80,7 @@ for part in ("block1.attention", "block1.mlp", "block1.norm", "embedding", "head
 # (h, d), so a **column** of the mathematician's matrix, one output, is a *row* of that
 # tensor: `weight.chunk(p)[rank]`. Everybody trips over this once.
 #
-# ## By columns
+# ## Column-parallel linear layers
 #
 # Each rank computes some of the outputs. It needs all of x, its own columns of the
 # weight, and its own piece of the bias.
@@ -120,7 +120,7 @@ def column_linear(
 check(column_linear)
 
 # %% [markdown]
-# ## By rows
+# ## Row-parallel linear layers
 #
 # The other way: each rank takes some of the *inputs*, and the weights that belong to
 # them (columns of the tensor). Its product has the shape of the whole output, but it is
@@ -158,7 +158,7 @@ def row_linear(
 check(row_linear)
 
 # %% [markdown]
-# ## Columns, then rows
+# ## A tensor-parallel MLP: columns, then rows
 #
 # Put one after the other. After the columns each rank holds some of the inner numbers.
 # GELU works on each number by itself, so they may stay divided. And the rows need
@@ -288,7 +288,7 @@ for p in (2, 4):
 # models.
 
 # %% [markdown]
-# ## Heads
+# ## Attention: the heads divided
 #
 # Attention has its own natural seam: the heads. Each has its own rows of `q`, `k` and
 # `v`, its own softmax, and its own columns of `out`. So `q`, `k`, `v` are cut by
@@ -479,7 +479,7 @@ for t, outcome in outcomes.items():
 # every device (unit 03), times four.
 
 # %% [markdown]
-# ## The vocabulary · stretch
+# ## Vocabulary-parallel cross-entropy · stretch
 #
 # The last matrix makes logits: for each of n tokens, one number for each of the V
 # entries of the vocabulary. Divided by columns, each rank holds (n, V / p) of them. For
@@ -556,7 +556,7 @@ for vocabulary in (1000, 10_000):
               f"{4 * 32 * vocabulary // 4:,}")  # fmt: skip
 
 # %% [markdown]
-# ## A convolution: C, H and W · stretch
+# ## Convolutions: channels and halos · stretch
 #
 # Before transformers there were convolutions, and these can be cut, too: "divide C, H,
 # or W dimensions of a CNN layer onto separate devices" (B. Nelson, *Distributed Deep
@@ -665,7 +665,7 @@ charts.lines(
 # fit, channels where *weights* do not.
 
 # %% [markdown]
-# ## The tokens outside · stretch
+# ## Sequence parallelism · stretch
 #
 # "Columns, then rows" divides what is *inside* attention and MLP. Outside, in the norms
 # and in the residual stream, every rank still holds all n tokens and computes the same.

@@ -48,7 +48,7 @@ from labkit.schedules import StandStill, replay
 guess_1, guess_2, guess_3 = "?", "?", "?"
 
 # %% [markdown]
-# ## An order, and what comes of it
+# ## A schedule and its timeline
 #
 # Write down what each rank does, one action after the other. `("F", 3)` is the forward
 # pass of micro-batch 3 through this rank's layers, `("B", 3)` its backward pass. An
@@ -159,7 +159,7 @@ def enough_micro_batches(p: int, share: float, v: int = 1) -> int:
 check(enough_micro_batches)
 
 # %% [markdown]
-# ## Cutting a model
+# ## Stages: cutting a model
 #
 # The formula takes for granted that all ranks need the same time. A pipeline is as fast
 # as its slowest stage, so the first job is to cut well.
@@ -647,7 +647,7 @@ except StandStill as error:
     print(error)
 
 # %% [markdown]
-# ## Interleaved: smaller pieces · stretch
+# ## Interleaved 1F1B: smaller pieces · stretch
 #
 # The bubble is $p - 1$ slots. Make the slots shorter! Not with smaller micro-batches,
 # but with smaller stages: cut the model into $v p$ **chunks** and give each rank $v$ of
@@ -898,7 +898,7 @@ charts.diagrams(both, RANKS);
 # does it?
 
 # %% [markdown]
-# ## Bonus: almost no bubble
+# ## Bonus: zero bubble
 #
 # A backward pass computes two things: the gradient of the *input*, which the neighbour
 # waits for, and the gradients of the *weights*, which nobody waits for. 1F1B computes

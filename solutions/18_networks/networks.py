@@ -160,7 +160,7 @@ def place_ranks(
 check(place_ranks)
 
 # %% [markdown]
-# ## Inside, across, inside
+# ## Hierarchical all-reduce: inside, across, inside
 #
 # A ring in the best order still carries every part once around through all nodes.
 # Better:
@@ -540,7 +540,7 @@ print(f"of the 1248.06 of the other slide: {needed / 64 / one:.0%}")
 # one-node rate, which the slide does not give. And a scaling of 96 % tells you nothing
 # about the network before you know how long a step computes.
 #
-# ## Send less: the k largest, and error feedback
+# ## Gradient compression: the k largest, and error feedback
 #
 # A gradient has a few large entries and many small ones. Send the $k$ largest of each
 # rank as pairs of index and value. And the rest? If you forget it, it is lost. **Error
@@ -839,7 +839,7 @@ for p in (2, 4, 8, 16):
 # ring with everything moves less. Both sentences of the abstract may be true, and the
 # time that you save is in neither of them.
 #
-# ## Say nothing for many steps · stretch
+# ## Local SGD: many steps without a message · stretch
 #
 # Let every rank train alone for some steps, and then average the weights: **local
 # SGD**. Or look at it as an optimizer: the way that a round has taken the ranks, on

@@ -58,7 +58,7 @@ from train_elastic import SIZE, one_step
 guess_1, guess_2, guess_3 = "?", "?", "?"
 
 # %% [markdown]
-# ## One file, old or new
+# ## Atomic checkpoints: one file, old or new
 #
 # A checkpoint is written again and again over the same name, and a job may be ended at
 # any moment: also in the middle of a write. The next cells do that, for real. A
@@ -164,7 +164,7 @@ print("killed at every byte:", simulation.run(saves_whole, 1).ranks[0].value)
 # (`labkit.checkpoint.write`, which the job scripts use, does the same with
 # `torch.save`.)
 #
-# ## While the training goes on · stretch
+# ## Asynchronous checkpoints · stretch
 #
 # Writing a large state to the disk takes time, and the ranks wait. They need not: copy
 # the state, which is quick, and let a thread write the copy while the next steps run.
@@ -234,7 +234,7 @@ print(f"waiting for the disk {train_and_save(save_at_once):.2f} s")
 print(f"in the background    {train_and_save(save_in_background):.2f} s")
 
 # %% [markdown]
-# ## Another number of ranks
+# ## Elastic restart: another number of ranks
 #
 # Four ranks wrote the checkpoint; three are left, or sixteen. Two things depend on the
 # number of ranks: which rank takes which sample, and which rank has which part of a
@@ -511,7 +511,7 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 # is there, the *quorum*. It cannot be installed beside this course's packages for
 # Python 3.11 (it wants a newer protobuf than TensorFlow allows), so it is not shown.
 #
-# ## All stop, or none
+# ## Preemption: all stop, or none
 #
 # A job's time ends, and a signal comes: to one rank, or to all of them, but not at the
 # same moment. That rank should leave in an orderly way. **Predict:** what happens if it
@@ -699,7 +699,7 @@ elif FOR_REAL:
 # does not do: a commit in memory is gone with the machine, so a checkpoint on a disk is
 # still needed.
 #
-# ## Slow · stretch
+# ## Stragglers · stretch
 #
 # Worse than a rank that dies is one that is slow: nobody is told. All ranks wait for it
 # in every all-reduce. A fan is broken, a card runs at half its clock, somebody else's
@@ -762,7 +762,7 @@ charts.diagrams(both, 4)
 # last to every all-reduce; in the second all come together, and the collective itself
 # takes long. The bonus exercise at the end turns this into seconds.
 #
-# ## Wrong · stretch
+# ## Silent data corruption · stretch
 #
 # The worst: a rank that is neither dead nor slow, but wrong. A bit flips, in a memory,
 # in a core, on a card. No exception, no difference in time. Your third guess:
@@ -857,7 +857,7 @@ print(f"not noticed: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[-
 # checksum is taken, in the backward pass, needs other means: compute a part of the
 # batch twice, on two ranks, and compare.)
 #
-# ## How often to save
+# ## Checkpoint interval: how often to save
 #
 # Saving often costs time, saving rarely costs work. With `save` seconds for a
 # checkpoint and `mtbf` seconds between failures, an interval $\tau$ wastes about
@@ -1054,7 +1054,7 @@ for save in (5, 30, 120):
 # you notice it an hour later. What would you have needed?
 
 # %% [markdown]
-# ## Bonus: seconds for the blame
+# ## Bonus: the time that each rank costs the others
 #
 # If you know when each rank came to an all-reduce and when it had its result, you can
 # say what each rank costs the others. If the last had come together with the last but
