@@ -863,7 +863,7 @@ class LostTo(PlainExercise):
         return c
 
     def read(self, answer, posted, ended):
-        """Of ranks that come last together the first may be blamed, too."""
+        """The name of a mistake, also if the first of several ranks that come last together is blamed."""
         for name, slip in (("blames_against_the_first", "first"), ("blames_against_the_mean", "mean")):
             if difference(lost_otherwise(posted, ended, slip), answer, self.rtol) is None:
                 return name

@@ -41,6 +41,8 @@ def tree(root: Path = ROOT, solutions: bool = True, only: tuple[str, ...] = ()) 
     built.files |= mistakes.pages(mistakes.public_exercises(), titles)
     built.files["claims.md"] = claims.page(titles)
     built.files["glossary.md"] = glossary.page(root, titles, pages)
+    advice = (root / "docs" / "which_parallelism.md").read_text(encoding="utf-8")
+    built.files["which_parallelism.md"] = Links(root, "docs", "which_parallelism.md", pages).rewritten(advice)
     built.files["_static/site.css"] = CSS.read_text(encoding="utf-8")
     for path in sorted((root / "images").glob("*.svg")):
         built.files[f"images/{path.name}"] = path.read_bytes()

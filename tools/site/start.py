@@ -25,6 +25,7 @@ These pages are for reading. Their cells were run, and what each gave stands bel
 To run the cells, to write the exercises and to have them checked, install the course: its README says how, in two
 commands.
 
+- [Which parallelism, when?](which_parallelism.md): each axis, what it costs, and a path to follow.
 - [Index of mistakes](mistakes/index.md): *my ranks hang*, *my numbers are p times too large*. By what you see.
 - [Claims, checked again](claims.md): what others have published, and what came out when a unit computed it.
 - [Glossary](glossary.md): the field's terms, a sentence or two each.
@@ -33,7 +34,7 @@ commands.
 
 {_toctree("Units", [_stem(path) for path in lessons])}
 {_toctree("Homework", _homework(titles, documents))}
-{_toctree("Look it up", ["mistakes/index", "claims", "glossary"])}
+{_toctree("Look it up", ["which_parallelism", "mistakes/index", "claims", "glossary"])}
 """
 
 
