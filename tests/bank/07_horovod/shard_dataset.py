@@ -51,7 +51,7 @@ def shard_dataset(dataset, n, local_batch_size):
 -    return dataset.shard(hvd.size(), hvd.rank()).batch(local_batch_size, drop_remainder=True).take(steps), steps
 +    return dataset.batch(local_batch_size, drop_remainder=True).take(steps), steps
 
-# %% wrong_not_whole: wrong, not_whole, levels 1 0
+# %% wrong_not_whole: wrong, not_whole, levels 0 0
 def shard_dataset(dataset, n, local_batch_size):
     steps = n / (hvd.size() * local_batch_size)
     return dataset.shard(hvd.size(), hvd.rank()).batch(local_batch_size, drop_remainder=True).take(int(steps)), steps
