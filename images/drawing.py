@@ -20,6 +20,7 @@ from labkit.palette import (
     ALL_GATHER,
     ALL_REDUCE,
     BACKWARD,
+    DEEP,
     FAINT,
     FORWARD,
     GRADIENTS,
@@ -42,6 +43,8 @@ HERE = Path(__file__).resolve().parent
 # rank 0, 1, 2, 3, or the parts of a batch
 RANK_COLOURS = tuple(tint(colour, 0.35) for colour in (SKY, ORANGE, GREEN, PURPLE))
 SUM = tint(YELLOW, 0.1)
+MESSAGE = DEEP  # what goes from rank to rank, and what a figure is about
+ELSEWHERE = {"edgecolor": "#A6A6A6", "linewidth": 0.8, "linestyle": (0, (2, 2)), "zorder": 0}  # what others hold
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
 TEXT, SMALL = 15, 13  # pixels on a page 720 wide: readable at half of that
 
@@ -50,12 +53,14 @@ __all__ = [
     "ALL_GATHER",
     "ALL_REDUCE",
     "BACKWARD",
+    "ELSEWHERE",
     "FAINT",
     "FORWARD",
     "GRADIENTS",
     "GREEN",
     "GREY",
     "INK",
+    "MESSAGE",
     "OPTIMIZER",
     "ORANGE",
     "PARAMETERS",
@@ -109,6 +114,12 @@ def cell(
     ax.add_patch(Rectangle((x, y), width, height, facecolor=fill, **look))
     if content:
         text(ax, x + width / 2, y + height / 2, content, size, color=colour, zorder=look["zorder"] + 1)
+
+
+def band(ax: Axes, x: float, top: float, height: float, label: str, colour: str, width: float) -> None:
+    """A step of all ranks together: a narrow cell around x with its name written upwards."""
+    cell(ax, x - width / 2, top, width, height, "", colour)
+    text(ax, x, top + height / 2, label, SMALL, rotation=90, zorder=3)
 
 
 def circle(ax: Axes, x: float, y: float, radius: float, content: str = "", fill: str = "white", **look) -> None:

@@ -11,6 +11,7 @@ from drawing import (
     FAINT,
     GREY,
     INK,
+    MESSAGE,
     RANK_COLOURS,
     SMALL,
     SUM,
@@ -26,7 +27,6 @@ from drawing import (
 )
 from matplotlib.axes import Axes
 
-MESSAGE = "#B34700"
 OLD, CHECKPOINT = tint(GREY, 0.7), tint(MESSAGE, 0.6)
 
 

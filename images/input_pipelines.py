@@ -11,6 +11,7 @@ from drawing import (
     FAINT,
     GREY,
     INK,
+    MESSAGE,
     RANK_COLOURS,
     SMALL,
     TEXT,
@@ -27,7 +28,6 @@ from drawing import (
 
 from labkit.palette import BLUE
 
-MESSAGE = "#B34700"
 READING = tint(GREY, 0.75)
 
 # Files dealt to two workers of each of two ranks

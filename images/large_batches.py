@@ -11,6 +11,7 @@ from drawing import (
     GRADIENTS,
     GREY,
     INK,
+    MESSAGE,
     RANK_COLOURS,
     SMALL,
     SUM,
@@ -24,8 +25,6 @@ from drawing import (
     text,
     tint,
 )
-
-MESSAGE = "#B34700"
 
 # The gradient's noise. Lengths in units of the true gradient's; batches in units of the noise scale S / |G|^2.
 BATCHES = (0.25, 1, 16)

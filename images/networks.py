@@ -11,6 +11,7 @@ from drawing import (
     GRADIENTS,
     GREY,
     INK,
+    MESSAGE,
     PARAMETERS,
     RANK_COLOURS,
     REDUCE_SCATTER,
@@ -29,7 +30,6 @@ from drawing import (
 )
 from matplotlib.axes import Axes
 
-MESSAGE = "#B34700"
 NODES, PER_NODE = 2, 4
 RANKS = NODES * PER_NODE
 

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
-from drawing import FAINT, GREY, RANK_COLOURS, SMALL, TEXT, arrow, box, cell, circle, line, page, save_all, text, tint
+from drawing import (
+    FAINT,
+    GREY,
+    MESSAGE,
+    RANK_COLOURS,
+    SMALL,
+    TEXT,
+    arrow,
+    box,
+    cell,
+    circle,
+    line,
+    page,
+    save_all,
+    text,
+    tint,
+)
 
 MODEL = tint(GREY, 0.82)
-MESSAGE = "#B34700"  # what crosses the border between two ranks
 
 
 def net(ax, x, y, layers=4, neurons=4, across=24, down=24, fill="white"):

@@ -8,6 +8,7 @@ from drawing import (
     BACKWARD,
     FORWARD,
     GREY,
+    MESSAGE,
     RANK_COLOURS,
     SMALL,
     TEXT,
@@ -23,12 +24,12 @@ from drawing import (
 )
 from matplotlib.axes import Axes
 
+from labkit.scale import order_1f1b, order_interleaved
 from labkit.schedules import Replay, replay
 
 RANKS = 4
 LEFT, LANE, ROW = 70, 24, 28  # where slot 0 is, the height of a lane, from lane to lane
 COLOURS = {"F": FORWARD, "B": BACKWARD, "W": WEIGHT_GRADIENTS}
-MESSAGE = "#B34700"  # what comes back
 
 Order = list[tuple]
 
@@ -37,20 +38,9 @@ def gpipe(rank: int, p: int, m: int) -> Order:
     return [("F", k) for k in range(m)] + [("B", k) for k in range(m)]
 
 
-def one_f_one_b(rank: int, p: int, m: int) -> Order:
-    ahead = min(m, p - 1 - rank)
-    return _in_turn([("F", k) for k in range(m)], [("B", k) for k in range(m)], ahead)
-
-
-def interleaved(rank: int, p: int, m: int, v: int) -> Order:
-    every = [(k, j) for first in range(0, m, p) for j in range(v) for k in range(first, first + p)]
-    ahead = min(m * v, 2 * (p - 1 - rank) + (v - 1) * p)
-    return _in_turn([("F", k, j) for k, j in every], [("B", k, v - 1 - j) for k, j in every], ahead)
-
-
 def zero_bubble(rank: int, p: int, m: int) -> Order:
     order, put_off = [], []
-    for what, k in one_f_one_b(rank, p, m):
+    for what, k in order_1f1b(rank, p, m):
         order.append((what, k))
         if what == "B":
             put_off.append(("W", k))
@@ -59,23 +49,18 @@ def zero_bubble(rank: int, p: int, m: int) -> Order:
     return order + put_off
 
 
-def _in_turn(forward: Order, backward: Order, ahead: int) -> Order:
-    """Some forward passes ahead, then one forward and one backward pass in turn, then the backward passes left."""
-    pairs = [action for pair in zip(forward[ahead:], backward, strict=False) for action in pair]
-    return forward[:ahead] + pairs + backward[len(forward) - ahead :]
-
-
 def schedules() -> dict[str, Replay]:
     """The schedules of the figures, by name: orders of four ranks, replayed. A forward pass of a stage is one slot."""
     ranks, split = range(RANKS), {"forward": 1.0, "backward": 1.0, "weights": 1.0}
     one = [[("F", 0), ("B", 0)] for _ in ranks]
+    chunks = [order_interleaved(r, RANKS, 4, 2) for r in ranks]
     return {
         "not cut": replay(one, RANKS, 1, forward=4.0, backward=8.0),
         "GPipe, 4": replay([gpipe(r, RANKS, 4) for r in ranks], RANKS, 4),
         "GPipe, 6": replay([gpipe(r, RANKS, 6) for r in ranks], RANKS, 6),
-        "1F1B, 6": replay([one_f_one_b(r, RANKS, 6) for r in ranks], RANKS, 6),
-        "1F1B, 4": replay([one_f_one_b(r, RANKS, 4) for r in ranks], RANKS, 4),
-        "interleaved, 4": replay([interleaved(r, RANKS, 4, 2) for r in ranks], RANKS, 4, 2, forward=0.5, backward=1.0),
+        "1F1B, 6": replay([order_1f1b(r, RANKS, 6) for r in ranks], RANKS, 6),
+        "1F1B, 4": replay([order_1f1b(r, RANKS, 4) for r in ranks], RANKS, 4),
+        "interleaved, 4": replay(chunks, RANKS, 4, 2, forward=0.5, backward=1.0),
         "zero bubble, 4": replay([zero_bubble(r, RANKS, 4) for r in ranks], RANKS, 4, **split),
     }
 

@@ -14,6 +14,7 @@ from drawing import (
     FORWARD,
     GRADIENTS,
     GREY,
+    MESSAGE,
     PARAMETERS,
     SMALL,
     TEXT,
@@ -27,7 +28,6 @@ from drawing import (
     tint,
 )
 
-MESSAGE = "#B34700"
 DARK, LIGHT = tint(GREY, 0.35), tint(GREY, 0.85)  # exponent and range, digits and what has few of them
 
 

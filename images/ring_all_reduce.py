@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from drawing import GREY, RANK_COLOURS, SMALL, SUM, arrow, cell, circle, page, save_all, text, tint
+from drawing import (
+    GREY,
+    MESSAGE,
+    RANK_COLOURS,
+    SMALL,
+    SUM,
+    arrow,
+    cell,
+    circle,
+    page,
+    save_all,
+    text,
+    tint,
+)
 
 RANKS = 4
 CELL, ROW = 33, 28
-MESSAGE = "#B34700"
 
 
 def steps():

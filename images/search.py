@@ -11,6 +11,7 @@ from drawing import (
     FAINT,
     GREY,
     INK,
+    MESSAGE,
     RANK_COLOURS,
     SMALL,
     TEXT,
@@ -27,8 +28,6 @@ from drawing import (
 )
 
 from labkit.palette import BLUE
-
-MESSAGE = "#B34700"
 
 SEED = 3676  # of random points that lie apart in the drawing
 # Nine trials of two knobs, each from 0 to 1. The first knob matters, the second does not.

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from drawing import FAINT, GREY, RANK_COLOURS, SMALL, TEXT, arrow, cell, circle, line, page, save_all, text
+from drawing import (
+    FAINT,
+    GREY,
+    MESSAGE,
+    RANK_COLOURS,
+    SMALL,
+    TEXT,
+    arrow,
+    cell,
+    circle,
+    line,
+    page,
+    save_all,
+    text,
+)
 
-MESSAGE = "#B34700"
 WIDTH = 236  # of one panel
 UNIT = 30  # pixels per n bytes in the bars
 # name, bytes each rank sends (and as many it receives) in units of n, steps one after the other, time with cost α +

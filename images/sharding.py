@@ -8,6 +8,7 @@ from drawing import (
     ACTIVATIONS,
     ALL_GATHER,
     BACKWARD,
+    ELSEWHERE,
     FAINT,
     FORWARD,
     GRADIENTS,
@@ -19,6 +20,7 @@ from drawing import (
     SMALL,
     TEXT,
     arrow,
+    band,
     box,
     cell,
     line,
@@ -36,7 +38,6 @@ KEPT = (
     ("optimizer\nstate", 12, 1, OPTIMIZER),
 )
 STAGES = ("data parallel", "ZeRO-1", "ZeRO-2", "ZeRO-3")
-ELSEWHERE = {"edgecolor": "#A6A6A6", "linewidth": 0.8, "linestyle": (0, (2, 2)), "zorder": 0}
 INPUTS = tint(GREY, 0.1)
 BLOCKS, EVERY = 6, 2  # of the drawing of checkpointing
 INPUT, INSIDE = 1, 5  # the size of a block's input, and of all that autograd keeps of a block
@@ -147,12 +148,6 @@ def zero1_states() -> list[tuple[str, list, str]]:
     ]
 
 
-def band(ax, x, top, height, label, colour, width=24):
-    """Draw a step between two columns, its name written upwards."""
-    cell(ax, x - width / 2, top, width, height, "", colour)
-    text(ax, x, top + height / 2, label, SMALL, rotation=90, zorder=3)
-
-
 def zero1_step():
     ax = page(720, 212)
     size, row, top, step = 24, 30, 60, 138
@@ -163,9 +158,9 @@ def zero1_step():
         text(ax, 62 + i * step + 2 * size, 30, title, SMALL)
         grid(ax, 62 + i * step, top, contents, colour, size, row)
     gaps = [62 + i * step + 4 * size + (step - 4 * size) / 2 for i in range(4)]
-    band(ax, gaps[0], top, height, "reduce-scatter", REDUCE_SCATTER)
-    band(ax, gaps[2], top, height, "Adam", "white")
-    band(ax, gaps[3], top, height, "all-gather", ALL_GATHER)
+    band(ax, gaps[0], top, height, "reduce-scatter", REDUCE_SCATTER, 24)
+    band(ax, gaps[2], top, height, "Adam", "white", 24)
+    band(ax, gaps[3], top, height, "all-gather", ALL_GATHER, 24)
     for rank in range(RANKS):
         text(ax, gaps[1], top + rank * row + size / 2, "+", TEXT)
     for i, note in ((0, "n numbers"), (1, "k numbers"), (2, "never travels"), (3, "k numbers"), (4, "n numbers")):

@@ -8,6 +8,7 @@ from drawing import (
     ALL_GATHER,
     ALL_REDUCE,
     BACKWARD,
+    ELSEWHERE,
     FORWARD,
     GREY,
     INK,
@@ -17,6 +18,7 @@ from drawing import (
     SUM,
     TEXT,
     arrow,
+    band,
     cell,
     circle,
     line,
@@ -32,18 +34,11 @@ HEADS, STRIPE = 4, 15  # heads, pixels of one head
 IMAGE_RANKS, STRIP, REACH = 4, 3, 1  # ranks, rows of an image on each, rows of the halo for a kernel of 3
 RING = 4  # ranks of ring attention
 BACK = {"edgecolor": "none", "boxstyle": "square,pad=0.15"}  # behind a text on a hatched ground
-OTHER = {"edgecolor": "#A6A6A6", "linewidth": 0.8, "linestyle": (0, (2, 2)), "zorder": 0}
-
-
-def band(ax, x, top, height, label, colour, width=26):
-    """Draw a step of all ranks together, its name written upwards."""
-    cell(ax, x - width / 2, top, width, height, "", colour)
-    text(ax, x, top + height / 2, label, SMALL, rotation=90, zorder=3)
 
 
 def divided(ax, x, y, width, height, part, along, content, parts=2):
     """A matrix of which a rank holds one part; the parts of the others are dotted. along: "columns" or "rows"."""
-    cell(ax, x, y, width, height, **OTHER)
+    cell(ax, x, y, width, height, **ELSEWHERE)
     if along == "columns":
         x, width = x + part * width / parts, width / parts
     else:
@@ -178,7 +173,7 @@ def stripes(ax, x, y, width, height, rank, along):
     """A matrix of which each rank holds its heads' columns or rows."""
     for head in range(HEADS):
         mine = head * 2 // HEADS == rank
-        look = {"linewidth": 0.9} if mine else OTHER
+        look = {"linewidth": 0.9} if mine else ELSEWHERE
         fill = RANK_COLOURS[rank] if mine else "white"
         if along == "columns":
             cell(ax, x + head * width / HEADS, y, width / HEADS, height, "", fill, **look)
@@ -189,7 +184,7 @@ def stripes(ax, x, y, width, height, rank, along):
 def scores(ax, x, y, size, colour, tokens=4):
     """The scores of one head: a token sees itself and those before it."""
     unit = size / tokens
-    cell(ax, x, y, size, size, **OTHER)
+    cell(ax, x, y, size, size, **ELSEWHERE)
     for query in range(tokens):
         for key in range(query + 1):
             cell(ax, x + key * unit, y + query * unit, unit, unit, "", colour, linewidth=0.6)

@@ -9,6 +9,7 @@ from drawing import (
     FAINT,
     GRADIENTS,
     GREY,
+    MESSAGE,
     PARAMETERS,
     SMALL,
     TEXT,
@@ -22,7 +23,6 @@ from drawing import (
     tint,
 )
 
-MESSAGE = "#B34700"
 BATCH = 32  # what the program names as its batch
 # title, how it starts, processes, replicas of each, whether the batch is that of all replicas, what is done with
 # gradients

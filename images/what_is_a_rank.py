@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from drawing import GREY, RANK_COLOURS, SMALL, TEXT, arrow, box, cell, page, save_all, text, tint
-
-MESSAGE = "#B34700"
+from drawing import (
+    GREY,
+    MESSAGE,
+    RANK_COLOURS,
+    SMALL,
+    TEXT,
+    arrow,
+    box,
+    cell,
+    page,
+    save_all,
+    text,
+    tint,
+)
 
 
 def what_is_a_rank():

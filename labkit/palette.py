@@ -16,6 +16,7 @@ PURPLE = "#CC79A7"
 INK = "#1A1A1A"  # lines and text
 GREY = "#6E6E6E"  # axes, notes
 FAINT = "#D9D9D9"  # guides
+DEEP = "#B34700"  # vermillion, dark enough for text on white
 
 CYCLE = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY)
 

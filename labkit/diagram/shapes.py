@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from labkit.palette import ALL_REDUCE, BACKWARD, FORWARD, INK, ORANGE, SKY, WEIGHT_GRADIENTS
+from labkit.palette import ALL_REDUCE, BACKWARD, DEEP, FORWARD, INK, ORANGE, SKY, WEIGHT_GRADIENTS
 
 WIDTH = 720  # of the whole diagram; all lengths are in pixels of the SVG
 LEFT = 66  # room for "rank 12"
@@ -17,7 +17,7 @@ COLOURS = {"send": SKY, "recv": ORANGE}
 COLLECTIVE = ALL_REDUCE
 COMPUTING = WEIGHT_GRADIENTS
 PARTS = {"F": FORWARD, "B": BACKWARD, "W": WEIGHT_GRADIENTS}  # forward, backward, gradients of the weights alone
-STUCK = "#B34700"  # vermillion, dark enough for text on white
+STUCK = DEEP
 
 
 def colour_of(kind: str, label: str = "") -> str:
