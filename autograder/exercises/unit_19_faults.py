@@ -867,7 +867,9 @@ class LostTo(PlainExercise):
         for name, slip in (("blames_against_the_first", "first"), ("blames_against_the_mean", "mean")):
             if difference(lost_otherwise(posted, ended, slip), answer, self.rtol) is None:
                 return name
-        return None
+        rounding = posted.size * np.finfo(np.float32).eps * ended.max()  # the times are large, their differences small
+        right = self.right(posted=posted, ended=ended)
+        return "lost_digits" if difference(right, answer, 0.0, rounding) is None else None
 
 
 # -- silent corruption -------------------------------------------------------------------------------------------------
