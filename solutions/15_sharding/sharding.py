@@ -11,9 +11,9 @@
 # rank before you start it, you have written all three stages and activation
 # checkpointing yourself, and your gradients and those of `fully_shard` agree.
 #
-# **You need** units 03, 05 and 06. **It takes** about 90 minutes, the *stretch* 70
-# more. The cells themselves run for about half a minute on two cores. They take about
-# 0.8 GB of memory.
+# **You need** units 03, 05, 06 and 10 (mixed precision). **It takes** about 90 minutes,
+# the *stretch* 70 more. The cells themselves run for about half a minute on two cores.
+# They take about 0.8 GB of memory.
 
 # %%
 import copy

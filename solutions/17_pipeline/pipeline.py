@@ -14,9 +14,9 @@
 # time of a schedule and have measured it, and you know what PyTorch's `pipelining` does
 # for you.
 #
-# **You need** units 02 and 05. **It takes** about 90 minutes, the *stretch* 80 more.
-# The cells themselves run for about 20 seconds on two cores. They take about 0.7 GB of
-# memory.
+# **You need** units 02, 03 and 05. **It takes** about 90 minutes, the *stretch* 80
+# more. The cells themselves run for about 20 seconds on two cores. They take about 0.7
+# GB of memory.
 
 # %%
 import matplotlib.pyplot as plt
