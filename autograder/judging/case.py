@@ -42,8 +42,9 @@ def _moved(outcome: Outcome) -> str:
     ranks = outcome.ranks
     parts = []
     if any(r.sends for r in ranks):
+        messages = "message" if all(r.sends == 1 for r in ranks) else "messages"
         parts.append(
-            f"each rank sent {range_of([r.sends for r in ranks], 'messages')}, "
+            f"each rank sent {range_of([r.sends for r in ranks], messages)}, "
             f"{range_of([r.sent_bytes for r in ranks], 'B')}"
         )
     called = sorted({name for r in ranks for name in r.collectives})
