@@ -284,7 +284,7 @@ def mutate(
     ] = False,
 ) -> None:
     """Change every right answer of the bank at one place after the other, and tell which changes no case notices, and
-    which lines no case runs. Exit status 1 when there is such a hole that tests/holes/ does not explain."""
+    which lines no case runs. Exit status 1 when there is such a hole that no record explains."""
     from autograder.holes import command, records, run
 
     unit, _, exercise = which.partition("/")
@@ -299,7 +299,7 @@ def mutate(
             reports.append(report)
             print("\n".join(command.lines_of(report)), flush=True)
         if record:
-            print(f"{run.record(reports, options)} written into {records.FOLDER}: give each its reason")
+            print(f"{run.record(reports, options)} written into the units' holes.toml: give each its reason")
     except (BadBank, UnknownExercise, records.BadRecord) as error:
         _refuse(str(error))
     print("\n".join([*bad, command.summary(reports)]))

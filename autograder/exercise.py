@@ -1,6 +1,6 @@
 """The vocabulary of an exercise: what is asked, on which cases, what is right, and which mistakes have a name.
 
-An exercise module (``autograder/exercises/unit_NN_topic.py``) holds nothing but subclasses of `Exercise`. Everything
+An exercise module (``units/NN_topic/exercises.py``) holds nothing but subclasses of `Exercise`. Everything
 here is data and plain formulas on numpy arrays: no torch, no MPI, no process is started. Running the cases is the
 judge's job.
 """

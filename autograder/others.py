@@ -1,7 +1,7 @@
 """Other right answers, for whoever has one: after the second pass the card shows, folded, one or two of the bank, each
 with a sentence on how it goes about it.
 
-The sentence is the first line of a right answer in tests/bank/, `# differs: ...`; an answer without one is not shown.
+The sentence is the first line of a right answer of the bank, `# differs: ...`; an answer without one is not shown.
 A class's students have no bank: `make course-release` packs the answers of the units that the instructor names in
 overlay/answers.txt into one file (`packed`), so that nobody reads them by accident. AUTOGRADER_ANSWERS=no in the
 environment shows none at all.

@@ -1,4 +1,4 @@
-"""All exercises of the course, found in `autograder/exercises/unit_*.py` and in the instructor's overlay
+"""All exercises: those of the course's units (`autograder.content`) and of the instructor's overlay
 (`autograder.course`).
 """
 
@@ -8,13 +8,12 @@ import functools
 import hashlib
 import importlib.util
 import inspect
-import pkgutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-import autograder.exercises as exercises
+from autograder import content
 from autograder.course import overlay_exercises
 from autograder.exercise import Exercise
 
@@ -25,9 +24,9 @@ class UnknownExercise(LookupError):
 
 def all_exercises() -> tuple[Exercise, ...]:
     """Every exercise, by unit, in the order in which the module defines them. A module of the overlay that has changed
-    is read anew: the formgrader's server may have been running for weeks.
+    is read anew: the formgrader's server may have been running for weeks. Raises `content.NoCourse`.
     """
-    return _exercises(overlay_digests())
+    return _exercises(content.root(), overlay_digests())
 
 
 def overlay_digests() -> tuple[tuple[str, str], ...]:
@@ -36,30 +35,40 @@ def overlay_digests() -> tuple[tuple[str, str], ...]:
 
 
 @functools.lru_cache(maxsize=1)
-def _exercises(overlay: tuple[tuple[str, str], ...]) -> tuple[Exercise, ...]:
+def _exercises(course: Path, overlay: tuple[tuple[str, str], ...]) -> tuple[Exercise, ...]:
     found = []
-    for module in _modules([Path(path) for path, _ in overlay]):
+    for module in _modules(course, [Path(path) for path, _ in overlay]):
         classes = [c for c in vars(module).values() if inspect.isclass(c) and issubclass(c, Exercise)]
         found += [c() for c in classes if c.__module__ == module.__name__ and "function" in vars(c)]
     return tuple(found)
 
 
-def _modules(overlay: Sequence[Path]) -> list[ModuleType]:
-    """The modules that define exercises, by name; one of the overlay stands in for a public one of the same name."""
-    public = {m.name: None for m in pkgutil.iter_modules(exercises.__path__) if m.name.startswith("unit_")}
-    private = {path.stem: path for path in overlay}
-    modules = []
-    for name, path in sorted({**public, **private}.items()):
-        modules.append(importlib.import_module(f"{exercises.__name__}.{name}") if path is None else _module_of(path))
-    return modules
+def _modules(course: Path, overlay: Sequence[Path]) -> list[ModuleType]:
+    """The modules that define exercises, by unit; one of the overlay stands in for a public one of the same unit."""
+    public = {room.unit: room.exercises for room in content.course(course).rooms if room.exercises.is_file()}
+    private = {path.stem.removeprefix("unit_"): path for path in overlay}
+    return [_module_of(unit, path) for unit, path in sorted({**public, **private}.items())]
 
 
-def _module_of(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"{exercises.__name__}.{path.stem}", path)
+def _module_of(unit: str, path: Path) -> ModuleType:
+    """A unit's module, read from its file: it has no package, and imports what it shares from the engine."""
+    spec = importlib.util.spec_from_file_location(module_name(unit), path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses and inspect look a class's module up
     spec.loader.exec_module(module)
     return module
+
+
+def module_name(unit: str) -> str:
+    """The name under which a unit's exercises are in `sys.modules`, once they have been read."""
+    return f"course.unit_{unit}"
+
+
+def module_of(unit: str) -> ModuleType:
+    """The module of a unit's exercises. Raises UnknownExercise."""
+    if not any(exercise.unit == unit for exercise in all_exercises()):
+        raise UnknownExercise(f"no unit {unit} has exercises")
+    return sys.modules[module_name(unit)]
 
 
 def find(function: str, unit: str | None = None) -> Exercise:

@@ -88,7 +88,7 @@ def test_modules_that_attacks_name_are_there():
 LONGEST_FILE, LONGEST_FUNCTION = 600, 40  # lines
 ROOT_FILES, ROOT_LINES = 20, 4500  # of labkit itself, which students read
 REASON = re.compile(r"\blong,? because\b", re.IGNORECASE)  # a docstring that says so may be of something longer
-EXERCISES = ROOT / "autograder" / "exercises"  # one module per unit, what it computes written out case by case
+EXERCISES = ROOT / "autograder" / "exercises"  # kinds and readings, which exercises share
 PARTS = [
     path
     for part in ("labkit", "probes", "autograder", "tools")

@@ -82,7 +82,7 @@ def judged(tree: Path, what: What, key: str) -> Iterator[tuple[str, dict]]:
     from autograder.judging import bank
 
     with bank.Launcher() as launcher, bank.Runners(launcher, windows=2) as runners:
-        for answer in bank.answers(tree / "tests" / "bank"):
+        for answer in bank.answers(place if (place := tree / "tests" / "bank").is_dir() else tree / "units"):
             name = file_of(answer)
             if what.means(name):
                 try:

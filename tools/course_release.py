@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import os
 import shutil
 import subprocess
@@ -30,6 +31,7 @@ from traitlets.config import Config, PyFileConfigLoader
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from autograder import content  # noqa: E402
 from autograder.course import OVERLAY, Course  # noqa: E402
 from autograder.others import packed  # noqa: E402
 
@@ -198,7 +200,7 @@ def write_student_tree(root: Path, folder: Path) -> None:
     """The course as students get it: what git tracks, but for the instructor's part, with this class's notebooks and
     exercises."""
     for name in tracked():
-        if not any(name == part or name.startswith(f"{part}/") for part in NOT_FOR_STUDENTS):
+        if is_for_students(name):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     shutil.copyfile(ROOT / "tools/class/students.md", folder / "README.md")
@@ -207,10 +209,30 @@ def write_student_tree(root: Path, folder: Path) -> None:
             unit, folder / ("homework" if unit.name in build_notebooks.FINISHED else "notebooks") / unit.name
         )
     for path in sorted((root / "overlay" / "exercises").glob("unit_*.py")):
-        shutil.copyfile(path, folder / "autograder" / "exercises" / path.name)
+        room = content.Room(folder / content.UNITS / path.stem.removeprefix("unit_"))
+        room.folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, room.exercises)
     (folder / "autograder" / "others.json").write_text(packed(Course(root).answers_shown()), encoding="utf-8")
-    for path in sorted((folder / "autograder" / "exercises").glob("*.py")):
+    for path in sorted((folder / content.UNITS).glob("*/exercises.py")):
         path.write_text(without_references(path.read_text(encoding="utf-8")), encoding="utf-8")
+    write_course_file(folder)
+
+
+def is_for_students(name: str) -> bool:
+    """True for a file of the repository that students get. Of a unit's room they get what its checks need."""
+    if name.startswith(f"{content.UNITS}/"):
+        return name.count("/") == 2 and name.rsplit("/", 1)[1] in ("exercises.py", "unit.toml")
+    return not any(name == part or name.startswith(f"{part}/") for part in NOT_FOR_STUDENTS)
+
+
+def write_course_file(folder: Path) -> None:
+    """Name the overlay's units in the students' course.toml, too."""
+    public = content.course()
+    units = sorted({*public.units, *(path.parent.name for path in (folder / content.UNITS).glob("*/exercises.py"))})
+    if units != sorted(public.units):
+        lines = "".join(f"    {json.dumps(unit)},\n" for unit in units)
+        text = f"title = {json.dumps(public.title)}\nunits = [\n{lines}]\n"
+        (folder / content.FILE).write_text(text, encoding="utf-8")
 
 
 def without_references(source: str) -> str:

@@ -1,4 +1,4 @@
-"""The file of an exercise's answers, `tests/bank/UNIT/EXERCISE.py`: right ones whole, wrong ones mostly as edits.
+"""The file of an exercise's answers, `units/UNIT/answers/EXERCISE.py`: right ones whole, wrong ones mostly as edits.
 
     import math
 
@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from autograder import content
 from autograder.answers import edits
 
 _HEAD = re.compile(
@@ -33,7 +34,7 @@ _HEAD = re.compile(
 )
 _FIRST_LINE = re.compile(r"#\s*verdict:\s*(\w+)(?:\s*,\s*diagnosis:\s*(\w+))?\s*$")
 
-BANK = Path(__file__).resolve().parents[2] / "tests" / "bank"
+BANK = content.root() / content.UNITS  # the course's own; another bank has no exercises.py, and no answers/ in between
 
 
 class BadBank(ValueError):
@@ -77,7 +78,7 @@ class _Section(NamedTuple):
 
 def of_exercise(bank: Path, unit: str, exercise: str) -> list[Entry]:
     """The answers to an exercise, by name: from its file, or from a folder with a file for each. Raises BadBank."""
-    file, folder = bank / unit / f"{exercise}.py", bank / unit / exercise
+    file, folder = file_of(bank, unit, exercise), folder_of(bank, unit) / exercise
     found = read(file) if file.is_file() else []
     return sorted([*found, *map(_from_file, folder.glob("*.py"))], key=lambda entry: entry.name)
 
@@ -89,9 +90,23 @@ def sources(unit: str, exercise: str, bank: Path = BANK) -> dict[str, str]:
 
 def exercises(bank: Path) -> list[tuple[str, str]]:
     """(unit, exercise) of all that have answers in a bank."""
-    files = {(path.parent.name, path.stem) for path in bank.glob("*/*.py")}
-    folders = {(path.parent.parent.name, path.parent.name) for path in bank.glob("*/*/*.py")}
-    return sorted(files | folders)
+    found = set()
+    for unit in (path.name for path in bank.glob("*") if path.is_dir()):
+        place = folder_of(bank, unit)
+        found |= {(unit, path.stem) for path in place.glob("*.py")}
+        found |= {(unit, path.parent.name) for path in place.glob("*/*.py")}
+    return sorted(found)
+
+
+def folder_of(bank: Path, unit: str) -> Path:
+    """The folder of a unit's answers: in the unit's room of a course, else the one of its name."""
+    room = content.Room(bank / unit)
+    return room.answers if room.exercises.is_file() else room.folder
+
+
+def file_of(bank: Path, unit: str, exercise: str) -> Path:
+    """The file of an exercise's answers, whether it is there or not."""
+    return folder_of(bank, unit) / f"{exercise}.py"
 
 
 def _from_file(path: Path) -> Entry:
@@ -165,7 +180,7 @@ def fold(folder: Path, unit: str, exercise: str, bank: Path) -> int:
     has recorded stay with answers that have not changed.
     """
     kept = {(entry.name, entry.source): entry.levels for entry in of_exercise(bank, unit, exercise)}
-    file = bank / unit / f"{exercise}.py"
+    file = file_of(bank, unit, exercise)
     write(file, of_exercise(folder, unit, exercise))
     given = [replace(entry, levels=kept.get((entry.name, entry.source))) for entry in read(file)]
     write(file, given)

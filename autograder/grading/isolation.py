@@ -250,7 +250,9 @@ def _outside() -> Iterator[dict]:
         for sock in (inet, abstract):
             sock.listen()
         root = _package_root()
-        course = [str(root / part) for part in ("autograder", "solutions", "tests", "nbgrader_config.py", ".git")]
+        course = [
+            str(root / part) for part in ("autograder", "units", "solutions", "tests", "nbgrader_config.py", ".git")
+        ]
         yield {
             "paths": [*course, folder],
             "writable": [sys.prefix, os.path.dirname(os.__file__), "/", "/usr/lib", jail.ROOT_MAP, folder],

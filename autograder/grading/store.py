@@ -29,6 +29,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+from autograder import content
 from autograder.registry import overlay_digests
 
 FOLDER = ".autograder"
@@ -190,12 +191,12 @@ def version() -> list:
 
 @functools.cache
 def code_version() -> str:
-    """A hash of everything of ours that judges."""
+    """A hash of everything of ours that judges: the engine, and the exercises of the course's units."""
     found = hashlib.sha256()
-    root = Path(__file__).resolve().parents[2]
-    for path in sorted(
-        path for package in ("autograder", "labkit", "probes") for path in root.glob(f"{package}/**/*.py")
-    ):
+    engine, course = Path(__file__).resolve().parents[2], content.root()
+    files = [(engine, path) for part in ("autograder", "labkit", "probes") for path in engine.glob(f"{part}/**/*.py")]
+    files += [(course, path) for path in (course / content.FILE, *course.glob(f"{content.UNITS}/*/exercises.py"))]
+    for root, path in sorted(files):
         found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
     return found.hexdigest()
 

@@ -1,4 +1,4 @@
-"""`tests/holes/NN_topic.toml`: the mutants that are as right as the answer they come from, each with its reason.
+"""`units/NN_topic/holes.toml`: the mutants that are as right as the answer they come from, each with its reason.
 
     [[equivalent]]
     answer = "fair_share/right_loop.py"
@@ -6,7 +6,7 @@
     mutants = [["one less", "if share > 0:", "if share > -1:"]]
 
 A mutant is named by its operator, the changed lines before and after, and, where the same change is possible at
-several places of the file, how many of them stand before it. `tests/holes/accepted.toml` names operators whose
+several places of the file, how many of them stand before it. `accepted.toml` beside this file names operators whose
 survivors are right in every exercise.
 """
 
@@ -18,11 +18,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder import content
 from autograder.answers import BANK, sources
 from autograder.holes.mutants import Mutant, candidates
 
-FOLDER = Path(__file__).resolve().parents[2] / "tests" / "holes"
-ACCEPTED = "accepted.toml"
+ACCEPTED = Path(__file__).with_name("accepted.toml")
 Identity = tuple[str, str, str, int]
 
 
@@ -39,9 +39,14 @@ class Equivalent:
     mutants: tuple[Identity, ...]
 
 
-def equivalents(unit: str, folder: Path = FOLDER) -> list[Equivalent]:
+def file_of(unit: str, folder: Path | None = None) -> Path:
+    """The file of a unit's records. folder: where each unit has a file NN_topic.toml; None: in the unit's room."""
+    return content.course().room(unit).holes if folder is None else folder / f"{unit}.toml"
+
+
+def equivalents(unit: str, folder: Path | None = None) -> list[Equivalent]:
     """The records about a unit's answers. Raises BadRecord."""
-    path = folder / f"{unit}.toml"
+    path = file_of(unit, folder)
     if not path.exists():
         return []
     found = []
@@ -49,35 +54,39 @@ def equivalents(unit: str, folder: Path = FOLDER) -> list[Equivalent]:
         for one in entry["mutants"]:
             kinds = [type(part) for part in one]
             if kinds not in ([str, str, str], [str, str, str, int]):
-                raise BadRecord(f"{path.name}: a mutant is [operator, old, new] or [operator, old, new, n], not {one}")
+                raise BadRecord(
+                    f"{_shown(path)}: a mutant is [operator, old, new] or [operator, old, new, n], not {one}"
+                )
         identities = tuple((*one[:3], one[3] if len(one) > 3 else 0) for one in entry["mutants"])
         found.append(Equivalent(entry["answer"], entry["reason"], identities))
     return found
 
 
-def accepted(folder: Path = FOLDER) -> dict[str, str]:
+def accepted() -> dict[str, str]:
     """Operator -> why its survivors are right in every exercise. Raises BadRecord."""
-    path = folder / ACCEPTED
-    entries = _entries(path, "accepted", {"operator", "reason"}) if path.exists() else []
-    return {entry["operator"]: entry["reason"] for entry in entries}
+    return {entry["operator"]: entry["reason"] for entry in _entries(ACCEPTED, "accepted", {"operator", "reason"})}
+
+
+def _shown(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
 
 
 def _entries(path: Path, table: str, keys: set[str]) -> list[dict]:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise BadRecord(f"{path.name}: {error}") from None
+        raise BadRecord(f"{_shown(path)}: {error}") from None
     if set(document) - {table}:
-        raise BadRecord(f"{path.name}: it holds [[{table}]] and nothing else")
+        raise BadRecord(f"{_shown(path)}: it holds [[{table}]] and nothing else")
     for entry in document.get(table, []):
         if set(entry) != keys:
-            raise BadRecord(f"{path.name}: an entry has {', '.join(sorted(keys))}, not {', '.join(sorted(entry))}")
+            raise BadRecord(f"{_shown(path)}: an entry has {', '.join(sorted(keys))}, not {', '.join(sorted(entry))}")
     return document.get(table, [])
 
 
-def write(unit: str, entries: Iterable[Equivalent], folder: Path = FOLDER) -> None:
+def write(unit: str, entries: Iterable[Equivalent], folder: Path | None = None) -> None:
     """Write a unit's records, in their order; a file without any is removed."""
-    entries, path = list(entries), folder / f"{unit}.toml"
+    entries, path = list(entries), file_of(unit, folder)
     if not entries:
         path.unlink(missing_ok=True)
         return
@@ -87,7 +96,7 @@ def write(unit: str, entries: Iterable[Equivalent], folder: Path = FOLDER) -> No
         lines = "".join(f"    {json.dumps(row, ensure_ascii=False)},\n" for row in rows)
         head = f"[[equivalent]]\nanswer = {_text(one.answer)}\nreason = {_text(one.reason)}\n"
         parts.append(f"{head}mutants = [\n{lines}]\n")
-    folder.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(parts), encoding="utf-8")
 
 
@@ -95,7 +104,7 @@ def _text(words: str) -> str:
     return json.dumps(words, ensure_ascii=False)
 
 
-def stale(unit: str, folder: Path = FOLDER, bank: Path = BANK) -> list[str]:
+def stale(unit: str, folder: Path | None = None, bank: Path = BANK) -> list[str]:
     """A sentence for each record of a unit whose mutant can no longer be made, or that two entries name."""
     found, seen = [], set()
     for one in equivalents(unit, folder):
@@ -111,7 +120,7 @@ def stale(unit: str, folder: Path = FOLDER, bank: Path = BANK) -> list[str]:
     return found
 
 
-def without_reason(unit: str, folder: Path = FOLDER) -> list[str]:
+def without_reason(unit: str, folder: Path | None = None) -> list[str]:
     """A sentence for each record of a unit that gives no reason: two words at least, with a full stop."""
     return [
         f"{unit}/{one.answer}: why is this as right? {said(one.mutants[0]) if one.mutants else 'no mutant is named'}"

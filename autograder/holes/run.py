@@ -31,7 +31,7 @@ class Options:
     answers: int = 0
     survivors: bool = False
     bank: Path = BANK
-    records: Path = records.FOLDER
+    records: Path | None = None  # a folder with a file for each unit; None: in the units' rooms
     results: Path = results.FOLDER
 
 
@@ -125,7 +125,7 @@ def report_of(answer: Answer, launcher: Launcher, options: Options) -> Report:
 
 
 def _compare_with_records(report: Report, options: Options) -> None:
-    accepted = records.accepted(options.records)
+    accepted = records.accepted()
     report.equivalent = {
         mutant.identity: accepted[mutant.operator] for mutant, _ in report.fates if mutant.operator in accepted
     }

@@ -1,17 +1,18 @@
-"""Strategies of cases: an exercise's own with values that like edges, and what a module beside this one adds."""
+"""Strategies of cases: an exercise's own with values that like edges, and what the unit's `inputs.py` adds."""
 
 from __future__ import annotations
 
 import copy
 import functools
-import importlib
 import importlib.util
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import hypothesis
 from hypothesis import strategies as st
 
+from autograder import content
 from autograder.case import Case
 from autograder.exercise import Exercise, rng_for
 from autograder.inputs.generator import EdgeGenerator
@@ -34,15 +35,23 @@ def own_cases(exercise: Exercise) -> st.SearchStrategy[Case]:
 
 
 def added_cases(exercise: Exercise) -> st.SearchStrategy[Case] | None:
-    """The strategy that `INPUTS` of the unit's module here has for an exercise; None if it has none."""
+    """The strategy that `INPUTS` of the unit's `inputs.py` has for an exercise; None if it has none."""
     make = inputs_of(exercise.unit).get(exercise.function)
     return make(exercise) if make else None
 
 
 def inputs_of(unit: str) -> dict[str, Callable[[Exercise], st.SearchStrategy[Case]]]:
-    """Name of a function -> what makes its strategy, from the unit's module here; empty where there is none."""
-    name = f"{__package__}.unit_{unit}"
-    return importlib.import_module(name).INPUTS if importlib.util.find_spec(name) else {}
+    """Name of a function -> what makes its strategy, from the unit's `inputs.py`; empty where there is none."""
+    path = content.course().room(unit).inputs
+    return _inputs(path) if path.is_file() else {}
+
+
+@functools.cache
+def _inputs(path: Path) -> dict[str, Callable[[Exercise], st.SearchStrategy[Case]]]:
+    spec = importlib.util.spec_from_file_location(f"inputs_{path.parent.name}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.INPUTS
 
 
 def plain_cases(exercise: Exercise, **names: st.SearchStrategy) -> st.SearchStrategy[Case]:

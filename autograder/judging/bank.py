@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.answers import BANK, Entry, exercises, of_exercise, with_levels
+from autograder.answers import BANK, Entry, exercises, file_of, of_exercise, with_levels
 from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.judging.judge import Runners, chunks_of_file, judge_with, with_references
 from autograder.registry import all_exercises, find
@@ -86,7 +86,7 @@ def record(tried: list[Tried], folder: Path = BANK) -> None:
     for one in tried:
         passed.setdefault(one.answer.exercise, {})[one.answer.name] = one.levels
     for exercise, levels in passed.items():
-        file = folder / exercise.unit / f"{exercise.function}.py"
+        file = file_of(folder, exercise.unit, exercise.function)
         if file.is_file():
             with_levels(file, levels)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
+from autograder import content
 from autograder.registry import all_exercises
 
 KINDS = {
@@ -21,7 +22,6 @@ KINDS = {
     "mpi4py": "ranks of a real MPI job",
     "plain": "no communication, called once for each rank",
 }
-ROOT = Path(__file__).resolve().parents[2]
 _TEMPLATES = Path(__file__).parent
 _BEHIND = re.compile(r"^# %% \[markdown\]\n# ## (Break it|What to remember|Deeper)", re.MULTILINE)
 _POINTS = 2
@@ -40,13 +40,14 @@ class Created:
     files: dict[Path, str]
 
 
-def create(unit: str, function: str, kind: str = "torch", title: str = "", root: Path = ROOT) -> Created:
+def create(unit: str, function: str, kind: str = "torch", title: str = "", root: Path | None = None) -> Created:
     """Write the cell pair, the class and the bank of a new exercise into the course at `root`.
 
     unit: "03", "03_collectives" or the name of a unit that does not exist yet, "15_sharding". title: the exercise's
     heading on the page; made from the function's name where it is left out. Raises CannotCreate before anything is
     written.
     """
+    root = root or content.root()
     _check_names(function, kind)
     unit = _unit(root, unit)
     words = {
@@ -58,10 +59,11 @@ def create(unit: str, function: str, kind: str = "torch", title: str = "", root:
         "topic": unit.split("_", 1)[1].replace("_", " "),
         "points": str(_POINTS),
     }
-    bank = root / "tests" / "bank" / unit / f"{function}.py"
+    room = content.Room(root / content.UNITS / unit)
+    bank = room.answers / f"{function}.py"
     if bank.exists():
         raise CannotCreate(f"{bank} is there already: give the exercise another name, or remove the file")
-    module = root / "autograder" / "exercises" / f"unit_{unit}.py"
+    module = room.exercises
     page = _page(root, unit)
     files = {
         module: "the class: what is asked, its cases, what is right, its mistakes",
@@ -119,6 +121,7 @@ def _add_class(module: Path, text: str, words: dict[str, str]) -> None:
     source = module.read_text() if module.exists() else Template(_MODULE).substitute(words)
     for node in ast.parse(imports).body:
         source = _with_import(source, node)
+    module.parent.mkdir(parents=True, exist_ok=True)
     module.write_text(source.rstrip("\n") + "\n\n\n" + body.strip("\n") + "\n")
 
 

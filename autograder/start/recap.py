@@ -1,7 +1,7 @@
 """The recap at the beginning of a unit: questions on the units before it, answered in a cell, checked at once, never
 graded.
 
-`recap.toml` has three for each unit. They are asked in the next unit; the first of them, which says what matters most,
+Each unit's `unit.toml` has three. They are asked in the next unit; the first of them, which says what matters most,
 comes back three and six units later. So a recap has three to five. The page shows the questions
 (tools/build_notebooks.py writes that cell), and `recap("05", "b", 0.25, "?")` below it says of each answer whether it
 is right, and why. Nothing but the standard library is wanted before that.
@@ -13,13 +13,11 @@ import functools
 import html
 import math
 import string
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 
+import autograder.content as content
 import autograder.progress as progress
 
-FILE = Path(__file__).with_name("recap.toml")
 NEXT = 3  # so many questions of a unit are asked in the next one
 BACK = (3, 6)  # and so many units later the first of them again
 UNANSWERED = "?"
@@ -72,11 +70,12 @@ class Question:
 
 
 @functools.cache
-def questions(file: Path = FILE) -> tuple[Question, ...]:
-    """All questions, by unit, in the order of the file."""
+def questions() -> tuple[Question, ...]:
+    """All questions, by unit, in the order of its file."""
     found = [
-        Question(**{**one, "choices": tuple(one.get("choices", ()))})
-        for one in tomllib.loads(file.read_text())["question"]
+        Question(room.unit, **{**one, "choices": tuple(one.get("choices", ()))})
+        for room in content.course().rooms
+        for one in room.about.get("question", [])
     ]
     return tuple(sorted(found, key=lambda question: question.unit))
 

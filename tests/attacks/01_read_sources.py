@@ -6,7 +6,7 @@ import os
 
 
 def count_inside(x, y):
-    for folder in ("@PROJECT@/autograder/exercises", "@COURSE@/source", "@COURSE@/overlay"):
+    for folder in ("@PROJECT@/units", "@COURSE@/source", "@COURSE@/overlay"):
         for place, _, names in os.walk(folder):
             for name in names:
                 with open(os.path.join(place, name), errors="replace") as file:

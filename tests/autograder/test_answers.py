@@ -147,7 +147,7 @@ def test_the_whole_bank_is_as_it_would_be_written():
     """Its files look alike, whoever wrote them: `--record` writes them so."""
     other = []
     for unit, exercise in answers.exercises(answers.BANK):
-        path = answers.BANK / unit / f"{exercise}.py"
+        path = answers.file_of(answers.BANK, unit, exercise)
         entries = answers.read(path)
         other += [] if answers.folded(exercise, entries) == path.read_text() else [f"{unit}/{exercise}"]
         for entry in entries:

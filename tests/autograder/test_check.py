@@ -235,7 +235,7 @@ def test_answers_go_into_files_of_their_own_and_come_back(tmp_path):
     assert done.stdout == f"00_start_here/right_neighbour: {len(files)} answers\n" and len(files) > 6
     done = autograder("bank", "--read", str(tmp_path / "own"), "--folder", str(tmp_path / "bank"))
     assert done.returncode == 0, done.stderr
-    kept = (ROOT / "tests/bank/00_start_here/right_neighbour.py").read_text()
+    kept = (ROOT / "units/00_start_here/answers/right_neighbour.py").read_text()
     given = (tmp_path / "bank/00_start_here/right_neighbour.py").read_text()
     assert re.sub(", levels [01 ]+", "", kept) == given
     done = autograder("bank", "03", "--read", str(tmp_path / "own"))

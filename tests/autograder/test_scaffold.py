@@ -13,16 +13,17 @@ UNIT = "15_made"
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """An empty course whose exercises the registry reads as an instructor's overlay."""
-    (tmp_path / "autograder" / "exercises").mkdir(parents=True)
-    monkeypatch.setenv("COURSE_OVERLAY", str(tmp_path / "autograder"))
+    """A course of one unit that has nothing yet."""
+    (tmp_path / "units" / UNIT).mkdir(parents=True)
+    (tmp_path / "course.toml").write_text(f'title = "Made"\nunits = ["{UNIT}"]\n')
+    monkeypatch.setenv("COURSE", str(tmp_path))
     return tmp_path
 
 
 @pytest.mark.parametrize("kind", scaffold.KINDS)
 def test_a_new_exercise_is_judged_as_its_bank_declares(root, warm, kind):
     created = scaffold.create(UNIT, f"made_{kind}", kind, "A heading", root=root)
-    tried = bank.run(warm, root / "tests" / "bank", UNIT, created.function)
+    tried = bank.run(warm, root / "units", UNIT, created.function)
     assert [t.answer.name for t in tried if not t.as_declared] == [] and len(tried) >= 7
     assert not any(t.other_levels for t in tried) and all(t.answer.levels for t in tried if not t.answer.right)
     assert find(created.function).title == "A heading" and find(created.function).unit == UNIT
@@ -35,7 +36,7 @@ def test_a_second_exercise_joins_the_first(root):
     scaffold.create("15", "made_second", "plain", root=root)
     text = page.read_text()
     assert text.index("check(made_first)") < text.index("check(made_second)") < text.index("## What to remember")
-    module = (root / "autograder" / "exercises" / f"unit_{UNIT}.py").read_text()
+    module = (root / "units" / UNIT / "exercises.py").read_text()
     assert module.count("from autograder.exercise import") == 1 and "import PlainExercise" in module
     compile(module, "module", "exec")
 

@@ -4,7 +4,6 @@ end.
 
 import ast
 import base64
-import importlib
 import io
 import os
 import re
@@ -334,11 +333,9 @@ def test_only_two_units_ask_for_a_written_answer_and_its_rubric_stays_with_the_i
 
 def exercises_of(unit: str) -> dict:
     """Function name -> exercise of a unit."""
-    from autograder.exercise import Exercise
+    from autograder.registry import all_exercises
 
-    module = importlib.import_module(f"autograder.exercises.unit_{unit}")
-    classes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Exercise)]
-    return {kind.function: kind() for kind in classes if getattr(kind, "unit", None) == unit}
+    return {exercise.function: exercise for exercise in all_exercises() if exercise.unit == unit}
 
 
 @every_unit

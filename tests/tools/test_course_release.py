@@ -131,7 +131,7 @@ def test_what_is_not_for_students_is_for_its_owner_alone(root):
 
 def test_students_get_no_right_answers_with_the_exercises(root):
     """Ten exercises bear one, for those that build on them."""
-    folder = root / "student" / "autograder" / "exercises"
+    folder = root / "student" / "units"
     script = (
         "from autograder.registry import all_exercises\n"
         "print(len(all_exercises()), [e.function for e in all_exercises() if e.reference], [e.function for e in "
@@ -146,14 +146,15 @@ def test_students_get_no_right_answers_with_the_exercises(root):
 
     ours, theirs = told(ROOT), told(root / "student")
     assert " [] [" not in ours and " [] [" in theirs, (ours, theirs)
-    for path in sorted((ROOT / "autograder" / "exercises").glob("unit_*.py")):
+    assert {path.name for path in folder.glob("*/*")} == {"exercises.py", "unit.toml"}
+    for path in sorted((ROOT / "units").glob("*/exercises.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if (
                 isinstance(node, ast.Assign)
                 and getattr(node.targets[0], "id", "") == "reference"
                 and isinstance(node.value, ast.Constant)
             ):
-                assert not node.value.value or node.value.value not in (folder / path.name).read_text()
+                assert not node.value.value or node.value.value not in (folder / path.parent.name / path.name).read_text()
 
 
 def test_references_are_taken_out_however_they_are_written():

@@ -1,17 +1,15 @@
-"""The index of claims that a unit has computed again, from claims.toml; and whether the lessons still say so."""
+"""The index of claims that a unit has computed again (its unit.toml), and whether the lessons still say so."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
 
 from nbformat import NotebookNode
 
+from autograder import content
 from tools.site.text import as_markdown, bare, slug
 
-SOURCE = Path(__file__).with_name("claims.toml")
 SPEAKS_OF_ONE = re.compile(r"\b(claims?|published)\b", re.IGNORECASE)
 
 
@@ -28,7 +26,8 @@ class Claim:
 
 
 def claims() -> list[Claim]:
-    return [Claim(**one) for one in tomllib.loads(SOURCE.read_text(encoding="utf-8"))["claim"]]
+    rooms = content.course().rooms
+    return [Claim(room.unit, **one) for room in rooms for one in room.about.get("claim", [])]
 
 
 def page(titles: dict[str, str]) -> str:
@@ -60,9 +59,7 @@ def anchor(section: str) -> str:
 
 
 def stale(notebooks: dict[str, NotebookNode]) -> list[str]:
-    """Claims of claims.toml that the lessons do not say any more, and headings that speak of a claim which is not in
-    it.
-    """
+    """Claims that the lessons do not say any more, and headings that speak of a claim where none is listed."""
     found = []
     for claim in claims():
         if claim.unit in notebooks:
@@ -72,11 +69,11 @@ def stale(notebooks: dict[str, NotebookNode]) -> list[str]:
             if _flat(claim.shown) not in text:
                 found.append(f"{claim.unit}: does not say {claim.shown!r}")
     known = {(claim.unit, claim.section) for claim in claims()}
-    others = set(tomllib.loads(SOURCE.read_text(encoding="utf-8"))["no_claim"])
+    others = {(room.unit, heading) for room in content.course().rooms for heading in room.about.get("no_claim", [])}
     for unit, notebook in notebooks.items():
         for heading in _headings(notebook):
-            if SPEAKS_OF_ONE.search(heading) and (unit, heading) not in known and heading not in others:
-                found.append(f"{unit}: {heading!r} is in no claim of claims.toml, nor in its no_claim")
+            if SPEAKS_OF_ONE.search(heading) and (unit, heading) not in known | others:
+                found.append(f"{unit}: {heading!r} is in no claim of its unit.toml, nor in no_claim there")
     return found
 
 

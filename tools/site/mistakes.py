@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import exercises
+from autograder import content
 from autograder.exercise import Diagnosis, Exercise
 from autograder.judging.diagnoses import BUILT_IN
 from autograder.registry import all_exercises
@@ -33,8 +33,8 @@ class Entry:
 
 def public_exercises() -> list[Exercise]:
     """The exercises of the repository, without an instructor's own, which lie elsewhere."""
-    public = Path(exercises.__file__).resolve().parent
-    return [e for e in all_exercises() if Path(inspect.getfile(type(e))).resolve().parent == public]
+    public = {room.exercises.resolve() for room in content.course().rooms}
+    return [e for e in all_exercises() if Path(inspect.getfile(type(e))).resolve() in public]
 
 
 def entries(of: Iterable[Exercise]) -> list[Entry]:

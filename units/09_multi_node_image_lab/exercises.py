@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from math import isclose
 
 import numpy as np
 
 from autograder.exercise import Case, Finding, Mistake, Run
 from autograder.exercises.kinds import PlainExercise, ReportExercise, on_ranks
 from autograder.exercises.readings.contributions import returned
-from autograder.exercises.unit_07_horovod import MODEL_WITH_OFFSET, SharesExercise
-from autograder.exercises.unit_08_scaling import close, listed
+from autograder.exercises.readings.shares import MODEL_WITH_OFFSET, SharesExercise
 
 UNIT = "09_multi_node_image_lab"
+close = partial(isclose, rel_tol=1e-9)  # every right way to compute in float64 agrees to far more
 HEADER = "image_id class_id super_class_id path"
 FOLDERS = (
     "bicycle",
@@ -388,7 +389,9 @@ def harness(f, ready, images):
         """The mistake of reading the images too early, or not at all."""
         read = [one["read them"] for one in returned(run)]
         if TOO_EARLY in read:
-            return Finding("read_too_early", f"Rank {listed(r for r, how in enumerate(read) if how == TOO_EARLY)}.")
+            return Finding(
+                "read_too_early", f"Rank {', '.join(str(r) for r, how in enumerate(read) if how == TOO_EARLY)}."
+            )
         return "sent_over_network" if NOT_READ in read else None
 
 
@@ -554,7 +557,7 @@ def harness(f, asked, seed):
     def broken(self, reports, n, batch, right):
         for rank, report in enumerate(reports):
             sizes = report["minibatches of two epochs"]
-            which = f"rank {rank} has minibatches of {listed(sorted(set(sizes)))}."
+            which = f"rank {rank} has minibatches of {', '.join(map(str, sorted(set(sizes))))}."
             if sizes and max(sizes) != batch:
                 yield "minibatch_of_all", which
             if len(sizes) < 2 * right:
@@ -860,7 +863,10 @@ class TrainingMemory(PlainExercise):
             parts = (mistake.value and mistake.value(t) or [t.parts])[0]
             changed[mistake.name] = {name: part for name, part in parts.items() if part != t.parts[name]}
         most = sorted((name for name in changed if changed[name]), key=lambda name: -len(changed[name]))
-        return next((name for name in most if all(close(part, got[n]) for n, part in changed[name].items())), None)
+        return next(
+            (name for name in most if all(close(part, got[n]) for n, part in changed[name].items())),
+            None,
+        )
 
 
 class NetworkBytes(PlainExercise):

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from torch.utils.data import DataLoader, DistributedSampler
 
 from autograder.exercise import Case, RankRun, Run
-from autograder.exercises import unit_04_distributed_sampler as unit
+from autograder.registry import module_of
+
+unit = module_of("04_distributed_sampler")
 
 LESSON = Path(__file__).resolve().parents[3] / "solutions/04_distributed_sampler/distributed_sampler.py"
 SEEDS_ORDER = [10, 8, 17, 15, 1, 7, 23, 14]  # the second minibatch of the figures that the unit takes over

@@ -17,18 +17,9 @@ from torch import nn
 from torch.nn import functional
 
 from autograder.exercise import Case, rng_for
-from autograder.exercises.unit_06_ddp import (
-    Accumulate,
-    Buckets,
-    UnevenLoss,
-    as_tensors,
-    draw_batch,
-    loss_and_gradient,
-    sgd,
-    start_values,
-)
-from autograder.registry import find
+from autograder.registry import find, module_of
 
+unit = module_of("06_ddp")
 ROOT = Path(__file__).resolve().parents[3]
 SHAPES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(2, 5))
 
@@ -52,7 +43,7 @@ def test_the_rule_of_the_buckets_is_pytorchs(numbers, first_cap, cap):
     """
     sizes = [4 * number for number in numbers]
     case = Case("equal caps", 1, (sizes, first_cap, cap), known={"sizes": sizes, "first_cap": first_cap, "cap": cap})
-    (ours,) = Buckets().expected(case)
+    (ours,) = unit.Buckets().expected(case)
     if not sizes:
         assert ours == []
         return
@@ -65,11 +56,11 @@ def test_the_rule_of_the_buckets_is_pytorchs(numbers, first_cap, cap):
 @settings(max_examples=60, deadline=None)
 def test_the_gradient_in_numpy_is_autograds(sizes, n, seed):
     rng = np.random.default_rng(seed)
-    values, (x, y) = start_values(rng, sizes), draw_batch(rng, n, sizes)
+    values, (x, y) = unit.start_values(rng, sizes), unit.draw_batch(rng, n, sizes)
     model = network(values, sizes)
     loss = functional.cross_entropy(model(torch.from_numpy(x)), torch.from_numpy(y))
     loss.backward()
-    ours, gradient = loss_and_gradient(values, (x, y), sizes)
+    ours, gradient = unit.loss_and_gradient(values, (x, y), sizes)
     assert ours == pytest.approx(loss.item(), rel=1e-9)
     assert relative(gradient, torch.cat([p.grad.reshape(-1) for p in model.parameters()]).numpy()) < 1e-6
 
@@ -78,18 +69,18 @@ def test_the_gradient_in_numpy_is_autograds(sizes, n, seed):
 @settings(max_examples=30, deadline=None)
 def test_sgd_in_numpy_is_pytorchs(sizes, steps, seed):
     rng = np.random.default_rng(seed)
-    values, batches = start_values(rng, sizes), [draw_batch(rng, 3, sizes) for _ in range(steps)]
+    values, batches = unit.start_values(rng, sizes), [unit.draw_batch(rng, 3, sizes) for _ in range(steps)]
     model = network(values, sizes)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
     for x, y in batches:
         optimizer.zero_grad()
         functional.cross_entropy(model(torch.from_numpy(x)), torch.from_numpy(y)).backward()
         optimizer.step()
-    ours, _ = sgd([values], [batches], sizes, 0.3)
+    ours, _ = unit.sgd([values], [batches], sizes, 0.3)
     assert relative(ours[0], nn.utils.parameters_to_vector(model.parameters()).detach().numpy()) < 1e-6
 
 
-@pytest.mark.parametrize("exercise", [UnevenLoss(), Accumulate()], ids=lambda e: e.function)
+@pytest.mark.parametrize("exercise", [unit.UnevenLoss(), unit.Accumulate()], ids=lambda e: e.function)
 def test_what_is_expected_is_the_sequential_gradient_of_all_samples(exercise):
     for key in ("public", "another"):
         for case in exercise.cases(rng_for(exercise, key)):
@@ -106,14 +97,16 @@ def test_what_is_expected_is_the_sequential_gradient_of_all_samples(exercise):
 def test_an_empty_share_adds_nothing():
     rng = np.random.default_rng(1)
     sizes = (3, 2, 4)
-    loss, gradient = loss_and_gradient(start_values(rng, sizes), draw_batch(rng, 0, sizes), sizes, total=5)
+    loss, gradient = unit.loss_and_gradient(
+        unit.start_values(rng, sizes), unit.draw_batch(rng, 0, sizes), sizes, total=5
+    )
     assert loss == 0 and not gradient.any()
 
 
 def test_an_exercise_of_the_unit_is_found_by_its_name():
     names = {"train_ddp", "uneven_loss", "accumulate", "buckets", "save_checkpoint", "load_checkpoint"}
     assert {find(name, "06_ddp").function for name in names} == names
-    assert as_tensors((np.zeros((1, 2)), np.zeros(1, np.int64)))[1].dtype == "int64"
+    assert unit.as_tensors((np.zeros((1, 2)), np.zeros(1, np.int64)))[1].dtype == "int64"
 
 
 ENDS = """

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from autograder.exercise import rng_for
-from autograder.exercises import unit_08_scaling as unit
+from autograder.registry import module_of
+
+unit = module_of("08_scaling")
 
 KEYS = ["public", "key 1", "key 2"]
 every_key = pytest.mark.parametrize("key", KEYS)

@@ -15,11 +15,13 @@ import torch
 from machine import needs
 
 from autograder.exercise import rng_for
-from autograder.exercises import unit_09_multi_node_image_lab as unit
+from autograder.registry import module_of
 from labkit import products, runlog
 from labkit.cells.slicing import Chunk
 from labkit.launch import horovod_job
 from labkit.launch.launcher import Limits, make_jobs
+
+unit = module_of("09_multi_node_image_lab")
 
 ROOT = Path(__file__).resolve().parents[3]
 LAB = ROOT / "solutions" / unit.UNIT

@@ -9,11 +9,11 @@ import pytest
 
 from autograder.exercise import RankRun, Run, rng_for
 from autograder.exercises.readings import meshes
-from autograder.exercises.unit_20_ten_thousand import coordinates, groups
-from autograder.registry import all_exercises, find
+from autograder.registry import all_exercises, find, module_of
 from labkit.relay.threads import ThreadedRanks
 from labkit.scale import nodes, order_1f1b, run_step, run_with_failures
 
+MODULE = module_of("20_ten_thousand")
 UNIT = [exercise for exercise in all_exercises() if exercise.unit == "20_ten_thousand"]
 ODD = [None, 3, "text", [], [1, 2, 3], {}, {"data": 1}, np.zeros(3), (1.5, math.nan, 2), [[1], 2], [None] * 3, True]
 
@@ -36,8 +36,8 @@ def test_coordinates_and_groups_are_those_of_a_device_mesh():
     shape = (2, 3, 2)
     for rank, outcome in enumerate(ThreadedRanks(12).run(of_torch, [(shape,)] * 12).ranks):
         place, found = outcome.value
-        assert list(place) == coordinates(rank, shape)
-        assert all(list(group) in groups(shape, axis) for axis, group in enumerate(found))
+        assert list(place) == MODULE.coordinates(rank, shape)
+        assert all(list(group) in MODULE.groups(shape, axis) for axis, group in enumerate(found))
 
 
 @pytest.mark.parametrize("case", cases_of("step_bytes"), ids=lambda case: case.says[:40])

@@ -113,7 +113,7 @@ def test_a_lesson_that_has_changed_is_noticed(notebooks, monkeypatch):
     assert any(f"{first.unit}: does not say 'what nobody says'" in line for line in said)
     assert any("has no section 'No such section'" in line for line in said)
     monkeypatch.setattr(claims, "claims", lambda: rest[1:])
-    assert any("is in no claim of claims.toml" in line for line in claims.stale(notebooks))
+    assert any("is in no claim of its unit.toml" in line for line in claims.stale(notebooks))
 
 
 # ------------------------------------------------------------------------------------------------------------ glossary

@@ -1,0 +1,116 @@
+"""The course that this engine serves: a folder with `course.toml` and one room for each unit.
+
+    course.toml                     title, and the units in their order
+    units/NN_topic/exercises.py     the classes of the unit's exercises
+    units/NN_topic/answers/NAME.py  right and wrong answers to the exercise NAME (`autograder.answers`)
+    units/NN_topic/inputs.py        strategies of inputs at their edges (`autograder.inputs`), where the unit has some
+    units/NN_topic/holes.toml       changes that are as right as the answer they come from (`autograder.holes`)
+    units/NN_topic/unit.toml        the questions of its recap, the claims that it computes again
+
+The folder is the engine's own, unless the environment names another one: COURSE=/srv/other autograder bank.
+Only the standard library: the start page's server reads it, too.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+COURSE = "COURSE"  # environment: the folder of the course, where it is not the engine's own
+FILE, UNITS = "course.toml", "units"
+ENGINE = Path(__file__).resolve().parents[1]
+
+
+class NoCourse(ValueError):
+    """Raised where no course can be read; the text says which file is missing or wrong, and what it should hold."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """The folder of a unit; any of its files may be missing."""
+
+    folder: Path
+
+    @property
+    def unit(self) -> str:
+        """The unit's name, "14_search"."""
+        return self.folder.name
+
+    @property
+    def exercises(self) -> Path:
+        """The module of its exercises."""
+        return self.folder / "exercises.py"
+
+    @property
+    def answers(self) -> Path:
+        """The folder of right and wrong answers."""
+        return self.folder / "answers"
+
+    @property
+    def inputs(self) -> Path:
+        """The module of its strategies of inputs."""
+        return self.folder / "inputs.py"
+
+    @property
+    def holes(self) -> Path:
+        """The records of changes that are as right as the original."""
+        return self.folder / "holes.toml"
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The content of its `unit.toml`; {} where it has none. Raises NoCourse."""
+        path = self.folder / "unit.toml"
+        return _toml(path, path.stat().st_mtime_ns) if path.is_file() else {}
+
+
+@dataclass(frozen=True)
+class Content:
+    """A course: its folder and what its `course.toml` says. units: their names, in the course's order."""
+
+    root: Path
+    title: str
+    units: tuple[str, ...]
+
+    @property
+    def rooms(self) -> list[Room]:
+        """The rooms of the units, in the course's order."""
+        return [self.room(unit) for unit in self.units]
+
+    def room(self, unit: str) -> Room:
+        """The room of a unit, whether it is there or not."""
+        return Room(self.root / UNITS / unit)
+
+
+def root() -> Path:
+    """The folder of the course: what the environment's COURSE names, else the folder that the engine lies in."""
+    named = os.environ.get(COURSE)
+    return Path(named).resolve() if named else ENGINE
+
+
+def course(folder: Path | None = None) -> Content:
+    """The course in a folder (default: `root`). Raises NoCourse."""
+    folder = folder or root()
+    path = folder / FILE
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError:
+        raise NoCourse(f"{folder} is no course: it has no {FILE}, which holds a title and a list of units") from None
+    said = _toml(path, changed)
+    title, units = said.get("title"), said.get("units")
+    if not isinstance(title, str) or not isinstance(units, list) or not all(isinstance(name, str) for name in units):
+        raise NoCourse(f'{path} should hold title = "..." and units = ["00_first", ...]')
+    if missing := [name for name in units if not (folder / UNITS / name).is_dir()]:
+        raise NoCourse(f"{path} names {', '.join(missing)}, but {folder / UNITS} has no such folder")
+    return Content(folder, title, tuple(units))
+
+
+@functools.lru_cache(maxsize=200)
+def _toml(path: Path, _changed_at: int) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise NoCourse(f"{path}: {error}") from None
