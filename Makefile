@@ -52,7 +52,7 @@ slides:  ## slides of a unit, one HTML file: make slides UNIT=05 (docs/teaching.
 	@test -n "$(UNIT)" || { echo "Say which: make slides UNIT=05, or UNIT=all"; exit 1; }
 	@$(RUN) python -m tools.slides $(UNIT) $(OPTIONS)
 
-notebooks:  ## build notebooks/ from solutions/
+notebooks:  ## build solutions/, notebooks/ and homework/ from units/
 	@$(RUN) python tools/build_notebooks.py $(OPTIONS)
 
 bank:  ## judge the bank of right and wrong answers to every exercise

@@ -1,11 +1,13 @@
 """The course that this engine serves: a folder with `course.toml` and one room for each unit.
 
-    course.toml                     title, and the units in their order
+    course.toml                     title, the units and the homework in their order
+    units/NN_topic/topic.py         the page, a notebook as text; scripts beside it go to students with it
     units/NN_topic/exercises.py     the classes of the unit's exercises
     units/NN_topic/answers/NAME.py  right and wrong answers to the exercise NAME (`autograder.answers`)
     units/NN_topic/inputs.py        strategies of inputs at their edges (`autograder.inputs`), where the unit has some
     units/NN_topic/holes.toml       changes that are as right as the answer they come from (`autograder.holes`)
-    units/NN_topic/unit.toml        the questions of its recap, the claims that it computes again
+    units/NN_topic/unit.toml        its questions in recaps, claims that it computes again, files that no student gets
+    units/NN_topic/teaching.md      the page for whoever teaches it
 
 The folder is the engine's own, unless the environment names another one: COURSE=/srv/other autograder bank.
 Only the standard library: the start page's server reads it, too.
@@ -20,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+# What of a unit's room is the grader's and the instructor's: it never reaches a student beside the page.
+GRADERS = ("exercises.py", "answers", "inputs.py", "holes.toml", "unit.toml", "teaching.md")
 COURSE = "COURSE"  # environment: the folder of the course, where it is not the engine's own
 FILE, UNITS = "course.toml", "units"
 ENGINE = Path(__file__).resolve().parents[1]
@@ -69,11 +73,12 @@ class Room:
 
 @dataclass(frozen=True)
 class Content:
-    """A course: its folder and what its `course.toml` says. units: their names, in the course's order."""
+    """A course: its folder and what its `course.toml` says. units, homework: their names, in the course's order."""
 
     root: Path
     title: str
     units: tuple[str, ...]
+    homework: tuple[str, ...] = ()
 
     @property
     def rooms(self) -> list[Room]:
@@ -100,12 +105,13 @@ def course(folder: Path | None = None) -> Content:
     except OSError:
         raise NoCourse(f"{folder} is no course: it has no {FILE}, which holds a title and a list of units") from None
     said = _toml(path, changed)
-    title, units = said.get("title"), said.get("units")
-    if not isinstance(title, str) or not isinstance(units, list) or not all(isinstance(name, str) for name in units):
-        raise NoCourse(f'{path} should hold title = "..." and units = ["00_first", ...]')
-    if missing := [name for name in units if not (folder / UNITS / name).is_dir()]:
+    title, units, homework = said.get("title"), said.get("units"), said.get("homework", [])
+    lists = isinstance(units, list) and isinstance(homework, list)
+    if not isinstance(title, str) or not lists or not all(isinstance(name, str) for name in [*units, *homework]):
+        raise NoCourse(f'{path} should hold title = "...", units = ["00_first", ...] and, if any, homework = [...]')
+    if missing := [name for name in [*units, *homework] if not (folder / UNITS / name).is_dir()]:
         raise NoCourse(f"{path} names {', '.join(missing)}, but {folder / UNITS} has no such folder")
-    return Content(folder, title, tuple(units))
+    return Content(folder, title, tuple(units), tuple(homework))
 
 
 @functools.lru_cache(maxsize=200)

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from autograder import content
+
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = sorted(
     path
-    for folder in ("solutions", "homework", "job_scripts/programs")
+    for folder in ("units", "homework", "job_scripts/programs")
     for path in (ROOT / folder).rglob("*.py")
-    if ".ipynb_checkpoints" not in path.parts
+    if not {".ipynb_checkpoints", *content.GRADERS} & set(path.parts)
 )
 WINGS_OF_LESSONS = {"meshrun", "plots", "ranks", "scale", "schedules"}  # besides the files in labkit itself
 

@@ -1,14 +1,15 @@
-"""Builds the course's notebooks from their one source, solutions/NN_topic/topic.py (jupytext, py:percent).
+"""Builds the course's notebooks from their one source, the page in a unit's room (jupytext, py:percent).
 
-    python tools/build_notebooks.py                    brings solutions/*/*.ipynb, notebooks/ and homework/ up to date
+    python tools/build_notebooks.py                    brings solutions/, notebooks/ and homework/ up to date
     python tools/build_notebooks.py --execute [UNIT]   also runs the solutions, to be read with their outputs
     python tools/build_notebooks.py --check            changes nothing; fails when a generated file is stale
 
-    solutions/NN_topic/topic.py --jupytext--> solutions/NN_topic/topic.ipynb --nbgrader-->
+    units/NN_topic/topic.py --jupytext--> solutions/NN_topic/topic.ipynb --nbgrader-->
     notebooks/NN_topic/topic.ipynb
 
-The homeworks, solutions/scaling_mnist and solutions/train_a_mesh, go to homework/ in the same way, without the finished
-work that lies beside their notebooks.
+Scripts beside the page go along, but for what the grader needs (`autograder.content.GRADERS`). The homeworks,
+units/scaling_mnist and units/train_a_mesh, go to homework/ in the same way, without the finished work, which is in
+solutions/ alone. A class's own units have no room: their page lies in solutions/NN_topic/ itself.
 
 Building twice changes nothing: cell ids come from the grade_id or the cell's text, never from chance. Outputs in
 solutions/ are kept up to the first code cell that changed; from there on they would describe another program, so they
@@ -45,20 +46,10 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
+from autograder import content  # noqa: E402
 from autograder.start import card, recap  # noqa: E402
 
 CELL_DEADLINE = 180  # seconds; a cell that takes longer is a bug, a unit runs within a minute
-# What a student hands in, and so never gets: beside the notebook lies the finished work, for instructors. FINISHED is
-# made by hand, PRODUCTS by running the notebook. No pattern fits a file that is released.
-FINISHED = {
-    "scaling_mnist": ("tensorflow2_mnist_hvd.py", "torch_mnist_ddp.py"),
-    "train_a_mesh": ("mesh_training.py", "plan.toml"),
-}
-PORTS = {"09_multi_node_image_lab": ("train_products_hvd.py",)}  # a unit's script that students write themselves
-PRODUCTS = {
-    "scaling_mnist": ("run_*.jsonl", "warmup_*.jsonl", "scaling.csv", "scaling.pdf", "accuracy_*.pdf"),
-    "train_a_mesh": ("run_d*.jsonl", "meshes.csv", "step_time.pdf", "memory.pdf", "losses.pdf"),
-}
 HOMEWORK_DEADLINE = 900  # seconds for a cell of the homework: it trains on 1, 2, 4 and 8 ranks
 RERUN = 'make notebooks OPTIONS="--execute {unit}"'
 GENERATED = "generated"  # the tag of cells that are not in a unit's source
@@ -97,25 +88,48 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def units(root: Path) -> list[str]:
-    """Names of the units that have a source: every solutions/NN_topic with a notebook in it as text."""
-    folders = sorted(path for path in root.glob("solutions/[0-9][0-9]_*") if source_of(path).exists())
-    return [folder.name for folder in folders]
+    """Names of the units that have a page."""
+    names = {path.name for kind in (content.UNITS, "solutions") for path in root.glob(f"{kind}/[0-9][0-9]_*")}
+    return sorted(name for name in names if source_of(root, name).exists())
 
 
 def homeworks(root: Path) -> list[str]:
-    """Names of the homework assignments: each a solutions/NAME with the notebook NAME.py."""
-    return [name for name in FINISHED if (root / "solutions" / name / f"{name}.py").exists()]
+    """Names of the homework assignments that have a page."""
+    names = {path.name for kind in (content.UNITS, "solutions") for path in root.glob(f"{kind}/[!0-9.]*")}
+    return sorted(name for name in names if source_of(root, name).exists())
 
 
-def not_released(name: str) -> tuple[str, ...]:
-    """Names and patterns of the files in solutions/NAME that no student may get, besides the notebook's source."""
-    return FINISHED.get(name, ()) + PORTS.get(name, ()) + PRODUCTS.get(name, ())
+def is_homework(name: str) -> bool:
+    """True for a homework's name; a unit's begins with its number."""
+    return not name[:2].isdigit()
 
 
-def source_of(folder: Path) -> Path:
+def not_released(root: Path, name: str) -> tuple[str, ...]:
+    """Names and patterns of the files in solutions/NAME that no student may get, besides the page's text: what they
+    write themselves, and what the executed notebook makes (`products`)."""
+    return (*content.Room(root / content.UNITS / name).about.get("not_released", ()), *products(root, name))
+
+
+def products(root: Path, name: str) -> tuple[str, ...]:
+    """Patterns of the files that a homework's executed notebook makes: finished work, too."""
+    return tuple(content.Room(root / content.UNITS / name).about.get("products", ()))
+
+
+def source_of(root: Path, unit: str) -> Path:
+    """The page of a unit as text: in its room, or where it has none in solutions/UNIT."""
+    room = _page_in(root / content.UNITS / unit)
+    return room if room.exists() else _page_in(root / "solutions" / unit)
+
+
+def solved_of(root: Path, unit: str) -> Path:
+    """The page as an executed notebook."""
+    return root / "solutions" / unit / f"{source_of(root, unit).stem}.ipynb"
+
+
+def _page_in(folder: Path) -> Path:
     """NN_topic/topic.py, or the one .py in the folder that is a notebook: unit 07's cannot be called horovod.py, which
     Python would import in place of Horovod. A homework's is called like its folder."""
-    named = folder / f"{folder.name if folder.name in FINISHED else folder.name[3:]}.py"
+    named = folder / f"{folder.name if is_homework(folder.name) else folder.name[3:]}.py"
     if named.exists():
         return named
     notebooks = [
@@ -131,12 +145,17 @@ def build(root: Path = ROOT) -> dict[str, bytes]:
         course = Path(folder)
         shutil.copy(root / "nbgrader_config.py", course)
         for unit in (*units(root), *homeworks(root)):
-            source = source_of(root / "solutions" / unit)
-            content = as_bytes(solution_notebook(source))
-            copy_folder(source.parent, course / "solutions" / unit, *not_released(unit))
-            (course / "solutions" / unit / f"{source.stem}.ipynb").write_bytes(content)
-            built[f"solutions/{unit}/{source.stem}.ipynb"] = content
-        release(course)
+            source, solved = source_of(root, unit), solved_of(root, unit)
+            notebook = as_bytes(solution_notebook(root, unit))
+            copy_folder(source.parent, course / "solutions" / unit, source.name, *not_released(root, unit))
+            (course / "solutions" / unit / solved.name).write_bytes(notebook)
+            built[f"solutions/{unit}/{solved.name}"] = notebook
+            if source.parent != solved.parent:
+                built |= {
+                    f"solutions/{unit}/{path.relative_to(source.parent).as_posix()}": path.read_bytes()
+                    for path in scripts_beside(source)
+                }
+        release(course, [*units(root), *homeworks(root)])
         for path in sorted([*(course / "notebooks").rglob("*"), *(course / "homework").rglob("*")]):
             if path.is_file():
                 built[path.relative_to(course).as_posix()] = path.read_bytes()
@@ -147,16 +166,25 @@ def as_bytes(notebook: NotebookNode) -> bytes:
     return (nbformat.writes(notebook) + "\n").encode()
 
 
+def scripts_beside(page: Path) -> list[Path]:
+    """The files beside a page that belong to it: all but the page itself and what the grader needs."""
+    not_its = {"__pycache__", ".ipynb_checkpoints", page.name, f"{page.stem}.ipynb", *content.GRADERS}
+    paths = [path for path in page.parent.rglob("*") if path.is_file()]
+    return sorted(path for path in paths if not not_its & set(path.relative_to(page.parent).parts))
+
+
 def copy_folder(source: Path, target: Path, *but: str) -> None:
-    """Copies a folder. but: names or patterns of files that are left out."""
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", *but))
+    """Copies the folder of a page without what the grader needs. but: names or patterns of files left out, too."""
+    ignored = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", *content.GRADERS, *but)
+    shutil.copytree(source, target, ignore=ignored)
 
 
 # --- from text to notebook --------------------------------------------------------------------------------------------
 
 
-def solution_notebook(source: Path) -> NotebookNode:
-    """The notebook of a source file, with the outputs its paired .ipynb already has, where they are still true."""
+def solution_notebook(root: Path, unit: str) -> NotebookNode:
+    """The notebook of a unit's page, with the outputs that the executed one has, where they are still true."""
+    source, paired = source_of(root, unit), solved_of(root, unit)
     notebook = jupytext.read(source, fmt="py:percent")
     notebook.metadata = nbformat.from_dict(NOTEBOOK_METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
@@ -165,17 +193,15 @@ def solution_notebook(source: Path) -> NotebookNode:
         cell.metadata.pop("lines_to_next_cell", None)
         cell.id = cell_id(cell, taken)
         taken.add(cell.id)
-    if source.parent.name not in FINISHED:
-        notebook.cells = with_common_cells(notebook.cells, source.parent)
-    paired = source.with_suffix(".ipynb")
+    if not is_homework(unit):
+        notebook.cells = with_common_cells(notebook.cells, root, unit)
     if paired.exists():
         keep_outputs(notebook, nbformat.read(paired, as_version=4))
     return notebook
 
 
-def with_common_cells(cells: list[NotebookNode], folder: Path) -> list[NotebookNode]:
+def with_common_cells(cells: list[NotebookNode], root: Path, unit: str) -> list[NotebookNode]:
     """The cells of a unit with its recap, its card and the way to the next unit; unchanged in a course of one unit."""
-    unit, root = folder.name, folder.parents[1]
     there = units(root)
     if len(there) < 2:
         return cells
@@ -210,7 +236,7 @@ def the_way_on(root: Path, following: list[str]) -> str:
     """A link to the next unit, and where that is optional, to the one behind it, too."""
     links = []
     for unit in following:
-        source = source_of(root / "solutions" / unit)
+        source = source_of(root, unit)
         text = source.read_text(encoding="utf-8")
         title = re.search(r"^# # (.+)$", text, re.MULTILINE)
         links.append(f"[{title[1] if title else unit}](../{unit}/{source.stem}.ipynb)")
@@ -267,15 +293,15 @@ def execute(root: Path, unit: str) -> None:
 
     A homework makes its run logs, its table and its figures anew; they are kept, too.
     """
-    source = source_of(root / "solutions" / unit)
-    notebook = solution_notebook(source)
-    print(f"running {source.with_suffix('.ipynb').relative_to(root)}", flush=True)
-    products = PRODUCTS.get(unit, ())
-    run(notebook, source.parent, HOMEWORK_DEADLINE if products else CELL_DEADLINE, anew=products)
+    source, solved = source_of(root, unit), solved_of(root, unit)
+    notebook = solution_notebook(root, unit)
+    print(f"running {solved.relative_to(root)}", flush=True)
+    deadline = HOMEWORK_DEADLINE if is_homework(unit) else CELL_DEADLINE
+    run(notebook, source.parent, deadline, anew=products(root, unit), to=solved.parent)
     if failures(notebook):
         raise RuntimeError(f"{source.relative_to(root)}: a solution must run without an error\n{failures(notebook)[0]}")
     tidy_outputs(notebook, root)
-    write_file(source.with_suffix(".ipynb"), as_bytes(notebook))
+    write_file(solved, as_bytes(notebook))
 
 
 def run(
@@ -284,13 +310,14 @@ def run(
     deadline: int = CELL_DEADLINE,
     keep_going: bool = False,
     anew: tuple[str, ...] = (),
+    to: Path | None = None,
 ) -> None:
     """Executes `notebook` in place, in a private copy of `folder`, so that files a cell writes do not end up in the
     course.
 
-    deadline: seconds a cell may take. anew: patterns of files that are not copied, but come to `folder` as the notebook
-    has made them, if no cell failed. Raises nbclient's CellExecutionError for a cell that fails (unless `keep_going`,
-    or the cell is tagged ``raises-exception``) and CellTimeoutError for one that takes too long.
+    deadline: seconds a cell may take. anew: patterns of files that are not copied, but come to the folder `to` as the
+    notebook has made them, if no cell failed. Raises nbclient's CellExecutionError for a cell that fails (unless
+    `keep_going`, or the cell is tagged ``raises-exception``) and CellTimeoutError for one that takes too long.
     """
     from nbclient import NotebookClient
 
@@ -317,7 +344,7 @@ def run(
         client.execute(env=environment)
         if not failures(notebook):
             for made in (path for pattern in anew for path in sorted(here.glob(pattern))):
-                write_file(folder / made.name, made.read_bytes())
+                write_file((to or folder) / made.name, made.read_bytes())
 
 
 def failures(notebook: NotebookNode, but_tagged: bool = False) -> list[str]:
@@ -382,8 +409,8 @@ def anonymous(text: str, root: Path) -> str:
 # --- the student's side -----------------------------------------------------------------------------------------------
 
 
-def release(course: Path) -> None:
-    """nbgrader's generate_assignment for every unit and homework of the course root `course`, without a gradebook."""
+def release(course: Path, names: list[str]) -> None:
+    """nbgrader's generate_assignment for these units and homeworks of the course root `course`, without a gradebook."""
     from nbgrader.converters import GenerateAssignment
     from nbgrader.coursedir import CourseDirectory
 
@@ -392,9 +419,9 @@ def release(course: Path) -> None:
     config.CourseDirectory.root = str(course)
     log = logging.getLogger("nbgrader")
     log.setLevel(logging.ERROR)
-    for unit in (*units(course), *homeworks(course)):
+    for unit in names:
         config.CourseDirectory.assignment_id = unit
-        config.CourseDirectory.release_directory = "homework" if unit in FINISHED else "notebooks"
+        config.CourseDirectory.release_directory = "homework" if is_homework(unit) else "notebooks"
         GenerateAssignment(coursedir=CourseDirectory(config=config, log=log), config=config, log=log).start()
 
 
@@ -403,20 +430,26 @@ def release(course: Path) -> None:
 
 def generated_files(root: Path) -> set[str]:
     """The generated files that are in the tree now, of whatever unit."""
-    released = [*(root / "notebooks").rglob("*"), *(root / "homework").rglob("*")]
-    paths = [path for path in released if path.is_file() and ".ipynb_checkpoints" not in path.parts]
-    paths += [source_of(root / "solutions" / unit).with_suffix(".ipynb") for unit in (*units(root), *homeworks(root))]
-    return {path.relative_to(root).as_posix() for path in paths if path.exists()}
+    found = [*(root / "notebooks").rglob("*"), *(root / "homework").rglob("*")]
+    for folder in (path for path in (root / "solutions").glob("*") if path.is_dir()):
+        page = _page_in(folder)
+        if page.exists():  # a class's own unit, which has no room
+            found.append(page.with_suffix(".ipynb"))
+        else:
+            made = {path for pattern in products(root, folder.name) for path in folder.glob(pattern)}
+            found += set(folder.rglob("*")) - made
+    paths = [path for path in found if path.is_file() and not {".ipynb_checkpoints", "__pycache__"} & set(path.parts)]
+    return {path.relative_to(root).as_posix() for path in paths}
 
 
 def write(root: Path, built: dict[str, bytes]) -> list[str]:
     """The paths that changed when the tree was brought up to date."""
     changed = []
-    for name, content in built.items():
+    for name, made in built.items():
         path = root / name
-        if path.exists() and path.read_bytes() == content:
+        if path.exists() and path.read_bytes() == made:
             continue
-        write_file(path, content)
+        write_file(path, made)
         changed.append(name)
     for name in generated_files(root) - set(built):
         (root / name).unlink()
@@ -440,7 +473,7 @@ def report_stale(root: Path, built: dict[str, bytes]) -> int:
     for name in sorted(there & set(built)):
         if (root / name).read_bytes() != built[name]:
             lines.append(f"{name}: differs from its source, run `make notebooks`")
-        elif name.startswith("solutions/"):
+        elif name.startswith("solutions/") and name.endswith(".ipynb"):
             cells = code_cells(nbformat.reads(built[name].decode(), as_version=4))
             unrun = [cell for cell in cells if cell.execution_count is None and not is_common(cell)]
             if unrun:

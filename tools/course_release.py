@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from fnmatch import fnmatch
 from pathlib import Path
 
 import build_notebooks
@@ -91,14 +92,14 @@ def release(root: Path, only: list[str] | None = None) -> list[str]:
         raise Trouble(f"{root} holds something else: choose a new folder")
     prepare(root)
     os.environ[OVERLAY] = str(root / "overlay")
-    sources = unit_folders(root / "overlay")
+    sources = unit_roots(root / "overlay")
     unknown = set(only or ()) - set(sources)
     if unknown:
         raise Trouble(f"no such unit: {', '.join(sorted(unknown))}. There are: {', '.join(sources)}")
     units = [unit for unit in sources if not only or unit in only]
     for unit in units:
         Course(root).key(unit)
-        put(root / "source" / unit, lambda folder, unit=unit: write_source(sources[unit], folder))
+        put(root / "source" / unit, lambda folder, unit=unit: write_source(sources[unit], unit, folder))
     put(root / "images", write_images)
     generate(root, units)
     (root / "gradebook.db").chmod(0o600)
@@ -122,15 +123,13 @@ def prepare(root: Path) -> None:
             shutil.copyfile(source, root / name)
 
 
-def unit_folders(overlay: Path) -> dict[str, Path]:
-    """Unit or homework -> the folder its source is in; one of the overlay stands in for the public one of the same
-    name."""
-    folders = {}
+def unit_roots(overlay: Path) -> dict[str, Path]:
+    """Unit or homework -> the course or overlay its page is in; one of the overlay stands in for the public one of the
+    same name."""
+    roots = {}
     for root in (ROOT, overlay):
-        folders |= {
-            unit: root / "solutions" / unit for unit in (*build_notebooks.units(root), *build_notebooks.homeworks(root))
-        }
-    return dict(sorted(folders.items()))
+        roots |= dict.fromkeys((*build_notebooks.units(root), *build_notebooks.homeworks(root)), root)
+    return dict(sorted(roots.items()))
 
 
 def put(target: Path, write) -> None:
@@ -152,23 +151,17 @@ def put(target: Path, write) -> None:
         raise
 
 
-def write_source(source: Path, folder: Path) -> None:
+def write_source(root: Path, unit: str, folder: Path) -> None:
     """The executed notebook and what students get beside it. The text it is made from and a homework's finished work
     stay out: nbgrader would release them, and would copy them over what students hand in."""
-    text = build_notebooks.source_of(source)
-    shutil.copytree(
-        source,
-        folder,
-        ignore=shutil.ignore_patterns(
-            "__pycache__",
-            ".ipynb_checkpoints",
-            text.name,
-            f"{text.stem}.ipynb",
-            *build_notebooks.not_released(source.name),
-        ),
-        dirs_exist_ok=True,
-    )
-    (folder / f"{text.stem}.ipynb").write_bytes(build_notebooks.as_bytes(build_notebooks.solution_notebook(text)))
+    text, left_out = build_notebooks.source_of(root, unit), build_notebooks.not_released(root, unit)
+    for path in build_notebooks.scripts_beside(text):
+        place = folder / path.relative_to(text.parent)
+        if not any(fnmatch(path.name, pattern) for pattern in left_out):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, place)
+    notebook = build_notebooks.as_bytes(build_notebooks.solution_notebook(root, unit))
+    (folder / f"{text.stem}.ipynb").write_bytes(notebook)
 
 
 def write_images(folder: Path) -> None:
@@ -206,7 +199,7 @@ def write_student_tree(root: Path, folder: Path) -> None:
     shutil.copyfile(ROOT / "tools/class/students.md", folder / "README.md")
     for unit in sorted((root / "release").iterdir()):
         shutil.copytree(
-            unit, folder / ("homework" if unit.name in build_notebooks.FINISHED else "notebooks") / unit.name
+            unit, folder / ("homework" if build_notebooks.is_homework(unit.name) else "notebooks") / unit.name
         )
     for path in sorted((root / "overlay" / "exercises").glob("unit_*.py")):
         room = content.Room(folder / content.UNITS / path.stem.removeprefix("unit_"))

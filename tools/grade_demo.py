@@ -3,7 +3,7 @@ get beside it.
 
     python tools/grade_demo.py [DIR] [--students 40] [--unit 01_mpi_pi]
 
-The submissions are made from the bank (tests/bank) and the attacks (tests/attacks): right and wrong answers, crashes,
+The submissions are made from the bank and the attacks (tests/attacks): right and wrong answers, crashes,
 hangs, dishonest ones, and notebooks that are damaged, empty, or written in an unusual but honest way. What is made lies
 in DIR (a temporary folder, removed at the end, if none is named). The exit status is 0 when every student got what was
 expected.

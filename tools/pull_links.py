@@ -31,7 +31,7 @@ def notebooks() -> list[str]:
     """Paths of the notebooks in work/, units first."""
     found = []
     for name in (*build_notebooks.units(ROOT), *build_notebooks.homeworks(ROOT)):
-        found.append(f"{name}/{build_notebooks.source_of(ROOT / 'solutions' / name).stem}.ipynb")
+        found.append(f"{name}/{build_notebooks.solved_of(ROOT, name).name}")
     return found
 
 

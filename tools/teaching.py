@@ -1,7 +1,7 @@
-"""Puts into the pages for instructors (docs/teaching/) how long the sections of a unit take.
+"""Puts into the pages for instructors (units/*/teaching.md) how long the sections of a unit take.
 
     python tools/teaching.py            prints a table for every unit
-    python tools/teaching.py --write    puts it into docs/teaching/*.md, between their two marks
+    python tools/teaching.py --write    puts it into units/*/teaching.md, between their two marks
 
 The minutes are those of tools/lesson_time.py: counted, by the same measure for all units. Nobody was timed.
 """
@@ -20,7 +20,6 @@ import build_notebooks  # noqa: E402
 import lesson_time  # noqa: E402
 import nbformat  # noqa: E402
 
-PAGES = ROOT / "docs" / "teaching"
 BEGIN, END = "<!-- timing: python tools/teaching.py --write -->", "<!-- end of timing -->"
 
 
@@ -29,8 +28,13 @@ def units() -> list[str]:
     return [*build_notebooks.units(ROOT), *build_notebooks.homeworks(ROOT)]
 
 
+def page(unit: str) -> Path:
+    """The page for whoever teaches a unit."""
+    return ROOT / "units" / unit / "teaching.md"
+
+
 def notebook(unit: str) -> Path:
-    return build_notebooks.source_of(ROOT / "solutions" / unit).with_suffix(".ipynb")
+    return build_notebooks.solved_of(ROOT, unit)
 
 
 def headings(unit: str) -> list[str]:
@@ -67,10 +71,10 @@ def _whole(counted: float) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/teaching/")
+    parser.add_argument("--write", action="store_true", help="put the tables into units/*/teaching.md")
     options = parser.parse_args(arguments)
     for unit in units():
-        path = PAGES / f"{unit}.md"
+        path = page(unit)
         if not options.write:
             print(f"{unit}\n{table(unit)}\n")
         elif path.exists():

@@ -14,8 +14,8 @@ its `assignment.Assignment`; one more name in `registry.ASSIGNMENTS`. A judge ge
 `PartResult` with a finding for each line of its parts, made by the rubric (`full`, `lost`, `needs_person`); it is
 imported where it is called, so that a notebook's first check costs little. Its notebook has cells
 `check_homework("PART")` with the points of the part, and 0 for "bonus"; a notebook that shares all parts' names with
-another homework's is told apart by the assignment's name. Its finished work is in `FINISHED` and `PRODUCTS` of
-tools/build_notebooks.py, and in nbgrader_config.py.
+another homework's is told apart by the assignment's name. Its finished work is named in the
+unit.toml of its room (`not_released`, `products`).
 """
 
 from autograder.homework import page

@@ -321,7 +321,10 @@ def test_no_secrets_in_the_dockerfile():
     ("name", "ignored"),
     [
         (".git/config", True),
-        ("solutions/01_mpi_pi/mpi_pi.py", True),
+        ("solutions/01_mpi_pi/mpi_pi.ipynb", True),
+        ("units/01_mpi_pi/mpi_pi.py", True),
+        ("units/01_mpi_pi/answers/fair_share.py", True),
+        ("units/01_mpi_pi/exercises.py", False),
         ("labkit/__pycache__/a.pyc", True),
         ("a/b/gradebook.db", True),
         ("id_rsa", True),

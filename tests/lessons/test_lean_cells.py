@@ -23,7 +23,7 @@ every_lean_unit = pytest.mark.parametrize("unit", LEAN)
 
 
 def code_of(unit: str) -> list[nbformat.NotebookNode]:
-    source = builder.source_of(ROOT / "solutions" / unit)
+    source = builder.source_of(ROOT, unit)
     return builder.code_cells(jupytext.read(source, fmt="py:percent"))
 
 
@@ -42,7 +42,7 @@ def test_cells_are_short_and_their_lines_not_wide(unit):
 @every_lean_unit
 def test_every_picture_has_an_alternative_text(unit):
     """One text for each picture of a cell, as the metadata `alt` of the cell in the .py: a sentence, or a list."""
-    executed = nbformat.read(builder.source_of(ROOT / "solutions" / unit).with_suffix(".ipynb"), as_version=4)
+    executed = nbformat.read(builder.solved_of(ROOT, unit), as_version=4)
     for cell in builder.code_cells(executed):
         pictures = sum(any(kind.startswith("image/") for kind in one.get("data", {})) for one in cell.outputs)
         alt = cell.metadata.get("alt", [])

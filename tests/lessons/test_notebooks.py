@@ -31,11 +31,11 @@ every_unit = pytest.mark.parametrize("unit", UNITS)
 
 
 def name_of(unit: str) -> str:
-    return builder.source_of(ROOT / "solutions" / unit).stem
+    return builder.source_of(ROOT, unit).stem
 
 
 def source_text(unit: str) -> str:
-    return builder.source_of(ROOT / "solutions" / unit).read_text(encoding="utf-8")
+    return builder.source_of(ROOT, unit).read_text(encoding="utf-8")
 
 
 def released(unit: str) -> nbformat.NotebookNode:
@@ -88,7 +88,7 @@ print(twice(given))
 def course(tmp_path):
     """A course of one small unit, with a starter script and a data file beside its notebook."""
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
-    folder = tmp_path / "solutions/01_lesson"
+    folder = tmp_path / "units/01_lesson"
     folder.mkdir(parents=True)
     (folder / "lesson.py").write_text(LESSON)
     (folder / "starter.py").write_text("print('start here')\n")
@@ -170,7 +170,7 @@ def test_stock_nbgrader_makes_the_same_release(course):
 
 def test_every_unit_ends_with_its_card_and_the_way_to_the_next(course):
     for name in ("02_optional", "03_last"):
-        folder = course / "solutions" / name
+        folder = course / "units" / name
         folder.mkdir()
         begin = "# *Optional: if you like.*\n" if "optional" in name else ""
         (folder / f"{name[3:]}.py").write_text(LESSON.replace("# # A lesson", f"# # {name[:2]} · Unit\n#\n{begin}"))
@@ -187,10 +187,10 @@ def test_every_unit_ends_with_its_card_and_the_way_to_the_next(course):
             "**Next:** [02 · Unit](../02_optional/optional.ipynb) (optional), then [03 · Unit](../03_last/last.ipynb)"
         )
         assert ways[1] == "**Next:** [03 · Unit](../03_last/last.ipynb)" and ways[2] == "This was the last unit"
-    changed = course / "solutions/01_lesson/lesson.py"
+    changed = course / "units/01_lesson/lesson.py"
     changed.write_text(LESSON.replace("Prose.", "Better prose."))
     build_here(course)
-    cells = nbformat.read(changed.with_suffix(".ipynb"), as_version=4).cells
+    cells = nbformat.read(course / "solutions/01_lesson/lesson.ipynb", as_version=4).cells
     own = [cell for cell in cells if cell.cell_type == "code" and not builder.is_common(cell)]
     assert len(own) == 4 and all(cell.execution_count for cell in own)
     assert "".join(output.text for output in cells[-2].outputs) == f"{builder.card.EMPTY}\n"
@@ -202,7 +202,7 @@ def outputs(course: Path) -> list[bool]:
 
 
 def test_outputs_are_kept_when_prose_changes_and_dropped_from_a_changed_cell_on(course, capsys):
-    source = course / "solutions/01_lesson/lesson.py"
+    source = course / "units/01_lesson/lesson.py"
     build_here(course, "--execute")
     assert outputs(course) == [True] * 4
     assert build_here(course, "--check") == 0
@@ -235,11 +235,11 @@ def test_outputs_are_kept_when_only_words_change():
 
 
 def test_a_solution_that_fails_is_not_kept(course):
-    source = course / "solutions/01_lesson/lesson.py"
+    source = course / "units/01_lesson/lesson.py"
     source.write_text(LESSON.replace("given = 1", "given = 1 / 0"))
     with pytest.raises(Exception, match="ZeroDivisionError"):
         build_here(course, "--execute")
-    assert not source.with_suffix(".ipynb").exists()
+    assert not (course / "solutions").exists()
 
 
 def test_outputs_do_not_say_where_they_were_made(monkeypatch):
@@ -286,10 +286,8 @@ def test_no_answer_reaches_the_notebooks(unit):
     ]
     there = {line.strip() for text in [*cells, *texts.values()] for line in text.splitlines()}
     elsewhere = {line for other in UNITS for line in split_by_region(source_text(other))[1]}
-    scripts = set(ROOT.glob("solutions/[0-9]*/*.py")) - {
-        builder.source_of(ROOT / "solutions" / other) for other in UNITS
-    }
-    scripts = [path for path in scripts if path.name not in builder.not_released(path.parent.name)]
+    scripts = ROOT.glob("solutions/[0-9]*/*.py")
+    scripts = [path for path in scripts if path.name not in builder.not_released(ROOT, path.parent.name)]
     # given to students
     worked = {line.strip() for path in scripts for line in path.read_text(encoding="utf-8").splitlines()}
     leaked = set(inside) & there - set(outside) - elsewhere - worked
@@ -458,7 +456,7 @@ def test_other_values_for_parameters():
 def execute(unit: str, whose: str) -> nbformat.NotebookNode:
     """The notebook after it was run from start to end, with small parameters."""
     folder = ROOT / ("notebooks" if whose == "student" else "solutions") / unit
-    notebook = released(unit) if whose == "student" else builder.solution_notebook(builder.source_of(folder))
+    notebook = released(unit) if whose == "student" else builder.solution_notebook(ROOT, unit)
     values = {} if FULL else dict(SMALL.get(unit, {}))
     for cell in builder.code_cells(notebook):
         cell.outputs, cell.execution_count = [], None

@@ -85,7 +85,7 @@ def test_no_line_of_a_solution_is_released():
 def course(tmp_path) -> Path:
     """A root with the homework alone, and beside its notebook everything that a finished folder may hold."""
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
-    shutil.copytree(SOURCE, tmp_path / "solutions" / NAME)
+    shutil.copytree(ROOT / "units" / NAME, tmp_path / "units" / NAME)
     finished = [
         "warmup_8.jsonl",
         "scaling.csv",
@@ -93,7 +93,7 @@ def course(tmp_path) -> Path:
         *(f"{kind}" for p in (*SIZES, 16) for kind in products_of(p)),
     ]
     for name in finished:
-        (tmp_path / "solutions" / NAME / name).write_text("finished work\n")
+        (tmp_path / "units" / NAME / name).write_text("finished work\n")
     return tmp_path
 
 

@@ -33,7 +33,7 @@ def test_the_cells_that_are_graded():
     points = {part: RUBRIC.points_of(part) for part in RUBRIC.parts}
     assert checks == {f'check_homework("{part}")': 0 if part == "bonus" else n for part, n in points.items()}
     (written,) = [cell for cell in marked if cell.cell_type == "markdown"]
-    whole = (SOURCE / f"{NAME}.py").read_text()
+    whole = (ROOT / "units" / NAME / f"{NAME}.py").read_text()
     found = re.findall(r"^# - (\d+) points?: ", whole, re.MULTILINE)
     assert sum(map(int, found)) == written.metadata.nbgrader.points == 5
 

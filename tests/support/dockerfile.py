@@ -57,19 +57,18 @@ def command(stage: Stage) -> list[str]:
 def is_ignored(name: str, patterns: list[str]) -> bool:
     """Whether a file, relative to the build context, is kept out of the build. patterns: the lines of .dockerignore.
 
-    A pattern means a file or a folder with all that is in it; ** stands for any number of folders. Lines with ! are not
-    known.
+    A pattern means a file or a folder with all that is in it; ** stands for any number of folders, and ! makes an
+    exception. The last pattern that fits decides.
     """
     parts = Path(name).parts
     heads = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
-    return any(re.fullmatch(_as_regex(pattern), head) for pattern in patterns for head in heads)
+    fits = [pattern for pattern in patterns if any(re.fullmatch(_as_regex(pattern), head) for head in heads)]
+    return bool(fits) and not fits[-1].startswith("!")
 
 
 def _as_regex(pattern: str) -> str:
-    if pattern.startswith("!"):
-        raise ValueError(f"an exception in .dockerignore: {pattern}")
-    pieces = re.split(r"(\*\*/|\*|\?)", pattern.strip("/"))
-    known = {"**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
+    pieces = re.split(r"(\*\*/|\*\*|\*|\?)", pattern.lstrip("!").strip("/"))
+    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     return "".join(known.get(piece, re.escape(piece)) for piece in pieces)
 
 

@@ -122,7 +122,7 @@ def _written(path):
 def look(place: Place):
     with tempfile.NamedTemporaryFile() as file, tempfile.NamedTemporaryFile(dir=Path.home()) as own:
         paths = [
-            *(str(ROOT / name) for name in ("autograder", "tests", "solutions", ".git")),
+            *(str(ROOT / name) for name in ("autograder", "units", "tests", "solutions", ".git")),
             file.name,
             own.name,
             os.path.expanduser("~/secret"),

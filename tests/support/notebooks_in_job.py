@@ -29,9 +29,8 @@ def run_cells(cells: list[str]) -> list[list]:
 def run_unit(unit: str) -> dict[str, list]:
     import build_notebooks
 
-    source = build_notebooks.source_of(ROOT / "solutions" / unit)
-    notebook = build_notebooks.solution_notebook(source)
-    build_notebooks.run(notebook, source.parent, LIMIT, keep_going=True)
+    notebook = build_notebooks.solution_notebook(ROOT, unit)
+    build_notebooks.run(notebook, build_notebooks.solved_of(ROOT, unit).parent, LIMIT, keep_going=True)
     shown = [[text_of(output) for output in cell.outputs] for cell in build_notebooks.code_cells(notebook)]
     return {"failures": build_notebooks.failures(notebook), "cells": ["\n".join(texts) for texts in shown]}
 

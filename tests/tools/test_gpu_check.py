@@ -309,7 +309,7 @@ def test_the_clock_takes_the_median(monkeypatch):
 
 @pytest.mark.parametrize("mixed", [False, True])
 def test_bytes_of_a_parameter_are_those_of_unit_15(mixed):
-    lesson = lessons.lesson_of("15", (ROOT / "solutions/15_sharding/sharding.py").read_text())
+    lesson = lessons.lesson_of("15", (ROOT / "units/15_sharding/sharding.py").read_text())
     namespace: dict = {}
     execute(slice_cells(lesson.cells, ["memory_per_rank"]), namespace)
     of_unit = namespace["memory_per_rank"](1000, 1, 0, "adam", mixed)
@@ -428,7 +428,7 @@ def test_when_time_is_up_no_cell_begins_and_each_says_so(monkeypatch):
     """Else the check would be ended from outside, and what it had found would stand beside a row that failed."""
     monkeypatch.setattr(lessons, "anywhere", lambda words: words)
     monkeypatch.setattr(lessons, "attempt", lambda *asked: pytest.fail("a cell was begun"))
-    lesson = next(one for one in lessons.lessons(ROOT / "solutions") if one.unit == "08")
+    lesson = next(one for one in lessons.lessons(ROOT / "units") if one.unit == "08")
     targets = lessons.cells_of_devices(lesson)
     rows = list(lessons.unit_rows(lesson, targets, Setting("cpu"), 0, 2, end=0.0))
     assert len(rows) == len(targets) > 3 and {row.verdict for row in rows} == {table.NOT_RUN}
@@ -436,7 +436,7 @@ def test_when_time_is_up_no_cell_begins_and_each_says_so(monkeypatch):
 
 
 def test_the_lessons_with_a_device_are_known():
-    found = {lesson.unit: len(lessons.cells_of_devices(lesson)) for lesson in lessons.lessons(ROOT / "solutions")}
+    found = {lesson.unit: len(lessons.cells_of_devices(lesson)) for lesson in lessons.lessons(ROOT / "units")}
     assert found["02"] and found["03"] and found["08"], found
 
 

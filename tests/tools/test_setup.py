@@ -1001,7 +1001,7 @@ def test_lessons_and_doctor_say_it_too(later_python):
     finding = doctor.python()
     assert finding.status in ("limited", "broken")
     for name in ("07_horovod/horovod_training", "09_multi_node_image_lab/multi_node_image_lab"):
-        source = (ROOT / "solutions" / f"{name}.py").read_text()
+        source = (ROOT / "units" / f"{name}.py").read_text()
         assert source.index("need_frameworks()") < min(
             source.index("import horovod"), source.index("import tensorflow")
         )

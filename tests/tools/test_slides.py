@@ -32,7 +32,7 @@ def double(x: float, *, times: int = 2) -> float:
 
 
 def source_of(unit: str) -> Path:
-    return program.build_notebooks.source_of(ROOT / "solutions" / unit).with_suffix(".ipynb")
+    return program.build_notebooks.solved_of(ROOT, unit)
 
 
 def shown(*cells) -> list[tuple[str, str]]:

@@ -16,10 +16,10 @@ from autograder.homework import registry  # noqa: E402
 from autograder.registry import all_exercises  # noqa: E402
 
 INDEX = ROOT / "docs" / "teaching.md"
-PAGES = sorted(teaching.PAGES.glob("*.md"))
+PAGES = sorted(ROOT.glob("units/*/teaching.md"))
 EXERCISES = {exercise.function: exercise for exercise in all_exercises()}
 HEADINGS = ["Aims", "Time", "Where students stall", "On the board", "If time is short"]
-every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+every_page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.parent.name)
 
 
 def stalls(path: Path) -> list[tuple[str, list[str]]]:
@@ -31,12 +31,12 @@ def stalls(path: Path) -> list[tuple[str, list[str]]]:
 
 def test_every_unit_has_a_page_or_is_said_to_have_none():
     text = INDEX.read_text(encoding="utf-8")
-    missing = [unit for unit in teaching.units() if not (teaching.PAGES / f"{unit}.md").exists()]
+    missing = [unit for unit in teaching.units() if not teaching.page(unit).exists()]
     said = text.partition("No page yet:")[2].partition("\n")[0]
     for unit in missing:
-        assert (f"unit {unit[:2]}" if unit[:2].isdigit() else "homework") in said, f"docs/teaching/ has no {unit}.md"
-    assert {path.stem for path in PAGES} <= set(teaching.units())
-    assert all(f"(teaching/{path.name})" in text for path in PAGES)
+        assert (f"unit {unit[:2]}" if unit[:2].isdigit() else "homework") in said, f"units/{unit} has no teaching.md"
+    assert {path.parent.name for path in PAGES} <= set(teaching.units())
+    assert all(f"(../units/{path.parent.name}/teaching.md)" in text for path in PAGES)
 
 
 @every_page
@@ -51,15 +51,15 @@ def test_a_page_has_its_parts_and_a_length_to_read_in_the_evening(path):
 def test_every_name_on_a_page_exists(path):
     rows = stalls(path)
     assert len(rows) >= 4
-    unit = [exercise for exercise in EXERCISES.values() if exercise.unit == path.stem]
+    unit = [exercise for exercise in EXERCISES.values() if exercise.unit == path.parent.name]
     for who, names in rows:
         assert names, who
         if not unit:
-            assert who in {line.name for line in registry.get(path.stem).rubric.lines}
+            assert who in {line.name for line in registry.get(path.parent.name).rubric.lines}
             sources = [p.read_text(encoding="utf-8") for p in (ROOT / "autograder" / "homework").rglob("*.py")]
             known = {name for name in names if any(f'"{name}"' in source for source in sources)}
         elif who:
-            assert EXERCISES[who].unit == path.stem
+            assert EXERCISES[who].unit == path.parent.name
             known = EXERCISES[who].diagnoses.keys()
         else:
             known = set.intersection(*(set(exercise.diagnoses) for exercise in unit))
@@ -69,12 +69,12 @@ def test_every_name_on_a_page_exists(path):
 @every_page
 def test_code_on_a_page_that_looks_like_an_exercise_is_one_of_the_course(path):
     """Names elsewhere on the page: `average_gradients` must not outlive its exercise."""
-    own = {name for name, exercise in EXERCISES.items() if exercise.unit == path.stem}
+    own = {name for name, exercise in EXERCISES.items() if exercise.unit == path.parent.name}
     text = path.read_text(encoding="utf-8")
     plan = text.partition("<!-- end of timing -->")[2].partition("\n## ")[0]
     words = {word for word in re.findall(r"`([a-z_0-9]+)`", plan) if "_" in word}
     assert words <= EXERCISES.keys() | {"scaling_mnist", "set_epoch"}, words - EXERCISES.keys()
-    assert not own or words & own or len(own) == 1 or path.stem == "21_puzzles"
+    assert not own or words & own or len(own) == 1 or path.parent.name == "21_puzzles"
 
 
 @every_page
@@ -82,15 +82,15 @@ def test_the_minutes_are_those_of_the_lesson(path):
     text = path.read_text(encoding="utf-8").partition(teaching.BEGIN)[2].partition(teaching.END)[0]
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
     shown = [row[0].replace("\\|", "|") for row in rows[1:-1]]
-    assert set(shown) <= set(teaching.headings(path.stem)), "python tools/teaching.py --write"
+    assert set(shown) <= set(teaching.headings(path.parent.name)), "python tools/teaching.py --write"
     core = float(rows[-1][1].strip("* "))
-    assert abs(core - lesson_time.totals(teaching.notebook(path.stem))[0]) <= 10, "python tools/teaching.py --write"
+    assert abs(core - lesson_time.totals(teaching.notebook(path.parent.name))[0]) <= 10, "python tools/teaching.py --write"
 
 
 def test_links_lead_somewhere():
     for path in (INDEX, *PAGES):
         for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
-            assert (path.parent / target).exists(), f"{path.name}: {target}"
+            assert (path.parent / target).exists(), f"{path}: {target}"
 
 
 def test_the_plans_name_exercises_that_there_are():

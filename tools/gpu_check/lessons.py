@@ -48,9 +48,9 @@ def rows(setting: Setting, rank: int, world: int) -> Iterator[Row]:
     """One row for each cell."""
     older_names()
     end = time.monotonic() + SHARE * setting.seconds
-    found = lessons(ROOT / "solutions")
+    found = lessons(ROOT / "units")
     if not found:
-        yield not_run("lessons with a DEVICE", "the solutions are not here")
+        yield not_run("lessons with a DEVICE", "the units are not here")
     for lesson in found:
         targets = cells_of_devices(lesson)
         if not targets:
@@ -68,7 +68,7 @@ def older_names() -> None:
 
 def lessons(folder: Path) -> list[Lesson]:
     """The lessons of a folder that have a DEVICE, in order."""
-    paths = sorted(folder.glob("[0-9][0-9]_*/*.py"))
+    paths = sorted(path for path in folder.glob("[0-9][0-9]_*/*.py") if path.name not in ("exercises.py", "inputs.py"))
     texts = [(path.parent.name[:2], path.read_text(encoding="utf-8")) for path in paths]
     return [lesson_of(unit, text) for unit, text in texts if re.search(r"^DEVICE = ", text, re.M)]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 
-from tools.build_notebooks import FINISHED, homeworks, source_of, units
+from tools.build_notebooks import homeworks, is_homework, solved_of, units
 from tools.site import claims, glossary, mistakes, start
 from tools.site.units import Links, page_of
 
@@ -55,21 +55,21 @@ def _documents(root: Path, names: list[str]) -> dict[str, str]:
     """path of a released notebook or handout -> its document; a homework's handout comes first."""
     found = {}
     for name in names:
-        stem, kind = source_of(root / "solutions" / name).stem, "homework" if name in FINISHED else "notebooks"
-        if name in FINISHED and (root / kind / name / "README.md").is_file():
+        stem, kind = solved_of(root, name).stem, "homework" if is_homework(name) else "notebooks"
+        if is_homework(name) and (root / kind / name / "README.md").is_file():
             found[f"{kind}/{name}/README.md"] = f"homework/{name}_handout.md"
-        found[f"{kind}/{name}/{stem}.ipynb"] = f"{'homework' if name in FINISHED else 'units'}/{name}.ipynb"
+        found[f"{kind}/{name}/{stem}.ipynb"] = f"{'homework' if is_homework(name) else 'units'}/{name}.ipynb"
     return found
 
 
 def _add(built: Tree, root: Path, name: str, pages: dict[str, str], solutions: bool) -> str:
     """The pages of one unit or homework; returns its title. Outputs of a finished homework are part of its solution."""
-    source = source_of(root / "solutions" / name).with_suffix(".ipynb")
-    folder = f"{'homework' if name in FINISHED else 'notebooks'}/{name}"
+    source = solved_of(root, name)
+    folder = f"{'homework' if is_homework(name) else 'notebooks'}/{name}"
     document = pages[f"{folder}/{source.name}"]
     links = Links(root, folder, document, pages)
     solved, released = (nbformat.read(path, as_version=4) for path in (source, root / folder / source.name))
-    page = page_of(solved, released, solutions, solutions or name not in FINISHED, links)
+    page = page_of(solved, released, solutions, solutions or not is_homework(name), links)
     built.files[document] = nbformat.writes(page.notebook)
     built.figures[document.removesuffix(".ipynb")] = page.figures
     title = re.search(r"^# (.+)$", "\n".join(c.source for c in released.cells if c.cell_type == "markdown"), re.M)[1]

@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def page(unit: str) -> str:
     """The slides of a unit as one HTML document."""
-    source = build_notebooks.source_of(ROOT / "solutions" / unit).with_suffix(".ipynb")
+    source = build_notebooks.solved_of(ROOT, unit)
     exporter = SlidesExporter(
         template_name="course",
         extra_template_basedirs=[str(TEMPLATES)],

@@ -18,7 +18,7 @@ from autograder.registry import module_of
 
 unit = module_of("04_distributed_sampler")
 
-LESSON = Path(__file__).resolve().parents[3] / "solutions/04_distributed_sampler/distributed_sampler.py"
+LESSON = Path(__file__).resolve().parents[3] / "units/04_distributed_sampler/distributed_sampler.py"
 SEEDS_ORDER = [10, 8, 17, 15, 1, 7, 23, 14]  # the second minibatch of the figures that the unit takes over
 
 sizes = st.integers(1, 40)

@@ -13,7 +13,7 @@ import pytest
 from autograder.exercises.readings.pipelines import bands, first_fit
 
 ROOT = Path(__file__).resolve().parents[3]
-SOURCE = ROOT / "solutions" / "12_input_pipelines" / "input_pipelines.py"
+SOURCE = ROOT / "units" / "12_input_pipelines" / "input_pipelines.py"
 
 
 def solution(*names: str) -> list:

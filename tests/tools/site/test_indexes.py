@@ -12,7 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tools.build_notebooks import source_of, units
+from tools.build_notebooks import solved_of, units
 from tools.site import claims, glossary, mistakes
 from tools.site.symptoms import SYMPTOMS, symptom
 from tools.site.text import as_markdown, slug
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def notebooks():
     found = {}
     for unit in units(ROOT):
-        found[unit] = nbformat.read(source_of(ROOT / "solutions" / unit).with_suffix(".ipynb"), as_version=4)
+        found[unit] = nbformat.read(solved_of(ROOT, unit), as_version=4)
     return found
 
 

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tools.build_notebooks import source_of, units
+from tools.build_notebooks import solved_of, units
 from tools.site.audit import audit
 from tools.site.figures import alternatives
 from tools.site.units import ANSWERS, SHOW, Links, page_of
@@ -134,7 +134,7 @@ def test_a_cell_may_say_what_its_figures_show():
 
 @pytest.mark.parametrize("unit", units(ROOT))
 def test_every_figure_of_a_unit_says_something_of_its_own(unit):
-    texts = alternatives(nbformat.read(source_of(ROOT / "solutions" / unit).with_suffix(".ipynb"), as_version=4))
+    texts = alternatives(nbformat.read(solved_of(ROOT, unit), as_version=4))
     assert all(len(text.split()) >= 8 for text in texts)
     assert len(set(texts)) == len(texts)
 
