@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,6 +113,21 @@ def course(folder: Path | None = None) -> Content:
     if missing := [name for name in [*units, *homework] if not (folder / UNITS / name).is_dir()]:
         raise NoCourse(f"{path} names {', '.join(missing)}, but {folder / UNITS} has no such folder")
     return Content(folder, title, tuple(units), tuple(homework))
+
+
+def enter(unit: str, folder: Path) -> None:
+    """Name a unit in a course's list, in the order of the names; nothing where it is named already. Raises NoCourse."""
+    there = course(folder).units
+    if unit in there:
+        return
+    path = folder / FILE
+    names = "".join(f'    "{name}",\n' for name in sorted([*there, unit]))
+    text, count = re.subn(
+        r"^units = \[.*?\]", f"units = [\n{names}]", path.read_text(encoding="utf-8"), flags=re.M | re.S
+    )
+    if count != 1:
+        raise NoCourse(f"{path}: cannot find where units = [...] begins; add {unit} to it by hand")
+    path.write_text(text, encoding="utf-8")
 
 
 @functools.lru_cache(maxsize=200)

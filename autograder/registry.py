@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from autograder import content
+import autograder.content as content
 from autograder.course import overlay_exercises
 from autograder.exercise import Exercise
 
@@ -26,7 +26,9 @@ def all_exercises() -> tuple[Exercise, ...]:
     """Every exercise, by unit, in the order in which the module defines them. A module of the overlay that has changed
     is read anew: the formgrader's server may have been running for weeks. Raises `content.NoCourse`.
     """
-    return _exercises(content.root(), overlay_digests())
+    rooms = content.course().rooms
+    public = tuple((room.unit, room.exercises) for room in rooms if room.exercises.is_file())
+    return _exercises(public, overlay_digests())
 
 
 def overlay_digests() -> tuple[tuple[str, str], ...]:
@@ -35,17 +37,16 @@ def overlay_digests() -> tuple[tuple[str, str], ...]:
 
 
 @functools.lru_cache(maxsize=1)
-def _exercises(course: Path, overlay: tuple[tuple[str, str], ...]) -> tuple[Exercise, ...]:
+def _exercises(public: tuple[tuple[str, Path], ...], overlay: tuple[tuple[str, str], ...]) -> tuple[Exercise, ...]:
     found = []
-    for module in _modules(course, [Path(path) for path, _ in overlay]):
+    for module in _modules(dict(public), [Path(path) for path, _ in overlay]):
         classes = [c for c in vars(module).values() if inspect.isclass(c) and issubclass(c, Exercise)]
         found += [c() for c in classes if c.__module__ == module.__name__ and "function" in vars(c)]
     return tuple(found)
 
 
-def _modules(course: Path, overlay: Sequence[Path]) -> list[ModuleType]:
+def _modules(public: dict[str, Path], overlay: Sequence[Path]) -> list[ModuleType]:
     """The modules that define exercises, by unit; one of the overlay stands in for a public one of the same unit."""
-    public = {room.unit: room.exercises for room in content.course(course).rooms if room.exercises.is_file()}
     private = {path.stem.removeprefix("unit_"): path for path in overlay}
     return [_module_of(unit, path) for unit, path in sorted({**public, **private}.items())]
 

@@ -327,8 +327,7 @@ def run(
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         environment = {**os.environ, "IPYTHONDIR": f"{private}/ipython", "PATH": path, "PYTHONPATH": python_path()}
         environment["JUPYTERLAB_SETTINGS_DIR"] = f"{private}/lab"  # figures are light, whatever theme your Lab has
-        # a program started by mpiexec would mix its ranks' lines within a line
-        environment.pop("PYTHONUNBUFFERED", None)
+        environment.pop("PYTHONUNBUFFERED", None)  # ranks started by mpiexec would mix their lines within a line
         client = NotebookClient(
             notebook,
             timeout=deadline,

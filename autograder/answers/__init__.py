@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from autograder import content
+import autograder.content as content
 from autograder.answers import edits
 
 _HEAD = re.compile(

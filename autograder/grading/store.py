@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from autograder import content
+import autograder.content as content
 from autograder.registry import overlay_digests
 
 FOLDER = ".autograder"

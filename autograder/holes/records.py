@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder import content
+import autograder.content as content
 from autograder.answers import BANK, sources
 from autograder.holes.mutants import Mutant, candidates
 

@@ -12,7 +12,7 @@ from typing import Any
 import hypothesis
 from hypothesis import strategies as st
 
-from autograder import content
+import autograder.content as content
 from autograder.case import Case
 from autograder.exercise import Exercise, rng_for
 from autograder.inputs.generator import EdgeGenerator

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from autograder import content
+import autograder.content as content
 from autograder.registry import all_exercises
 
 KINDS = {
@@ -73,6 +73,7 @@ def create(unit: str, function: str, kind: str = "torch", title: str = "", root:
     _add_class(module, _filled(kind, "exercise.py.txt", words), words)
     _add_cells(page, _filled(kind, "cells.py.txt", words), words)
     bank.parent.mkdir(parents=True, exist_ok=True)
+    content.enter(unit, root)
     bank.write_text(_filled(kind, "answers.py.txt", words))
     return Created(unit, function, files)
 
@@ -93,7 +94,7 @@ def _check_names(function: str, kind: str) -> None:
 
 
 def _unit(root: Path, wanted: str) -> str:
-    units = sorted(path.name for path in (root / "solutions").glob("[0-9][0-9]_*"))
+    units = sorted(path.name for path in (root / content.UNITS).glob("[0-9][0-9]_*"))
     found = [unit for unit in units if wanted in (unit, unit.split("_")[0])]
     if found:
         return found[0]
@@ -106,7 +107,7 @@ def _unit(root: Path, wanted: str) -> str:
 
 def _page(root: Path, unit: str) -> Path:
     """The source of a unit's page: the script that begins with a markdown cell. For a new unit, where it will lie."""
-    folder = root / "solutions" / unit
+    folder = root / content.UNITS / unit
     found = [path for path in sorted(folder.glob("*.py")) if path.read_text().startswith("# %% [markdown]")]
     return found[0] if found else folder / f"{unit.split('_', 1)[1]}.py"
 

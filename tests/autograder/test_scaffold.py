@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder import scaffold
+from autograder import content, scaffold
 from autograder.judging import bank
 from autograder.registry import find
 
@@ -31,9 +31,11 @@ def test_a_new_exercise_is_judged_as_its_bank_declares(root, warm, kind):
 
 def test_a_second_exercise_joins_the_first(root):
     scaffold.create(UNIT, "made_first", "torch", root=root)
-    page = root / "solutions" / UNIT / "made.py"
+    page = root / "units" / UNIT / "made.py"
     page.write_text(page.read_text() + "\n# %% [markdown]\n# ## What to remember\n")
     scaffold.create("15", "made_second", "plain", root=root)
+    with pytest.raises(scaffold.CannotCreate, match=f"unit {UNIT} has an exercise made_first"):
+        scaffold.create("15", "made_first", "plain", root=root)
     text = page.read_text()
     assert text.index("check(made_first)") < text.index("check(made_second)") < text.index("## What to remember")
     module = (root / "units" / UNIT / "exercises.py").read_text()
@@ -41,10 +43,15 @@ def test_a_second_exercise_joins_the_first(root):
     compile(module, "module", "exec")
 
 
+def test_a_new_unit_is_named_in_the_course(root):
+    scaffold.create("16_other", "made_other", "plain", root=root)
+    assert content.course(root).units == (UNIT, "16_other") and find("made_other").unit == "16_other"
+    assert content.course(root).title == "Made"
+
+
 @pytest.mark.parametrize(
     ("unit", "function", "kind", "says"),
     [
-        ("15_made", "sum_over_ranks", "torch", "03_collectives has an exercise"),
         ("15_made", "for", "torch", "no name for a function"),
         ("99", "made_up", "torch", "no unit is called 99"),
         ("15_made", "made_up", "cuda", "choose one of torch"),
@@ -53,4 +60,4 @@ def test_a_second_exercise_joins_the_first(root):
 def test_what_cannot_be_created_is_said_before_anything_is_written(root, unit, function, kind, says):
     with pytest.raises(scaffold.CannotCreate, match=says):
         scaffold.create(unit, function, kind, root=root)
-    assert not (root / "solutions").exists() and not (root / "tests").exists()
+    assert list(root.rglob("*.py")) == []

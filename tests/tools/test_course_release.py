@@ -154,7 +154,9 @@ def test_students_get_no_right_answers_with_the_exercises(root):
                 and getattr(node.targets[0], "id", "") == "reference"
                 and isinstance(node.value, ast.Constant)
             ):
-                assert not node.value.value or node.value.value not in (folder / path.parent.name / path.name).read_text()
+                assert (
+                    not node.value.value or node.value.value not in (folder / path.parent.name / path.name).read_text()
+                )
 
 
 def test_references_are_taken_out_however_they_are_written():

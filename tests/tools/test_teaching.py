@@ -84,7 +84,9 @@ def test_the_minutes_are_those_of_the_lesson(path):
     shown = [row[0].replace("\\|", "|") for row in rows[1:-1]]
     assert set(shown) <= set(teaching.headings(path.parent.name)), "python tools/teaching.py --write"
     core = float(rows[-1][1].strip("* "))
-    assert abs(core - lesson_time.totals(teaching.notebook(path.parent.name))[0]) <= 10, "python tools/teaching.py --write"
+    assert abs(core - lesson_time.totals(teaching.notebook(path.parent.name))[0]) <= 10, (
+        "python tools/teaching.py --write"
+    )
 
 
 def test_links_lead_somewhere():
