@@ -34,7 +34,7 @@ _HEAD = re.compile(
 )
 _FIRST_LINE = re.compile(r"#\s*verdict:\s*(\w+)(?:\s*,\s*diagnosis:\s*(\w+))?\s*$")
 
-BANK = content.root() / content.UNITS  # the course's own; another bank has no exercises.py, and no answers/ in between
+BANK = content.root() / content.UNITS  # the course's own; in another one a unit's folder holds the files themselves
 
 
 class BadBank(ValueError):
@@ -99,9 +99,9 @@ def exercises(bank: Path) -> list[tuple[str, str]]:
 
 
 def folder_of(bank: Path, unit: str) -> Path:
-    """The folder of a unit's answers: in the unit's room of a course, else the one of its name."""
+    """The folder of a unit's answers: in its room, where the bank is a course's units/; else the one of its name."""
     room = content.Room(bank / unit)
-    return room.answers if room.exercises.is_file() else room.folder
+    return room.answers if (bank.parent / content.FILE).is_file() else room.folder
 
 
 def file_of(bank: Path, unit: str, exercise: str) -> Path:
