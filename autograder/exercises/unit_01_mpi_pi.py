@@ -304,6 +304,7 @@ def count_inside(x, y):
         angles, side = rng.uniform(0, 2 * np.pi, 50), np.where(rng.permutation(50) < 19, 1 - 1e-10, 1 + 1e-10)
         near = {"x": side * np.cos(angles) / 2, "y": side * np.sin(angles) / 2, "watch": False}
         yield "counts", near, {"says": "50 points close to the circle"}
+        yield "counts", {"x": np.array([0.25]), "y": np.array([-0.25]), "watch": False}, {"says": "1 point"}
 
     def right(self, x, y, watch):
         return int(np.sum(np.hypot(x, y) < 0.5))
