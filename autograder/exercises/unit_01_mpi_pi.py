@@ -624,7 +624,7 @@ def sum_counts(comm, counts):
     def facts(self, case, run):
         c, values = self.worked(case), [rank.value for rank in run.ranks]
         right = [same(value, total) for value, total in zip(values, c.totals, strict=True)]
-        if right == c.first:
+        if right == c.first and not all(right):
             return "rank_0_only"
         if any(same(value, list(part)) for value, part in zip(values, c.parts, strict=True)):
             return "gathered"

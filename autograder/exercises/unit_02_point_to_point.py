@@ -515,8 +515,8 @@ class Exchange(Exercise):
         if any(e.peer != partners[e.rank] for e in messages(run)):
             return Finding("talks_to_others", describe_messages(run))
         pairs = [(case.known["rows"][q], run.ranks[r].value.values) for r, q in enumerate(partners) if q != r]
-        sent, received = (any(values.any() for values in side) for side in zip(*pairs, strict=True)) if pairs else (0, 0)
-        return "not_received" if sent and not received else needless_barrier(run)
+        lost = any(sent.any() for sent, _ in pairs) and not any(received.any() for _, received in pairs)
+        return "not_received" if lost else needless_barrier(run)
 
 
 def rounded(values: np.ndarray) -> np.ndarray:
