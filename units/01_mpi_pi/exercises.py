@@ -304,6 +304,7 @@ def count_inside(x, y):
         angles, side = rng.uniform(0, 2 * np.pi, 50), np.where(rng.permutation(50) < 19, 1 - 1e-10, 1 + 1e-10)
         near = {"x": side * np.cos(angles) / 2, "y": side * np.sin(angles) / 2, "watch": False}
         yield "counts", near, {"says": "50 points close to the circle"}
+        yield "counts", {"x": np.array([0.25]), "y": np.array([-0.25]), "watch": False}, {"says": "1 point"}
 
     def right(self, x, y, watch):
         return int(np.sum(np.hypot(x, y) < 0.5))
@@ -623,7 +624,7 @@ def sum_counts(comm, counts):
     def facts(self, case, run):
         c, values = self.worked(case), [rank.value for rank in run.ranks]
         right = [same(value, total) for value, total in zip(values, c.totals, strict=True)]
-        if right == c.first:
+        if right == c.first and not all(right):
             return "rank_0_only"
         if any(same(value, list(part)) for value, part in zip(values, c.parts, strict=True)):
             return "gathered"

@@ -514,8 +514,9 @@ class Exchange(Exercise):
             return found
         if any(e.peer != partners[e.rank] for e in messages(run)):
             return Finding("talks_to_others", describe_messages(run))
-        received = [run.ranks[r].value.values for r, q in enumerate(partners) if q != r]
-        return needless_barrier(run) if any(values.any() for values in received) else "not_received"
+        pairs = [(case.known["rows"][q], run.ranks[r].value.values) for r, q in enumerate(partners) if q != r]
+        lost = any(sent.any() for sent, _ in pairs) and not any(received.any() for _, received in pairs)
+        return "not_received" if lost else needless_barrier(run)
 
 
 def rounded(values: np.ndarray) -> np.ndarray:
@@ -535,7 +536,6 @@ class RingPass(Exercise):
     """
 
     signature = "ring_pass(x: torch.Tensor) -> torch.Tensor"
-    never_alone = "it goes from one rank to another"
     levels = {"a ring of four": 1, "rings of any size": 2}
     mistakes = [
         Mistake("arrival_order", "The rows are in the order in which they arrived, so every rank has another order.",
@@ -598,6 +598,7 @@ class RingPass(Exercise):
             (any_size, 3, "int64", 4),
             (any_size, 2, "float32", 3),
             (any_size, 5, "int32", 1),
+            (any_size, 1, "float64", 3),
         ]
         return [self._case(rng, *size) for size in sizes]
 

@@ -441,10 +441,11 @@ check(all_reduce_in_two_halves)
 def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """The sum of `x` over all ranks, talking to the two neighbours only.
 
-    x: shape (n,), any dtype; n may be no multiple of the number of ranks, or smaller; x
-    is kept. Returns a new tensor of shape (n,) and the same dtype, equal on every rank.
-    No collectives except a barrier. A rank makes at most 2 (p - 1) sends (empty ones
-    count) of at most ceil(n / p) elements, and all ranks send at the same time.
+    x: shape (n,), any dtype; n >= 1, perhaps no multiple of the number of ranks, or
+    smaller; x is kept. Returns a new tensor of shape (n,) and the same dtype, equal on
+    every rank. No collectives except a barrier. A rank makes at most 2 (p - 1) sends
+    (empty ones count) of at most ceil(n / p) elements, and all ranks send at the same
+    time.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
