@@ -969,9 +969,9 @@ def contents(path):
         ]
 
     @staticmethod
-    def _case(rng, level, p, sizes, late=(), older=False):
+    def _case(rng, level, p, sizes, late=(), older=False, epoch=None):
         known = {"values": start_values(rng, sizes), "velocity": start_values(rng, sizes), "sizes": sizes}
-        epoch = known["epoch"] = int(rng.integers(3, 90))
+        epoch = known["epoch"] = int(rng.integers(3, 90)) if epoch is None else epoch
         known["seen"] = float(rng.integers(1, 100))
         known["older"] = epoch - 2 if older else 0
         over = f", over a checkpoint of epoch {epoch - 2}" if older else ""
@@ -1127,12 +1127,13 @@ def harness(f, values, velocity, sizes, epoch, start, batches, lr, seen):
         ]
 
     @staticmethod
-    def _case(rng, level, p, sizes, **options):
+    def _case(rng, level, p, sizes, epoch=None, **options):
         known = {"values": start_values(rng, sizes), "velocity": start_values(rng, sizes), "sizes": sizes}
         known["start"] = [start_values(rng, sizes) for _ in range(p)]
         known["batches"] = [[draw_batch(rng, 3, sizes) for _ in range(2)] for _ in range(p)]
         known["sent"] = [[as_tensors(batch) for batch in own] for own in known["batches"]]
         known |= {"epoch": int(rng.integers(3, 90)), "lr": float(rng.integers(3, 8)) / 10}
+        known["epoch"] = known["epoch"] if epoch is None else epoch
         known["seen"] = float(rng.integers(1, 100))
         names, says = "values velocity sizes epoch start[r] sent[r] lr seen", f"epoch {known['epoch']}, two steps more"
         # float64 all the way: what went through float32 is off in the eighth digit.
