@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from autograder.inputs.common import RANKS, SMALL
+from autograder.inputs.common import RANKS
 from autograder.inputs.strategies import plain_cases
 
 GENERATORS = st.integers(0, 2**31).map(np.random.default_rng)
