@@ -317,7 +317,7 @@ def harness(f, values, sizes, batches, lr):
         if case.level != "the loss of all ranks":
             return None
         good = [close(value["losses"], t.losses, 1e-5) for value in values]
-        if sum(good) == 1:
+        if sum(good) == 1 < len(good):
             return "loss_on_one_rank"
         if all(good) or any(np.shape(value["losses"]) != np.shape(t.losses) for value in values):
             return None

@@ -46,7 +46,9 @@ def _named(drawn) -> list[Part]:
 
 
 def gradients_of(exercise):
-    kinds = ["parameter", "parameter", "frozen", "tied", "transposed", "turned"]
+    kinds = ["parameter", "parameter", "frozen", "tied"]
+    if exercise.function == "average_gradients_flat":  # elsewhere gradients are contiguous
+        kinds += ["transposed", "turned"]
 
     def on(p):
         return st.builds(
@@ -91,9 +93,7 @@ def average_and_clip(exercise):
         return limited(unlimited, limit, f"max_norm {limit:g}", 1e-6 if share < 1 else None)
 
     def on(p):
-        return st.builds(
-            case, generators(), st.just(p), models(p, ["parameter", "frozen", "tied", "transposed"]), shares
-        )
+        return st.builds(case, generators(), st.just(p), models(p, ["parameter", "frozen", "tied"]), shares)
 
     return RANKS.flatmap(on)
 

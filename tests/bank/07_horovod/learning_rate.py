@@ -76,7 +76,7 @@ def learning_rate(step, base_rate, world_size, warmup_steps):
 def learning_rate(step, base_rate, world_size, warmup_steps):
     return base_rate * world_size
 
-# %% wrong_none_of_one_step (right_early_return): wrong, no_warmup
+# %% wrong_none_of_one_step (right_early_return): wrong, no_warmup, levels 0 1
 -    if step >= warmup_steps:
 +    if step >= warmup_steps or warmup_steps <= 1:
 
