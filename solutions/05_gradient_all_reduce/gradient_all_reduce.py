@@ -212,6 +212,8 @@ print(model[1].weight[0, :3].tolist())
 #   other way there, has no gradient *on that rank only*. The others will wait in their
 #   all_reduce. Such a rank contributes zeros.
 #
+# All gradients are contiguous here. Others come with the bucket, further down.
+#
 # ### Average the gradients (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "average_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -222,9 +224,8 @@ def average_gradients(model: nn.Module) -> None:
     A trained parameter (`requires_grad`) whose gradient is None on this rank counts as
     zero and gets the mean, too; if it is None on all ranks, it ends as None or zeros.
     Frozen parameters have no gradient. A tied parameter is reduced once. The parameters
-    themselves are not changed. Gradients are all contiguous. The result is in `p.grad`,
-    in the old tensor or in a new one; it is computed in the dtype of the gradients, not
-    in a narrower one.
+    themselves are not changed. The result is in `p.grad`, in the old tensor or in a new
+    one; it is computed in the dtype of the gradients, not in a narrower one.
     """
     ### BEGIN SOLUTION
     for p in model.parameters():
