@@ -529,7 +529,9 @@ def global_metrics(losses, correct):
             return Finding("empty_is_nan", f"NaN on rank {np.flatnonzero(nan)[0]}.")
         for what, found, sums in (("loss", pairs[:, 0], c.losses), ("accuracy", pairs[:, 1], c.hits)):
             name = self._one(found, sums, c.counts)
-            if name in (None, "narrow_type") and np.allclose(found, sums.sum() / (c.n - c.nothing), rtol=1e-6):
+            without = sums.sum() / max(c.n - c.nothing, 1)  # the samples whose loss is 0
+            misses = not np.isclose(without, sums.sum() / c.n, rtol=1e-6) and np.allclose(found, without, rtol=1e-6)
+            if name in (None, "narrow_type") and misses:
                 name = "zero_not_counted"
             if name:
                 return Finding(name, f"This concerns the {what}.")

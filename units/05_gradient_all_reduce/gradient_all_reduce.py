@@ -212,6 +212,8 @@ print(model[1].weight[0, :3].tolist())
 #   other way there, has no gradient *on that rank only*. The others will wait in their
 #   all_reduce. Such a rank contributes zeros.
 #
+# All gradients are contiguous here. Others come with the bucket, further down.
+#
 # ### Average the gradients (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "average_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}

@@ -353,6 +353,7 @@ def harness(f, steps, base_rate, world_size, warmup_steps):
         for level, steps, p, warmup in (
             (during, [0, 1, 3, 7, 10], 4, 10),
             (during, [0, 2, 5, 6], 3, 6),
+            (during, [0, 1], 4, 1),  # a warm-up of a single step
             (after, [10, 11, 50], 4, 10),
             (after, [0, 1, 9], 5, 0),
             (after, [0, 3, 6, 8], 1, 6),

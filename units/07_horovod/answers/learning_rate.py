@@ -76,6 +76,10 @@ def learning_rate(step, base_rate, world_size, warmup_steps):
 def learning_rate(step, base_rate, world_size, warmup_steps):
     return base_rate * world_size
 
+# %% wrong_none_of_one_step (right_early_return): wrong, no_warmup, levels 0 1
+-    if step >= warmup_steps:
++    if step >= warmup_steps or warmup_steps <= 1:
+
 # %% wrong_one_step_early (right_early_return): wrong, one_step_early, levels 0 1
 -    return base_rate + (base_rate * world_size - base_rate) * step / warmup_steps
 +    return base_rate + base_rate * (world_size - 1) * (step + 1) / warmup_steps
