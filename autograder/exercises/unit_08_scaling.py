@@ -638,6 +638,8 @@ class SerialFraction(ValueAndError):
             case(error, 3, 0.9),
             case(error, 4, 1.2),
             Case(single, 1, (1, 1.0, 0.03), says="p = 1, S = 1.00", known={"p": 1, "s": 1.0, "ds": 0.03}),
+            # a run against itself, measured: not 0 / 0
+            Case(single, 1, (1, 1.02, 0.03), says="p = 1, S = 1.02", known={"p": 1, "s": 1.02, "ds": 0.03}),
         ]
 
     def right(self, case):
