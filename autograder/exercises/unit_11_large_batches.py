@@ -452,7 +452,8 @@ def harness(f, shards, updates, adapt, lr, trust):
             "ws": list(map(float64, w)),
             "us": list(map(float64, u)),
         }
-        says = f"{len(sizes)} tensor{'s' * (len(sizes) > 1)}{', one with weights of zero, one with an update of zero' * bool(zero)}"
+        says = f"{len(sizes)} tensor{'s' * (len(sizes) > 1)}"
+        says += ", one with weights of zero, one with an update of zero" * bool(zero)
         says += ", a rank's shard of zeros" * bool(zeros)
         says += ", one of large and one of tiny weights, none of them on rank 1" * bool(large)
         return on_ranks(level, p, "ws[r] us[r] adapt lr trust", known, says, **options)

@@ -13,9 +13,8 @@ IDS = st.sampled_from([1, 2, 3, 9, 10, 11, 12])
 
 def read_products(exercise):
     """Lists of one image, of images that are there twice; with a line break at the end, none and many."""
-    rows = st.lists(
-        st.tuples(st.integers(1, 99), st.integers(1, 9), IDS, st.sampled_from(["a/b.JPG", "c_final/10.JPG"]))
-    )
+    photo = st.tuples(st.integers(1, 99), st.integers(1, 9), IDS, st.sampled_from(["a/b.JPG", "c_final/10.JPG"]))
+    rows = st.lists(photo, min_size=1)
     end = st.sampled_from(["", "\n", "\n\n\n"])
     asked = st.sampled_from(["paths", "all"])
     order = st.none() | st.permutations([1, 2, 3, 9, 10, 11, 12]).map(list)
