@@ -142,10 +142,12 @@ class ValueAndError(NumbersExercise):
     def facts(self, case: Case, run: Run):
         c, got = self.worked(case), numbers(run)
         asked = 2 if c.both else 1
+        if all(close(*pair) for pair in zip(got[:asked], (c.value, c.error)[:asked], strict=True)):
+            return None
         found = lost_digits(got[:asked], (c.value, c.error)[:asked]) or self.read(c, *got)
         if found or not c.both or not close(got[0], c.value):
             return found
-        factor = got[1] / c.error
+        factor = got[1] / c.error if c.error else math.nan
         known = interval_factor(factor, *self.degrees_of_freedom(c))
         return Finding("interval", f"It is {factor:.2f} standard errors.") if known else None
 
@@ -425,6 +427,10 @@ def harness(f, world_sizes, global_batch_sizes, step_seconds):
         Mistake("neither_overlooked", "Neither the global nor the local batch stays the same from row to row: this is "
                 "neither strong nor weak scaling.",
                 "Test both conditions on all rows.", lambda c: ("strong", c.right) if c.kind == "neither" else None),
+        Mistake("whole_batches_only", "The local batch is the same in all rows, and no whole number. That is weak "
+                "scaling, too.",
+                "Compare global batch / ranks unrounded, whole or not.",
+                lambda c: ("neither", c.right) if c.kind == "weak" and np.any(c.batches % c.ranks) else None),
         Mistake("kind_missing", "The kind is missing: numbers came back.", "Return the kind and the efficiencies."),
         Mistake("unknown_kind", "The kind is not one of the three words.", 'Return "strong", "weak" or "neither".'),
         Mistake("time_ratio", "You compared the seconds and divided by the ranks, as if the work were the same in "
@@ -487,6 +493,7 @@ def harness(f, world_sizes, global_batch_sizes, step_seconds):
             case(weak, [1, 3, 6], [50, 150, 300], "ranks 1, 3, 6, local batch 50", superlinear=True),
             case(other, [2, 4, 16], [64, 128, 512], "ranks 2, 4, 16, local batch 32"),
             case(other, [2, 3, 8], [240] * 3, "ranks 2, 3, 8, global batch 240", superlinear=True),
+            case(other, [2, 4, 8], [63, 126, 252], "ranks 2, 4, 8, local batch 31.5"),
             case(other, [1, 2, 4], [256, 384, 768], "ranks 1, 2, 4, global batches 256, 384, 768"),
             case(other, [1, 2, 4, 8], [128, 256, 512, 512], "ranks 1, 2, 4, 8, global batches 128, 256, 512, 512"),
             # 32 on each, if rounded down
@@ -631,6 +638,8 @@ class SerialFraction(ValueAndError):
             case(error, 3, 0.9),
             case(error, 4, 1.2),
             Case(single, 1, (1, 1.0, 0.03), says="p = 1, S = 1.00", known={"p": 1, "s": 1.0, "ds": 0.03}),
+            # a run against itself, measured: not 0 / 0
+            Case(single, 1, (1, 1.02, 0.03), says="p = 1, S = 1.02", known={"p": 1, "s": 1.02, "ds": 0.03}),
         ]
 
     def right(self, case):
@@ -773,7 +782,15 @@ class AlphaBetaFromRing(NumbersExercise):
                 times, says, rtol = constant + slope * sizes, f"p = {p}, {len(sizes)} sizes", 1e-8
             known = {"p": p, "alpha": alpha, "beta": beta, "sizes": sizes, "times": times}
             found.append(Case(level, 1, (p, sizes, times), says, known=known, rtol=rtol, atol=0.0))
-        return found
+        return [*found, self._by_satellite(exact)]
+
+    @staticmethod
+    def _by_satellite(level: str) -> Case:
+        """Times of more than a second, of which the inverse, rounded down, weighs nothing."""
+        known = {"p": 3, "alpha": 0.27, "beta": 4e-7, "sizes": 10**5 * np.array([1, 3, 10, 40, 100])}
+        known["times"] = 4 * (known["alpha"] + known["sizes"] / 3 * known["beta"])
+        arguments, says = (3, known["sizes"], known["times"]), "p = 3, 5 sizes, by satellite: seconds"
+        return Case(level, 1, arguments, says, known=known, rtol=1e-8, atol=0.0)
 
     @staticmethod
     def _scattered(rng, sizes: np.ndarray, line: np.ndarray) -> np.ndarray:
@@ -946,6 +963,7 @@ class StepSeconds(NumbersExercise):
             case(plain, 4, 256, 0.0, 1.4, "p = 4, global batch 256, hidden = 0"),
             case(plain, 5, 64, 0.0, 0.7, "p = 5, global batch 64, hidden = 0"),
             case(plain, 5, 62, 0.0, 0.9, "p = 5, global batch 62, hidden = 0"),  # less than half an image is left over
+            case(plain, 2, 31, 0.0, 0.8, "p = 2, global batch 31, hidden = 0"),
             # so much communication that even a quarter of it does not fit: the mistakes in its bytes can be seen
             case(overlapped, 1, 60, 0.5, 0.5, "p = 1, hidden = 0.5"),
             case(overlapped, 6, 360, 0.6, 3.3, "p = 6, hidden = 0.6, not all of it fits"),

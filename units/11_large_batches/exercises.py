@@ -149,7 +149,7 @@ class ScaledRate(Refusable):
         yield case(down, int(rng.integers(60, 80)), 16 * base, 20, 100)
         yield case(down, int(rng.integers(12, 17)), 3 * base, 0, 50)
         yield case(down, 49, odd, 5, 50)
-        for step, warmup, steps in ((50, 5, 50), (-1, 5, 50), (3, 60, 50), (3, 51, 50), (3, -2, 50)):
+        for step, warmup, steps in ((50, 5, 50), (-1, 5, 50), (3, 60, 50), (3, 51, 50), (3, -1, 50)):
             yield case(no_step, step, odd, warmup, steps)
 
     def right(self, step, base_rate, base_batch, batch, warmup_steps, steps, peak=None):
@@ -421,6 +421,7 @@ def harness(f, shards, updates, adapt, lr, trust):
         whole, zeros, shards = self.levels
         return [
             self._case(rng, whole, [(4,), (6,)]),
+            self._case(rng, whole, [(5,)], small=2.0**-4),  # both norms are less than 1
             self._case(rng, zeros, [(4,), (3,), (5,)], adapt=[True, False, True]),
             self._case(rng, zeros, [(3,), (4,), (2,)], zero=(0, 1)),
             self._case(rng, shards, [(3, 2), (2, 4)]),
@@ -430,12 +431,13 @@ def harness(f, shards, updates, adapt, lr, trust):
         ]
 
     @staticmethod
-    def _case(rng, level, sizes, adapt=None, zero=(), zeros=(), large=(), **options):
+    def _case(rng, level, sizes, adapt=None, zero=(), zeros=(), large=(), small=1.0, **options):
         """sizes: of each tensor, the size of each rank's shard. zero: which weights are zero, and which update. zeros:
-        likewise, but (rank, tensor), of one shard alone. large: factors for the weights of the first tensors."""
+        likewise, but (rank, tensor), of one shard alone. large: factors for the weights of the first tensors. small: a
+        factor for everything."""
         p = len(sizes[0])
-        w = [[full_precision(rng, -1, 1, (of[r],)) for of in sizes] for r in range(p)]
-        u = [[full_precision(rng, -4, 4, (of[r],)) for of in sizes] for r in range(p)]
+        w = [[small * full_precision(rng, -1, 1, (of[r],)) for of in sizes] for r in range(p)]
+        u = [[small * full_precision(rng, -4, 4, (of[r],)) for of in sizes] for r in range(p)]
         for r in range(p):
             for name, k in zip((w, u), zero, strict=False):
                 name[r][k][:] = 0.0
@@ -450,7 +452,8 @@ def harness(f, shards, updates, adapt, lr, trust):
             "ws": list(map(float64, w)),
             "us": list(map(float64, u)),
         }
-        says = f"{len(sizes)} tensors{', one with weights of zero, one with an update of zero' * bool(zero)}"
+        says = f"{len(sizes)} tensor{'s' * (len(sizes) > 1)}"
+        says += ", one with weights of zero, one with an update of zero" * bool(zero)
         says += ", a rank's shard of zeros" * bool(zeros)
         says += ", one of large and one of tiny weights, none of them on rank 1" * bool(large)
         return on_ranks(level, p, "ws[r] us[r] adapt lr trust", known, says, **options)

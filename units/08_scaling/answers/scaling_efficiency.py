@@ -1,11 +1,12 @@
 # Right and wrong answers to `scaling_efficiency`. In files of their own: autograder bank --write DIR
 import numpy as np
+from fractions import Fraction
 
 # %% right_by_kind: passed
 def kind_of(p, batch):
     if len(np.unique(batch)) == 1:
         return "Strong"
-    if len(np.unique(batch // p)) == 1 and not np.any(batch % p):
+    if len({Fraction(int(b), int(n)) for b, n in zip(batch, p)}) == 1:
         return "Weak"
     return "Neither"
 
@@ -66,9 +67,6 @@ def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
 
 # %% right_unique: passed
 # differs: Fractions in place of quotients: whether all local batches are alike is decided without rounding.
-from fractions import Fraction
-
-
 def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     p, b, t = world_sizes, global_batch_sizes, step_seconds
     kind = (
@@ -311,6 +309,10 @@ def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     kind = "strong" if np.all(b == b[0]) else "weak" if np.all(local == local[0]) else "neither"
     efficiency = t[0] / t if kind == "weak" else t[0] / t / (p / p[0])
     return kind, efficiency
+
+# %% wrong_whole_local_batches (right_list): wrong, whole_batches_only, levels 1 1 0
+-    if len(set(b * world_sizes[0] - p * global_batch_sizes[0] for p, b in zip(world_sizes, global_batch_sizes))) == 1:
++    if not any(global_batch_sizes % world_sizes) and len(set(global_batch_sizes // world_sizes)) == 1:
 
 # %% wrong_without_first_row: wrong, without_first_row, levels 0 0 0
 def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):

@@ -23,10 +23,8 @@ def serial_fraction(world_size, speedup, speedup_error):
 
 # %% right_numpy_nan: passed
 def serial_fraction(world_size, speedup, speedup_error):
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.float64(1) - 1 / world_size
-        fraction = np.float64(1 / speedup - 1 / world_size) / scale
-    return np.array([fraction, speedup_error / speedup**2 / scale if scale else np.nan])
+    scale = np.where(world_size == 1, np.nan, 1 - 1 / world_size)
+    return np.array([1 / speedup - 1 / world_size, speedup_error / speedup**2]) / scale
 
 # %% right_other_form: passed
 def serial_fraction(world_size, speedup, speedup_error):
@@ -329,3 +327,10 @@ def serial_fraction(world_size, speedup, speedup_error):
     f = (1 / s - 1 / p) / (1 - 1 / p)
     df = ds / s**2 / (1 - 1 / p)
     return f, df
+
+# %% wrong_zero_over_zero: wrong, infinite_on_one_rank, levels 1 1 0
+def serial_fraction(world_size, speedup, speedup_error):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.float64(1) - 1 / world_size
+        fraction = np.float64(1 / speedup - 1 / world_size) / scale
+    return np.array([fraction, speedup_error / speedup**2 / scale if scale else np.nan])
