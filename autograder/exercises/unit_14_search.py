@@ -234,11 +234,17 @@ class Farm(Exercise):
     signature = "farm(next_job: Callable, report: Callable, work: Callable) -> None"
     levels = {"every job once": 2, "no worker idle": 2, "jobs that come later": 2}
     harness = """
+import operator
+
 from labkit.relay.charging import compute
 import numpy as np
 
 
 class NoSuchJob(RuntimeError):
+    pass
+
+
+class NotAnInt(TypeError):
     pass
 
 
@@ -259,7 +265,10 @@ def harness(f, jobs, seconds, losses, after):
         reported.append((tuple(int(k) for k in job), loss))
 
     def work(config, epochs):
-        job = int(config), int(epochs)
+        try:
+            job = operator.index(config), operator.index(epochs)
+        except TypeError:
+            raise NotAnInt(f"work({config}, {epochs}): two ints, with which one can look up a configuration") from None
         if job not in jobs:
             raise NoSuchJob(f"work{job}: next_job has never given that")
         worked.append(list(job))
@@ -277,6 +286,8 @@ def harness(f, jobs, seconds, losses, after):
                 "come through whole.",
                 "Send them as int64 (or float64): float32 holds no whole number above 16,777,216 but the even ones, "
                 "and int32 none above 2,147,483,647."),
+        Mistake("NotAnInt", "`work` was called with a float, or a tensor of one: no list takes that as an index.",
+                "`work(int(message[0]), int(message[1]))`."),
         Mistake("trained_twice", "A job was worked on more than once.",
                 "Rank 0 alone calls next_job, and gives each job to one worker."),
         Mistake("nobody_works_alone", "One rank alone has nobody to give its jobs to, and they were not worked on.",
@@ -436,6 +447,9 @@ def harness(f, numbers, validation, test):
                 "float32, or rounded.",
                 "Compare float64 with float64: `torch.tensor(loss, dtype=torch.float64)`.",
                 lambda c: c.best(by=c.validation.astype(np.float32))),
+        Mistake("number_rounded", "The number of the winner was rounded: it went through float32, which holds no whole "
+                "number above 16,777,216 but some of the even ones.",
+                "`numbers.double()`: float64 holds whole numbers up to 2**53."),
         Mistake("takes_anything", "There is no trial to choose, and the function returned something all the same.",
                 "Raise a ValueError, on every rank."),
         Mistake("sends_all_trials", "The winner is right, but ranks hand over all their trials.",
@@ -550,6 +564,8 @@ def harness(f, numbers, validation, test):
         diverged = case.known["numbers"][np.isnan(case.known["validation"])]
         if any(a[0] in diverged for a in pairs):
             return "nan_wins"
+        if any(a[0] != right[0] and a[0] == np.float32(right[0]) for a in pairs):
+            return "number_rounded"
         if any(a[0] != right[0] for a in pairs):
             tests = all(isinstance(a[1], float) and abs(a[1] - right[1]) < 1e-9 for a in pairs)
             return "place_for_number" if tests and all(a[0] < 100 for a in pairs) else None

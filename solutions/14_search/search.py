@@ -274,12 +274,12 @@ for name, with_rank in (("the same seed", False), ("a seed for each", True)):
 def farm(next_job, report, work) -> None:
     """Has all jobs done: rank 0 manages, the others work. Called by all ranks.
 
-    next_job() -> (config, epochs), whole numbers from 0 to 2**53, or None: no job now.
+    next_job() -> (config, epochs), ints from 0 to 2**53, or None: no job now.
     More may come when a result has been reported; if nobody works any more, it is over.
     Ask as often as you like. report(job, loss), once for each job: `job` is that pair
-    or an equal one. Rank 0 calls these two, nobody else does. work(config, epochs) ->
-    loss (a float, of which no digit may be lost) takes long; the other ranks call it,
-    once for each job. Rank 0 works itself only if it is alone.
+    or an equal one. Rank 0 calls these two, nobody else does. work(config, epochs), of
+    two ints, -> loss (a float, of which no digit may be lost) takes long; the other
+    ranks call it, once for each job. Rank 0 works itself only if it is alone.
 
     No worker is idle while there is a job for it; nobody waits for a certain worker.
     """

@@ -171,7 +171,7 @@ def best_trial(numbers, validation, test):
         raise ValueError("no trial")
     return int(number), error
 
-# %% wrong_numbers_in_float32 (right_one_gather): wrong, lost_digits, levels 0 1 1 1
+# %% wrong_numbers_in_float32 (right_one_gather): wrong, number_rounded, levels 0 1 1 1
 -        rows = torch.stack([validation, numbers.double(), test], dim=1)[ok]
 +        rows = torch.stack([validation, numbers.float(), test], dim=1)[ok]
 
