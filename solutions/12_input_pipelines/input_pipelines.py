@@ -206,18 +206,18 @@ print(f"12 shards of {min(lengths):,} to {max(lengths):,} bytes")
 # `decode` raises whatever the library under it raises. A shard that is torn in a sample
 # still has that sample's header (`tar.next()` gives it), but reading the sample raises
 # `tarfile.ReadError`, and so does asking for the next. A shard that ends in a header or
-# between two samples cannot name what is missing: nothing is reported.
+# between two samples cannot name what is missing: nothing is reported. (These shards
+# hold files and nothing else, and no key is longer than 100 characters.)
 
 # %% nbgrader={"grade": false, "grade_id": "read_shard", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
     """What can be read of one shard, and what cannot.
 
-    name: of the shard; archive: its bytes (it holds files and nothing else, whose keys
-    have 100 characters at most); decode: makes a sample of a file's bytes, or raises
-    any exception. Returns two lists in the order of the archive: pairs (key, decoded
-    sample), and pairs (name of the shard, key) of the samples that are torn or could
-    not be decoded. If it is no archive at all: [] and [(name, None)]. A sample is whole
-    if all its own bytes are there, even if the padding behind them is torn.
+    name: of the shard; archive: its bytes; decode: makes a sample of a file's bytes, or
+    raises any exception. Returns two lists in the order of the archive: pairs (key,
+    decoded sample), and pairs (name of the shard, key) of the samples that are torn or
+    could not be decoded. If it is no archive at all: [] and [(name, None)]. A sample is
+    whole if all its own bytes are there, even if the padding behind them is torn.
     """
     ### BEGIN SOLUTION
     samples, broken = [], []

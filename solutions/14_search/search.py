@@ -698,11 +698,10 @@ def best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, 
     """(number, test error) of the trial with the smallest validation loss of all ranks,
     the same on every rank.
 
-    numbers, validation, test: this rank's trials, perhaps none: numbers (int64, from 0
-    to 2**53, no two alike on all ranks), validation losses and test errors (float64,
+    numbers, validation, test: this rank's trials, perhaps none: numbers (int64, 0 to
+    2**53, no two alike on all ranks), validation losses and test errors (float64,
     finite). A trial that diverged has the loss nan and never wins; of equal losses the
-    smallest number wins.
-    Raises ValueError on every rank if no rank has a loss that is a number.
+    smallest number wins. Raises ValueError on every rank if no loss is a number.
 
     A rank hands over 64 bytes at most, however many trials it has.
     """
