@@ -13,6 +13,7 @@ from autograder.exercises.readings.pipelines import (
     bands,
     block_by_block,
     buffered,
+    by_luck,
     first_fit,
     in_runs,
     order_mistake,
@@ -155,8 +156,8 @@ def archive_of(samples, spoilt, torn, place):
             if key == torn:
                 where = out.tell() + 512
                 end = {"in the sample": where + len(data) // 2, "behind it": where + len(data) + 1,
-                       "at its end": where + len(data),
-                       "before it": where - 512, "in its header": where - 300}[place]
+                       "at its end": where + len(data), "behind its header": where,
+                       "before it": where - 512, "in its header": where - 1}[place]
             tar.addfile(info, io.BytesIO(data))
     return out.getvalue()[:end]
 
@@ -214,6 +215,7 @@ def harness(f, name, samples, spoilt, torn, place):
     ]  # fmt: skip
 
     FALSY = {"nothing": None, "zero": 0, "no list": [], "false": False, "no text": ""}
+    WITHIN = ("in the sample", "behind its header")  # where a shard breaks off so that a sample is torn and has a name
 
     def draw(self, rng):
         whole, spoilt_, torn_ = self.levels
@@ -222,10 +224,12 @@ def harness(f, name, samples, spoilt, torn, place):
             (spoilt_, 6, 2, "", ""), (spoilt_, 3, 3, "", ""), (spoilt_, 16, 8, "", ""),
             (torn_, 6, 1, 4, "in the sample"), (torn_, 6, 1, 4, "behind it"), (torn_, 5, 0, 3, "behind it"),
             (torn_, 5, 1, 3, "in its header"), (torn_, 5, 1, 4, "before it"), (torn_, 3, 0, "no archive", ""),
-            (torn_, 4, 0, 2, "at its end"), (whole, 5, 0, "", "twice"),
+            (torn_, 4, 0, 2, "at its end"), (torn_, 4, 0, 2, "behind its header"), (whole, 5, 0, "", "twice"),
         ):  # fmt: skip
             words = [WORDS[k] for k in rng.permutation(len(WORDS))[:count]]
             samples = [[f"{word}.txt", f"{word} " * int(rng.integers(200, 500))] for word in words]
+            if count == 4 and not torn:  # the shortest and the longest name, and files of just a block, and a byte more
+                samples[:2] = ["x", 511 * "y"], [100 * "z", 512 * "z"]
             if place == "twice":  # an archive may hold two of one name
                 samples[3][0] = samples[1][0]
             if place in ("behind it", "at its end"):  # there is padding behind it, and no sample ends with its block
@@ -241,7 +245,7 @@ def harness(f, name, samples, spoilt, torn, place):
     def _case(self, level, known, options=None):
         case = super()._case(level, known, options)
         where = {"in the sample": "torn in", "behind it": "torn just behind", "at its end": "torn just behind",
-                 "before it": "cut off before",
+                 "before it": "cut off before", "behind its header": "torn just behind the header of",
                  "in its header": "torn in the header of"}.get(known["place"], "")  # fmt: skip
         state = {"": "whole", "no archive": "no tar archive at all"}.get(known["torn"], f"{where} {known['torn']}")
         said = f"{len(known['samples'])} samples, {len(known['spoilt'])} of them damaged, {state}"
@@ -256,11 +260,11 @@ def harness(f, name, samples, spoilt, torn, place):
         upto = keys.index(torn) + (place in ("behind it", "at its end")) if torn else len(keys)
         whole = [[key, self.FALSY.get(text, text)] for key, text in samples[:upto] if key not in spoilt]
         broken = [[name, key] for key in keys[:upto] if key in spoilt]
-        return {"samples": whole, "broken": broken + ([[name, torn]] if place == "in the sample" else [])}
+        return {"samples": whole, "broken": broken + ([[name, torn]] if place in self.WITHIN else [])}
 
     def worked(self, case):
         c = super().worked(case)
-        c.ends = c.torn if c.place == "in the sample" else None
+        c.ends = c.torn if c.place in self.WITHIN else None
 
         def until():
             first = c.right["broken"][:1]
@@ -373,7 +377,7 @@ def harness(f, files, seeds, epochs, world_size, workers, turned):
         for level, count, p, workers, epochs, turned in (
             (once, 10, 2, 3, 1, 0),
             (once, 14, 3, 2, 2, 0),
-            (once, 7, 4, 2, 1, 0),
+            (once, 3, 4, 2, 1, 0),
             (once, 5, 1, 2, 1, 0),
             (another, 12, 2, 2, 4, 0),
             (another, 12, 1, 1, 3, 0),
@@ -462,6 +466,7 @@ def harness(f, stream, size, seed, odd):
             stream[n // 2] = 0 if 0 not in stream else stream[n // 2]
             known = {"stream": stream, "size": size, "odd": "", "level": level}
             yield level, known | {"seed": int(rng.integers(10**6))}
+        yield "the order", {"stream": [], "size": 3, "seed": 25, "odd": "", "level": "the order"}
         # the numbers stand for None, False, an object that is equal to everything, -1 and 0
         known = {"stream": [7, 2, 9, 11, 4, 0, 6, 3, 10, 1, 8, 5], "size": 3, "seed": 25}
         yield level, known | {"odd": "things", "level": level}, {"says": "a stream of None, False, -1 and other things"}
@@ -526,6 +531,8 @@ class Watched:
                 self.threads.add(threading.get_ident())
                 self.changed.notify_all()
             yield batch
+        if self.slow_at >= 0:  # the end takes its time, too
+            time.sleep(0.3)
 
     def take(self):
         try:
@@ -941,6 +948,8 @@ def harness(f, n, seeds, plan):
         ):  # fmt: skip
             seeds = [int(s) for s in rng.choice(10**6, 2 if level == "epochs and seeds" else 1, replace=False)]
             yield level, {"n": n, "seeds": seeds, "plan": plan, "level": level}
+        end = list(self.levels)[1]  # fewer samples than ranks, and than a batch
+        yield end, {"n": 3, "seeds": [int(rng.integers(10**6))], "plan": [(4, 8, 2)], "level": end}
 
     def read_right(self, answer, n, seeds, plan, level):
         epochs = []
@@ -957,7 +966,8 @@ def harness(f, n, seeds, plan):
             for step in whole:
                 of.setdefault(step["epoch"], []).append(sorted(k for share in step["shares"] for k in share))
             epochs.append(of)
-        if epochs[0][0] == in_runs(range(n), [len(batch) for batch in epochs[0][0]]):
+        sizes = [len(batch) for batch in epochs[0][0]]
+        if epochs[0][0] == in_runs(range(n), sizes) and not by_luck(n, sizes):
             return "not_shuffled"
         if level != "epochs and seeds":
             return None
@@ -1030,7 +1040,7 @@ class Pack(RefusingExercise):
 
     # the fullest row that has room takes a row more than the first one; then so does the emptiest
     TELLING = (
-        ([3, 9, 3, 7, 7, 14, 13, 12, 2, 7, 2], 20),
+        ([7, 3, 13, 11, 11, 2, 4, 9, 8, 2, 14, 7, 9], 20),
         ([83, 63, 61, 61, 61, 59, 40, 39, 34, 25, 23, 21, 21, 19, 18, 18, 10, 9, 8, 8, 7, 5, 2, 1], 100),
     )
 

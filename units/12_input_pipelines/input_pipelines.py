@@ -206,7 +206,8 @@ print(f"12 shards of {min(lengths):,} to {max(lengths):,} bytes")
 # `decode` raises whatever the library under it raises. A shard that is torn in a sample
 # still has that sample's header (`tar.next()` gives it), but reading the sample raises
 # `tarfile.ReadError`, and so does asking for the next. A shard that ends in a header or
-# between two samples cannot name what is missing: nothing is reported.
+# between two samples cannot name what is missing: nothing is reported. (These shards
+# hold files and nothing else, and no key is longer than 100 characters.)
 
 # %% nbgrader={"grade": false, "grade_id": "read_shard", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:

@@ -79,6 +79,7 @@ class LogGrid(RefusingExercise):
         yield any_, {"low": float(rng.uniform(3, 5)), "high": float(rng.uniform(100, 300)), "n": 8}
         yield wrong, {"low": 0.0, "high": 1.0, "n": 5}
         yield wrong, {"low": -2.0, "high": -1.0, "n": 4}
+        yield wrong, {"low": -0.5, "high": 1.0, "n": 4}
         yield wrong, {"low": 0.1, "high": 0.01, "n": 3}
         yield wrong, {"low": 0.5, "high": 0.5, "n": 3}
         yield wrong, {"low": 0.1, "high": 1.0, "n": 1}
@@ -233,11 +234,17 @@ class Farm(Exercise):
     signature = "farm(next_job: Callable, report: Callable, work: Callable) -> None"
     levels = {"every job once": 2, "no worker idle": 2, "jobs that come later": 2}
     harness = """
+import operator
+
 from labkit.relay.charging import compute
 import numpy as np
 
 
 class NoSuchJob(RuntimeError):
+    pass
+
+
+class NotAnInt(TypeError):
     pass
 
 
@@ -258,7 +265,10 @@ def harness(f, jobs, seconds, losses, after):
         reported.append((tuple(int(k) for k in job), loss))
 
     def work(config, epochs):
-        job = int(config), int(epochs)
+        try:
+            job = operator.index(config), operator.index(epochs)
+        except TypeError:
+            raise NotAnInt(f"work({config}, {epochs}): two ints, with which one can look up a configuration") from None
         if job not in jobs:
             raise NoSuchJob(f"work{job}: next_job has never given that")
         worked.append(list(job))
@@ -276,6 +286,8 @@ def harness(f, jobs, seconds, losses, after):
                 "come through whole.",
                 "Send them as int64 (or float64): float32 holds no whole number above 16,777,216 but the even ones, "
                 "and int32 none above 2,147,483,647."),
+        Mistake("NotAnInt", "`work` was called with a float, or a tensor of one: no list takes that as an index.",
+                "`work(int(message[0]), int(message[1]))`."),
         Mistake("trained_twice", "A job was worked on more than once.",
                 "Rank 0 alone calls next_job, and gives each job to one worker."),
         Mistake("nobody_works_alone", "One rank alone has nobody to give its jobs to, and they were not worked on.",
@@ -390,7 +402,7 @@ class BestTrial(Exercise):
     signature = "best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, float]"
     levels = {"chosen by validation": 2, "ranks without trials, ties": 1, "diverged trials": 1, "nobody to choose": 1}
     all_hear = True
-    may_lose = dict.fromkeys(("int64", "integers of both widths"), "numbers of trials, a few hundred at most")
+    may_lose = dict.fromkeys(("int64 -> float64", "integers of both widths"), "numbers of trials, 2**53 at most")
     harness = """
 def harness(f, numbers, validation, test):
     try:
@@ -435,6 +447,9 @@ def harness(f, numbers, validation, test):
                 "float32, or rounded.",
                 "Compare float64 with float64: `torch.tensor(loss, dtype=torch.float64)`.",
                 lambda c: c.best(by=c.validation.astype(np.float32))),
+        Mistake("number_rounded", "The number of the winner was rounded: it went through float32, which holds no whole "
+                "number above 16,777,216 but some of the even ones.",
+                "`numbers.double()`: float64 holds whole numbers up to 2**53."),
         Mistake("takes_anything", "There is no trial to choose, and the function returned something all the same.",
                 "Raise a ValueError, on every rank."),
         Mistake("sends_all_trials", "The winner is right, but ranks hand over all their trials.",
@@ -445,7 +460,7 @@ def harness(f, numbers, validation, test):
         chosen, few, diverged, nobody = self.levels
         return [
             self._case(rng, chosen, (9, 12, 10)),
-            self._case(rng, chosen, (15, 11)),
+            self._case(rng, chosen, (15, 11), wide=True),
             self._case(rng, few, (0, 9, 9, 0)),
             self._case(rng, few, (9, 10, 9), ties=True),
             self._case(rng, few, (7, 8), ties=True, within=True),
@@ -460,10 +475,11 @@ def harness(f, numbers, validation, test):
         ]
 
     @staticmethod
-    def _case(rng, level, sizes, ties=False, nan=(), within=False, close=False, scale=1.0, zero=False):
+    def _case(rng, level, sizes, ties=False, nan=(), within=False, close=False, scale=1.0, zero=False, wide=False):
         """ties: each rank has the smallest loss once, or rank 1 alone has it four times (within). close: the two
         smallest losses differ in the ninth digit, and the larger one has the smaller number. scale: of the losses.
-        zero: the winner, on the last rank, has the number 0, which who sends zeros takes for no trial."""
+        zero: the winner, on the last rank, has the number 0, which who sends zeros takes for no trial. wide: it has one
+        that neither float32 nor int32 holds."""
         n, starts = sum(sizes), np.cumsum([0, *sizes])
         while True:
             numbers, order = rng.permutation(400)[:n] + 100, rng.permutation(n)
@@ -483,6 +499,8 @@ def harness(f, numbers, validation, test):
             if zero:
                 at = starts[-2] + 3
                 numbers[at], validation[at] = 0, 0.1
+            if wide:
+                numbers[np.argmin(validation)] = 5_123_456_789
             validation *= scale
             for share in nan:
                 if share == "all":
@@ -546,6 +564,8 @@ def harness(f, numbers, validation, test):
         diverged = case.known["numbers"][np.isnan(case.known["validation"])]
         if any(a[0] in diverged for a in pairs):
             return "nan_wins"
+        if any(a[0] != right[0] and a[0] == np.float32(right[0]) for a in pairs):
+            return "number_rounded"
         if any(a[0] != right[0] for a in pairs):
             tests = all(isinstance(a[1], float) and abs(a[1] - right[1]) < 1e-9 for a in pairs)
             return "place_for_number" if tests and all(a[0] < 100 for a in pairs) else None
@@ -640,6 +660,8 @@ def harness(f, curves, n, r, R, eta):
                 if right not in others and right[1] != sorted(right[1]):
                     break
             yield level, known, {"says": f"n = {n}, r = {r}, R = {R}, eta = {eta}"}
+        known = {"curves": self._curves(rng, 3, 3, 0), "n": 3, "r": 4, "R": 3, "eta": 3, "counted": False}
+        yield odd, known, {"says": "n = 3, r = 4, R = 3, eta = 3: no rung at all"}
         yield rungs, self._chosen(rng, 243), {"says": "n = 243, r = 1, R = 243, eta = 3"}
         yield (
             odd,
@@ -820,6 +842,10 @@ def harness(f, finished, started, n, eta):
                 "There are n, from 0 to n - 1; after that, None.", lambda c: c.of("past_the_last")),
         Mistake("nan_goes_up", "A configuration that diverged goes up.", "nan counts as worse than any number.",
                 lambda c: c.of("nan_goes_up")),
+        Mistake("nan_in_the_way", "With a nan among them the losses were not in order after sorting, and one that is "
+                "not the best goes up: nan is neither smaller nor larger than a number.",
+                "Drop nan before you sort, or sort by (is it nan, loss, number).",
+                lambda c: c.of("nan_in_the_way")),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -847,6 +873,7 @@ def harness(f, finished, started, n, eta):
         for level, eta, losses, gone in (
             (up, 3, {0: 0.9, 1: 0.4, 2: 0.7, 3: 0.2, 4: 0.8, 5: 0.6}, [3]),
             (odd, 3, {4: 0.5, 1: 0.9, 0: math.nan}, []),
+            (odd, 2, {0: math.nan, 1: 0.9, 2: math.nan, 3: 0.4}, []),
             (odd, 2, {4: 0.5, 1: 0.5, 0: 0.9, 2: 0.8}, []),
             (odd, 2, {0: math.nan, 1: math.nan, 2: 0.5, 3: math.nan}, [2]),
             (odd, 2, {0: math.inf, 1: math.inf}, []),
@@ -912,7 +939,7 @@ def harness(f, x, y, degree, s):
         Mistake("single_choices_only", "Products of several choices were left out.",
                 "All sets of at most `degree` columns.", lambda c: c.of("single_choices_only")),
         Mistake("no_constant", "The empty set was left out: its product is 1, its coefficient the constant.",
-                "Sets of 0 to `degree` columns.", lambda c: c.of("no_constant")),
+                "Sets of 0 to `degree` columns.", lambda c: c.of("no_constant") if c.degree else None),
         Mistake("too_many_columns", "Sets of more than `degree` columns were looked at, too.",
                 "Sets of 0 to `degree` columns: `range(degree + 1)`.", lambda c: c.wider),
         Mistake("largest_not_in_magnitude", "The largest coefficients were kept, and those far below zero dropped.",
@@ -923,6 +950,10 @@ def harness(f, x, y, degree, s):
                 "first look, not of the fit.",
                 "Sort at the end, by the magnitudes of the fitted coefficients.",
                 lambda c: c.of("order_of_the_first_look")),
+        Mistake("order_of_the_fit_with_all", "The sets and their coefficients are right. They stand in the order of a "
+                "fit with all sets, not of the fit with these alone.",
+                "Sort at the end, by the magnitudes of the coefficients that you return.",
+                lambda c: c.of("order_of_the_fit_with_all")),
         Mistake("fitted_with_all", "The sets are right. Their coefficients are those of a fit with all sets, which "
                 "explains some of the noise.",
                 "Fit the chosen columns alone.", lambda c: c.of("fitted_with_all")),
@@ -933,23 +964,26 @@ def harness(f, x, y, degree, s):
 
     def draw(self, rng):
         clean, noisy = self.levels
-        for level, m, n, degree, s, noise, beyond in (
-            (clean, 150, 6, 2, 3, 0.0, 0.0),
-            (clean, 200, 5, 3, 4, 0.0, 0.0),
-            (noisy, 200, 7, 2, 4, 0.1, 0.0),
-            (noisy, 250, 5, 3, 4, 0.2, 0.0),
-            (clean, 60, 5, 2, 3, None, 0.0),  # two coefficients that look as if they stood in the other order
-            (noisy, 640, 5, 2, 3, 0.1, 2.5),  # a set of more columns matters most
+        look, fit = "order_of_the_first_look", "order_of_the_fit_with_all"
+        for level, m, n, degree, s, noise, beyond, other in (
+            (clean, 150, 6, 2, 3, 0.0, 0.0, ""),
+            (clean, 200, 5, 3, 4, 0.0, 0.0, ""),
+            (noisy, 200, 7, 2, 4, 0.1, 0.0, ""),
+            (noisy, 250, 5, 3, 4, 0.2, 0.0, ""),
+            (clean, 60, 5, 2, 3, 0.0, 0.0, look),  # two coefficients that look as if they stood in the other order
+            (noisy, 60, 5, 2, 3, 0.3, 0.0, fit),  # or stand in it where all sets are fitted
+            (noisy, 640, 5, 2, 3, 0.1, 2.5, ""),  # a set of more columns matters most
         ):
             known = {"degree": degree, "s": s}
             while True:
-                known |= self._data(rng, m, n, degree, s, noise, beyond)
-                if self._plain(**known) and self._turned(**known) == (noise is None):
+                known |= self._data(rng, m, n, degree, s, noise, beyond, close=bool(other))
+                turned = [slip for slip in (look, fit) if self._turned(slip, **known)]
+                if self._plain(**known) and turned == ([other] if other else []):
                     break
             yield level, known, {"says": f"{m} trials of {n} choices, degree {degree}, s = {s}"}
 
     @staticmethod
-    def _data(rng, m, n, degree, s, noise, beyond):
+    def _data(rng, m, n, degree, s, noise, beyond, close):
         x = rng.choice([-1.0, 1.0], (m, n))
         if beyond:  # all choices equally often: what more columns explain changes none of the other coefficients
             x = rng.permutation(np.tile(list(product([-1.0, 1.0], repeat=n)), (m // 2**n, 1)))
@@ -957,17 +991,17 @@ def harness(f, x, y, degree, s):
         many = [k for k, one in enumerate(sets) if len(one) == degree]
         chosen = [0, *rng.permutation(many)[:2], *(rng.permutation(n) + 1)][:s]
         sizes = np.array([2.0, 1.0, 1.5, 0.7][:s]) * rng.uniform(0.9, 1.1, s)
-        if noise is None:
+        if close:
             sizes[2] = sizes[1] * 1.05
         signs = np.array([1, -1, 1, -1][:s])
         y = table[:, chosen] @ (sizes * signs) + beyond * x[:, : degree + 1].prod(axis=1)
-        return {"x": x, "y": y + (noise or 0.0) * rng.normal(size=m)}
+        return {"x": x, "y": y + noise * rng.normal(size=m)}
 
     @staticmethod
-    def _turned(**known):
-        """True if the largest stand in another order at the first look than in the fit."""
+    def _turned(slip, **known):
+        """True if this slip puts the largest in another order than the fit."""
         c = SimpleNamespace(**known)
-        return [one for one, _ in spectral(c)] != [one for one, _ in spectral(c, "order_of_the_first_look")]
+        return [one for one, _ in spectral(c)] != [one for one, _ in spectral(c, slip)]
 
     @staticmethod
     def _plain(x, y, degree, s):

@@ -274,12 +274,12 @@ for name, with_rank in (("the same seed", False), ("a seed for each", True)):
 def farm(next_job, report, work) -> None:
     """Has all jobs done: rank 0 manages, the others work. Called by all ranks.
 
-    next_job() -> (config, epochs), whole numbers from 0 to 2**53, or None: no job now.
+    next_job() -> (config, epochs), ints from 0 to 2**53, or None: no job now.
     More may come when a result has been reported; if nobody works any more, it is over.
     Ask as often as you like. report(job, loss), once for each job: `job` is that pair
-    or an equal one. Rank 0 calls these two, nobody else does. work(config, epochs) ->
-    loss (a float, of which no digit may be lost) takes long; the other ranks call it,
-    once for each job. Rank 0 works itself only if it is alone.
+    or an equal one. Rank 0 calls these two, nobody else does. work(config, epochs), of
+    two ints, -> loss (a float, of which no digit may be lost) takes long; the other
+    ranks call it, once for each job. Rank 0 works itself only if it is alone.
 
     No worker is idle while there is a job for it; nobody waits for a certain worker.
     """
@@ -698,10 +698,10 @@ def best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, 
     """(number, test error) of the trial with the smallest validation loss of all ranks,
     the same on every rank.
 
-    numbers, validation, test: this rank's trials, perhaps none: numbers (int64, no two
-    alike on all ranks), validation losses and test errors (float64). A trial that
-    diverged has the loss nan and never wins; of equal losses the smallest number wins.
-    Raises ValueError on every rank if no rank has a loss that is a number.
+    numbers, validation, test: this rank's trials, perhaps none: numbers (int64, 0 to
+    2**53, no two alike on all ranks), validation losses and test errors (float64,
+    finite). A trial that diverged has the loss nan and never wins; of equal losses the
+    smallest number wins. Raises ValueError on every rank if no loss is a number.
 
     A rank hands over 64 bytes at most, however many trials it has.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
@@ -18,6 +19,14 @@ def in_runs(things: Sequence, sizes: Iterable[int]) -> list[list]:
         cut.append(list(things[at : at + size]))
         at += size
     return cut
+
+
+def by_luck(n: int, sizes: Sequence[int]) -> bool:
+    """True if a shuffle cuts n samples into runs of these sizes in their order more often than once in 20,000 times."""
+    ways, left = 1, n
+    for size in sizes:
+        ways, left = ways * math.comb(left, size), left - size
+    return ways <= 20_000
 
 
 # -- the shuffle buffer ------------------------------------------------------------------------------------------------

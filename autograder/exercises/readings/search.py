@@ -180,6 +180,8 @@ def asha(c, slip: str = "") -> tuple[int, int] | None:
             ordered = sorted(ordered, key=lambda i: (losses[i], -i))
         elif slip == "nan_goes_up":
             ordered = sorted(losses, key=losses.get)
+        elif slip == "nan_in_the_way":
+            ordered = sorted(losses, key=lambda i: (losses[i], i))
         gone = [] if slip == "promotes_twice" else c.finished[k + 1] if slip == "while_it_runs" else c.started[k + 1]
         if slip == "next_best":  # the room is for those that have not gone up
             free = [i for i in ordered if i not in gone][:room]
@@ -283,6 +285,9 @@ def spectral(c, slip: str = "") -> list[list]:
     else:
         found = np.linalg.lstsq(table[:, chosen], c.y, rcond=None)[0]
     order = np.argsort(-np.abs(found), kind="stable")
-    order = np.arange(len(found)) if slip == "order_of_the_first_look" else order
+    if slip == "order_of_the_first_look":
+        order = np.arange(len(found))
+    elif slip == "order_of_the_fit_with_all":
+        order = np.argsort(-np.abs(np.linalg.lstsq(table, c.y, rcond=None)[0][chosen]), kind="stable")
     order = order[::-1] if slip == "smallest_first" else order
     return [[list(sets[chosen[k]]), float(found[k])] for k in order]

@@ -84,6 +84,10 @@ def asha_next(finished, started, n, eta):
 -            if config not in started[k + 1] and not math.isnan(losses[config]):
 +            if config not in started[k + 1]:
 
+# %% wrong_nan_in_the_way (right_ranked): wrong, nan_in_the_way, levels 1 1 0
+-        ranked = sorted(losses, key=lambda i: (math.isnan(losses[i]), losses[i], i))
++        ranked = sorted(losses, key=lambda i: (losses[i], i))
+
 # %% wrong_nan_last (right_ranked): wrong, nan_is_last_and_goes_up, levels 1 1 0
 -            if config not in started[k + 1] and not math.isnan(losses[config]):
 +            if config not in started[k + 1]:

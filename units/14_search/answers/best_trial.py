@@ -171,6 +171,10 @@ def best_trial(numbers, validation, test):
         raise ValueError("no trial")
     return int(number), error
 
+# %% wrong_numbers_in_float32 (right_one_gather): wrong, number_rounded, levels 0 1 1 1
+-        rows = torch.stack([validation, numbers.double(), test], dim=1)[ok]
++        rows = torch.stack([validation, numbers.float(), test], dim=1)[ok]
+
 # %% wrong_own: wrong, own_best, levels 0 0 0 1
 def best_trial(numbers, validation, test):
     rows = [row for row in zip(validation.tolist(), numbers.tolist(), test.tolist()) if row[0] == row[0]]

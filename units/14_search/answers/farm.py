@@ -327,6 +327,10 @@ def farm(next_job, report, work):
 -        report(out.pop(worker), message[2].item())
 +        out.pop(worker)
 
+# %% wrong_numbers_of_a_tensor (right_idle_list): raised, NotAnInt, levels 0 0 0
+-            message[2] = work(int(message[0]), int(message[1]))
++            message[2] = work(*message[:2].tolist())
+
 # %% wrong_order_of_going_out (right_idle_list): wrong, wrong_job, levels 0 0 0
 -    idle, out = list(range(1, p)), {}
 +    idle, out = list(range(1, p)), []

@@ -93,6 +93,10 @@ def spectral(x, y, degree, s):
 -    return [(sets[chosen[k]], found[k]) for k in order]
 +    return [(sets[k], float(c)) for k, c in zip(chosen, found)]
 
+# %% wrong_order_of_the_fit_with_all (right_everything_first): wrong, order_of_the_fit_with_all, levels 1 0
+-    return sorted(pairs, key=lambda pair: -abs(pair[1]))
++    return pairs
+
 # %% wrong_signed (right_thresholding): wrong, largest_not_in_magnitude, levels 0 0
 -    chosen = np.argsort(-np.abs(means))[:s]
 +    chosen = np.argsort(-means)[:s]

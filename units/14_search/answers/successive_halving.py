@@ -59,7 +59,7 @@ def successive_halving(train, n, r, R, eta):
 -    while r * eta**k <= R and n // eta**k > 0:
 +    while r * eta ** (k + 1) <= R and n // eta**k > 0:
 
-# %% wrong_log_of_rungs: wrong, stops_before_R, levels 0 1 1
+# %% wrong_log_of_rungs: wrong, stops_before_R, levels 0 0 1
 def successive_halving(train, n, r, R, eta):
     alive, rungs = list(range(n)), []
     for k in range(int(math.log(R / r) / math.log(eta)) + 1):
