@@ -272,7 +272,7 @@ def unshard(part, n):
     @staticmethod
     def _case(rng, level, n, p, dtype, **options):
         values = numbers(rng, n, dtype)
-        values[-1] = 0  # one of the numbers, not of the padding
+        values[-1:] = 0  # one of the numbers, not of the padding
         shards = shards_of(values, p)
         known = {"n": n, "shards": shards, "dtype": dtype, "values": values}
         arguments = [(Tensor(shard, dtype), n) for shard in shards]
