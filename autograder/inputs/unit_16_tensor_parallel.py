@@ -55,18 +55,16 @@ def _mlp(exercise, rows):
 
 
 def head_attention(exercise):
-    """Heads that divide, and heads that do not; scores far below zero, too."""
+    """Ranks with whole heads, and with such as are no whole ones; scores far below zero, too."""
     even, odd = exercise.levels
 
-    def sizes(p):
-        drawn = st.tuples(st.just(p), SIZE, st.integers(1, 2 * p), st.integers(1, 4))
-        return drawn.filter(lambda drawn: drawn[2] * drawn[3] % p == 0)  # the rows divide; the heads may not
+    def case(rng, p, s, rows, size, far_below):
+        level, width = odd if rows % size else even, p * rows
+        return exercise._case(rng, level, p, s, width // size, size, far_below, width)
 
-    def case(rng, drawn, far_below):
-        p, s, heads, size = drawn
-        return exercise._case(rng, odd if heads % p else even, p, s, heads, size, far_below)
-
-    return st.builds(case, DRAWN, FEW_RANKS.flatmap(sizes), st.booleans())
+    whole = st.tuples(st.integers(1, 4), st.integers(1, 3)).map(lambda drawn: (drawn[0] * drawn[1], drawn[0]))
+    sizes = whole | st.tuples(st.integers(1, 8), st.integers(1, 5))
+    return st.builds(lambda rng, p, s, of, far: case(rng, p, s, *of, far), DRAWN, FEW_RANKS, SIZE, sizes, st.booleans())
 
 
 def split_conv(exercise):

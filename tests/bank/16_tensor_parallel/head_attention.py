@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 # %% right_asks_for_ranks: passed
 def head_attention(x, q, k, v, out, head_size):
-    if out.shape[0] // head_size % dist.get_world_size():
+    if out.shape[0] % (head_size * dist.get_world_size()):
         raise ValueError(f"{q.shape[0]} rows are no whole heads of {head_size}")
     q, k, v = ((x @ w.T).unflatten(-1, (-1, head_size)).transpose(0, 1) for w in (q, k, v))
     scores = q @ k.transpose(-2, -1) / head_size**0.5
@@ -55,6 +55,10 @@ def head_attention(x, q, k, v, out, head_size):
     y = F.linear(mixed.movedim(0, 1).reshape(len(x), -1), out)
     dist.all_reduce(y)
     return y
+
+# %% wrong_asks_for_heads_rounded_down (right_asks_for_ranks): raised, RuntimeError
+-    if out.shape[0] % (head_size * dist.get_world_size()):
++    if out.shape[0] // head_size % dist.get_world_size():
 
 # %% wrong_across: wrong, wrong_order, levels 0 1
 def head_attention(x, q, k, v, out, head_size):
