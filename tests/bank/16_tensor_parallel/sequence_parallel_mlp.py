@@ -32,18 +32,6 @@ class Scatter(torch.autograd.Function):
         return out
 
 
-class CopyIn(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, g):
-        g = g.clone()
-        dist.all_reduce(g)
-        return g
-
-
 def summed(g):
     g = g.clone()
     dist.all_reduce(g)
