@@ -272,7 +272,7 @@ def unshard(part, n):
     @staticmethod
     def _case(rng, level, n, p, dtype, **options):
         values = numbers(rng, n, dtype)
-        values[-1] = 0  # one of the numbers, not of the padding
+        values[-1:] = 0  # one of the numbers, not of the padding
         shards = shards_of(values, p)
         known = {"n": n, "shards": shards, "dtype": dtype, "values": values}
         arguments = [(Tensor(shard, dtype), n) for shard in shards]
@@ -339,7 +339,8 @@ class ZeroStep(ReportExercise):
 
     def _known(self, rng, level, n, p, steps, micro, says="", t=0, still=False, **options):
         t = t or (1 if micro == 1 else 3)
-        known = {"n": n, "w": rng.normal(size=n), "g": rng.normal(size=(steps, micro, p, n)), "t": t, "lr": 0.01}
+        known = {"n": n, "w": rng.normal(size=n), "g": rng.normal(size=(steps, micro, p, n)), "t": t}
+        known["lr"] = 0.01 if t == 1 else 0.03
         known["g"] *= not still  # the moments go on where the gradient is zero
         known |= {"m": rng.normal(size=n) * (t > 1), "v": rng.uniform(0.5, 1, n) * (t > 1)}
         m, v = (tensors(shards_of(known[name], p)) for name in "mv")

@@ -398,21 +398,22 @@ def harness(f, x, q, k, v, out, head_size):
             self._case(rng, first, 2, 3, 2, 3),
             self._case(rng, first, 1, 1, 2, 2),
             self._case(rng, second, 4, 3, 6, 2),
-            self._case(rng, second, 2, 3, 3, 4),
+            self._case(rng, second, 2, 3, 2, 3, width=8),
             self._case(rng, first, 2, 4, 2, 2, far_below=True),
         ]
 
     @staticmethod
-    def _case(rng, level, p, s, heads, size, far_below=False, **options):
-        width = heads * size
-        known = {"x": drawn(rng, s, width), "out": drawn(rng, width, width), "size": size, "even": heads % p == 0,
-                 "rows": width // p, **{name: drawn(rng, width, width) for name in "qkv"}}  # fmt: skip
+    def _case(rng, level, p, s, heads, size, far_below=False, width=0, **options):
+        """width: of a token, where it is more than that of the heads."""
+        width = width or heads * size
+        known = {"x": drawn(rng, s, width), "out": drawn(rng, width, width), "size": size, "rows": width // p,
+                 "even": width % (p * size) == 0, **{name: drawn(rng, width, width) for name in "qkv"}}  # fmt: skip
         if far_below:  # every score is below -1000: exp of it is 0, and a mask of -100 hides nothing
             known |= {"x": 1 + np.abs(known["x"]), "q": 2000 + np.abs(known["q"]), "k": -1 - np.abs(known["k"])}
         return divided_case(
             level, p, known,
             lambda r: (known["x"], *(part(known[n], p, r) for n in "qkv"), part(known["out"], p, r, 1), size),
-            f"{s} tokens, {heads} heads of {size}", **options)  # fmt: skip
+            f"{s} tokens of {width}, heads of {size}", **options)  # fmt: skip
 
     def right(self, c):
         return divided.heads_divided(c)

@@ -228,6 +228,7 @@ class Partition(PlainExercise):
         yield level, {"costs": rng.integers(1, 30, 5).tolist(), "p": 5}
         yield level, {"costs": rng.integers(1, 30, 5).tolist(), "p": 1}
         yield "more stages than layers", {"costs": rng.integers(1, 30, 3).tolist(), "p": 4}
+        yield "more stages than layers", {"costs": [], "p": 1}  # where no search for a cut fails by itself
 
     @staticmethod
     def _telling(rng, n: int, p: int) -> list[int]:
@@ -681,16 +682,17 @@ class SplitBackward(ReportExercise):
     ]  # fmt: skip
 
     def cases(self, rng):
-        level = "input now, weights later"
-        cases = []
-        for m, biased in ((2, True), (3, True), (2, False)):
-            known = {"weight": full_precision(rng, -1, 1, (3, 4)),
-                     "bias": full_precision(rng, -1, 1, (3,)) if biased else None}  # fmt: skip
-            known |= {"xs": full_precision(rng, -1, 1, (m, 2, 4)), "gradients": full_precision(rng, -1, 1, (m, 2, 3))}
-            lists = {f"{name}_list": [Tensor(one, "float64") for one in known[name]] for name in ("xs", "gradients")}
-            says = f"{m} micro-batches" + ("" if biased else ", weights without a bias")
-            cases.append(on_ranks(level, 1, "weight bias xs_list gradients_list", known | lists, says))
-        return cases
+        (level,) = self.levels
+        return [self._case(rng, level, m, biased) for m, biased in ((2, True), (3, True), (2, False))]
+
+    @staticmethod
+    def _case(rng, level, m, biased):
+        known = {"weight": full_precision(rng, -1, 1, (3, 4)),
+                 "bias": full_precision(rng, -1, 1, (3,)) if biased else None}  # fmt: skip
+        known |= {"xs": full_precision(rng, -1, 1, (m, 2, 4)), "gradients": full_precision(rng, -1, 1, (m, 2, 3))}
+        lists = {f"{name}_list": [Tensor(one, "float64") for one in known[name]] for name in ("xs", "gradients")}
+        says = f"{m} micro-batches" + ("" if biased else ", weights without a bias")
+        return on_ranks(level, 1, "weight bias xs_list gradients_list", known | lists, says)
 
     def expected(self, case):
         c = self.worked(case)

@@ -9,13 +9,6 @@ def gather(layer, async_op=False):
     return (whole, work) if async_op else whole
 
 
-def scatter(gradient):
-    p = dist.get_world_size()
-    own = gradient.new_empty(len(gradient) // p)
-    dist.reduce_scatter_single(own, gradient)
-    return own / p
-
-
 def zero3_forward_backward(layers, x, loss_gradient):
     p = dist.get_world_size()
     weights = gather(layers[0])
@@ -148,19 +141,6 @@ def zero3_forward_backward(layers, x, loss_gradient):
     return shards
 
 # %% right_resized_storages: passed
-def gather(layer, async_op=False):
-    whole = layer.shard.new_empty(len(layer.shard) * dist.get_world_size())
-    work = dist.all_gather_single(whole, layer.shard, async_op=async_op)
-    return (whole, work) if async_op else whole
-
-
-def scatter(gradient):
-    p = dist.get_world_size()
-    own = gradient.new_empty(len(gradient) // p)
-    dist.reduce_scatter_single(own, gradient)
-    return own / p
-
-
 def zero3_forward_backward(layers, x, loss_gradient):
     p = dist.get_world_size()
     full = [layer.shard.new_empty(p * len(layer.shard)) for layer in layers]
@@ -193,19 +173,6 @@ def zero3_forward_backward(layers, x, loss_gradient):
     return shards
 
 # %% right_two_buffers: passed
-def gather(layer, async_op=False):
-    whole = layer.shard.new_empty(len(layer.shard) * dist.get_world_size())
-    work = dist.all_gather_single(whole, layer.shard, async_op=async_op)
-    return (whole, work) if async_op else whole
-
-
-def scatter(gradient):
-    p = dist.get_world_size()
-    own = gradient.new_empty(len(gradient) // p)
-    dist.reduce_scatter_single(own, gradient)
-    return own / p
-
-
 def zero3_forward_backward(layers, x, loss_gradient):
     p = dist.get_world_size()
     size = max(len(layer.shard) for layer in layers) * p
@@ -235,19 +202,6 @@ def zero3_forward_backward(layers, x, loss_gradient):
     return gradients[::-1]
 
 # %% right_works_in_lists: passed
-def gather(layer, async_op=False):
-    whole = layer.shard.new_empty(len(layer.shard) * dist.get_world_size())
-    work = dist.all_gather_single(whole, layer.shard, async_op=async_op)
-    return (whole, work) if async_op else whole
-
-
-def scatter(gradient):
-    p = dist.get_world_size()
-    own = gradient.new_empty(len(gradient) // p)
-    dist.reduce_scatter_single(own, gradient)
-    return own / p
-
-
 def zero3_forward_backward(layers, x, loss_gradient):
     p, n = dist.get_world_size(), len(layers)
     buffers, works = [None] * n, [None] * n

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 # %% right_asks_for_ranks: passed
 def head_attention(x, q, k, v, out, head_size):
-    if out.shape[0] // head_size % dist.get_world_size():
+    if out.shape[0] % (head_size * dist.get_world_size()):
         raise ValueError(f"{q.shape[0]} rows are no whole heads of {head_size}")
     q, k, v = ((x @ w.T).unflatten(-1, (-1, head_size)).transpose(0, 1) for w in (q, k, v))
     scores = q @ k.transpose(-2, -1) / head_size**0.5
@@ -67,11 +67,15 @@ def head_attention(x, q, k, v, out, head_size):
     return y
 
 # %% wrong_any_rows (right_asks_for_ranks): wrong, accepts_any_size, levels 1 0
--    if out.shape[0] // head_size % dist.get_world_size():
+-    if out.shape[0] % (head_size * dist.get_world_size()):
 -        raise ValueError(f"{q.shape[0]} rows are no whole heads of {head_size}")
 +    rows = max(q.shape[0] // head_size, 1) * head_size
 +    q, k, v, out = q[:rows], k[:rows], v[:rows], out[:, :rows]
 +    head_size = min(head_size, len(q))
+
+# %% wrong_asks_for_heads_rounded_down (right_asks_for_ranks): raised, RuntimeError, levels 1 0
+-    if out.shape[0] % (head_size * dist.get_world_size()):
++    if out.shape[0] // head_size % dist.get_world_size():
 
 # %% wrong_asks_too_late: wrong, too_many_bytes, levels 0 0
 def head_attention(x, q, k, v, out, head_size):
@@ -125,7 +129,7 @@ def head_attention(x, q, k, v, out, head_size):
     return y
 
 # %% wrong_never_asks (right_asks_for_ranks): raised, RuntimeError, levels 1 0
--    if out.shape[0] // head_size % dist.get_world_size():
+-    if out.shape[0] % (head_size * dist.get_world_size()):
 -        raise ValueError(f"{q.shape[0]} rows are no whole heads of {head_size}")
 
 # %% wrong_no_mask (right_by_hand): wrong, no_mask, levels 0 1

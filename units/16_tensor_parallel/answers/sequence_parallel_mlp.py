@@ -32,18 +32,6 @@ class Scatter(torch.autograd.Function):
         return out
 
 
-class CopyIn(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, g):
-        g = g.clone()
-        dist.all_reduce(g)
-        return g
-
-
 def summed(g):
     g = g.clone()
     dist.all_reduce(g)
@@ -53,8 +41,7 @@ def summed(g):
 def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
     hidden = F.gelu(F.linear(Gather.apply(x), up, up_bias))
     bias = down_bias.view_as(down_bias)
-    if bias.requires_grad:
-        bias.register_hook(summed)
+    bias.register_hook(summed)
     return Scatter.apply(hidden @ down.T) + bias
 
 # %% right_gather_scatter: passed

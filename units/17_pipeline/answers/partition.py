@@ -254,7 +254,7 @@ def partition(costs, p):
         have += cost
     return sizes
 
-# %% wrong_refuses: wrong, ValueError, levels 0 1
+# %% wrong_refuses: wrong, ValueError, levels 0 0
 def best(costs, p):
     n = len(costs)
     cuts = min(
