@@ -53,9 +53,10 @@ def hierarchical_all_reduce(exercise):
         level, links = draw(st.sampled_from([the_sum, between, idle] if g > 1 else [the_sum, between])), {}
         dtype = "float64" if level != the_sum else draw(st.sampled_from(["float64", "float32"]))
         n = draw(NUMBERS) * (1 if level == the_sum else g * count)
+        late = () if level == idle else draw(late_ranks(g * count))  # it may change the virtual time
         if level == idle:
             links = draw(BYTES_ONLY)
-        return exercise._case(draw(RANDOM), level, g * count, g, n, dtype, draw(late_ranks(g * count)), **links)
+        return exercise._case(draw(RANDOM), level, g * count, g, n, dtype, late, **links)
 
     return on_nodes()
 
