@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from autograder.exercises.readings.faults import owners
 from autograder.inputs.common import COUNTS, RANKS, SEEDS, SMALL, late_ranks
 from autograder.inputs.generator import EdgeGenerator
 from autograder.inputs.strategies import SHARES, plain_cases
@@ -39,6 +40,7 @@ def _is_left(case):
 
 
 def reshard(exercise):
+    """Something travels."""
     arrive, stays = exercise.levels
 
     def on(old, new, dtype):
@@ -49,7 +51,12 @@ def reshard(exercise):
         )  # fmt: skip
 
     ranks, dtypes = st.integers(1, 5), st.sampled_from(["float64", "int64", "int32"])
-    return st.tuples(ranks, ranks, dtypes).flatmap(lambda drawn: on(*drawn))
+    return st.tuples(ranks, ranks, dtypes).flatmap(lambda drawn: on(*drawn)).filter(_travels)
+
+
+def _travels(case):
+    n, old, new = (case.known[name] for name in ("n", "old", "new"))
+    return bool((owners(n, old) != owners(n, new)).any())
 
 
 def train_until_told(exercise):
