@@ -1197,7 +1197,6 @@ def harness(f, w, slopes, targets, lr):
                 (one, 4, 12, 8, {2: 6}, ()),
                 (one, 2, 6, 5, {0: 0}, ()),
                 (one, 3, 6, 4, {1: 3}, ()),  # in the last step
-                (one, 3, 6, 2, {1: 2}, ()),  # behind the last step, if there is a collective
                 (more, 4, 8, 6, {0: 1, 2: 3}, ()),
                 (more, 4, 8, 5, {0: 1, 2: 2}, ()),  # the second one while the step is taken again
                 (more, 4, 8, 5, {1: 2, 3: 2}, ()),  # two at once

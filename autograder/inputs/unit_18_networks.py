@@ -50,7 +50,7 @@ def hierarchical_all_reduce(exercise):
     @st.composite
     def on_nodes(draw):
         g, count = draw(st.sampled_from([(1, 1), (1, 3), (2, 1), (2, 2), (3, 1), (3, 2), (2, 3), (4, 2), (1, 2)]))
-        level, links = draw(st.sampled_from([the_sum, between, idle] if g > 1 else [the_sum, between])), {}
+        level, links = draw(st.sampled_from([the_sum, between, idle] if min(g, count) > 1 else [the_sum, between])), {}
         dtype = "float64" if level != the_sum else draw(st.sampled_from(["float64", "float32"]))
         n = draw(NUMBERS) * (1 if level == the_sum else g * count)
         late = () if level == idle else draw(late_ranks(g * count))  # it may change the virtual time

@@ -82,13 +82,6 @@ def train_through(w, gradient, update, shards, steps):
         step += 1
     return w
 
-# %% wrong_barrier_at_the_end (right_final_barrier): raised, RankGone, levels 1 0 1
--    try:
--        dist.barrier(group=group)
--    except dist.DistBackendError:
--        pass
-+    dist.barrier(group=group)
-
 # %% wrong_blocks_lost (right_table): wrong, loses_the_shards, levels 1 0 0
 -        for shard in range(alive.index(dist.get_rank()), shards, len(alive)):
 +        low, high = (shards * r // dist.get_world_size() for r in (dist.get_rank(), dist.get_rank() + 1))
@@ -127,7 +120,7 @@ def train_through(w, gradient, update, shards, steps):
 # %% wrong_goes_on_with_garbage (right_table): wrong, keeps_what_failed, levels 1 0 0
 -            continue
 
-# %% wrong_idle_rank_leaves: hung, missing_rank, levels 0 0 1
+# %% wrong_idle_rank_leaves: hung, missing_rank, levels 0 1 1
 def train_through(w, gradient, update, shards, steps):
     alive = list(range(dist.get_world_size()))
     me = dist.get_rank()
@@ -183,7 +176,7 @@ def train_through(w, gradient, update, shards, steps):
 -        table = torch.zeros(shards, len(w), dtype=w.dtype)
 +        table = tables.setdefault(step, torch.zeros(shards, len(w), dtype=w.dtype))
 
-# %% wrong_rest_to_the_last (right_table): wrong, dealt_unevenly, levels 0 0 1
+# %% wrong_rest_to_the_last (right_table): wrong, dealt_unevenly, levels 0 1 1
 -    alive, group = list(range(dist.get_world_size())), None
 -    step = 0
 +    alive, group, step = list(range(dist.get_world_size())), None, 0
@@ -201,7 +194,7 @@ def train_through(w, gradient, update, shards, steps):
 -            alive = [rank for rank in alive if rank not in gone.ranks]
 +            alive = [r for r in alive if r not in gone.ranks]
 
-# %% wrong_retries_once (right_table): raised, RankGone, levels 1 0 0
+# %% wrong_retries_once (right_table): raised, RankGone, levels 1 1 0
 -    step = 0
 -    while step < steps:
 +
