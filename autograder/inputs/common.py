@@ -14,3 +14,8 @@ SEEDS = st.integers(0, 2**20)
 def shapes(most: int = 4, axes: tuple[int, int] = (1, 4)) -> st.SearchStrategy[tuple[int, ...]]:
     """Lengths of a mesh's axes, 1 to `most` each."""
     return st.lists(st.integers(1, most), min_size=axes[0], max_size=axes[1]).map(tuple)
+
+
+def late_ranks(p: int) -> st.SearchStrategy[tuple[int, ...]]:
+    """The ranks of p that start late: none, or one."""
+    return st.just(()) | st.integers(0, p - 1).map(lambda rank: (rank,))

@@ -228,7 +228,7 @@ class AllReduceSeconds(RefusingExercise):
             (one, "halving_doubling", 16, 1),
             (one, "hierarchical", 5, 1),
             (one, "doubling", 1, 1),
-            (shared, "ring", 3, 4),
+            (shared, "ring", 2, 3),
             (shared, "ring", 1, 6),
             (shared, "doubling", 4, 4),
             (shared, "halving_doubling", 2, 8),

@@ -487,7 +487,7 @@ class ResumeOrder(PlainExercise):
             (other, 20, 0, 2, 3, 2),
             (other, 11, 1, 2, 4, 1),
             (other, 24, 3, 4, 2, 3),
-            (other, 26, 2, 2, 4, 5),  # the last step has fewer samples than ranks
+            (other, 25, 2, 2, 4, 5),  # the last step has one sample
         ):
             order = (rng.permutation(n) + 100).tolist()
             yield level, {"order": order, "step": step, "per_rank": per_rank, "old": old, "world_size": p}
@@ -683,11 +683,14 @@ def harness(f, when, steps, between):
             (few, [-1, -1, 3, -1], 4 + first, ()),
             (edge, [4], 5, ()),  # one rank, before the last step
         ]
-        return [
-            Case(level, len(when), [(w, steps, k == 1) for w in when],
-                 f"told after {when} steps (-1: never), {steps} steps", {"when": when, "steps": steps}, late=late)
-            for k, (level, when, steps, late) in enumerate(drawn)
-        ]  # fmt: skip
+        return [self._case(*rest, between=k == 1) for k, rest in enumerate(drawn)]
+
+    @staticmethod
+    def _case(level, when, steps, late, between):
+        """between: the signal comes while the step before is being decided, where `told` is asked twice."""
+        arguments = [(w, steps, between) for w in when]
+        says = f"told after {when} steps (-1: never), {steps} steps"
+        return Case(level, len(when), arguments, says, {"when": when, "steps": steps}, late=late)
 
     def worked(self, case):
         c = super().worked(case)
@@ -788,6 +791,7 @@ class Stragglers(PlainExercise):
             (misled, spiked, 5.0), (misled, two, 5.0), (misled, three, 5.0), (misled, wide, 5.5), (misled, halves, 1.0),
             (misled, self._even_steps(), 5.0), (misled, plain * 1e-4, 2.0),
             (nobody, fast, 5.0), (nobody, near, 5.0), (nobody, self._between(slow), 6.0),
+            (nobody, np.zeros((4, 3)), 5.0),  # steps that the clock does not resolve
         ):  # fmt: skip
             yield level, {"times": some, "k": k}
 
@@ -1098,9 +1102,11 @@ class WallTime(PlainExercise):
             (some, 100, 20 + (shift if shift != 3 else 9), 3, 10, [50]),  # not while it is saving
             (some, 120, 15, 4, 9, [10, 10 + 9 + 40, 300]),
             (some, 90 + shift, 30, 2, 6, [20, 60, 130]),
+            (some, 50, 10, 0, 5, [25]),  # saves in no time
             (bad, 80, 20, 6, 10, [20 + shift % 5]),
             (bad, 80, 20, 6, 12, [15, 15 + shift]),
             (bad, 80, 20, 6, 12, [0, 55]),
+            (bad, 40, 3, 1, 12, [15, 26, 60]),  # one in the restart, and one behind it
         ):
             names = ("work", "interval", "save", "restart", "failures")
             yield level, dict(zip(names, (work, interval, save, restart, failures), strict=True))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from hypothesis import strategies as st
 
-from autograder.inputs.common import shapes
-from autograder.inputs.strategies import plain_cases
+from autograder.exercises.readings.meshes import timed_step
+from autograder.inputs.common import SEEDS, SMALL, shapes
+from autograder.inputs.generator import EdgeGenerator
+from autograder.inputs.strategies import SHARES, plain_cases
 
 
 def mesh_coordinates(exercise):
@@ -25,4 +29,80 @@ def step_bytes(exercise):
     return plain_cases(exercise, shape=shapes(axes=(3, 3)), work=work, per_node=st.integers(1, 9))
 
 
-INPUTS = {"mesh_coordinates": mesh_coordinates, "axis_groups": axis_groups, "step_bytes": step_bytes}
+@st.composite
+def _held(draw):
+    data, pipeline, tensor = shape = draw(shapes(axes=(3, 3)))
+    model = {"layers": pipeline * draw(st.integers(1, 3)), "width": tensor * draw(SMALL), "heads": tensor}
+    model |= {"vocabulary": draw(SMALL), "sequence": draw(SMALL)}
+    return {
+        "model": model, "shape": shape, "stage": draw(st.integers(0, pipeline - 1)),
+        "micro_batches": draw(SMALL), "zero": draw(st.integers(0, 3)),
+    }  # fmt: skip
+
+
+def rank_memory(exercise):
+    level = next(iter(exercise.levels))
+    return _held().map(lambda known: exercise._case(level, known))
+
+
+def pipeline_seconds(exercise):
+    """Layers that take long beside the messages between the stages, which the text leaves out."""
+    level = next(iter(exercise.levels))
+
+    @st.composite
+    def of_steps(draw):
+        p, v = draw(st.sampled_from([(1, 1), (2, 1), (3, 1), (4, 1), (8, 1), (2, 2), (4, 2), (4, 3), (8, 2)]))
+        m = draw(SMALL) if v == 1 else p * draw(st.integers(1, 3))
+        layers, head = draw(st.integers(1, 4)), 0.0 if v > 1 else draw(st.sampled_from([0.0, 1e-3, 2e-3, 5e-3]))
+        forward = draw(st.sampled_from([9e-4, 1e-3, 4e-3]))
+        backward = forward * draw(st.sampled_from([1.0, 2.0]))
+        seconds, replayed = timed_step(p, m, v, layers, forward, backward, head, 1 << 20, 1 << 25)
+        known = {"p": p, "m": m, "v": v, "layers": layers, "seconds": seconds, "replayed": replayed}
+        return exercise._case(level, known, {"rtol": 0.01})
+
+    return of_steps()
+
+
+def mfu_and_hfu(exercise):
+    model = st.fixed_dictionaries({name: SMALL for name in ("parameters", "layers", "width", "sequence")})
+    rates = st.sampled_from([0.0, 1.0, 12345.5, 2e6])
+    peaks, recompute = st.sampled_from([1.0, 312e12, 989.4e12]), st.sampled_from(["none", "full"])
+    return plain_cases(
+        exercise, tokens_per_second=rates, model=model, gpus=SMALL, peak=peaks, recompute=recompute
+    )  # fmt: skip
+
+
+def average_and_norm(exercise):
+    """Meshes of two ranks and more."""
+    level = next(iter(exercise.levels))
+    rng = st.builds(EdgeGenerator, SEEDS, st.sampled_from(SHARES))
+    some = shapes(most=3, axes=(3, 3)).filter(lambda shape: 2 <= math.prod(shape) <= 8)
+    names = st.sampled_from([[], ["embedding"]])
+    return st.builds(exercise._case, rng, st.just(level), some, names) | st.builds(
+        exercise._case, rng, st.just(level), some
+    )
+
+
+def checkpoint_every(exercise):
+    """A save takes at most a third of the time between two failures."""
+
+    def within(all_together, save, step, ranks):
+        known = {"step": step * all_together, "save": save * all_together, "mtbf": all_together * ranks, "ranks": ranks}
+        return plain_cases(exercise, **{name: st.just(value) for name, value in known.items()})
+
+    times, shares = st.sampled_from([60.0, 1200.0, 11124.0]), st.sampled_from([1e-3, 1e-2, 0.1, 0.3])
+    steps = st.sampled_from([1e-4, 1e-3, 0.05, 0.3, 1.5])
+    ranks = st.sampled_from([1, 2, 8192])
+    return st.tuples(times, shares, steps, ranks).flatmap(lambda drawn: within(*drawn))
+
+
+INPUTS = {
+    "mesh_coordinates": mesh_coordinates,
+    "axis_groups": axis_groups,
+    "step_bytes": step_bytes,
+    "rank_memory": rank_memory,
+    "pipeline_seconds": pipeline_seconds,
+    "mfu_and_hfu": mfu_and_hfu,
+    "average_and_norm": average_and_norm,
+    "checkpoint_every": checkpoint_every,
+}

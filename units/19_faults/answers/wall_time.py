@@ -33,6 +33,8 @@ def wall_time(work, interval, save, restart, failures):
                 kept, saving = computed, 0
         else:
             computed += 1
+            if save == 0 and computed - kept == interval:
+                kept = computed
 
 # %% wrong_at_once (right_queue): wrong, restarts_at_once, levels 1 0 0
 -        now = left.pop(0) + restart
