@@ -8,11 +8,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 from autograder.case import COMM, Case
-from autograder.exercises.unit_01_mpi_pi import points_in_square
 from autograder.inputs.common import COUNTS, RANKS, SEEDS
 from autograder.inputs.strategies import plain_cases
+from autograder.registry import module_of
 from autograder.values import full_precision, wide_integers
 
+UNIT = module_of("01_mpi_pi")
 TEAMS = st.integers(1, 5).flatmap(lambda p: st.lists(st.integers(0, 2), min_size=p, max_size=p))  # of each rank
 
 
@@ -71,7 +72,7 @@ def estimate_pi(exercise):
         inside = rng.random((len(teams), n)) < rng.uniform(0, 1)
         for size in filter(None, np.bincount(teams)):
             inside[:, n // size : n // size + 1] = True  # whoever draws one sample more draws one that is inside
-        points = [points_in_square(rng, own) for own in inside]
+        points = [UNIT.points_in_square(rng, own) for own in inside]
         known = {"n": n, "teams": np.array(teams), "inside": inside, "points": points}
         own = zip(points, teams, strict=True)
         arguments = [(COMM, n, of_rank, np.zeros(1, np.int64), team) for of_rank, team in own]

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from autograder.case import Case, Tensor
 from autograder.exercises.readings.gradients import Part, gradient_case
-from autograder.exercises.unit_05_gradient_all_reduce import AverageAndClip, limited, norm_of
+from autograder.registry import module_of
 
+UNIT = module_of("05_gradient_all_reduce")
 RANKS = st.integers(1, 5)
 SHAPES = st.lists(st.integers(1, 4), max_size=3).map(tuple)
 DTYPES = st.sampled_from(["float32", "float64"])
@@ -88,9 +89,9 @@ def average_and_clip(exercise):
 
     def case(rng, p, parts, share):
         unlimited = gradient_case(rng, next(iter(exercise.levels)), p, parts)
-        norm = norm_of(AverageAndClip.worked(exercise, unlimited).means.values())
+        norm = UNIT.norm_of(UNIT.AverageAndClip.worked(exercise, unlimited).means.values())
         limit = share if share in (0.0, math.inf) else share * norm
-        return limited(unlimited, limit, f"max_norm {limit:g}", 1e-6 if share < 1 else None)
+        return UNIT.limited(unlimited, limit, f"max_norm {limit:g}", 1e-6 if share < 1 else None)
 
     def on(p):
         return st.builds(case, generators(), st.just(p), models(p, ["parameter", "frozen", "tied"]), shares)

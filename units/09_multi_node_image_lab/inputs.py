@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from autograder.exercises.unit_09_multi_node_image_lab import HEADER
 from autograder.inputs.common import RANKS
 from autograder.inputs.strategies import plain_cases
+from autograder.registry import module_of
 
+UNIT = module_of("09_multi_node_image_lab")
 IDS = st.sampled_from([1, 2, 3, 9, 10, 11, 12])
 
 
@@ -21,7 +22,7 @@ def read_products(exercise):
 
     def of(drawn):
         rows, end, asked, classes = drawn
-        text = "\n".join([HEADER, *(" ".join(map(str, row)) for row in rows)]) + end
+        text = "\n".join([UNIT.HEADER, *(" ".join(map(str, row)) for row in rows)]) + end
         known = {"text": text, "classes": classes, "asked": asked, "rows": rows}
         return plain_cases(exercise, **{name: st.just(value) for name, value in known.items()})
 
