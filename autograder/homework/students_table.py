@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MOST_BYTES, MOST_FIELDS = 1 << 20, 60
+LONGEST_CELL = 200  # characters of a cell that are read
 _BLANKS = " '\u2019\u00a0\u2009\u202f"  # what stands between thousands besides points and commas
 _NUMBER = re.compile(rf"[+-]?(?:\d[\d.,{_BLANKS}]{{0,40}}|[.,]\d{{1,40}})(?:[eE][+-]?\d{{1,3}})?")
 _AMBIGUOUS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
@@ -68,7 +69,7 @@ def read_rows(path: Path) -> list[list[str]]:
         rows = list(csv.reader(lines, delimiter=mark, skipinitialspace=True))
     except csv.Error as error:
         raise TableError(f"its lines cannot be taken apart ({error})") from None
-    return [[cell.strip() for cell in row[:MOST_FIELDS]] for row in rows if row]
+    return [[cell.strip()[:LONGEST_CELL] for cell in row[:MOST_FIELDS]] for row in rows if row]
 
 
 def _text(data: bytes) -> str:

@@ -5,6 +5,7 @@ that does not know all arguments) is right only in a process of its own."""
 from __future__ import annotations
 
 import copy
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -67,8 +68,8 @@ def again(
     nothing.
 
     ran: all cases, each with the outcome that was right. What was counted there counts on: here only what comes back is
-    compared. A run that does not come to its end tells nothing. Of cases with several ranks those of one size are
-    called again, the size that most of them have.
+    compared. A run that does not come to its end tells nothing, unless the function has ended its own process: then all
+    cases are lost. Of cases with several ranks those of one size are called again, the size that most of them have.
     """
     asked = copy.copy(exercise)
     asked.harness = HARNESS
@@ -79,7 +80,9 @@ def again(
     together = replace(first, arguments=[_calls(exercise, pairs, rank) for rank in range(first.world_size)], late=())
 
     def wrong(ranks: Ranks) -> list[CaseResult]:
-        outcome, _ = runners.run(asked, together, list(chunks), seed, ranks)
+        outcome, ends = runners.run(asked, together, list(chunks), seed, ranks)
+        if _left(outcome, ends):
+            return [_lost(exercise, case, "the process ended in a later call") for _, (case, _) in pairs]
         came = [_came(rank, 2 * len(pairs)) for rank in outcome.ranks]
         if None in came:
             return []
@@ -117,14 +120,29 @@ def _came(rank: RankOutcome, calls: int) -> list[list] | None:
     return sent if whole and len(sent) == calls else None
 
 
+def _left(outcome: Outcome, ends: Sequence[dict]) -> bool:
+    """True if a rank has ended its own process: with a status, or by a signal that no limit sends."""
+    for rank, end in zip(outcome.ranks, ends, strict=False):
+        by_itself = end.get("signal") not in (None, signal.SIGXCPU) and not end.get("over")
+        if rank.state == "dead" and (end.get("exit") is not None or by_itself):
+            return True
+    return False
+
+
+def _lost(exercise: Exercise, case: Case, *differs: str) -> CaseResult:
+    """The result of a case that is wrong when it is called after others. differs: what is said of it."""
+    text = diagnosis_of(exercise, KEPT)
+    result = CaseResult(case.level, f"{says_of(case)}, called after other cases", case.world_size, "wrong", KEPT)
+    result.why, result.how, result.differs = text.why, text.how, list(differs)
+    return result
+
+
 def _judged(
     exercise: Exercise, case: Case, alone: Outcome, other: Sequence[list], call: Sequence[list]
 ) -> CaseResult | None:
     """The result of one of the calls, None if it is right. call: on each rank how it ended, what came back or the
     exception's type, and the arguments afterwards; other: the same of the call before it, with other values."""
-    text = diagnosis_of(exercise, KEPT)
-    result = CaseResult(case.level, f"{says_of(case)}, called after other cases", case.world_size, "wrong", KEPT)
-    result.why, result.how = text.why, text.how
+    result = _lost(exercise, case)
     changed = [r for r in range(case.world_size) if "changed" in (call[r][0], other[r][0])]
     if changed:
         who = "" if case.world_size == 1 else f" on rank {changed[0]}"

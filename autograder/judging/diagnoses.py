@@ -190,13 +190,14 @@ def how_to_mend(kind: str, text: str, row: str = "") -> str:
     return next((how for name, how in _HOW_OF_MPI.items() if name in text), _HOW_OF_EXCEPTIONS.get(kind, ""))
 
 
-# what torch says of its own sources
-_SOURCES = re.compile(r" ?\(Triggered internally at [^()]*\)\.?|\[/[^]\s]*/pytorch/[^]]*\] ?")
+# What torch says of its own sources. No bracket within the brackets: a text of nothing else would take its cube.
+_SOURCES = re.compile(r" ?\(Triggered internally at [^()]*\)\.?|\[/[^][\s]*/pytorch/[^][]*\] ?")
+_LONGEST = 4_000  # characters; torch says less at a time
 
 
 def without_sources(text: str) -> str:
     """A text of torch's without the places in its C++ sources."""
-    return _SOURCES.sub("", text)
+    return _SOURCES.sub("", text) if len(text) <= _LONGEST else text
 
 
 _SHOWN = re.compile(r"^(?:rank \d+ )?returned (.*)")

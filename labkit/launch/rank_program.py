@@ -12,7 +12,6 @@ import socket
 import sys
 import threading
 import traceback
-import types
 import warnings
 from importlib.abc import MetaPathFinder
 
@@ -171,7 +170,7 @@ def _function(job: dict, chunks: list[Chunk]):
         raise NameError(f"name '{job['function']}' is not defined")
     function = namespace[job["function"]]
     watched = None
-    if isinstance(function, types.FunctionType) and (job.get("may_change") is not None or job.get("returns")):
+    if callable(function) and (job.get("may_change") is not None or job.get("returns")):
         function = watched = Watched(function, job.get("may_change"), job.get("returns", ""))
     if not job["harness"]:
         return function, watched

@@ -37,6 +37,7 @@ MAX_JSON = 4 << 20
 MAX_PAYLOAD = 128 << 20
 _MAX_DEPTH = 32
 _MAX_WIDE = 2_000  # integers beyond 2**53 in one value: those of one hash make a set or a dict slow with the square
+_MAX_KEYS = 2_000  # floats and tuples as keys of one value: they can be chosen to have one hash, too
 _NODE_BYTES = len('["n"],')  # the shortest value there is
 
 # types of frames
@@ -243,10 +244,11 @@ def decode(tagged: Any, payload: bytes | memoryview) -> Any:
 
 
 class _Decoder:
-    """The reading of one value. taken: bytes of its payload that arrays have taken; wide: its integers beyond 2**53."""
+    """The reading of one value. taken: bytes of its payload that arrays have taken; wide: its integers beyond
+    2**53; keys: its keys that are floats or tuples."""
 
     def __init__(self, payload: bytes | memoryview):
-        self.payload, self.taken, self.wide = payload, 0, 0
+        self.payload, self.taken, self.wide, self.keys = payload, 0, 0, 0
 
     def value(self, node: Any, depth: int) -> Any:
         if depth > _MAX_DEPTH + 2 or not isinstance(node, list) or not node:
@@ -266,7 +268,13 @@ class _Decoder:
         return [self.value(item, depth + 1) for item in rest[0]]
 
     def mapping(self, rest: list, depth: int) -> dict:
-        return {_key(self.value(k, depth + 1)): self.value(v, depth + 1) for k, v in rest[0]}
+        return {self.key(self.value(k, depth + 1)): self.value(v, depth + 1) for k, v in rest[0]}
+
+    def key(self, value: Any) -> Any:
+        self.keys += isinstance(value, (float, tuple))
+        if self.keys > _MAX_KEYS:
+            raise WireError(f"more than {_MAX_KEYS} keys that are floats or tuples in a value")
+        return _key(value)
 
     def array(self, rest: list, depth: int) -> np.ndarray:
         dtype, shape, offset, nbytes = rest[:4]

@@ -140,3 +140,10 @@ def test_a_reading_that_only_the_log_can_tell(tmp_path):
     found = table.read(tmp_path / "t.csv")
     found.settle({(1, 1, 1, 1): {"tokens": 13860.7}, (2, 1, 1, 1): {"tokens": 20.1}})
     assert [row["tokens"] for row in found.rows.values()] == [13861, 20.036]
+
+
+def test_a_cell_that_an_expression_would_search_for_hours_is_cut(tmp_path):
+    """Found by an attack: 8 kB in one cell of a table held the grader for minutes."""
+    (tmp_path / "meshes.csv").write_text("mesh,seconds\n" + "d" * 200 + " " * 8000 + "x,1\n")
+    (head, row) = tables.read_rows(tmp_path / "meshes.csv")
+    assert head == ["mesh", "seconds"] and len(row[0]) == tables.LONGEST_CELL

@@ -45,6 +45,8 @@ def test_what_is_kept_and_changes_nothing_costs_nothing(warm):
         ("ring = ring if len(CALLS) == 1 else 0.0", "returned"),
         ("assert len(CALLS) == 1", "raised AssertionError"),
         ("assert len(CALLS) == 1 or exit(3)", "raised SystemExit"),
+        ("len(CALLS) == 1 or __import__('os')._exit(0)", "the process ended in a later call"),
+        ("len(CALLS) == 1 or __import__('os').kill(0, 9)", "the process ended in a later call"),
     ],
 )
 @pytest.mark.parametrize("key", ["public", "another"])
@@ -101,7 +103,7 @@ def test_a_level_that_does_not_show_it_keeps_its_points(warm):
 
 def test_calls_that_do_not_end_tell_nothing(warm):
     """All cases together may take longer than one of them may: that is no mistake of the function's."""
-    assert judged(warm, "len(CALLS) == 1 or __import__('os')._exit(0)").score == 2
+    assert judged(warm, "while len(CALLS) > 1: pass").score == 2
 
 
 @pytest.mark.parametrize(
