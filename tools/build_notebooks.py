@@ -71,7 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--execute", nargs="*", metavar="UNIT", help="run the solutions (all, or these) and keep their outputs"
     )
-    parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
+    parser.add_argument("--root", type=Path, default=content.root(), help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     known = [*units(options.root), *homeworks(options.root)]
     unknown = set(options.execute or ()) - set(known)
@@ -143,7 +143,8 @@ def build(root: Path = ROOT) -> dict[str, bytes]:
     built = {}
     with tempfile.TemporaryDirectory(prefix="notebooks-") as folder:
         course = Path(folder)
-        shutil.copy(root / "nbgrader_config.py", course)
+        settings = root / "nbgrader_config.py"
+        shutil.copy(settings if settings.exists() else ROOT / settings.name, course)
         for unit in (*units(root), *homeworks(root)):
             source, solved = source_of(root, unit), solved_of(root, unit)
             notebook = as_bytes(solution_notebook(root, unit))

@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -45,6 +46,7 @@ NOT_FOR_STUDENTS = (
         "tools/compare_verdicts.py",
         "tools/grade_demo.py",
         "tools/pull_links.py",
+        "tools/readme_map.py",
         "tools/site",
         "tools/site_environment.py",
         "tools/slides",
@@ -84,7 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def release(root: Path, only: list[str] | None = None) -> list[str]:
     """Bring the class's root up to date and return the names of the units in it. Raises Trouble."""
-    if root == ROOT or ROOT in root.parents:
+    if any(root == here or here in root.parents for here in (ROOT, content.root())):
         raise Trouble(
             f"{root} lies in the course's repository: choose a folder outside, grades and keys do not belong here"
         )
@@ -127,7 +129,7 @@ def unit_roots(overlay: Path) -> dict[str, Path]:
     """Unit or homework -> the course or overlay its page is in; one of the overlay stands in for the public one of the
     same name."""
     roots = {}
-    for root in (ROOT, overlay):
+    for root in (content.root(), overlay):
         roots |= dict.fromkeys((*build_notebooks.units(root), *build_notebooks.homeworks(root)), root)
     return dict(sorted(roots.items()))
 
@@ -165,10 +167,11 @@ def write_source(root: Path, unit: str, folder: Path) -> None:
 
 
 def write_images(folder: Path) -> None:
-    for path in (ROOT / "images").rglob("*"):
+    images = content.root() / "images"
+    for path in images.rglob("*"):
         if path.suffix in (".png", ".svg"):
-            (folder / path.relative_to(ROOT / "images")).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, folder / path.relative_to(ROOT / "images"))
+            (folder / path.relative_to(images)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, folder / path.relative_to(images))
 
 
 def generate(root: Path, units: list[str]) -> None:
@@ -192,10 +195,9 @@ def generate(root: Path, units: list[str]) -> None:
 def write_student_tree(root: Path, folder: Path) -> None:
     """The course as students get it: what git tracks, but for the instructor's part, with this class's notebooks and
     exercises."""
-    for name in tracked():
-        if is_for_students(name):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
+    for place, name in files_for_students():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(place / name, folder / name)
     shutil.copyfile(ROOT / "tools/class/students.md", folder / "README.md")
     for unit in sorted((root / "release").iterdir()):
         shutil.copytree(
@@ -209,6 +211,20 @@ def write_student_tree(root: Path, folder: Path) -> None:
     for path in sorted((folder / content.UNITS).glob("*/exercises.py")):
         path.write_text(without_references(path.read_text(encoding="utf-8")), encoding="utf-8")
     write_course_file(folder)
+
+
+def files_for_students() -> Iterator[tuple[Path, str]]:
+    """(folder, name below it) of each file: the engine's, and where the course is another's, that one's units and
+    images in place of ours."""
+    course = content.root()
+    for name in tracked():
+        ours = name == content.FILE or name.startswith((f"{content.UNITS}/", "images/"))
+        if is_for_students(name) and (course == ROOT or not ours):
+            yield ROOT, name
+    if course != ROOT:
+        paths = [course / content.FILE, *course.glob(f"{content.UNITS}/*/*"), *course.glob("images/**/*")]
+        names = [path.relative_to(course).as_posix() for path in paths if path.is_file()]
+        yield from ((course, name) for name in names if is_for_students(name))
 
 
 def is_for_students(name: str) -> bool:

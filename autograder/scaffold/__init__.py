@@ -185,4 +185,7 @@ import torch
 import torch.distributed as dist
 
 from autograder import check
+
+# %% [markdown]
+# ## Build
 """

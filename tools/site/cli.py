@@ -11,14 +11,13 @@ import time
 import warnings
 from pathlib import Path
 
+from autograder import content
 from tools.site import audit
 from tools.site.finish import finish
-from tools.site.sources import ROOT, tree
+from tools.site.sources import tree
 
-TO = ROOT / "build" / "site"
+TO = content.ENGINE / "build" / "site"
 SETTINGS = {
-    "project": "Distributed deep learning",
-    "html_title": "Distributed deep learning",
     "author": "",
     "copyright": "code: BSD 3-Clause, text and figures: CC BY 4.0",
     "extensions": ["myst_nb", "tools.site.extension"],
@@ -66,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if report.troubles or said else 0
 
 
-def build(to: Path, solutions: bool = True, only: tuple[str, ...] = (), root: Path = ROOT) -> str:
+def build(to: Path, solutions: bool = True, only: tuple[str, ...] = (), root: Path | None = None) -> str:
     """Builds the site into `to`, which is replaced whole; returns Sphinx's warnings. Raises FileExistsError where `to`
     holds something else than a site."""
     if to.exists() and any(to.iterdir()) and not (to / "searchindex.js").exists():
@@ -74,7 +73,7 @@ def build(to: Path, solutions: bool = True, only: tuple[str, ...] = (), root: Pa
     with tempfile.TemporaryDirectory(prefix="site-") as folder:
         source, made = Path(folder) / "source", Path(folder) / "site"
         tree(root, solutions, only).write(source)
-        said = _with_sphinx(source, made)
+        said = _with_sphinx(source, made, content.course(root).title)
         finish(made)
         if to.exists():
             shutil.rmtree(to)
@@ -83,7 +82,7 @@ def build(to: Path, solutions: bool = True, only: tuple[str, ...] = (), root: Pa
     return said
 
 
-def _with_sphinx(source: Path, made: Path) -> str:
+def _with_sphinx(source: Path, made: Path, title: str) -> str:
     """Runs Sphinx; returns its warnings."""
     from sphinx.application import Sphinx
     from sphinx.util.console import nocolor
@@ -99,7 +98,7 @@ def _with_sphinx(source: Path, made: Path) -> str:
             outdir=made,
             doctreedir=made.with_name("doctrees"),
             buildername="html",
-            confoverrides=SETTINGS,
+            confoverrides={**SETTINGS, "project": title, "html_title": title},
             status=None,
             warning=said,
             freshenv=True,

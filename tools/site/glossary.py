@@ -23,6 +23,11 @@ class Term:
     links: str
 
 
+def is_there(root: Path) -> bool:
+    """True if the course has a glossary."""
+    return (root / SOURCE).is_file()
+
+
 def terms(root: Path) -> list[Term]:
     """The glossary's entries. Raises ValueError on a line that is none."""
     text = (root / SOURCE).read_text(encoding="utf-8")

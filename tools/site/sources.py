@@ -9,11 +9,11 @@ from pathlib import Path
 
 import nbformat
 
+from autograder import content
 from tools.build_notebooks import homeworks, is_homework, solved_of, units
 from tools.site import claims, glossary, mistakes, start
 from tools.site.units import Links, page_of
 
-ROOT = Path(__file__).resolve().parents[2]
 CSS = Path(__file__).with_name("site.css")
 
 
@@ -25,29 +25,36 @@ class Tree:
     figures: dict[str, list[str]] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
-        for name, content in self.files.items():
+        for name, text in self.files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            path.write_bytes(text.encode() if isinstance(text, str) else text)
 
 
-def tree(root: Path = ROOT, solutions: bool = True, only: tuple[str, ...] = ()) -> Tree:
+def tree(root: Path | None = None, solutions: bool = True, only: tuple[str, ...] = ()) -> Tree:
     """All pages, or those of the units and homeworks in `only` with what belongs to the whole course."""
+    root = root or content.root()
     names = [name for name in (*units(root), *homeworks(root)) if not only or name in only]
     pages = _documents(root, names)
     built, titles = Tree(), {}
     for name in names:
         titles[name] = _add(built, root, name, pages, solutions)
     built.files |= mistakes.pages(mistakes.public_exercises(), titles)
-    built.files["claims.md"] = claims.page(titles)
-    built.files["glossary.md"] = glossary.page(root, titles, pages)
-    advice = (root / "docs" / "which_parallelism.md").read_text(encoding="utf-8")
-    built.files["which_parallelism.md"] = Links(root, "docs", "which_parallelism.md", pages).rewritten(advice)
+    if claims.claims():
+        built.files["claims.md"] = claims.page(titles)
+    if glossary.is_there(root):
+        built.files["glossary.md"] = glossary.page(root, titles, pages)
+    advice = root / "docs" / "which_parallelism.md"
+    if advice.is_file():
+        text = advice.read_text(encoding="utf-8")
+        built.files[advice.name] = Links(root, "docs", advice.name, pages).rewritten(text)
     built.files["_static/site.css"] = CSS.read_text(encoding="utf-8")
     for path in sorted((root / "images").glob("*.svg")):
         built.files[f"images/{path.name}"] = path.read_bytes()
-    built.files["index.md"] = start.page(root, titles, list(pages.values()), solutions)
-    built.files["site.json"] = json.dumps({"figures": built.figures, "terms": glossary.patterns(root)})
+    there = {path.removesuffix(".md") for path in built.files}
+    built.files["index.md"] = start.page(content.course(root), titles, list(pages.values()), solutions, there)
+    terms = glossary.patterns(root) if glossary.is_there(root) else {}
+    built.files["site.json"] = json.dumps({"figures": built.figures, "terms": terms})
     return built
 
 

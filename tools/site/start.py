@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+
+from autograder import content
 
 WITH = "Exercises stand with their stubs; a solution is folded away below each. Think first."
 WITHOUT = "Exercises stand with their stubs; what is below them came out of a solution that is not shown here."
 
 
-def page(root: Path, titles: dict[str, str], documents: list[str], solutions: bool) -> str:
-    """The README's first words and its map, with links.
+LOOK_UP = {  # page -> its title, and what the first page says of it
+    "which_parallelism": ("Which parallelism, when?", "each axis, what it costs, and a path to follow."),
+    "mistakes/index": ("Index of mistakes", "*my ranks hang*, *my numbers are p times too large*. By what you see."),
+    "claims": ("Claims, checked again", "what others have published, and what came out when a unit computed it."),
+    "glossary": ("Glossary", "the field's terms, a sentence or two each."),
+}
+
+
+def page(
+    course: content.Content, titles: dict[str, str], documents: list[str], solutions: bool, there: set[str]
+) -> str:
+    """The first words of the course's README, if it has one, and a map of its units, with links.
 
     titles: unit or homework -> title. documents: pages of units and homeworks, in order, "units/03_collectives.ipynb".
+    there: the pages of `LOOK_UP` that the site has.
     """
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    title, about = re.match(r"# (.+)\n", readme)[1], re.split(r"\n\s*\n", readme)[1]
+    readme = course.root / "README.md"
+    about = re.split(r"\n\s*\n", readme.read_text(encoding="utf-8"))[1] if readme.is_file() else ""
     lessons = [path for path in documents if path.startswith("units/")]
-    return f"""# {title}
+    found = [name for name in LOOK_UP if name in there]
+    links = "\n".join(f"- [{LOOK_UP[name][0]}]({name}.md): {LOOK_UP[name][1]}" for name in found)
+    return f"""# {course.title}
 
 {about}
 
@@ -25,24 +39,22 @@ These pages are for reading. Their cells were run, and what each gave stands bel
 To run the cells, to write the exercises and to have them checked, install the course: its README says how, in two
 commands.
 
-- [Which parallelism, when?](which_parallelism.md): each axis, what it costs, and a path to follow.
-- [Index of mistakes](mistakes/index.md): *my ranks hang*, *my numbers are p times too large*. By what you see.
-- [Claims, checked again](claims.md): what others have published, and what came out when a unit computed it.
-- [Glossary](glossary.md): the field's terms, a sentence or two each.
+{links}
 
-{_map(readme, titles, documents)}
+{_map(course, titles, documents)}
 
 {_toctree("Units", [_stem(path) for path in lessons])}
 {_toctree("Homework", _homework(titles, documents))}
-{_toctree("Look it up", ["which_parallelism", "mistakes/index", "claims", "glossary"])}
+{_toctree("Look it up", found)}
 """
 
 
-def _map(readme: str, titles: dict[str, str], documents: list[str]) -> str:
-    """The table of the README; a homework leads to the first of its pages."""
-    after = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|$", readme, flags=re.M))
+def _map(course: content.Content, titles: dict[str, str], documents: list[str]) -> str:
+    """What can be done after each unit (`after` in its unit.toml); a homework leads to the first of its pages."""
     first = {name: next(path for path in documents if _name(path) == name) for name in titles}
-    rows = [f"| [{titles[name]}]({path}) | {after.get(name, '')} |" for name, path in first.items()]
+    rows = [
+        f"| [{titles[name]}]({path}) | {course.room(name).about.get('after', '')} |" for name, path in first.items()
+    ]
     return "\n".join(["| unit | afterwards |", "|---|---|", *rows])
 
 

@@ -1,0 +1,109 @@
+"""The engine serves a course that is not ours, from a folder outside of the repository: what docs/your-own-course.md says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+UNIT, PAGE = "00_sums", "sums.ipynb"
+ANSWERS = {
+    "ada": {
+        "largest_anywhere": "    largest = x.clone()\n    dist.all_reduce(largest, op=dist.ReduceOp.MAX)\n    return largest",
+        "my_share": "    return n // world_size + (rank < n % world_size)",
+    },
+    "bob": {"largest_anywhere": "    return x.clone()", "my_share": "    return n // world_size"},
+}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("elsewhere") / "sums"
+    shutil.copytree(ROOT / "tests" / "data" / "second_course", place)
+    return place
+
+
+def run(course: Path, *command: object, cwd: Path | None = None) -> str:
+    """What a command prints in a terminal where COURSE names that course."""
+    environment = {**os.environ, "COURSE": str(course), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        cwd=cwd or course,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def autograder(course: Path, *arguments: object, cwd: Path | None = None) -> str:
+    return run(course, "-c", "from autograder.cli import main; main()", *arguments, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def built(course) -> Path:
+    """The course with its notebooks."""
+    run(course, ROOT / "tools" / "build_notebooks.py")
+    return course
+
+
+def test_its_bank_is_judged_as_it_declares(course):
+    said = autograder(course, "bank")
+    assert "2 exercises" in said and "4 of 4 right answers accepted" in said and "11 of 11 wrong ones caught" in said
+    assert "largest_anywhere" in autograder(course, "exercises") and "fair_share" not in autograder(course, "exercises")
+
+
+def test_its_notebooks_have_stubs_in_place_of_solutions(built):
+    released = (built / "notebooks" / UNIT / PAGE).read_text()
+    assert "raise NotImplementedError" in released and "ReduceOp.MAX" not in released
+    assert "ReduceOp.MAX" in (built / "solutions" / UNIT / PAGE).read_text()
+
+
+def test_a_class_is_released_and_graded(built, tmp_path):
+    root = tmp_path / "class"
+    run(built, ROOT / "tools" / "course_release.py", root)
+    given = {path.relative_to(root / "student").as_posix() for path in (root / "student" / "units").rglob("*.py")}
+    assert given == {f"units/{UNIT}/exercises.py"}
+    assert "my_share" not in (root / "student" / "units" / UNIT / "unit.toml").read_text()
+    for student, answers in ANSWERS.items():
+        hand_in(root, student, answers)
+    autograder(built, "grade", UNIT, cwd=root)
+    assert "2 of 2 handed in" in autograder(built, "report", UNIT, cwd=root)
+    assert "Every rank returned its own values" in (root / f"report-{UNIT}.html").read_text()
+    marks = {student: score(root, student) for student in ANSWERS}
+    assert marks == {"ada": 4.0, "bob": 1.0}
+
+
+def hand_in(root: Path, student: str, answers: dict[str, str]) -> None:
+    notebook = nbformat.read(root / "release" / UNIT / PAGE, as_version=4)
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if name in answers:
+            head = cell.source.partition("# Your code here")[0].rstrip()
+            cell.source = f"{head}\n{answers[name]}"
+    folder = root / "submitted" / student / UNIT
+    folder.mkdir(parents=True)
+    nbformat.write(notebook, folder / PAGE)
+
+
+def score(root: Path, student: str) -> float:
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as book:
+        return book.find_submission(UNIT, student).score
+
+
+def test_it_becomes_a_site(built, tmp_path):
+    run(built, "-m", "tools.site", "--to", tmp_path / "site", cwd=ROOT)
+    front = (tmp_path / "site" / "index.html").read_text()
+    assert "Sums, twice" in front and "largest value over all ranks" in front and "Glossary" not in front
+    page = (tmp_path / "site" / "units" / f"{UNIT}.html").read_text()
+    assert "The largest value anywhere" in page
