@@ -238,7 +238,7 @@ class _Job:
             wire.send(self.sockets[r], wire.JOB, {**job, "number": self.number}, payload)
         end = Deadline(deadline)
         report, too_slow = self._watch(ranks, printed, end, standstill.Silence(patience))
-        events, complete = self._events()
+        events, complete = self._events(len(ranks))
         for r, rank in enumerate(ranks):
             _count(rank, [e for e in events if e.rank == r])
             rank.carried = 0.0 if complete else math.inf
@@ -292,16 +292,17 @@ class _Job:
                     return None, True
         return None, False
 
-    def _events(self) -> tuple[list, bool]:
+    def _events(self, world_size: int) -> tuple[list, bool]:
         """The operations that the ranks have called, and True if these are all: a recording holds a few thousand."""
         with self._recordings() as folder, contextlib.suppress(OSError, ValueError):
-            return (recorder.events(folder), not recorder.overwritten(folder)) if folder else ([], True)
+            whose = range(world_size)
+            return (recorder.events(folder, whose), not recorder.overwritten(folder, whose)) if folder else ([], True)
         return [], True
 
     def _states(self, ranks: list[RankOutcome]) -> list[RankState]:
         recorded: dict[int, RankState] = {}
         with self._recordings() as folder, contextlib.suppress(OSError, ValueError):
-            recorded = {s.rank: s for s in recorder.states(folder)} if folder else {}
+            recorded = {s.rank: s for s in recorder.states(folder, ranks=range(len(ranks)))} if folder else {}
         states = []
         for r, rank in enumerate(ranks):
             if rank.state == "running":

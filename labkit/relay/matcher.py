@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 
@@ -139,15 +139,18 @@ class Matcher:
             lost += self._slots.pop(slot)
         return [op for op in lost if op.rank != rank]
 
-    def with_other_tags(self) -> list[tuple[Operation, Operation]]:
-        """Sends and receives of the same two ranks that differ in their tags alone."""
-        return [
-            (send, recv)
-            for key, recvs in sorted(self.recvs.items())
-            for recv in recvs
-            for send in self.sends.get(key, [])
-            if recv.peer in (None, send.rank) and recv.tag != send.tag
-        ]
+    def with_other_tags(self, waited: Collection[tuple[int, int]]) -> Iterator[tuple[Operation, Operation]]:
+        """Sends and receives of the same two ranks that differ in their tags alone, and of which one is waited for.
+
+        waited: (rank, ticket) of the operations that ranks wait for.
+        """
+        for key, recvs in sorted(self.recvs.items()):
+            sends = self.sends.get(key, [])
+            waited_sends = [send for send in sends if (send.rank, send.ticket) in waited]
+            for recv in recvs:
+                for send in sends if (recv.rank, recv.ticket) in waited else waited_sends:
+                    if recv.peer in (None, send.rank) and recv.tag != send.tag:
+                        yield send, recv
 
 
 def _first_of_each_sender(recv: Operation, sends: list[Operation]) -> dict[int, Operation]:

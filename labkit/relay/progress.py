@@ -258,7 +258,7 @@ class ProgressEngine:
         elif any(rank.state == "waiting" for rank in self.ranks):
             states, waiting = self._states(), [op for op in self.waiting_for if op is not None]
             waited = {(op.rank, op.ticket) for op in waiting}
-            self.report = words.of_tags(self.matcher.with_other_tags(), waited, states)
+            self.report = words.of_tags(self.matcher.with_other_tags(waited), states)
             self.report = self.report or words.of_groups(self.groups, waiting, states) or hang.explain(states)
         return False
 

@@ -88,22 +88,18 @@ def of_mismatch(mismatch: Mismatch, states: list[RankState]) -> hang.HangReport:
     return _report("mismatched_dtype" if send.dtype != recv.dtype else "mismatched_shape", what, states)
 
 
-def of_tags(
-    pairs: Iterable[tuple[Operation, Operation]], waited: set, states: list[RankState]
-) -> hang.HangReport | None:
+def of_tags(pairs: Iterable[tuple[Operation, Operation]], states: list[RankState]) -> hang.HangReport | None:
     """A rank waits for a message whose other end was posted too, only with another tag (perhaps by an isend nobody
     waits for yet).
 
-    pairs: of a send and a receive that would fit but for their tags. waited: (rank, ticket) of the operations that
-    ranks wait for.
+    pairs: of a send and a receive that would fit but for their tags, and of which one is waited for.
     """
     for send, recv in pairs:
-        if {(recv.rank, recv.ticket), (send.rank, send.ticket)} & waited:
-            what = (
-                f"Rank {send.rank} sends to rank {recv.rank} with tag {send.tag}, "
-                f"but rank {recv.rank} receives with tag {recv.tag}."
-            )
-            return _report("mismatched_tag", what, states)
+        what = (
+            f"Rank {send.rank} sends to rank {recv.rank} with tag {send.tag}, "
+            f"but rank {recv.rank} receives with tag {recv.tag}."
+        )
+        return _report("mismatched_tag", what, states)
     return None
 
 

@@ -29,6 +29,7 @@ import builtins
 import itertools
 import mmap
 import os
+import re
 import stat
 import struct
 import sys
@@ -427,12 +428,18 @@ def _places(data: bytes, first: int) -> list[int]:
     return places
 
 
+_FLIGHT = re.compile(r"rank(\d{1,5})\.flight")
+
+
 def _flights(path: str | Path, ranks: Collection[int] | None = None) -> list[_Flight]:
+    """The recordings of these ranks (None: of all), by rank. In a folder a rank's file has its number and one name:
+    whatever else a program may have put there is not read."""
     path = Path(path)
-    flights = [_read(file) for file in (path.glob("rank*.flight") if path.is_dir() else [path])]
-    return sorted(
-        (flight for flight in flights if ranks is None or flight.rank in ranks), key=lambda flight: flight.rank
-    )
+    if not path.is_dir():
+        return [flight for flight in [_read(path)] if ranks is None or flight.rank in ranks]
+    files = {int(match[1]): file for file in path.iterdir() if (match := _FLIGHT.fullmatch(file.name))}
+    chosen = [rank for rank in sorted(files) if (ranks is None or rank in ranks) and files[rank].stat().st_nlink == 1]
+    return [flight for flight in (_read(files[rank]) for rank in chosen) if flight.rank in chosen]
 
 
 def began(path: str | Path) -> dict[int, float]:
@@ -447,13 +454,16 @@ def began(path: str | Path) -> dict[int, float]:
     return times
 
 
-def states(path: str | Path, dead: Mapping[int, str] | None = None) -> list[RankState]:
+def states(
+    path: str | Path, dead: Mapping[int, str] | None = None, ranks: Collection[int] | None = None
+) -> list[RankState]:
     """The state of every recorded rank, by rank. `path`: the folder given to `open`, or one rank's file.
 
     dead: for each rank that the caller knows to have died, how ("SIGKILL"); a recorder cannot know its own end.
-    A rank that keeps polling is "running" with the kind it polls and the number of polls in `detail`.
+    ranks: of them alone. A rank that keeps polling is "running" with the kind it polls and the number of polls in
+    `detail`.
     """
-    return [_state(flight, (dead or {}).get(flight.rank)) for flight in _flights(path)]
+    return [_state(flight, (dead or {}).get(flight.rank)) for flight in _flights(path, ranks)]
 
 
 def _state(flight: _Flight, death: str | None) -> RankState:
@@ -520,10 +530,10 @@ def events(path: str | Path, ranks: Collection[int] | None = None) -> list[Event
     return sorted(matched(recorded, everybody, from_the_end=cut > zero), key=lambda event: (event.posted, event.rank))
 
 
-def overwritten(path: str | Path) -> list[int]:
-    """The ranks that have called more operations since the last `mark("running")` than a recording holds: `events`
-    lacks the older ones."""
-    return [flight.rank for flight in _flights(path) if flight.lost]
+def overwritten(path: str | Path, ranks: Collection[int] | None = None) -> list[int]:
+    """Those of `ranks` (None: all) that have called more operations since the last `mark("running")` than a recording
+    holds: `events` lacks the older ones."""
+    return [flight.rank for flight in _flights(path, ranks) if flight.lost]
 
 
 def mismatched(path: str | Path, ranks: Collection[int] | None = None) -> list[RankState]:
