@@ -351,13 +351,15 @@ def make_jobs(
     poison: int = 0,
     may_change: Sequence[str] | None = None,
     returns: str = "",
+    withheld: Sequence[str] = (),
     torch=None,
 ):
     """One job per rank: what to run (source chunks, name of the function) on which arguments (one tuple per rank).
 
     poison: decides what the memory of a receive holds while nobody has waited for it. may_change: names of the
     function's arguments that it may change; what it did to the others is told (`labkit.launch.arguments`). None: nobody
-    looks. returns: the type of its result, as a signature writes it (`labkit.launch.returned`).
+    looks. returns: the type of its result, as a signature writes it (`labkit.launch.returned`). withheld: functions of
+    labkit that it may not call (`labkit.launch.rank_program.withheld`).
     """
     jobs = []
     for rank, args in enumerate(arguments):
@@ -373,6 +375,7 @@ def make_jobs(
             "poison": (poison * MAX_RANKS) % (1 << 62),
             "may_change": None if may_change is None else list(may_change),
             "returns": returns,
+            "withheld": list(withheld),
             "arguments": tagged,
         }
         jobs.append((job, payload))

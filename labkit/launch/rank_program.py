@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import io
 import os
 import random
+import re
 import socket
 import sys
 import threading
 import traceback
 import warnings
+from collections.abc import Iterator, Sequence
 from importlib.abc import MetaPathFinder
 
 import numpy as np
@@ -22,6 +25,7 @@ from labkit.launch.arguments import Watched
 from labkit.relay import wire
 
 MAX_PRINTED = 64 << 10
+_REACHES = re.compile(r"labkit|import_module|__import__|\b(?:exec|eval|getattr|modules)\b")  # code that may use labkit
 
 
 class Printer(io.TextIOBase):
@@ -123,6 +127,37 @@ def seed_everything(seed: int, torch=None) -> None:
         torch.default_generator.manual_seed(seed)  # torch.manual_seed notes its stack for each kind of accelerator
 
 
+class _Withheld:
+    """Stands in place of a function of the course that an exercise asks for."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __call__(self, *arguments, **named):
+        raise RuntimeError(f"{self.name} is what this exercise asks for: write it yourself")
+
+
+@contextlib.contextmanager
+def withheld(names: Sequence[str], chunks: Sequence[Chunk]) -> Iterator[None]:
+    """Within, these functions of the course ("labkit.scale.formula.bubble") cannot be called, under whatever name a
+    module of labkit has them. Nothing is imported for code that cannot reach them."""
+    kept = []
+    if names and any(_REACHES.search(chunk.source) for chunk in chunks):
+        functions = {}
+        for name in names:
+            module, _, attribute = name.rpartition(".")
+            functions[id(getattr(importlib.import_module(module), attribute))] = name
+        for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "labkit"]:
+            kept += [(module, key, value) for key, value in vars(module).items() if id(value) in functions]
+        for module, key, value in kept:
+            setattr(module, key, _Withheld(functions[id(value)]))
+    try:
+        yield
+    finally:
+        for module, key, value in kept:
+            setattr(module, key, value)
+
+
 def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=None, about=dict) -> bool:
     """Run one job and report it over `sock`. Returns True when the function returned. about: what else to say of it
     then."""
@@ -134,9 +169,10 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
     warnings.filterwarnings("ignore", module="harness$")  # of the check's own code: no news for a student
     try:
         seed_everything(job["seed"] + 7919 * job["rank"], torch)
-        function, watched = _function(job, chunks)
-        arguments = rebuild(wire.decode(job["arguments"], payload), torch, placeholders)
-        value = function(*arguments)
+        with withheld(job.get("withheld", ()), chunks):
+            function, watched = _function(job, chunks)
+            arguments = rebuild(wire.decode(job["arguments"], payload), torch, placeholders)
+            value = function(*arguments)
         printer.finish()
         try:
             tagged, data = wire.encode(

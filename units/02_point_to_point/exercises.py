@@ -351,6 +351,7 @@ class FitAlphaBeta(Exercise):
     """Latency and bandwidth from ping-pong times"""
 
     signature = "fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]"
+    withheld = ("labkit.scaling.fit_alpha_beta",)
     levels = {"times on a line": 1, "scattered times": 1}
     runtime = "plain"
     may_lose = {

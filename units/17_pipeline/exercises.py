@@ -54,6 +54,7 @@ class Bubble(PlainExercise):
 
     signature = "bubble(p: int, m: int, v: int = 1) -> float"
     harness = BY_DEFAULT
+    withheld = ("labkit.scale.formula.bubble",)
     levels = {"one chunk per rank": 1, "v chunks per rank": 1}
     mistakes = [
         Mistake("one_at_a_time", "This is the share if one micro-batch goes through the whole pipeline before the next "
@@ -277,6 +278,7 @@ class Order1F1B(OrderExercise):
 
     signature = "order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]"
     given, harness = OrderExercise.given, OrderExercise.harness
+    withheld = ("labkit.scale.step.order_1f1b",)
     levels = {"no longer than GPipe, and p - rank alive": 2, "fewer micro-batches than ranks": 1}
     mistakes = [
         *OrderExercise.ORDERS,
@@ -334,6 +336,10 @@ class OrderInterleaved(OrderExercise):
     """The order of interleaved 1F1B"""
 
     signature = "order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int, int]]"
+    withheld = (
+        "labkit.scale.step.order_interleaved",
+        "labkit.scale.step.order_1f1b",
+    )
     levels = {"the bubble of v chunks": 3, "p does not divide m": 1}
     given = ("p", "m", "v")
     harness = (

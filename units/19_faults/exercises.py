@@ -36,6 +36,7 @@ class WriteWhole(PlainExercise):
     """A file that is never half"""
 
     signature = "write_whole(path: str, data: bytes) -> None"
+    withheld = ("labkit.checkpoint.write",)
     levels = {"what is in the file": 1, "killed at any moment": 2, "the plug is pulled": 1}
     given = ("old", "new", "killed")
     # Every trial has a folder and a process of its own. The limit on the size of a file kills it after k bytes of any
@@ -1033,6 +1034,7 @@ class YoungInterval(PlainExercise):
     """How often to save"""
 
     signature = "young_interval(save: float, mtbf: float, machines: int) -> float"
+    withheld = ("labkit.scale.trouble.young_daly",)
     levels = {"one machine": 1, "many machines": 1}
     rtol = 1e-9
     mistakes = [
