@@ -252,6 +252,11 @@ class _Reach:
         k = bisect.bisect_left(places, before)
         return places[k - 1] if k else None
 
+    def touching_between(self, name: str, first: int, before: int) -> list[int]:
+        """The statements from `first` on, up to `before`, that touch the name."""
+        places = self.touching.get(name, [])
+        return places[bisect.bisect_left(places, first) : bisect.bisect_left(places, before)]
+
     def needs(self, k: int) -> Iterable[tuple[str, int]]:
         """The names that statement k needs: (name, the statement before which it is looked for)."""
         statement, end = self.statements[k], len(self.statements)
@@ -269,12 +274,17 @@ def _reached(cells: Sequence[Cell], names: Iterable[str], skip: Iterable[str]) -
     reach = _Reach([statement for cell in cells for statement in _statements(cell)])
     end, wanted, lacking = len(reach.statements), set(), set()
     looked_for = {(name, end) for name in names} - {(name, end) for name in skip}
+    looked_up_to: dict[
+        tuple[str, int], int
+    ] = {}  # (name, the statement that binds it) -> what touches it before is known
     open_ends = list(looked_for)
     while open_ends:  # no recursion: a chain of definitions may be longer than Python's stack
         name, before = open_ends.pop()
         k = reach.last_binding(name, before)
         if k is not None:
-            found = {k, *(j for j in reach.touching.get(name, ()) if k < j < before)}
+            seen = looked_up_to.get((name, k), k + 1)
+            found = {k, *reach.touching_between(name, seen, before)}
+            looked_up_to[name, k] = max(seen, before)
         else:
             found = set() if name in _BUILTINS else {j for j in reach.stars if j < before}
             if not found and name not in _BUILTINS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -154,15 +155,16 @@ class Rebuilt:
         return [Chunk("modules", 1, made), *ordered.values()]
 
 
-def _imports(source: str) -> set[str]:
+@functools.lru_cache(256)
+def _imports(source: str) -> frozenset[str]:
     """The top-level names of the modules that a source imports."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
+        return frozenset()
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
-    return {name.split(".")[0] for name in names}
+    return frozenset(name.split(".")[0] for name in names)
 
 
 def _module_statement(name: str, source: str) -> str:
