@@ -50,7 +50,7 @@ commands.
 
 
 def _map(course: content.Content, titles: dict[str, str], documents: list[str]) -> str:
-    """A table of what can be done after each unit (`after` in its unit.toml); a homework leads to the first of its pages."""
+    """A table of what can be done after each unit (its `after`); a homework leads to the first of its pages."""
     first = {name: next(path for path in documents if _name(path) == name) for name in titles}
     rows = [
         f"| [{titles[name]}]({path}) | {course.room(name).about.get('after', '')} |" for name, path in first.items()
