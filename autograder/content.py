@@ -10,17 +10,20 @@
     units/NN_topic/teaching.md      the page for whoever teaches it
 
 The folder is the engine's own, unless the environment names another one: COURSE=/srv/other autograder bank.
-Only the standard library: the start page's server reads it, too.
+Only the standard library is imported here: a recap needs no more.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import re
+import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 # What of a unit's room is the grader's and the instructor's: it never reaches a student beside the page.
@@ -128,6 +131,16 @@ def enter(unit: str, folder: Path) -> None:
     if count != 1:
         raise NoCourse(f"{path}: cannot find where units = [...] begins; add {unit} to it by hand")
     path.write_text(text, encoding="utf-8")
+
+
+def load(path: Path, name: str) -> ModuleType:
+    """The module of a room's file, kept under that name in `sys.modules`: dataclasses and inspect look there. It has no
+    package; what it shares it imports from the engine."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 @functools.lru_cache(maxsize=200)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
 import inspect
 import sys
 from collections.abc import Sequence
@@ -48,16 +47,7 @@ def _exercises(public: tuple[tuple[str, Path], ...], overlay: tuple[tuple[str, s
 def _modules(public: dict[str, Path], overlay: Sequence[Path]) -> list[ModuleType]:
     """The modules that define exercises, by unit; one of the overlay stands in for a public one of the same unit."""
     private = {path.stem.removeprefix("unit_"): path for path in overlay}
-    return [_module_of(unit, path) for unit, path in sorted({**public, **private}.items())]
-
-
-def _module_of(unit: str, path: Path) -> ModuleType:
-    """A unit's module, read from its file: it has no package, and imports what it shares from the engine."""
-    spec = importlib.util.spec_from_file_location(module_name(unit), path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses and inspect look a class's module up
-    spec.loader.exec_module(module)
-    return module
+    return [content.load(path, module_name(unit)) for unit, path in sorted({**public, **private}.items())]
 
 
 def module_name(unit: str) -> str:

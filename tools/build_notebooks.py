@@ -88,15 +88,22 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def units(root: Path) -> list[str]:
-    """Names of the units that have a page."""
-    names = {path.name for kind in (content.UNITS, "solutions") for path in root.glob(f"{kind}/[0-9][0-9]_*")}
-    return sorted(name for name in names if source_of(root, name).exists())
+    """Names of the units that have a page: in the order of course.toml; in a class's overlay, by name."""
+    return [name for name in _names(root, "units") if not is_homework(name)]
 
 
 def homeworks(root: Path) -> list[str]:
-    """Names of the homework assignments that have a page."""
-    names = {path.name for kind in (content.UNITS, "solutions") for path in root.glob(f"{kind}/[!0-9.]*")}
-    return sorted(name for name in names if source_of(root, name).exists())
+    """Names of the homework assignments that have a page, likewise."""
+    return [name for name in _names(root, "homework") if is_homework(name)]
+
+
+def _names(root: Path, kind: str) -> list[str]:
+    """The names that course.toml lists as `kind`; where there is none, all that have a folder."""
+    if (root / content.FILE).is_file():
+        names = getattr(content.course(root), kind)
+    else:
+        names = sorted({path.name for place in (content.UNITS, "solutions") for path in root.glob(f"{place}/*")})
+    return [name for name in names if source_of(root, name).exists()]
 
 
 def is_homework(name: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,10 +47,7 @@ def inputs_of(unit: str) -> dict[str, Callable[[Exercise], st.SearchStrategy[Cas
 
 @functools.cache
 def _inputs(path: Path) -> dict[str, Callable[[Exercise], st.SearchStrategy[Case]]]:
-    spec = importlib.util.spec_from_file_location(f"inputs_{path.parent.name}", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.INPUTS
+    return content.load(path, f"course.inputs_{path.parent.name}").INPUTS
 
 
 def plain_cases(exercise: Exercise, **names: st.SearchStrategy) -> st.SearchStrategy[Case]:
