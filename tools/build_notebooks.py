@@ -27,6 +27,7 @@ import ast
 import base64
 import hashlib
 import io
+import json
 import logging
 import os
 import re
@@ -270,27 +271,37 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def keep_outputs(notebook: NotebookNode, executed: NotebookNode) -> None:
-    """Copies outputs from `executed` to `notebook`, cell by cell, up to the first code cell that does something else.
-    The cells that every unit has bring their own."""
+    """Copies outputs from `executed` to `notebook`, cell by cell, up to the first code cell that does something else,
+    or whose statements stand on other lines although an output names one of them. The cells that every unit has bring
+    their own."""
     ours, theirs = ([cell for cell in code_cells(one) if not is_common(cell)] for one in (notebook, executed))
+    named = cells_named(theirs)
     for cell, old in zip(ours, theirs, strict=False):
-        if cell.source != old.source and what_it_does(cell.source) != what_it_does(old.source):
-            return
+        if cell.source != old.source:
+            (does, lines), (did, old_lines) = what_it_does(cell.source), what_it_does(old.source)
+            if does != did or (lines != old_lines and old.execution_count in named):
+                return
         cell.outputs, cell.execution_count = old.outputs, old.execution_count
 
 
-def what_it_does(source: str) -> tuple:
-    """A code cell without the words of its docstrings and comments, but with the line of each statement: outputs name
-    lines. The text itself where it is not all Python."""
+def cells_named(cells: list[NotebookNode]) -> set[int]:
+    """The execution counts of the cells of which some output names a line, as a traceback or a hang report does."""
+    texts = (json.dumps(cell.outputs) for cell in cells)
+    return {int(number) for text in texts for number in re.findall(r"[Cc]ell (?:In ?\[)?(\d+)\]?, line", text)}
+
+
+def what_it_does(source: str) -> tuple[tuple, list[int]]:
+    """A code cell without the words of its docstrings and comments, and the line of each of its statements. The text
+    itself where it is not all Python."""
     magic, code = re.match(r"((?:%%.*\n)?)([\s\S]*)", source).groups()
     try:
         tree = ast.parse(code)
     except SyntaxError:
-        return (source,)
+        return (source,), []
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node) is not None:
             node.body[0].value.value = ""
-    return magic, ast.dump(tree), [node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    return (magic, ast.dump(tree)), [node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)]
 
 
 # --- running ----------------------------------------------------------------------------------------------------------

@@ -234,6 +234,20 @@ def test_outputs_are_kept_when_only_words_change():
     assert builder.what_it_does("!ls  # all") != builder.what_it_does("!ls")
 
 
+def test_outputs_are_dropped_when_an_output_names_a_line_that_moved():
+    def page(docstring: str, output: str = "", count: int | None = None) -> nbformat.NotebookNode:
+        first = nbformat.v4.new_code_cell(f'def f():\n    """{docstring}"""\n    g()', execution_count=count)
+        second = nbformat.v4.new_code_cell("f()", execution_count=count and count + 1)
+        second.outputs = [nbformat.v4.new_output("stream", text=output)] if output else []
+        return nbformat.v4.new_notebook(cells=[first, second])
+
+    said = {"3": True, "rank 0  recv from 1   cell 8, line 3": True, "Cell In[7], line 3": False}
+    for output, kept in {**said, "recv from 1   cell 7, line 3": False}.items():
+        notebook = page("Calls g.\n    Twice.")
+        builder.keep_outputs(notebook, page("Calls g.", output, 7))
+        assert bool(notebook.cells[1].outputs) == kept, output
+
+
 def test_a_solution_that_fails_is_not_kept(course):
     source = course / "units/01_lesson/lesson.py"
     source.write_text(LESSON.replace("given = 1", "given = 1 / 0"))
