@@ -9,18 +9,19 @@ A measure is only good for comparing if it is the same for all pages, so it is c
 - a drawing is looked at for ten seconds, and its alternative text is not read, too;
 - code that is given is read twice, at the same speed; its words are names, numbers and the words of strings;
 - an exercise takes a minute for each line of its solution (empty lines and comments do not count) and two for its
-  check;
+  check; one on ranks takes twice as long, because a hang, or a rank that is alone in its mistake, has to be understood;
 - an answer in words takes a minute for every 30 words of its solution;
 - the recap of earlier units (two or three minutes), like all that `make notebooks` adds, is not counted.
 
 A section whose heading ends in "· stretch", or begins with "Deeper", "Bonus" or "To read", is *stretch*, with all below
-it: it can be left for another day, only its cells must have been run. All else is the core, at most `LONGEST_CORE`
-minutes.
+it: it can be left for another day, only its cells must have been run. All else is the core. A core of more than
+`SITTING` minutes is cut in two by a heading that begins with "Half-time".
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import io
 import re
 import sys
@@ -32,12 +33,18 @@ from pathlib import Path
 import nbformat
 
 ROOT = Path(__file__).resolve().parents[1]
-LONGEST_CORE = 90  # minutes
+sys.path.insert(0, str(ROOT))
+
+from autograder.registry import all_exercises  # noqa: E402
+
+SITTING = 100  # minutes without a break
 WORDS_READ, WORDS_WRITTEN = 150, 30  # a minute
 LOOKING = 1 / 6  # minutes for a drawing
 CHECKING = 2  # minutes for an exercise, beside its lines
+ON_RANKS = 2  # times as long
 STEP = 5  # minutes: pages speak in multiples of it
 STRETCH = re.compile(r"^(Deeper|Bonus|To read)\b|· stretch$")
+BREAK = re.compile(r"^Half-time\b")
 
 _FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^(#+) (.*)$", re.MULTILINE)
@@ -45,6 +52,7 @@ _DRAWING = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 _LINK = re.compile(r"\]\([^)]*\)|<[^>]*>")
 _SOLUTION = re.compile(r"^[ ]*### BEGIN SOLUTION\n(.*?)^[ ]*### END SOLUTION", re.DOTALL | re.MULTILINE)
 _HIDDEN = re.compile(r"^[ ]*### BEGIN HIDDEN TESTS\n.*?^[ ]*### END HIDDEN TESTS", re.DOTALL | re.MULTILINE)
+_DEFINED = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
 _WORD = re.compile(r"[^\W_](?:[\w'’.-]*\w)?")
 # Where a string with expressions begins and ends, f"" or t"", as far as this Python's tokenize says so.
 _OPENS, _CLOSES = (
@@ -95,6 +103,17 @@ def totals(page: Path) -> tuple[float, float]:
     )
 
 
+def sittings(page: Path) -> list[float]:
+    """Minutes of the core before and after the page's break; one number where it has none."""
+    found = [0.0]
+    for section in sections(page):
+        if BREAK.search(section.heading):
+            found.append(0.0)
+        if not section.stretch:
+            found[-1] += section.minutes
+    return found
+
+
 def said(page: Path) -> tuple[int, int] | None:
     """The minutes that a page names itself, core and stretch: "**It takes** about 85 minutes, the *stretch* 20 more."
     None: it says nothing of the kind."""
@@ -125,7 +144,13 @@ def _minutes(cell: nbformat.NotebookNode) -> float:
         1 for answer in solutions for line in answer.splitlines() if line.strip(" #") and line.strip()[0] != "#"
     )
     once, twice = _words_of_code(rest)
-    return (once + 2 * twice) / WORDS_READ + (lines + CHECKING if solutions else 0)
+    times = ON_RANKS if _on_ranks() & set(_DEFINED.findall(rest)) else 1
+    return (once + 2 * twice) / WORDS_READ + (times * (lines + CHECKING) if solutions else 0)
+
+
+@functools.cache
+def _on_ranks() -> set[str]:
+    return {exercise.function for exercise in all_exercises() if exercise.runtime != "plain"}
 
 
 def _words_of_code(source: str) -> tuple[int, int]:

@@ -124,9 +124,18 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 
 # %% nbgrader={"grade": false, "grade_id": "bubble", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def bubble(p: int, m: int, v: int = 1) -> float:
-    """The share of all time in which a rank is idle, a number from 0 to 1.
+    """Return the bubble, the share of time in which a rank of a pipeline is idle.
 
-    p: ranks; m: micro-batches; v: chunks of the model on each rank.
+    p: int, number of ranks, each one stage
+    m: int, number of micro-batches
+    v: int, number of chunks of the model on each rank
+    Returns: float from 0 to 1
+
+    - one chunk per rank: of m + p - 1 slots of each kind a rank is idle in p - 1.
+    - v chunks per rank: a slot is v times shorter; a rank works in v m of them and is
+      still idle in p - 1.
+
+    Example: bubble(4, 4) == 3 / 7
     """
     ### BEGIN SOLUTION
     return (p - 1) / (v * m + p - 1)
@@ -144,8 +153,17 @@ check(bubble)
 
 # %% nbgrader={"grade": false, "grade_id": "enough_micro_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def enough_micro_batches(p: int, share: float, v: int = 1) -> int:
-    """The smallest number m of micro-batches, at least 1, with bubble(p, m, v) at most
-    `share`, 0 < share <= 1; a multiple of p if v > 1.
+    """Return the smallest number of micro-batches for which the bubble is small enough.
+
+    p: int, number of ranks
+    share: float, 0 < share <= 1, the largest bubble allowed
+    v: int, number of chunks on each rank
+    Returns: int, at least 1
+
+    - one chunk per rank: the smallest m with bubble(p, m) <= share; equality is enough.
+    - v chunks per rank: the smallest such m that is also a multiple of p (if v > 1).
+
+    Example: enough_micro_batches(4, 0.1) == 27
     """
     ### BEGIN SOLUTION
     step = p if v > 1 else 1
@@ -207,11 +225,18 @@ for name, cost in zip(names, costs):
 
 # %% nbgrader={"grade": false, "grade_id": "partition", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def partition(costs: list[int], p: int) -> list[int]:
-    """The number of layers of each of p stages, in order.
+    """Cut a model into p pipeline stages so that the slowest is as fast as possible.
 
-    costs: of each layer, positive integers. A stage is a run of consecutive layers, at
-    least one. The largest sum of costs in a stage is as small as possible. Raises
-    ValueError where there are more stages than layers.
+    costs: list of positive ints, the cost of each layer
+    p: int, number of stages
+    Returns: list of p ints, the number of layers in each stage, in order
+
+    - the slowest stage is as fast as can be: a stage is a run of consecutive layers, at
+      least one. The largest sum of costs in a stage is as small as possible. If several
+      cuts are equally good, return any of them.
+    - more stages than layers: raise ValueError.
+
+    Example: partition([1, 1, 4, 2, 4, 5], 3) == [3, 2, 1]
     """
     ### BEGIN SOLUTION
     n = len(costs)
@@ -366,17 +391,23 @@ print(f"the whole model: loss {loss.item():.6f}, {parameters:,} parameters")
 
 # %% nbgrader={"grade": false, "grade_id": "gpipe", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def gpipe(block, loss_of, xs, ys, m, shape):
-    """One forward and backward pass in m micro-batches of equal size. Any order will do
-    that takes no longer than all forward passes first: m + p - 1 forward slots, and as
-    many backward slots. The gradients of the minibatch's loss are left in the
-    parameters of `block`.
+    """Run one forward and backward pass of a pipeline over m micro-batches.
 
-    block: this rank's stage, called once for each micro-batch. loss_of(out, y): the
-    mean loss of a micro-batch. xs: on rank 0 the m inputs, elsewhere None; ys: on the
-    last rank the m targets, elsewhere None. shape: of every tensor between two ranks,
-    which are float64. Only neighbours exchange messages, one for each micro-batch and
-    direction. Works on one rank, too, and with m < p. Returns the loss of the
-    minibatch, a float, on the last rank; elsewhere it does not matter.
+    block: this rank's stage, an nn.Module; call it once for each micro-batch
+    loss_of: function, loss_of(out, y) is the mean loss of a micro-batch
+    xs: list of m input tensors on rank 0; None on the other ranks
+    ys: list of m target tensors on the last rank; None on the other ranks
+    m: int, number of micro-batches, all of the same size
+    shape: shape of every tensor that travels between two ranks; its dtype is float64
+    Returns: float, the loss of the minibatch, on the last rank; on others anything
+
+    - the gradients of the whole model: leave the gradients of the minibatch's loss in
+      the parameters of `block`. Any order is fine that takes no longer than all forward
+      passes first: m + p - 1 forward slots and as many backward slots.
+    - one rank; fewer micro-batches than ranks: both work, too.
+    - messages: only between neighbours, one for each micro-batch and direction.
+
+    Example: p = 2, m = 2. Rank 0 sends two activations and receives two gradients.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -485,9 +516,19 @@ timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 
 # %% nbgrader={"grade": false, "grade_id": "order_1f1b", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]:
-    """What this rank does, in order: ("F", k) and ("B", k) for k from 0 to m - 1, each
-    once. At most p - rank micro-batches are between their "F" and their "B" at a time,
-    and 3 (m + p - 1) slots are enough for all ranks. m may be smaller than p.
+    """List the passes of one rank in the order of 1F1B.
+
+    rank: int, this rank, from 0 to p - 1
+    p: int, number of ranks, each one stage
+    m: int, number of micro-batches
+    Returns: list of ("F", k) and ("B", k), k from 0 to m - 1, each exactly once
+
+    - no longer than GPipe, and p - rank alive: all ranks together need at most
+      3 (m + p - 1) slots, where "F" takes one and "B" two. At any time at most p - rank
+      micro-batches are between their "F" and their "B".
+    - fewer micro-batches than ranks: the same for m < p.
+
+    Example: order_1f1b(1, 2, 2) == [("F", 0), ("B", 0), ("F", 1), ("B", 1)]
     """
     ### BEGIN SOLUTION
     ahead = min(m, p - 1 - rank)
@@ -540,8 +581,18 @@ charts.lines(alive, right, legend="ends", ylabel=ylabel, ylim=(0, 70), **words);
 
 # %% nbgrader={"grade": false, "grade_id": "one_f_one_b", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def one_f_one_b(block, loss_of, xs, ys, m, shape):
-    """As `gpipe`, in the order of `order_1f1b`: as fast, and a rank keeps at most
-    p - rank micro-batches between their forward pass and their backward pass.
+    """Run `gpipe`'s forward and backward pass in the order of `order_1f1b`.
+
+    block, loss_of, xs, ys, m, shape: as in `gpipe`
+    Returns: float, as `gpipe` does
+
+    - the gradients of the whole model, p - rank alive: as with `gpipe` and as fast, but
+      at most p - rank micro-batches at a time are between their forward pass and their
+      backward pass.
+    - one rank; fewer micro-batches than ranks: both work, too.
+    - messages: as with `gpipe`.
+
+    Example: p = 4, m = 8. Rank 0 keeps at most 4 micro-batches, rank 3 only one.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -678,10 +729,22 @@ except StandStill as error:
 
 # %% nbgrader={"grade": false, "grade_id": "order_interleaved", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int, int]]:
-    """What this rank does, in order: ("F", k, j) and ("B", k, j) for each micro-batch k
-    and each of its chunks j, once. At most 2 (p - 1 - rank) + (v - 1) p + 1 forward
-    passes wait for their backward pass at a time, and 3 (v m + p - 1) slots of a chunk
-    are enough for all ranks. Raises ValueError where p does not divide m.
+    """List the passes of one rank in the order of interleaved 1F1B.
+
+    rank: int, this rank, from 0 to p - 1
+    p: int, number of ranks
+    m: int, number of micro-batches
+    v: int, number of chunks on each rank
+    Returns: list of ("F", k, j) and ("B", k, j), micro-batch k through chunk j of this
+        rank, j from 0 to v - 1, each exactly once
+
+    - the bubble of v chunks: all ranks together need at most 3 (v m + p - 1) slots of a
+      chunk. At most 2 (p - 1 - rank) + (v - 1) p + 1 forward passes wait for their
+      backward pass at any time.
+    - p does not divide m: raise ValueError.
+
+    Example: order_interleaved(0, 1, 1, 2) == [
+        ("F", 0, 0), ("F", 0, 1), ("B", 0, 1), ("B", 0, 0)]
     """
     ### BEGIN SOLUTION
     if m % p:
@@ -920,13 +983,21 @@ charts.diagrams(both, RANKS);
 
 # %% nbgrader={"grade": false, "grade_id": "split_backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def split_backward(out, x, gradient, parameters):
-    """The gradient of the input now, those of the weights later.
+    """Compute the gradient of a layer's input now, and those of its weights later.
 
-    out: what one layer made of x; gradient: that of out, never changed; parameters: a
-    list of the layer's. Returns the gradient of x, of its shape, and a function without
-    arguments. It is called once, later. Only then does it go back through the layer,
-    once and for the parameters alone, and add their gradients to their .grad (None
-    before the first time).
+    out: tensor, what one layer made of x
+    x: tensor, the layer's input
+    gradient: tensor, the gradient of out; it stays as it is until you are done
+    parameters: list of the layer's parameters
+    Returns: (gradient of x, function without arguments that finishes the job)
+
+    - input now, weights later: your call goes back through the layer for x alone. The
+      function is called once, later. Only then does it go back through the layer, once
+      and for the parameters alone, and add their gradients to their .grad (None before
+      the first time).
+
+    Example: for out = w * x the first result is gradient * w. Calling the second adds
+    the sum of gradient * x to w.grad.
     """
     ### BEGIN SOLUTION
     (of_x,) = torch.autograd.grad(out, x, gradient, retain_graph=True)
@@ -952,9 +1023,18 @@ check(split_backward)
 
 # %% nbgrader={"grade": false, "grade_id": "order_zero_bubble", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def order_zero_bubble(rank: int, p: int, m: int) -> list[tuple[str, int]]:
-    """What this rank does, in order: ("F", k), ("B", k) and ("W", k) for k from 0 to
-    m - 1, each once; m >= p. At most p micro-batches are between their "F" and their
-    "W" at a time, and 3 m + p - 1 slots are enough for all ranks.
+    """List the passes of one rank in an order with almost no bubble.
+
+    rank: int, this rank, from 0 to p - 1
+    p: int, number of ranks, each one stage
+    m: int, number of micro-batches, at least p
+    Returns: list of ("F", k), ("B", k) and ("W", k), k from 0 to m - 1, each once
+
+    - p - 1 idle slots, and no more alive than 1F1B: all ranks together need at most
+      3 m + p - 1 slots, where "F", "B" and "W" take one each. At any time at most p
+      micro-batches are between their "F" and their "W".
+
+    Example: for p = 1 and m = 1 the only order is [("F", 0), ("B", 0), ("W", 0)].
     """
     ### BEGIN SOLUTION
     order, put_off = [], []

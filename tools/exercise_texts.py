@@ -1,0 +1,174 @@
+"""Hold the texts of the exercises to one form: purpose, arguments, result, rules, example.
+
+    python tools/exercise_texts.py         what is out of form, in all units
+    python tools/exercise_texts.py 17      in unit 17
+
+The text of an exercise is the docstring of the function that a student writes:
+
+    def partition(costs: list[int], p: int) -> list[int]:
+        \"\"\"Cut a model into p pipeline stages so that the slowest is as fast as possible.
+
+        costs: list of positive ints, the cost of each layer
+        p: int, number of stages, at least 1
+        Returns: list of p ints, the number of layers of each stage, in order
+
+        - the slowest stage is as fast as can be: a stage is a run of consecutive layers,
+          at least one; the largest sum of costs in a stage is as small as possible.
+        - more stages than layers: raise ValueError.
+
+        Example: partition([1, 1, 4, 2, 4, 5], 3) == [3, 2, 1]
+        \"\"\"
+
+1. The purpose: one sentence.
+2. Each argument in the order of the signature, with its type, shape and unit; then "Returns:", or "Changes:" for a
+   function that returns None.
+3. The rules, as a list: one for each level of the card, which it names, in the card's order; then those for all levels
+   ("- messages: ...").
+4. An example with numbers. Where it is an equation between Python expressions it is computed, with the reference.
+
+An exercise without a docstring (a script, a class) has its rules as a list in the text above its cell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import math
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+import build_notebooks as builder  # noqa: E402
+import jupytext  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+from autograder import answers  # noqa: E402
+from autograder.exercise import Exercise  # noqa: E402
+from autograder.registry import all_exercises, find  # noqa: E402
+
+_RULE = re.compile(r"^- ([^:]+): (.+)$", re.DOTALL)
+_ITEM = re.compile(r"^([\w*, ]+): (.+)$", re.DOTALL)
+_EXAMPLE = "Example: "
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text of an exercise: the paragraph above its cell, the docstring, and its parameters' names."""
+
+    above: str
+    docstring: str
+    parameters: tuple[str, ...]
+    returns: bool
+
+
+def text_of(exercise: Exercise, root: Path = ROOT) -> Text | None:
+    """The text of an exercise on its unit's page, or None where the page does not define its function."""
+    cells = jupytext.read(builder.source_of(root, exercise.unit), fmt="py:percent").cells
+    for above, cell in zip([None, *cells], cells, strict=False):
+        if cell.cell_type == "code" and "### BEGIN SOLUTION" in cell.source:
+            found = _definition(cell.source, exercise.function)
+            if found is not None:
+                prose = above.source if above is not None and above.cell_type == "markdown" else ""
+                return Text(prose, ast.get_docstring(found) or "", *_signature(found))
+    return None
+
+
+def _definition(source: str, name: str) -> ast.FunctionDef | ast.ClassDef | None:
+    code = re.sub(r"^[%!].*$", "", source, flags=re.MULTILINE)
+    try:
+        body = ast.parse(code).body
+    except SyntaxError:
+        return None
+    return next((one for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef) and one.name == name), None)
+
+
+def _signature(found: ast.FunctionDef | ast.ClassDef) -> tuple[tuple[str, ...], bool]:
+    if isinstance(found, ast.ClassDef):
+        return (), False
+    arguments = [*found.args.posonlyargs, *found.args.args, *found.args.kwonlyargs]
+    returns = not (isinstance(found.returns, ast.Constant) and found.returns.value is None)
+    return tuple(argument.arg for argument in arguments), returns
+
+
+def out_of_form(exercise: Exercise, root: Path = ROOT) -> list[str]:
+    """What the text of an exercise lacks, in the order of the form; nothing: it is in form."""
+    text = text_of(exercise, root)
+    if text is None or not text.docstring:
+        return _rules(exercise, re.split(r"\n(?=- )", text.above if text else ""))
+    paragraphs = text.docstring.split("\n\n")
+    rules = [part for part in paragraphs if part.startswith("- ")]
+    items = [part for part in paragraphs if _ITEM.match(part) and not part.startswith(("- ", _EXAMPLE))]
+    return [
+        *_purpose(paragraphs[0]),
+        *_arguments(text, items[0] if items else ""),
+        *_rules(exercise, re.split(r"\n(?=- )", "\n".join(rules))),
+        *_example(exercise, paragraphs[-1]),
+    ]
+
+
+def _purpose(paragraph: str) -> list[str]:
+    sentences = re.findall(r"[.!?](?=\s|$)", re.sub(r"\b(e\.g|i\.e|cf)\.", "", paragraph))
+    return [] if len(sentences) == 1 and paragraph.endswith(".") else ["begin with one sentence that says the purpose"]
+
+
+def _arguments(text: Text, paragraph: str) -> list[str]:
+    """Items begin at the margin, their further lines are indented."""
+    items = [_ITEM.match(item) for item in re.split(r"\n(?=\S)", paragraph)]
+    heads = [head.strip() for item in items if item for head in item[1].split(",")]
+    last = "Returns" if text.returns else "Changes"
+    wanted = [*text.parameters, *([last] if text.returns or "Changes" in heads else [])]
+    if None in items or heads != wanted:
+        return [f"name in this order, each with a colon: {', '.join([*text.parameters, last])}"]
+    return []
+
+
+def _rules(exercise: Exercise, bullets: list[str]) -> list[str]:
+    names = [rule[1] for rule in map(_RULE.match, bullets) if rule]
+    named = [name for name in names if name in exercise.levels]
+    if named == list(exercise.levels):
+        return []
+    return [f"a rule for each level, which begins with its name: {'; '.join(exercise.levels)}"]
+
+
+def _example(exercise: Exercise, paragraph: str) -> list[str]:
+    if not paragraph.startswith(_EXAMPLE):
+        return ['end with "Example: ", with numbers']
+    equation = " ".join(paragraph.removeprefix(_EXAMPLE).rstrip(".").split())
+    if " == " not in equation or exercise.runtime != "plain":
+        return []
+    return [] if _holds(exercise, equation) else [f"the reference says otherwise: {equation}"]
+
+
+def _holds(exercise: Exercise, equation: str) -> bool:
+    names = {"math": math, "np": np, "torch": torch}
+    for function in (*exercise.uses, exercise.function):
+        exec(_right_answer(find(function)), names)  # noqa: S102 the bank's own answers
+    left, right = (eval(side, names) for side in equation.split(" == "))  # noqa: S307 the page's own words
+    return math.isclose(left, right, rel_tol=0.01) if isinstance(right, float) else left == right
+
+
+def _right_answer(exercise: Exercise) -> str:
+    sources = answers.sources(exercise.unit, exercise.function)
+    return next(source for name, source in sources.items() if name.startswith("right"))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("unit", nargs="?", default="", help="a unit's number")
+    unit = parser.parse_args(arguments).unit
+    count = 0
+    for exercise in all_exercises():
+        if exercise.unit.startswith(unit):
+            for lack in out_of_form(exercise):
+                print(f"{exercise.unit[:2]}/{exercise.function}: {lack}")
+                count += 1
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
