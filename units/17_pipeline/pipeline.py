@@ -14,9 +14,9 @@
 # time of a schedule and have measured it, and you know what PyTorch's `pipelining` does
 # for you.
 #
-# **You need** units 02, 03 and 05. **It takes** about 90 minutes, the *stretch* 80
-# more. The cells themselves run for about 20 seconds on two cores. They take about 0.7
-# GB of memory.
+# **You need** units 02, 03 and 05. **It takes** about 120 minutes, the *stretch* 120
+# more: two sittings. The cells themselves run for about 20 seconds on two cores. They
+# take about 0.7 GB of memory.
 
 # %%
 import matplotlib.pyplot as plt
@@ -277,6 +277,14 @@ for title, cut in (("your cut", sizes), ("layers counted", alike)):
 # A slow stage makes all others wait, for every micro-batch. On the rest of this page
 # all stages take the same virtual time, so that what you see comes from the order and
 # nothing else.
+
+# %% [markdown]
+# ## Half-time
+#
+# A pipeline of p stages with m micro-batches is idle for (p - 1) / (m + p - 1) of the
+# time, and as fast as its slowest stage. You can cut a model well and read a timeline.
+# This is a good place for a break: next you move activations and gradients between
+# real ranks.
 
 # %% [markdown]
 # ## GPipe

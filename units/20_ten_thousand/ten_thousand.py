@@ -12,7 +12,7 @@
 # and what it costs, tell one utilisation from another when a paper prints one, and know
 # what failures add at this size.
 #
-# **You need** units 15 to 19. **It takes** about 85 minutes, the *stretch* 75 more. The
+# **You need** units 15 to 19. **It takes** about 90 minutes, the *stretch* 105 more. The
 # cells themselves run for about 20 seconds. They take about 0.6 GB of memory.
 
 # %%
@@ -75,10 +75,18 @@ guess_1, guess_2, guess_3, guess_4 = "?", "?", "?", "?"
 
 # %% nbgrader={"grade": false, "grade_id": "mesh_coordinates", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def mesh_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The place of a rank on each axis of a mesh, in the order of the shape.
+    """Return the coordinates of a rank in a mesh.
 
-    shape: lengths of the axes, any number of them; the last one is the innermost.
-    Raises ValueError where there is no such rank, also for a negative one.
+    rank: int, the rank
+    shape: tuple of ints, the lengths of the axes, any number of them, the last
+        innermost
+    Returns: tuple of ints, one for each axis, in the order of shape
+
+    - three axes: ranks that follow each other differ in the last coordinate first.
+    - any axes: the same for any number of axes, even none.
+    - no such rank: raise ValueError, also for a negative rank.
+
+    Example: mesh_coordinates(6, (2, 2, 4)) == (0, 1, 2)
     """
     ### BEGIN SOLUTION
     if not 0 <= rank < math.prod(shape):
@@ -101,8 +109,18 @@ check(mesh_coordinates)
 
 # %% nbgrader={"grade": false, "grade_id": "axis_groups", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def axis_groups(shape: tuple[int, ...], axis: int) -> list[list[int]]:
-    """The groups of ranks that differ in this axis (0 is the first) and in nothing
-    else: each in rising order, the groups by their first rank."""
+    """Return the groups of ranks that run the collectives of one axis of a mesh.
+
+    shape: tuple of ints, the lengths of the axes, the last innermost
+    axis: int, the axis, 0 is the first
+    Returns: list of lists of ranks
+
+    - the last axis: a group holds the ranks that differ in this coordinate and in no
+      other, in rising order; the groups are sorted by their first rank.
+    - any axis: the same for every axis.
+
+    Example: axis_groups((2, 2), 0) == [[0, 2], [1, 3]]
+    """
     ### BEGIN SOLUTION
     ranks = np.arange(math.prod(shape)).reshape(shape)
     return np.moveaxis(ranks, axis, -1).reshape(-1, shape[axis]).tolist()
@@ -194,13 +212,19 @@ draw_groups((2, 2, 4), per_node=4)
 def step_bytes(
     shape: tuple[int, int, int], work: dict, per_node: int
 ) -> dict[str, dict[str, float]]:
-    """The bytes that all ranks together send in one step:
-    {"data": {"inside": ..., "between": ...}, "pipeline": {...}, "tensor": {...}}.
+    """Return the bytes that all ranks together send in one step, by axis and link.
 
-    shape: (data, pipeline, tensor). work: "micro_batches" of each replica, "layers" of
-    each stage, "tensor_bytes", "hop_bytes", "gradient_bytes" (see the table above).
-    per_node: rank r is on node r // per_node. "inside" a node, or "between" two; 0
-    where nothing is sent.
+    shape: (data, pipeline, tensor)
+    work: dict, "micro_batches" of each replica, "layers" of each stage, "tensor_bytes",
+        "hop_bytes" and "gradient_bytes" (see the table above)
+    per_node: int, ranks on a node; rank r is on node r // per_node
+    Returns: dict {"data": {"inside": bytes, "between": bytes}, "pipeline": {...},
+        "tensor": {...}}
+
+    - on one node: all bytes are "inside"; 0 where nothing is sent.
+    - on nodes: bytes between ranks of two nodes are "between".
+
+    Example: on a mesh (1, 1, 1) all six numbers are 0.
     """
     ### BEGIN SOLUTION
     found = {axis: {"inside": 0.0, "between": 0.0} for axis in AXES}
@@ -307,15 +331,24 @@ def rank_memory(
     micro_batches: int,
     zero: int = 1,
 ) -> dict[str, float]:
-    """The bytes that a rank of a stage (0 is the first) holds: {"parameters": ...,
-    "gradients": ..., "optimizer": ..., "activations": ...}.
+    """Return the bytes that a rank of one pipeline stage holds, by part.
 
-    model: "layers", "width", "vocabulary", "sequence" (more names do not matter); the
-    same number of layers on every stage, everything divided over the tensor ranks.
-    First stage: an embedding of V + s rows. Last stage, unless it is also the first: a
-    copy of the V rows. shape: (data, pipeline, tensor). micro_batches: of one sequence,
-    of each replica. zero: 0 divides nothing over the `data` replicas, 1 the optimizer's
-    state, 2 the gradients as well, 3 the parameters as well.
+    model: dict, "layers", "width", "vocabulary" and "sequence"; ignore other names
+    shape: (data, pipeline, tensor)
+    stage: int, the pipeline stage, 0 is the first
+    micro_batches: int, micro-batches of one sequence that each replica computes in a
+        step
+    zero: int, stage of ZeRO, 0 to 3
+    Returns: dict of bytes, "parameters", "gradients", "optimizer" and "activations"
+
+    - one stage: every stage has the same number of layers, and everything is divided
+      over the tensor ranks. The first stage has an embedding of V + s rows besides.
+    - stages: the last stage, unless it is also the first, has a copy of the V rows.
+    - ZeRO: 0 divides nothing over the `data` replicas, 1 the optimizer's state, 2 also
+      the gradients, 3 also the parameters.
+
+    Example: of p = 4 stages and m = 2 micro-batches stage 0 keeps the activations of 2,
+    stage 3 of 1.
     """
     ### BEGIN SOLUTION
     data, pipeline, tensor = shape
@@ -373,14 +406,23 @@ for zero in range(4):
 def pipeline_seconds(
     p: int, m: int, v: int, layers: int, seconds: dict[str, float]
 ) -> float:
-    """Seconds of a step under 1F1B (v = 1) or interleaved 1F1B: p stages, m
-    micro-batches, v chunks on each rank, and `layers` layers in one chunk.
+    """Return the time of one step under 1F1B (v = 1) or interleaved 1F1B.
 
-    seconds: "forward" and "backward", a layer's computing for one micro-batch;
-    "all_reduce", each of the four in a layer; "head", forward and backward pass of the
-    output for one micro-batch, on the last stage alone (0 where v > 1); "gradients",
-    the replicas' all-reduce at the end. Leave out the messages between the stages: the
-    check allows 1 %.
+    p: int, number of stages
+    m: int, number of micro-batches
+    v: int, number of chunks on each rank
+    layers: int, layers in one chunk
+    seconds: dict, "forward" and "backward" of a layer and a micro-batch; "all_reduce",
+        each of the four in a layer; "head", forward and backward pass of the output for
+        a micro-batch; "gradients", the replicas' all-reduce
+    Returns: float, seconds, within 1 %; leave out the messages between stages
+
+    - one chunk on each rank: the slots of work and of waiting, then once "gradients".
+    - v chunks: the same, with v m slots of work; "head" is 0.
+    - an output on the last stage: that stage alone needs "head" seconds more for each
+      micro-batch.
+
+    Example: p = 1, m = 2, v = 1, one layer with forward 1, backward 2, all else 0: 6 s.
     """
     ### BEGIN SOLUTION
     work = seconds["forward"] + seconds["backward"] + 4 * seconds["all_reduce"]
@@ -471,13 +513,24 @@ def best_mesh(
     memory: float,
     seconds: Callable,
 ) -> tuple[int, int, int]:
-    """(data, pipeline, tensor) of a mesh of all `gpus` that fits and is fast.
+    """Return the fastest mesh of all GPUs on which the model fits.
 
-    model: as in `rank_memory`, and "heads". batch: sequences of one step, of all
-    replicas; micro-batches have one sequence. memory: bytes of a GPU; a mesh fits if
-    the four parts of `rank_memory` with ZeRO 1 add up to at most that on every stage.
-    seconds(shape, micro_batches): of a step, given the micro-batches of each replica;
-    it raises ValueError if layers or heads do not divide. Raise one if no mesh fits.
+    model: dict as in `rank_memory`, and "heads"
+    gpus: int, number of GPUs; data * pipeline * tensor is equal to it
+    batch: int, sequences of one step, of all replicas; a micro-batch has one sequence
+    per_node: int, GPUs on a node, the largest `tensor` allowed
+    memory: float, bytes of a GPU
+    seconds: function, seconds(shape, micro_batches) is the time of a step with that
+        many micro-batches on each replica; it raises ValueError if layers or heads do
+        not divide
+    Returns: (data, pipeline, tensor)
+
+    - within 5 % of the best: of all meshes that divide evenly, as said above, and fit. A
+      mesh fits if the four parts of `rank_memory` with ZeRO 1 add up to at most
+      `memory` on every stage.
+    - nothing fits: raise ValueError.
+
+    Example: with batch 64 and 16 replicas each replica computes 4 micro-batches.
     """
     ### BEGIN SOLUTION
     found = {}
@@ -582,10 +635,20 @@ print("yours for the 145.6 billion on 1,536 GPUs:", mine)
 def mfu_and_hfu(
     tokens_per_second: float, model: dict, gpus: int, peak: float, recompute: str
 ) -> tuple[float, float]:
-    """MFU and HFU of a run, from 0 to 1.
+    """Return the model and the hardware FLOPs utilisation of a training run.
 
-    tokens_per_second: of all GPUs together. model: "parameters", "layers" (l), "width"
-    (h), "sequence" (s). peak: FLOP/s of one GPU. recompute: "none" or "full".
+    tokens_per_second: float, tokens per second of all GPUs together
+    model: dict, "parameters", "layers" (l), "width" (h) and "sequence" (s)
+    gpus: int, number of GPUs
+    peak: float, FLOP/s of one GPU
+    recompute: "none" or "full"
+    Returns: (MFU, HFU), floats from 0 to 1
+
+    - nothing is recomputed: both count 6 FLOPs for a parameter and 12 l h s for a
+      token.
+    - everything is recomputed: HFU counts 8 and 16 l h s, MFU as before.
+
+    Example: if no time were spent on attention, MFU : HFU would be 6 : 8.
     """
     ### BEGIN SOLUTION
     attention = model["layers"] * model["width"] * model["sequence"]
@@ -837,15 +900,25 @@ def average_and_norm(
     replicated: list[str],
     shape: tuple[int, int, int],
 ) -> float:
-    """Bring this rank's gradients up to date, in place (the tensors themselves), and
-    return the norm of the whole model's gradient.
+    """Average this rank's gradients in place and return the norm of the model's
+    gradient.
 
-    gradients: by name, float64; "embedding" on the first and the last stage alone.
-    replicated: names of those that all tensor ranks hold alike; all others, also an
-    "embedding" not named there, are this tensor rank's own part. shape: (data,
-    pipeline, tensor), ranks as in `init_device_mesh`. Beside the averages send only the
-    embedding's gradient, between the first and the last stage, and at most 128 bytes
-    for each rank.
+    gradients: dict of float64 tensors by name; "embedding" on the first and last stage
+        only
+    replicated: list of the names that every tensor rank holds whole; all others, also
+        an "embedding" that is not in it, are this tensor rank's own part
+    shape: (data, pipeline, tensor), ranks as in `init_device_mesh`
+    Returns: float, the norm of the whole model's averaged gradient, every parameter
+        once
+
+    - one stage: average over `data`; write into the given tensors.
+    - stages: add the two gradients of "embedding", on the first and the last stage.
+    - all three axes: both at once.
+    - messages: beside the averages send the embedding's gradient between first and last
+      stage, and at most 128 bytes for each rank.
+
+    Example: on (1, 1, 2) with gradients [3] and [4], not replicated, both ranks return
+    5.
     """
     ### BEGIN SOLUTION
     data, pipeline, tensor = shape
@@ -896,11 +969,20 @@ check(average_and_norm)
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint_every", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def checkpoint_every(step: float, save: float, mtbf: float, ranks: int) -> int:
-    """The number of steps between two checkpoints with which a run takes least time,
-    in the mean; within 0.1 % of that is enough.
+    """Return the number of steps between two checkpoints that loses the least time.
 
-    step, save: seconds of a step and of a checkpoint. mtbf: mean seconds between
-    failures of *one* rank; any failure stops all `ranks` of them.
+    step: float, seconds of a step
+    save: float, seconds of a checkpoint
+    mtbf: float, mean seconds between failures of one rank; any failure stops all ranks
+    ranks: int, number of ranks
+    Returns: int, at least 1
+
+    - saves are quick: the expected time for each second of steps is within 0.1 % of the
+      least.
+    - saves are slow: the same; Young's interval is not near enough.
+
+    Example: if a step takes 1,400 s, a save 200 s and M is 1,200 s, save after each
+    step.
     """
     ### BEGIN SOLUTION
     failure = mtbf / ranks

@@ -100,14 +100,20 @@ attempt(stuck)
 # %% [markdown]
 # ## Puzzle 1: memory for two (2 points)
 #
-# Every rank has memory for two micro-batches. An order of 54 slots or less passes. Look
-# at rank 0: when may it begin a third micro-batch, and how long does the first one take
-# to come back?
+# Every rank has memory for two micro-batches. Look at rank 0: when may it begin a third
+# micro-batch, and how long does the first one take to come back?
 
 # %% nbgrader={"grade": false, "grade_id": "two_alive", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def two_alive() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches, in at most 54 slots:
-    two forward passes may be alive on a rank at a time."""
+    """Write an order for 4 ranks with memory for two micro-batches each.
+
+    Returns: list of 4 strings, the actions of each rank on 8 micro-batches
+
+    - within memory and time: at most 54 slots; at most two micro-batches of a rank are
+      between their F and their B.
+
+    Example: "F0 F1 B0 B1 F2 F3 B2 B3 F4 F5 B4 B5 F6 F7 B6 B7" is a rank's string.
+    """
     ### BEGIN SOLUTION
     return [
         "F0 F1 B0 F2 B1 F3 B2 F4 B3 F5 B4 F6 B5 F7 B6 B7",
@@ -127,14 +133,21 @@ attempt(two_alive(), "Memory for two")
 # %% [markdown]
 # ## Puzzle 2: memory for three (2 points)
 #
-# Now there is memory for one more; 45 slots or less are enough. It is tempting to let
-# every rank do forward and backward passes in turn, as 1F1B does. But then a rank waits
-# for a forward pass while it has a backward pass to do.
+# Now there is memory for one more. It is tempting to let every rank do forward and
+# backward passes in turn, as 1F1B does. But then a rank waits for a forward pass while
+# it has a backward pass to do.
 
 # %% nbgrader={"grade": false, "grade_id": "three_alive", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def three_alive() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches, in at most 45 slots:
-    three forward passes may be alive on a rank at a time."""
+    """Write an order for 4 ranks with memory for three micro-batches each.
+
+    Returns: list of 4 strings, the actions of each rank on 8 micro-batches
+
+    - within memory and time: at most 45 slots; at most three micro-batches of a rank
+      are between their F and their B.
+
+    Example: "F0 F1 F2 B0 B1 B2 ..." keeps three at most.
+    """
     ### BEGIN SOLUTION
     return [
         "F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 F6 B4 F7 B5 B6 B7",
@@ -153,14 +166,21 @@ attempt(three_alive(), "Memory for three")
 # %% [markdown]
 # ## Puzzle 3: a slow stage (2 points)
 #
-# Rank 1 has twice the layers: 2 slots forward, 4 back. Four micro-batches may be alive
-# on a rank, and 54 slots or less are enough. Whoever is slowest should never wait. What
-# must the others do for that, and who has to keep more than before?
+# Rank 1 has twice the layers: 2 slots forward, 4 back. Whoever is slowest should
+# never wait. What must the others do for that, and who has to keep more than before?
 
 # %% nbgrader={"grade": false, "grade_id": "slow_stage", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def slow_stage() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches, in at most 54 slots:
-    rank 1 takes twice as long as the others; four may be alive on a rank."""
+    """Write an order for 4 ranks of which rank 1 takes twice as long as the others.
+
+    Returns: list of 4 strings, the actions of each rank on 8 micro-batches
+
+    - within memory and time: at most 54 slots, where F and B take 2 and 4 on rank 1, 1
+      and 2 elsewhere; at most four micro-batches of a rank are between their F and
+      their B.
+
+    Example: rank 1 alone works for 8 (2 + 4) = 48 slots.
+    """
     ### BEGIN SOLUTION
     return [
         "F0 F1 F2 F3 B0 F4 B1 F5 B2 F6 B3 F7 B4 B5 B6 B7",
@@ -181,15 +201,21 @@ attempt(slow_stage(), "A slow stage", **slow_second)
 # %% [markdown]
 # ## Puzzle 4: slow links (2 points)
 #
-# What one rank has computed reaches the next one only a slot later. All ranks are alike
-# again; six may be alive on a rank, and 49 slots or less are enough. 1F1B takes 49 and
-# passes, but much less is possible: while a micro-batch travels, a rank could compute
-# another one, if it has one.
+# What one rank has computed reaches the next one only a slot later. All ranks are
+# equally fast again. 1F1B takes 49 slots and passes, but much less is possible: while
+# a micro-batch travels, a rank could compute another one, if it has one.
 
 # %% nbgrader={"grade": false, "grade_id": "slow_links", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def slow_links() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches, in at most 49 slots:
-    a hop takes a slot; six may be alive on a rank."""
+    """Write an order for 4 ranks whose messages take a slot.
+
+    Returns: list of 4 strings, the actions of each rank on 8 micro-batches
+
+    - within memory and time: at most 49 slots; at most six micro-batches of a rank are
+      between their F and their B.
+
+    Example: F0 ends on rank 0 after slot 1 and may begin on rank 1 after slot 2.
+    """
     ### BEGIN SOLUTION
     orders = []
     for first in (5, 4, 2, 0):  # forward passes before the first pair
@@ -215,13 +241,19 @@ attempt(slow_links(), "Slow links", **slow_hops)
 #
 # The backward pass in two parts: `B3` is the gradient of the input, `W3`, any time
 # later on the same rank, that of the weights; each takes a slot, and so does `F3`. What
-# `W` needs stays alive until then. Five may be alive on a rank, and 30 slots or less
-# are enough.
+# `W` needs stays alive until then.
 
 # %% nbgrader={"grade": false, "grade_id": "three_parts", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def three_parts() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches, in at most 30 slots:
-    F, B and W take a slot each; five may be alive on a rank, from F to W."""
+    """Write an order for 4 ranks whose backward pass has two parts, B and W.
+
+    Returns: list of 4 strings, the actions of each rank on 8 micro-batches
+
+    - within memory and time: at most 30 slots, where F, B and W take one each; at most
+      five micro-batches of a rank are between their F and their W.
+
+    Example: "F0 B0 F1 W0 B1 W1 ..." keeps two at most.
+    """
     ### BEGIN SOLUTION
     return [
         "F0 F1 F2 F3 F4 B0 W0 B1 F5 B2 W1 B3 "
@@ -245,14 +277,22 @@ attempt(three_parts(), "Weights later", **in_parts)
 # %% [markdown]
 # ## Puzzle 6: a heavy head (2 points)
 #
-# The last rank has the vocabulary to deal with, too: its F, B and W take 2 slots each,
-# those of the others 1. Two may be alive on a rank, and 57 slots or less are enough.
-# This one is nicer than it looks: who is in a hurry here, and who is not?
+# The last rank has the vocabulary to deal with, too: its F, B and W take 2 slots
+# each, those of the others 1. This one is nicer than it looks: who is in a hurry
+# here, and who is not?
 
 # %% nbgrader={"grade": false, "grade_id": "heavy_head", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def heavy_head() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches, in at most 57 slots:
-    F, B and W; the last rank takes twice as long; two may be alive, from F to W."""
+    """Write an order for 4 ranks of which the last takes twice as long, with B and W.
+
+    Returns: list of 4 strings, the actions of each rank on 8 micro-batches
+
+    - within memory and time: at most 57 slots, where F, B and W take 2 each on rank 3,
+      1 each elsewhere; at most two micro-batches of a rank are between their F and
+      their W.
+
+    Example: rank 3 alone works for 8 (2 + 2 + 2) = 48 slots.
+    """
     ### BEGIN SOLUTION
     return [
         "F0 F1 B0 W0 F2 B1 W1 F3 B2 W2 F4 B3 "
@@ -278,15 +318,22 @@ attempt(heavy_head(), "A heavy head", **heavy_last)
 #
 # Rank r has the layers r and r + 4 of eight parts of the model. `F3.0` is micro-batch 3
 # through this rank's first chunk, `F3.1` through its second. A forward pass of a chunk
-# takes 1 slot, a backward pass 2. After `F3.0` on rank 3 comes `F3.1` on rank 0. Eight
-# forward passes, of both chunks together, may be alive on a rank, and 60 slots or less
-# are enough. The order of unit 17, Megatron-LM's, is as fast as possible and keeps
-# eleven on rank 0: too many.
+# takes 1 slot, a backward pass 2. After `F3.0` on rank 3 comes `F3.1` on rank 0. The
+# order of unit 17, Megatron-LM's, is as fast as possible and keeps eleven on rank 0:
+# too many.
 
 # %% nbgrader={"grade": false, "grade_id": "two_chunks", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def two_chunks() -> list[str]:
-    """What each of the 4 ranks does with 8 micro-batches, in at most 60 slots:
-    two chunks on each rank; eight forward passes may be alive on a rank."""
+    """Write an order for 4 ranks with two chunks of the model each.
+
+    Returns: list of 4 strings, the actions of each rank on both chunks of 8
+        micro-batches
+
+    - within memory and time: at most 60 slots, where F takes 1 and B takes 2; at most
+      eight forward passes of a rank, of both chunks together, wait for their B.
+
+    Example: "F0.0 F1.0 F2.0 F3.0 F0.1 ..." can begin rank 0's string.
+    """
     ### BEGIN SOLUTION
     places = [(group + k, j) for group in (0, 4) for j in (0, 1) for k in range(4)]
     forward = [f"F{k}.{j}" for k, j in places]
