@@ -525,8 +525,8 @@ def best_mesh(
         not divide
     Returns: (data, pipeline, tensor)
 
-    - within 5 % of the best: of all meshes that divide evenly, as said above, and fit. A
-      mesh fits if the four parts of `rank_memory` with ZeRO 1 add up to at most
+    - within 5 % of the best: of all meshes that divide evenly, as said above, and
+      fit. A mesh fits if the four parts of `rank_memory` with ZeRO 1 add up to at most
       `memory` on every stage.
     - nothing fits: raise ValueError.
 
