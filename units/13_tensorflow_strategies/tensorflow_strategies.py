@@ -11,8 +11,8 @@
 # an environment variable have trained one model over gRPC. Their gradient of 64 samples
 # is that of the sequential program and that of Horovod, to 1e-12.
 #
-# **You need** units 05 and 07. **It takes** about 75 minutes. The cells themselves run
-# for 30 seconds on two cores. They take about 1.6 GB of memory.
+# **You need** units 05 and 07. **It takes** about 110 minutes, in two sittings. The
+# cells themselves run for 30 seconds on two cores. They take about 1.6 GB of memory.
 
 # %%
 import json
@@ -176,15 +176,22 @@ for (n, batch, replicas), claim in published.items():
 
 # %% nbgrader={"grade": false, "grade_id": "mirrored_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def mirrored_gradients(strategy, model, x, y) -> list:
-    """The gradient of the mean squared error over all samples, found by all replicas.
+    """Compute the gradient of the mean squared error over all samples on all replicas.
 
-    strategy: a MirroredStrategy. model: made in its scope. x, y: numpy arrays of n
-    samples (float64), y in the shape of model(x). The loss of a sample is the mean of
-    (model(x) - y)**2 over its outputs, that of all the mean over the n samples. Every
-    sample passes through the model on one replica, once; none of the p replicas has
-    more than ceil(n / p) samples, some may have none. Returns one gradient for each of
-    model.trainable_variables: a per-replica value, the same on all (from `all_reduce`),
-    or one tensor (from `strategy.reduce`).
+    strategy: a MirroredStrategy with p replicas
+    model: Keras model, made in the strategy's scope
+    x, y: float64 arrays of n samples; y has the shape of model(x)
+    Returns: list with one gradient for each of model.trainable_variables, a per-replica
+        value that is the same on all (from `all_reduce`) or one tensor (from
+        `strategy.reduce`)
+
+    - equal shares: a sample's loss is the mean of (model(x) - y)**2 over its outputs;
+      the loss is the mean over all n samples. Each sample passes through the model
+      once, on one replica.
+    - unequal shares: a replica gets at most ceil(n / p) samples; some may get none.
+
+    Example: n = 5, p = 2. One replica computes 3 samples, the other 2; both divide by
+    5.
     """
     ### BEGIN SOLUTION
     n = len(x)
@@ -249,13 +256,18 @@ print("tf.nn.compute_average_loss, global_batch_size=5:", add_up(with_the_batch)
 
 # %% nbgrader={"grade": false, "grade_id": "global_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def global_loss(per_example, penalty, global_batch: int):
-    """This replica's part of the loss, called within a replica.
+    """Return this replica's part of the loss; the strategy adds the parts up.
 
-    per_example: the losses of its samples (float64 tensor); there may be none. penalty:
-    a property of the model, one float64 number, the same on all replicas. global_batch:
-    how many samples all replicas hold together in this step. The results of the
-    replicas add up to the mean loss of all samples plus the penalty, once; how they
-    share the penalty is up to you. Returns a tensor with one number.
+    per_example: float64 tensor, the losses of this replica's samples
+    penalty: float64 scalar tensor, a property of the model, the same on all replicas
+    global_batch: int, number of samples of all replicas together in this step
+    Returns: scalar tensor
+
+    - equal minibatches: all parts together are the mean loss of all samples plus the
+      penalty, once. How the replicas share the penalty is up to you.
+    - unequal minibatches, one of them empty: per_example may have no entry.
+
+    Example: losses [1, 2] and [6] with penalty 0.5: the parts add up to 3.5.
     """
     ### BEGIN SOLUTION
     loss = tf.nn.compute_average_loss(per_example, global_batch_size=global_batch)
@@ -264,6 +276,13 @@ def global_loss(per_example, penalty, global_batch: int):
 
 # %% nbgrader={"grade": true, "grade_id": "check_global_loss", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(global_loss)
+
+# %% [markdown]
+# ## Half-time
+#
+# One process can train on several replicas: each computes the gradient of its samples,
+# everybody divides by the number of *all* samples, and the sums are equal everywhere.
+# This is a good place for a break: next come several machines.
 
 # %% [markdown]
 # ## Several machines
@@ -292,11 +311,18 @@ check(global_loss)
 
 # %% nbgrader={"grade": false, "grade_id": "tf_config", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def tf_config(hosts: list[str], index: int) -> str:
-    """What TF_CONFIG holds on one worker: JSON text.
+    """Return the JSON text of TF_CONFIG for one worker.
 
-    hosts: "name:port" of all workers, in this order. All of them are of type "worker".
-    index: which of them this one is, from 0. An index that no worker has (a negative
-    one, too) and an address that is there twice are a ValueError.
+    hosts: list of "name:port", the addresses of all workers, in their order
+    index: int, this worker's place in hosts, from 0
+    Returns: str, JSON as in the example above
+
+    - every worker's own: the cluster has all hosts, all of type "worker"; the task is
+      this worker's.
+    - what cannot be: raise ValueError for an index that no worker has, also for a
+      negative one, and for an address that appears twice.
+
+    Example: for the text above, hosts is ["node1:12345", "node2:12345"] and index is 0.
     """
     ### BEGIN SOLUTION
     import json
@@ -428,14 +454,21 @@ inputs.seen(panels, 12);
 
 # %% nbgrader={"grade": false, "grade_id": "distribute", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def distribute(dataset: tf.data.Dataset, strategy, batch: int):
-    """Deal a dataset out to all replicas of all workers.
+    """Deal a dataset out to all replicas of all workers, every sample once.
 
-    dataset: single samples, in memory, in the same order on every worker. strategy:
-    any that has `num_replicas_in_sync` (the replicas of all workers together),
-    `experimental_distribute_dataset` and `distribute_datasets_from_function`. batch:
-    samples of one replica in one step. In one pass every sample is seen once, on one
-    replica of one worker; also the last ones, if they do not fill a whole step.
-    Returns what one of those two methods returns. Workers may end one step apart.
+    dataset: tf.data.Dataset of single samples, in memory, in the same order on every
+        worker
+    strategy: a strategy with `num_replicas_in_sync` (replicas of all workers together),
+        `experimental_distribute_dataset` and `distribute_datasets_from_function`
+    batch: int, samples of one replica in one step
+    Returns: the result of one of those two methods
+
+    - one worker: in one pass every sample is seen once, also the last ones, if they do
+      not fill a step.
+    - several workers: on one replica of one worker. Workers may end one step apart.
+
+    Example: 10 samples, 2 workers with 2 replicas each, batch 2: at most 8 samples a
+    step.
     """
     ### BEGIN SOLUTION
     options = tf.data.Options()
@@ -532,14 +565,24 @@ charts.lines(
 def port(
     strategy, index, build_model, x, y, local_batch: int, rate: float, epochs: int, save
 ) -> None:
-    """The program above under `strategy`, on worker `index`.
+    """Train with `strategy` as the Horovod program above does, on worker `index`.
 
-    build_model(): a new Keras model. x, y: all samples (numpy arrays), the same on all
-    workers; their number is a multiple of local_batch * all replicas. They are gone
-    through in order, not shuffled. Plain SGD on the mean squared error, its learning
-    rate scaled as above. epochs may be 0: then nothing is left to train. After the last
-    epoch every worker calls save(model, path) once: worker 0 with the path
-    "checkpoint", each other one with a path of its own.
+    strategy: a tf.distribute strategy
+    index: int, this worker
+    build_model: function, build_model() is a new Keras model
+    x, y: arrays, all samples, the same on all workers, a multiple of local_batch times
+        the number of all replicas
+    local_batch: int, samples of one replica in one step
+    rate: float, learning rate of one replica; scale it as above
+    epochs: int, passes over the samples, in their order; it may be 0
+    save: function, save(model, path) writes a checkpoint
+    Changes: nothing that you are given; the model that you build is trained and saved
+
+    - the same training: plain SGD on the mean squared error, not shuffled.
+    - one checkpoint: after the last epoch every worker calls save once, worker 0 with
+      the path "checkpoint", each other one with a path of its own.
+
+    Example: 2 workers with one replica each, rate 0.1: SGD(0.2).
     """
     ### BEGIN SOLUTION
     replicas = strategy.num_replicas_in_sync

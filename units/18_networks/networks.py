@@ -11,9 +11,9 @@
 # before you run it, your hierarchical all-reduce sends as few bytes between the nodes
 # as possible, and you have compressed gradients without losing any of them.
 #
-# **You need** units 02, 03, 05 and 06. **It takes** about 90 minutes, the *stretch* 85
-# more. The cells themselves run for less than a minute on two cores. They take about
-# 0.7 GB of memory.
+# **You need** units 02, 03, 05 and 06. **It takes** about 120 minutes, the *stretch* 145
+# more: two sittings. The cells themselves run for less than a minute on two cores. They
+# take about 0.7 GB of memory.
 
 # %%
 import matplotlib.pyplot as plt
@@ -116,11 +116,16 @@ for ax, (name, order) in zip(axes, orders.items()):
 
 # %% nbgrader={"grade": false, "grade_id": "ring_order", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def ring_order(node_of: list[int]) -> list[int]:
-    """An order of the ranks for a ring that goes from node to node as rarely as
-    possible.
+    """Return an order of the ranks for a ring that rarely leaves a node.
 
-    node_of[r]: the number of rank r's node, any integer. The last rank of the order
-    sends to the first. Each rank is in it once; any of the best orders will do.
+    node_of: list of ints, node_of[r] is the number of rank r's node, any integer
+    Returns: list of ranks, each once; the last one sends to the first
+
+    - placed in turn: the ring goes from one node to another as rarely as possible. Any
+      of the best orders will do.
+    - any placement: the same, however the ranks are placed.
+
+    Example: ring_order([0, 1, 0, 1]) may be [0, 2, 1, 3]: two messages between nodes.
     """
     ### BEGIN SOLUTION
     return sorted(range(len(node_of)), key=lambda rank: node_of[rank])
@@ -141,11 +146,21 @@ check(ring_order)
 def place_ranks(
     hosts: list[str], slots: list[int], p: int, by: str
 ) -> list[str]:
-    """The host of each of p ranks (p may be 0). hosts[i] has room for slots[i] ranks,
-    perhaps for none.
+    """Return the host of each rank, as a launcher places them.
 
-    by: "slot" or "node", as above; hosts are used in their order. Raises ValueError for
-    any other `by`, even if p is 0, and if there are more ranks than slots.
+    hosts: list of str, the hosts in their order
+    slots: list of ints, how many ranks each host has room for; may be 0
+    p: int, number of ranks, at least 0
+    by: "slot" or "node"
+    Returns: list of p hosts, one for each rank
+
+    - by slot and by node: "slot" fills a host before it goes on to the next; "node"
+      deals the ranks out, one to each host in turn.
+    - hosts of different sizes: a host without a free slot is passed over.
+    - what cannot be: raise ValueError if there are more ranks than slots, and for any
+      other `by`, even if p is 0.
+
+    Example: place_ranks(["a", "b"], [1, 2], 3, "node") == ["a", "b", "b"]
     """
     ### BEGIN SOLUTION
     if by not in ("slot", "node") or p > sum(slots):
@@ -186,14 +201,22 @@ check(place_ranks)
 
 # %% nbgrader={"grade": false, "grade_id": "hierarchical_all_reduce", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def hierarchical_all_reduce(x: Tensor, ranks_per_node: int) -> Tensor:
-    """The sum of all ranks' x, on every rank, in the dtype of x; x stays as it is.
+    """Sum a vector over all ranks while sending few bytes between nodes.
 
-    Rank r is on node r // ranks_per_node; all nodes are full. x has one dimension and
-    at least one entry, on all ranks the same number. If p divides that number, all
-    nodes together send each other at most 2 (N-1) n bytes (n: the bytes of x). If
-    messages cost nothing but their bytes, it takes at most a tenth longer than the
-    three steps above. Use messages or collectives (`dist.new_group`, which all ranks
-    call) as you like.
+    x: tensor (n,), at least one entry, the same n on all ranks
+    ranks_per_node: int, ranks on a node; rank r is on node r // ranks_per_node, and all
+        nodes are full
+    Returns: tensor (n,), the sum in the dtype of x, on every rank
+
+    - the sum: for every n; x is not changed.
+    - bytes between the nodes: if p divides n, all nodes together send each other at
+      most 2 (N - 1) times the bytes of x.
+    - no card idle: if p divides n and messages cost nothing but their bytes, it takes
+      at most a tenth longer than the three steps above.
+    - messages: point to point or collectives (`dist.new_group`, which all ranks call),
+      as you like.
+
+    Example: N = 2 nodes, x of 1 MB: at most 2 MB between the nodes.
     """
     ### BEGIN SOLUTION
     g, rank, p = ranks_per_node, dist.get_rank(), dist.get_world_size()
@@ -355,12 +378,19 @@ print("(rows down, columns right) from sender to receiver:", sorted(neighbours))
 
 # %% nbgrader={"grade": false, "grade_id": "halving_doubling", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def halving_doubling(x: Tensor) -> Tensor:
-    """The sum of all ranks' x, on every rank, in the dtype of x; x stays as it is.
+    """Sum a vector over all ranks by recursive halving and doubling.
 
-    Messages only, no collectives. On a power of two of ranks, each rank sends at most
-    2 log2 p messages and 2 (p-1)/p of the bytes of x (up to one number a message more).
-    On any other number of ranks these limits hold with q for p, plus two messages and
-    the bytes of x once. x may have fewer entries than there are ranks.
+    x: tensor with one dimension; it may have fewer entries than there are ranks
+    Returns: tensor like x, the sum in the dtype of x, on every rank
+
+    - the sum: x is not changed.
+    - messages and bytes: no collectives. If p is a power of two, each rank sends at
+      most 2 log2 p messages and 2 (p - 1) / p of the bytes of x, up to one element a
+      message more.
+    - any number of ranks: else the same limits with q for p, plus two messages and one
+      extra copy of x.
+
+    Example: p = 4, 8 elements. Each rank sends 4 + 2 and then 2 + 4 elements.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -399,6 +429,14 @@ def halving_doubling(x: Tensor) -> Tensor:
 check(halving_doubling)
 
 # %% [markdown]
+# ## Half-time
+#
+# A message between two nodes costs more than one inside, and the ranks of a node share
+# their card. A good ring leaves each node once; a hierarchical all-reduce adds up
+# inside the nodes first and so sends less between them. This is a good place for a
+# break: next you compute what each algorithm costs, and send less by compressing.
+
+# %% [markdown]
 # ## Which one is fastest?
 #
 # Write down what they cost, and you need not try them. Let a message of $n$ bytes take
@@ -427,11 +465,22 @@ def all_reduce_seconds(
     inside: tuple,
     between: tuple,
 ) -> float:
-    """Seconds for an all-reduce of nbytes by one of the four algorithms of the table.
+    """Return the time of an all-reduce by one of the four algorithms of the table.
 
-    inside, between: (alpha, beta) of the links; those inside are faster. With one rank
-    on each node, all links are those between. Raises ValueError for another algorithm,
-    and for doubling and halving_doubling if nodes * per_node is no power of two.
+    algorithm: "ring", "doubling", "halving_doubling" or "hierarchical"
+    nbytes: int, bytes of the vector
+    nodes: int, number of nodes
+    per_node: int, ranks on each node
+    inside, between: (alpha, beta) of the links in s and s/byte; those inside are faster
+    Returns: float, seconds
+
+    - one rank on a node: all links are those between nodes.
+    - shared cards: the g ranks of a node that send to other nodes at the same time
+      share one card, alpha + g n beta.
+    - what cannot be: raise ValueError for another algorithm, and for doubling and
+      halving_doubling if nodes * per_node is not a power of two.
+
+    Example: all_reduce_seconds("ring", 8, 2, 1, (0, 0), (1, 1)) == 10.0
     """
     ### BEGIN SOLUTION
     p = nodes * per_node
@@ -556,13 +605,22 @@ print(f"of the 1248.06 of the other slide: {needed / 64 / one:.0%}")
 
 # %% nbgrader={"grade": false, "grade_id": "top_k_mean", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def top_k_mean(gradient: Tensor, error: Tensor, k: int) -> Tensor:
-    """The mean over the ranks of what each sends: of gradient + error the k entries
-    that are largest in magnitude, zeros elsewhere. n numbers, the same on every rank.
+    """Average the k largest entries of each rank's gradient, with error feedback.
 
-    gradient, error: n numbers of this rank. `error` is changed in place: it then holds
-    what was not sent; the gradient stays as it is. k is 1 to n; no two entries are
-    equally large. Two ranks may choose the same entry or different ones. In each step a
-    rank hands over at most 16 k bytes: k values, k indices.
+    gradient: tensor (n,), this rank's gradient
+    error: tensor (n,), entries that this rank did not send in earlier steps; changed
+    k: int, 1 <= k <= n
+    Returns: tensor (n,), the same on every rank
+
+    - one step: each rank chooses the k entries of gradient + error that are largest in
+      magnitude (no two are equally large) and takes zeros elsewhere. The result is the
+      mean of that over the ranks, which may choose the same entries or different ones.
+    - error feedback over many steps: afterwards `error` holds the rest, in place.
+    - bytes: a rank hands over at most 16 k bytes in each step: k values, k indices.
+    - unchanged: gradient.
+
+    Example: p = 1, k = 1, gradient [1, 3], error [0, 0]: the mean is [0, 3], error [1,
+    0].
     """
     ### BEGIN SOLUTION
     p = dist.get_world_size()
@@ -601,13 +659,20 @@ check(top_k_mean)
 
 # %% nbgrader={"grade": false, "grade_id": "power_sgd", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def power_sgd(gradient: Tensor, q: Tensor, error: Tensor) -> Tensor:
-    """P Q^T, the approximation of the mean over the ranks of gradient + error, the same
-    on every rank, as above.
+    """Return the PowerSGD approximation P Q^T of the mean of gradient + error.
 
-    gradient, error: matrices (rows, columns) of this rank. q: (columns, rank), the same
-    on every rank. Changed in place: q holds the new Q; error what the approximation
-    left of this rank's gradient + error; the gradient stays as it is. Two collectives,
-    of rows x rank and of columns x rank numbers.
+    gradient: tensor (rows, columns), this rank's gradient
+    q: tensor (columns, rank), Q of the step before, the same on every rank; changed
+    error: tensor (rows, columns), this rank's error of the step before; changed
+    Returns: tensor (rows, columns), the same on every rank
+
+    - one step: as above, with M = gradient + error.
+    - steps that build on each other: afterwards q holds the new Q, and error this
+      rank's gradient + error less the approximation, both in place.
+    - two small collectives: of rows x rank and of columns x rank elements.
+    - unchanged: gradient.
+
+    Example: 1,000 x 1,000 and rank 2: 4,000 elements in place of a million.
     """
     ### BEGIN SOLUTION
     p = dist.get_world_size()
@@ -863,14 +928,25 @@ for p in (2, 4, 8, 16):
 def diloco(
     w: Tensor, gradient, steps: int, every: int, lr: float, outer_lr: float, mu: float
 ) -> Tensor:
-    """The weights after `steps` inner steps in rounds of `every`, the same on every
-    rank.
+    """Train in rounds of local steps, with an outer optimizer step after each round.
 
-    w: n numbers, the same on every rank; stays as it is. gradient(w): this rank's
-    gradient at w; call it once for each inner step, w -= lr * gradient(w). After each
-    round, and after the last step even if its round is short, an outer step as above; v
-    begins with zeros. All ranks begin a round with the same weights. One collective a
-    round, of n numbers.
+    w: tensor (n,), the weights, the same on every rank
+    gradient: function, gradient(w) is this rank's gradient at w
+    steps: int, number of inner steps
+    every: int, inner steps in a round
+    lr: float, inner learning rate
+    outer_lr: float, outer learning rate (eta above)
+    mu: float, outer momentum
+    Returns: tensor (n,), the weights after the last outer step, the same on every rank
+
+    - local SGD: an inner step is w -= lr * gradient(w); call gradient once for each.
+      All ranks begin a round with the same weights.
+    - Nesterov's momentum outside: an outer step as above after each round, also after
+      the last one if it is short; v begins with zeros.
+    - one collective a round: of n elements.
+    - unchanged: the given w.
+
+    Example: steps = 5, every = 2: three rounds of 2, 2 and 1 steps, three collectives.
     """
     ### BEGIN SOLUTION
     p = dist.get_world_size()
