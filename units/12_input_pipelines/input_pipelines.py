@@ -160,12 +160,18 @@ for name, per_second in rates.items():
 
 # %% nbgrader={"grade": false, "grade_id": "write_shards", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]:
-    """The bytes of n tar archives, not compressed, which hold all samples in order,
-    each as a file of that name: the first shard the first samples, and so on. Shards
-    differ in size by at most one sample. Raises ValueError where a shard would be
-    empty, or n < 1.
+    """Write samples into n tar archives of almost equal size.
 
-    samples: pairs of name (of any length) and content.
+    samples: list of (name, content), a str of any length and bytes
+    n: int, number of shards
+    Returns: list of n byte strings, tar archives that are not compressed
+
+    - read back: each sample is a file of that name; the first shard holds the first
+      samples, and so on.
+    - sizes that do not come out even: shards differ by at most one sample.
+    - what cannot be: raise ValueError if n < 1 or a shard would be empty.
+
+    Example: 5 samples in 2 shards: 3 and 2, or 2 and 3.
     """
     ### BEGIN SOLUTION
     if not 1 <= n <= len(samples):
@@ -211,13 +217,22 @@ print(f"12 shards of {min(lengths):,} to {max(lengths):,} bytes")
 
 # %% nbgrader={"grade": false, "grade_id": "read_shard", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
-    """What can be read of one shard, and what cannot.
+    """Read what can be read of one shard and name what cannot.
 
-    name: of the shard; archive: its bytes; decode: makes a sample of a file's bytes, or
-    raises any exception. Returns two lists in the order of the archive: pairs (key,
-    decoded sample), and pairs (name of the shard, key) of the samples that are torn or
-    could not be decoded. If it is no archive at all: [] and [(name, None)]. A sample is
-    whole if all its own bytes are there, even if the padding behind them is torn.
+    name: str, the name of the shard
+    archive: bytes of a tar archive, perhaps torn
+    decode: function, decode(content) makes a sample of a file's bytes, or raises any
+        exception
+    Returns: (samples, broken), two lists in the order of the archive: pairs (key,
+        decoded sample), and pairs (name of the shard, key)
+
+    - whole shards: every file is a sample; its key is the file's name.
+    - samples that cannot be decoded: they are in `broken`, and reading goes on.
+    - torn shards: a sample is whole if all its own bytes are there, even if the padding
+      that follows is torn; a torn one is in `broken`. If it is not an archive at all,
+      return [] and [(name, None)].
+
+    Example: of files "a" and "b", "b" torn, in shard "s": ([("a", ...)], [("s", "b")]).
     """
     ### BEGIN SOLUTION
     samples, broken = [], []
@@ -314,13 +329,26 @@ def shards_of(
     seed: int,
     epoch: int,
 ) -> list[str]:
-    """The files that worker number `worker` of `workers` of this rank reads, in order.
+    """Return the files that one worker of one rank reads in an epoch.
 
-    files: all names, in any order, on another rank perhaps in another. In an epoch each
-    file is read by one worker of one rank. Ranks differ by one file at most, and so do
-    the workers of a rank. The order, also of one worker's files, depends on seed and
-    epoch (their sum will do), and so does which files are together on a rank. Every
-    rank calls this for itself; nothing is communicated.
+    files: list of str, all names, in any order, perhaps in another one on another rank
+    rank: int, this rank
+    world_size: int, number of ranks
+    worker: int, this worker
+    workers: int, number of workers of each rank
+    seed: int
+    epoch: int
+    Returns: list of str, in the order in which they are read
+
+    - each file once: one worker of one rank reads it. Ranks differ by at most one file,
+      and so do the workers of a rank.
+    - another order in each epoch: the order, also of one worker's files, depends on
+      seed and epoch (their sum will do), and so do the files that are together on a
+      rank.
+    - listings in any order: the result is the same for any order of `files`. Every rank
+      calls this for itself; nothing is communicated.
+
+    Example: 5 files, 2 ranks with 2 workers: 2 + 1 on one rank, 1 + 1 on the other.
     """
     ### BEGIN SOLUTION
     order = sorted(files)
@@ -372,12 +400,20 @@ print(f"{len(held)} different pictures, the commonest came {max(held.values())} 
 
 # %% nbgrader={"grade": false, "grade_id": "shuffle_buffer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shuffle_buffer(stream, size: int, rng: np.random.Generator):
-    """The elements of a stream, each once, in an order by lot; an iterator.
+    """Shuffle a stream with a buffer of `size` elements.
 
-    The first `size` elements fill a list. For each further one: draw k =
-    rng.integers(size); the element at place k leaves, and the new one takes its place.
-    At the end the rest leaves in the order rng.permutation(length of the list). Nothing
-    else is drawn. At most size + 1 elements are read ahead of those that have left.
+    stream: iterable
+    size: int, elements in the buffer
+    rng: numpy Generator
+    Returns: iterator over the elements, each once
+
+    - the order: the first `size` elements fill a list. For each further one draw k =
+      rng.integers(size): the element at place k leaves, and the new one takes its
+      place. At the end the rest leaves in the order rng.permutation(length of the
+      list). Draw nothing else.
+    - as it comes: at most size + 1 elements are read ahead of those that have left.
+
+    Example: size = 1 leaves the order as it is.
     """
     ### BEGIN SOLUTION
     buffer = []
@@ -432,13 +468,23 @@ inputs.orders(outputs);
 def samples_per_second(
     read: float, decode: float, step: float, workers: int, cores: int, ranks: int
 ) -> float:
-    """How many samples one rank trains with in a second, at best.
+    """Return how many samples per second one rank can train with at best.
 
-    read: seconds that a worker waits for a sample; decode: seconds that one core then
-    computes for it; step: seconds of the accelerator for it; all positive. workers: of
-    each rank; 0: the program itself reads, decodes and steps, one after the other.
-    cores: of the machine; a rank has cores / ranks of them for decoding, with workers
-    and without. Queues are long enough.
+    read: float, seconds that a worker waits for a sample
+    decode: float, seconds that one core then computes for it
+    step: float, seconds of the accelerator for it; all three are positive
+    workers: int, workers of each rank
+    cores: int, cores of the machine
+    ranks: int, ranks on the machine
+    Returns: float
+
+    - one rank: reading, decoding and steps go on at once; queues are long enough.
+    - ranks that share the cores: a rank has cores / ranks of them for decoding, with
+      workers and without.
+    - no workers: if workers is 0, the program itself reads, decodes and steps, one
+      after the other.
+
+    Example: samples_per_second(0.03, 0.01, 0.005, 1, 4, 1) == 25.0
     """
     ### BEGIN SOLUTION
     of_the_cores = cores / (ranks * decode)
@@ -512,12 +558,20 @@ for workers in (0, 1, 2):
 
 # %% nbgrader={"grade": false, "grade_id": "prefetch", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def prefetch(batches, depth: int):
-    """The same batches in the same order, an iterator; a thread makes them ahead.
+    """Return the same batches, made ahead by a thread.
 
-    While the consumer has a batch, the thread makes the next ones, until `depth` are
-    waiting (and perhaps one more is in its hand); depth is at least 1. It may begin
-    with the first `next`. A batch can be anything, also None. Where `batches` raises an
-    exception, it is raised here, behind the batches that were made before it.
+    batches: iterable; a batch can be anything, also None
+    depth: int, at least 1, batches that may wait
+    Returns: iterator over the batches in the same order
+
+    - the batches: every batch once, in order.
+    - made ahead: while the consumer has a batch, the thread makes the next ones, until
+      `depth` are waiting (and perhaps one more is in its hand). It may begin with the
+      first `next`.
+    - errors: an exception of `batches` is raised to the consumer, after the batches
+      that were made before it.
+
+    Example: depth = 2, and the consumer holds batch 0: batches 1 and 2 are being made.
     """
     ### BEGIN SOLUTION
     waiting, end = queue.Queue(depth), object()
@@ -574,10 +628,20 @@ print(f"your guesses:      {guess_1}, {guess_2}")
 def utilisation(
     make: list[list[float]], step: float, depth: int
 ) -> list[tuple[float, float, float]]:
-    """For each rank the seconds in which it is busy, waits for data, waits for others.
+    """Return the seconds in which each rank is busy, waits for data and waits for
+    others.
 
-    make[r][k]: seconds to make batch k of rank r; all ranks have as many. The sum of
-    the three is the same on all ranks: the time of the whole run.
+    make: list of lists, make[r][k] is the time in s to make batch k of rank r; all
+        ranks have the same number of batches
+    step: float, seconds of a step
+    depth: int, batches that may be made ahead
+    Returns: list of (busy, waits for data, waits for others), one for each rank, in s
+
+    - one rank: by the rules above; the three add up to the time of the whole run.
+    - ranks that wait for each other: that sum is the same on all ranks.
+    - fetched ahead: depth > 0.
+
+    Example: utilisation([[1.0, 1.0]], 2.0, 0) == [(4.0, 2.0, 0.0)]
     """
     ### BEGIN SOLUTION
     make = np.array(make)
@@ -735,17 +799,26 @@ for cores in (2, 16, 64, 192):
 def next_batch(
     state: dict, n: int, batch_size: int, rank: int, world_size: int
 ) -> tuple[list[int], dict]:
-    """This rank's share of the next batch, and the state behind it.
+    """Return this rank's share of the next batch, and the state after it.
 
-    state: {"seed": ..., "epoch": ..., "taken": ...}; taken: how many of the n samples
-    of this epoch all ranks together have had. At the start epoch and taken are 0.
-    batch_size: samples of all ranks together; the last batch of an epoch is what is
-    left. A share is a list of numbers from 0 to n - 1; which rank gets which is up to
-    you. Sizes differ by one at most and can be 0. The order depends on epoch and seed.
-    After the last batch the state is at the beginning of the next epoch. The new state
-    is the same on all ranks and is kept in a file, as JSON; the one that was given
-    stays as it is. The next call may be on another number of ranks, with another batch
-    size.
+    state: dict, "seed", "epoch" and "taken", the samples of this epoch that all ranks
+        together have had; a run starts with epoch and taken 0
+    n: int, samples of an epoch
+    batch_size: int, samples of all ranks together
+    rank: int, this rank
+    world_size: int, number of ranks
+    Returns: (list of ints from 0 to n - 1, new state)
+
+    - an epoch: every sample once. Shares differ by at most one sample and can be empty;
+      which rank gets which is up to you.
+    - the end of an epoch: its last batch is what is left; after it the state is at the
+      beginning of the next epoch.
+    - epochs and seeds: the order depends on both.
+    - another number of ranks: the next call may have another world_size or batch_size.
+    - the new state: the same on all ranks, of values that JSON can hold; the given one
+      is not changed.
+
+    Example: n = 10, batch_size = 4, taken = 8: two samples, then epoch + 1 and taken 0.
     """
     ### BEGIN SOLUTION
     seed, epoch, taken = state["seed"], state["epoch"], state["taken"]
@@ -977,11 +1050,17 @@ for epoch in range(2):
 
 # %% nbgrader={"grade": false, "grade_id": "pack", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def pack(lengths: list[int], capacity: int) -> list[list[int]]:
-    """Which sequences (perhaps none) go into which row: lists of indices into lengths.
+    """Pack sequences into few rows.
 
-    Every sequence is in one row, whole; no row holds more than `capacity` tokens. There
-    are no more rows than "longest first, each into the first row with room" makes.
-    Raises ValueError where a sequence is longer than a row. A length may be 0.
+    lengths: list of ints, tokens of each sequence; may be 0
+    capacity: int, most tokens of a row
+    Returns: list of rows, each a list of indices into lengths
+
+    - every sequence once: whole, in one row; a row has at most `capacity` tokens.
+    - few rows: not more than "longest first, each into the first row with room" makes.
+    - what cannot be: raise ValueError if a sequence is longer than a row.
+
+    Example: pack([5, 3, 5, 2], 8) may be [[0, 1], [2, 3]].
     """
     ### BEGIN SOLUTION
     rows, room = [], []

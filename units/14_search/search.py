@@ -11,9 +11,9 @@
 # configurations that deserve them, and the number that you report at the end is not too
 # good to be true.
 #
-# **You need** units 02 and 03. **It takes** about 90 minutes, the *stretch* 60 more.
-# The cells themselves run for about half a minute on two cores. They take about 1 GB of
-# memory.
+# **You need** units 02 and 03. **It takes** about 120 minutes, the *stretch* 75
+# more: two sittings. The cells themselves run for about half a minute on two cores. They
+# take about 1 GB of memory.
 
 # %%
 import shutil
@@ -103,10 +103,18 @@ def trained(lr, momentum, layers, activation, epochs):
 
 # %% nbgrader={"grade": false, "grade_id": "log_grid", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def log_grid(low: float, high: float, n: int) -> list[float]:
-    """n points from low to high, both included, each the same factor larger than the
-    one before.
+    """Return n points between low and high with equal ratios.
 
-    Raises ValueError unless 0 < low < high and n is at least 2.
+    low, high: floats, the first and the last point
+    n: int, number of points
+    Returns: list of n floats, rising
+
+    - a learning rate: both ends are included; each point is the same factor larger than
+      the one before.
+    - any ends: the same for any 0 < low < high.
+    - what cannot be: raise ValueError unless 0 < low < high and n is at least 2.
+
+    Example: log_grid(0.01, 1.0, 3) == [0.01, 0.1, 1.0]
     """
     ### BEGIN SOLUTION
     if not 0 < low < high or n < 2:
@@ -171,16 +179,25 @@ SPACE = {
 def random_configs(
     space: dict, n: int, seed: int, rank: int, world_size: int
 ) -> list[dict]:
-    """This rank's share of n random configurations, each a dict such as {"lr": 0.01,
-    "momentum": 0.5, "layers": 2, "activation": "relu"}.
+    """Return this rank's share of n random configurations.
 
-    space: per name ("log", low, high): a float whose logarithm is uniform; ("uniform",
-    low, high): a float; ("int", low, high): an int, each from low to high as likely,
-    both included; ("choice", values): one of these. The knobs are independent.
+    space: dict, name -> ("log", low, high), a float whose logarithm is uniform;
+        ("uniform", low, high), a float; ("int", low, high), an int, both ends included,
+        all equally likely; or ("choice", values), one of these
+    n: int, number of configurations of all ranks together
+    seed: int
+    rank: int, this rank
+    world_size: int, number of ranks
+    Returns: list of dicts such as {"lr": 0.01, "layers": 2, "activation": "relu"}
 
-    All ranks together have n configurations, the same ones for any world_size; no two
-    ranks share one; a rank has at most one more than another. The same arguments give
-    the same list. If there is a float, another seed, even the next, gives none of them.
+    - the same for any number of ranks: all ranks together have the same n
+      configurations for any world_size. No two ranks share one; a rank has at most one
+      more than another. The same arguments give the same list.
+    - drawn as the space says: the values of different names are independent.
+    - another seed: if the space has a float, another seed, even the next, gives none of
+      the same configurations.
+
+    Example: n = 5 on 2 ranks: one rank has 3 configurations, the other 2.
     """
     ### BEGIN SOLUTION
     configs = []
@@ -256,7 +273,15 @@ for name, with_rank in (("the same seed", False), ("a seed for each", True)):
 # %% [markdown]
 # That is your first guess. Nothing fails, nothing warns, and seven ranks of eight did
 # nothing new.
+
+# %% [markdown]
+# ## Half-time
 #
+# A grid repeats the values of each knob, random search does not; and the same seed
+# gives the same configurations on any number of ranks. This is a good place for a
+# break: next, one rank manages and the others train.
+
+# %% [markdown]
 # ## Manager and workers: who trains what?
 #
 # Trials take different times: four layers take longer than one. If each rank gets its
@@ -272,16 +297,25 @@ for name, with_rank in (("the same seed", False), ("a seed for each", True)):
 
 # %% nbgrader={"grade": false, "grade_id": "farm", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def farm(next_job, report, work) -> None:
-    """Has all jobs done: rank 0 manages, the others work. Called by all ranks.
+    """Have all jobs done by the workers, managed by rank 0; all ranks call it.
 
-    next_job() -> (config, epochs), ints from 0 to 2**53, or None: no job now.
-    More may come when a result has been reported; if nobody works any more, it is over.
-    Ask as often as you like. report(job, loss), once for each job: `job` is that pair
-    or an equal one. Rank 0 calls these two, nobody else does. work(config, epochs), of
-    two ints, -> loss (a float, of which no digit may be lost) takes long; the other
-    ranks call it, once for each job. Rank 0 works itself only if it is alone.
+    next_job: function, next_job() is a job (config, epochs), two ints from 0 to 2**53,
+        or None if there is none now
+    report: function, report(job, loss) hands over a result; job is that pair or an
+        equal one
+    work: function, work(config, epochs) returns the loss, a float, and takes long
+    Changes: nothing
 
-    No worker is idle while there is a job for it; nobody waits for a certain worker.
+    - every job once: rank 0 calls next_job, as often as you like, and report, once for
+      each job. The other ranks call work with two ints, once for each job. No digit of
+      a loss is lost. Rank 0 works itself only if it is alone.
+    - no worker idle: no worker waits while there is a job for it; nobody waits for a
+      certain worker.
+    - jobs that come later: after None, more jobs may come once a result has been
+      reported. If next_job() gives None and nobody works any more, the search is over.
+
+    Example: 3 ranks, jobs of 4 s, 1 s, 1 s and 1 s: one worker does the first, the
+    other one the rest.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -367,14 +401,24 @@ charts.diagrams(runs, 5)
 
 # %% nbgrader={"grade": false, "grade_id": "successive_halving", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int]]:
-    """The configurations of each rung, the best first.
+    """Run successive halving and return the configurations of each rung.
 
-    Rung k has n // eta**k of the configurations 0 to n - 1, those with the smallest
-    losses of rung k - 1, and trains them to r * eta**k epochs in all. There is no rung
-    without configurations, and none of more than R epochs. train(i, epochs) trains
-    configuration i on until it has had `epochs` epochs in all, and returns its loss
-    then. Of equal losses the smaller number comes first; nan is worse than all others,
-    even inf. No configuration is trained further than its last rung.
+    train: function, train(i, epochs) trains configuration i on until it has had
+        `epochs` epochs in all and returns its loss then
+    n: int, number of configurations, 0 to n - 1
+    r: int, epochs of the first rung
+    R: int, most epochs of a configuration
+    eta: int, at least 2
+    Returns: list of rungs, each a list of configurations, the best first
+
+    - the rungs: rung k trains n // eta**k configurations, those with the smallest
+      losses of rung k - 1, to r * eta**k epochs in all.
+    - numbers that do not divide; diverged trials: there is no rung without
+      configurations, and none of more than R epochs. Of equal losses the smaller number
+      comes first; nan is worse than all others, even than inf.
+    - no epoch too many: no configuration is trained further than its last rung.
+
+    Example: n = 9, r = 1, R = 9, eta = 3: rungs of 9, 3 and 1 configurations.
     """
     ### BEGIN SOLUTION
     alive, rungs = list(range(n)), []
@@ -481,10 +525,19 @@ for rung in (1, 3, 9, 27):
 
 # %% nbgrader={"grade": false, "grade_id": "hyperband_brackets", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def hyperband_brackets(R: int, eta: int) -> list[list[tuple[int, int]]]:
-    """The brackets from s_max down to 0, each a list of its rungs (configurations,
-    epochs), whole numbers, by the two formulas above.
+    """Return the brackets of Hyperband with their rungs.
 
-    Raises ValueError if R < 1 or eta < 2.
+    R: int, most epochs of a configuration
+    eta: int, the factor between two rungs
+    Returns: list of brackets, from s_max down to 0, each a list of rungs
+        (configurations, epochs), ints
+
+    - R = 81, eta = 3: by the two formulas above.
+    - other powers: the same for any R that is a power of eta.
+    - R is no power: the same for any other R.
+    - what cannot be: raise ValueError if R < 1 or eta < 2.
+
+    Example: hyperband_brackets(3, 3) == [[(3, 1), (1, 3)], [(2, 3)]]
     """
     ### BEGIN SOLUTION
     if R < 1 or eta < 2:
@@ -561,16 +614,27 @@ print(f"the best of all five: {losses.min(axis=1).mean():.3f}")
 def asha_next(
     finished: list[dict], started: list[list], n: int, eta: int
 ) -> tuple[int, int] | None:
-    """(configuration, rung) to train next, or None if there is nothing to do now.
+    """Return what an idle worker of ASHA trains next.
 
-    finished[k]: losses {configuration: loss} of those that have finished rung k.
-    started[k]: all that were ever begun on rung k, those that still run, too.
+    finished: list of dicts, finished[k] has {configuration: loss} of those that have
+        finished rung k
+    started: list of lists, started[k] has all that were ever begun on rung k, also
+        those that still run
+    n: int, number of configurations, 0 to n - 1
+    eta: int, the factor between two rungs
+    Returns: (configuration, rung), or None if there is nothing to do now
 
-    Look at rung len(finished) - 2 first, then at the next lower one, down to rung 0. Of
-    the m that have finished rung k, nan counted, the best m // eta may go up, but never
-    a nan. The best one of these not yet started on rung k + 1 is next; of equal losses
-    the smaller number is better. If nobody can go up, the next new configuration begins
-    on rung 0: number len(started[0]), if there are that many (0 to n - 1).
+    - up or a new one: look at rung len(finished) - 2 first, then at the next lower one,
+      down to rung 0. Of the m that have finished rung k the best m // eta may go up.
+      The best of these that is not yet started on rung k + 1 is next. If nobody can go
+      up, configuration number len(started[0]) begins on rung 0.
+    - while others run: only losses that are there count.
+    - diverged, equal, nothing left: a nan counts among the m, but never goes up; of
+      equal losses the smaller number is better. If all n have begun and nobody can go
+      up: None.
+
+    Example: finished = [{0: 0.5, 1: 0.4, 2: 0.9}, {}], eta = 3, nobody started on rung
+    1: (1, 1).
     """
     ### BEGIN SOLUTION
     for k in range(len(finished) - 2, -1, -1):
@@ -695,15 +759,22 @@ charts.diagrams(runs, 5)
 
 # %% nbgrader={"grade": false, "grade_id": "best_trial", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, float]:
-    """(number, test error) of the trial with the smallest validation loss of all ranks,
-    the same on every rank.
+    """Return the number and the test error of the best trial of all ranks.
 
-    numbers, validation, test: this rank's trials, perhaps none: numbers (int64, 0 to
-    2**53, no two alike on all ranks), validation losses and test errors (float64,
-    finite). A trial that diverged has the loss nan and never wins; of equal losses the
-    smallest number wins. Raises ValueError on every rank if no loss is a number.
+    numbers: int64 tensor (n,), from 0 to 2**53, each number once on all ranks
+    validation: float64 tensor (n,), validation losses
+    test: float64 tensor (n,), test errors, finite
+    Returns: (number, test error) of that trial, (int, float), the same on every rank
 
-    A rank hands over 64 bytes at most, however many trials it has.
+    - chosen by validation: the trial with the smallest validation loss.
+    - ranks without trials, ties: n may be 0 on some ranks; of equal losses the smallest
+      number wins.
+    - diverged trials: a trial whose loss is nan never wins.
+    - nobody to choose: raise ValueError on every rank if no loss is a number.
+    - bytes: a rank hands over at most 64 bytes, however many trials it has.
+
+    Example: losses [0.3] with number 7 on rank 0, [nan, 0.2] with 4 and 5 on rank 1:
+    trial 5.
     """
     ### BEGIN SOLUTION
     rows = zip(validation.tolist(), numbers.tolist(), test.tolist())
@@ -904,12 +975,21 @@ if optuna:
 def spectral(
     x: np.ndarray, y: np.ndarray, degree: int, s: int
 ) -> list[tuple[tuple[int, ...], float]]:
-    """The s sets of columns that matter most, with their coefficients, the largest in
-    magnitude first.
+    """Find the s sets of switches that matter most, with their coefficients.
 
-    x: (trials, switches), entries +1 and -1. y: a loss for each trial. A set has 0 to
-    `degree` columns; the empty one, (), stands for the constant 1. The coefficients are
-    those of the least-squares fit with these s sets alone.
+    x: array (trials, switches) of +1 and -1
+    y: array (trials,), a loss for each trial
+    degree: int, most columns of a set
+    s: int, number of sets
+    Returns: list of s pairs (set, coefficient), the largest coefficient in magnitude
+        first; a set is a tuple of columns
+
+    - without noise: a set has 0 to `degree` columns; the empty one, (), stands for the
+      constant 1. The coefficients are those of the least-squares fit with these s sets
+      alone.
+    - with noise: the same.
+
+    Example: y = 3 + 2 x0 x2 with s = 2 gives [((), 3.0), ((0, 2), 2.0)].
     """
     ### BEGIN SOLUTION
     columns = range(x.shape[1])
