@@ -58,12 +58,12 @@ _EXAMPLE = "Example: "
 
 @dataclass(frozen=True)
 class Text:
-    """The text of an exercise: the paragraph above its cell, the docstring, and its parameters' names."""
+    """The text of an exercise: the cell above, the docstring, its parameters' names, and how the list of these may end."""
 
     above: str
     docstring: str
     parameters: tuple[str, ...]
-    returns: bool
+    ends: tuple[str, ...]
 
 
 def text_of(exercise: Exercise, root: Path = ROOT) -> Text | None:
@@ -87,12 +87,14 @@ def _definition(source: str, name: str) -> ast.FunctionDef | ast.ClassDef | None
     return next((one for one in body if isinstance(one, ast.FunctionDef | ast.ClassDef) and one.name == name), None)
 
 
-def _signature(found: ast.FunctionDef | ast.ClassDef) -> tuple[tuple[str, ...], bool]:
+def _signature(found: ast.FunctionDef | ast.ClassDef) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The parameters' names, and "Returns" or "Changes", as the annotation says; both where there is none."""
     if isinstance(found, ast.ClassDef):
-        return (), False
+        return (), ()
     arguments = [*found.args.posonlyargs, *found.args.args, *found.args.kwonlyargs]
-    returns = not (isinstance(found.returns, ast.Constant) and found.returns.value is None)
-    return tuple(argument.arg for argument in arguments), returns
+    nothing = isinstance(found.returns, ast.Constant) and found.returns.value is None
+    ends = ("Returns", "Changes") if found.returns is None else ("Changes",) if nothing else ("Returns",)
+    return tuple(argument.arg for argument in arguments), ends
 
 
 def out_of_form(exercise: Exercise, root: Path = ROOT) -> list[str]:
@@ -120,11 +122,9 @@ def _arguments(text: Text, paragraph: str) -> list[str]:
     """Items begin at the margin, their further lines are indented."""
     items = [_ITEM.match(item) for item in re.split(r"\n(?=\S)", paragraph)]
     heads = [head.strip() for item in items if item for head in item[1].split(",")]
-    last = "Returns" if text.returns else "Changes"
-    wanted = [*text.parameters, *([last] if text.returns or "Changes" in heads else [])]
-    if None in items or heads != wanted:
-        return [f"name in this order, each with a colon: {', '.join([*text.parameters, last])}"]
-    return []
+    if None not in items and any(heads == [*text.parameters, last] for last in text.ends):
+        return []
+    return [f"name in this order, each with a colon: {', '.join([*text.parameters, ' or '.join(text.ends)])}"]
 
 
 def _rules(exercise: Exercise, bullets: list[str]) -> list[str]:

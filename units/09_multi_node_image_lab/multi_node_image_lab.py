@@ -16,9 +16,9 @@
 # way under mpiexec, Slurm and Kubernetes. And you can say, before you buy a GPU, what
 # fits into it and what has to cross the network.
 #
-# **You need** units 03 (ring all-reduce), 05 and 07. **It takes** about 80 minutes, the
-# *stretch* 15 more. The cells themselves run for about a minute on two cores. They take
-# about 2.2 GB of memory.
+# **You need** units 03 (ring all-reduce), 05 and 07. **It takes** about 100 minutes, the
+# *stretch* 15 more: two sittings. The cells themselves run for about a minute on two
+# cores. They take about 2.2 GB of memory.
 
 # %%
 import os
@@ -128,15 +128,23 @@ print(f"{len(products_of[0] & products_of[1])} products are in both lists")
 
 # %% nbgrader={"grade": false, "grade_id": "read_products", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def read_products(text: str, classes: list[int] | None = None):
-    """Paths and labels of a list of images.
+    """Return the paths and labels of a list of product photos.
 
-    text: of Ebay_train.txt or Ebay_test.txt. A header, then a line for each image:
-    image_id, class_id, super_class_id, path, one blank between them, none in the path;
-    perhaps empty lines at the end. classes: the super_class_ids in the order of their
-    labels, label 0 first; no image is of another class. None: those that occur in this
-    list, smallest first. Returns (paths, labels, classes): paths (a list of text) and
-    labels (a list or an array of integers) of all images in the order of the list, and
-    the classes, as given or as found.
+    text: str, the content of Ebay_train.txt or Ebay_test.txt: a header, then a line
+        "image_id class_id super_class_id path" for each image, single blanks between,
+        none in the path
+    classes: list of super_class_ids in the order of their labels, label 0 first, or
+        None
+    Returns: (paths, labels, classes), lists (labels may be an array)
+
+    - paths: those of all images, in the order of the list; there may be empty lines at
+      the end.
+    - labels: ints from 0. If classes is None, those that occur in this list, smallest
+      first.
+    - the test list: if classes is given, it decides the labels; no image is of another
+      class.
+
+    Example: super_class_ids 7, 3, 7 and classes None: labels [1, 0, 1], classes [3, 7].
     """
     ### BEGIN SOLUTION
     rows = [line.split() for line in text.splitlines()[1:] if line.strip()]
@@ -289,14 +297,23 @@ except DataError as error:
 
 # %% nbgrader={"grade": false, "grade_id": "prepared_images", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def prepared_images(hvd, is_ready, prepare, load):
-    """The images, read from this node's disk on every rank, and made before where they
-    are missing.
+    """Load the images from this node's disk on every rank, prepared first where
+    missing.
 
-    hvd: horovod.tensorflow, initialised. is_ready(): whether this node's disk has them;
-    any rank may ask, even again and again until they are there. prepare(): makes them
-    there; called once, by local rank 0 alone, and only where they are missing. load():
-    reads them from this node's disk; every rank calls it, once they are there. Returns
-    what load() returned.
+    hvd: horovod.tensorflow, initialised
+    is_ready: function, is_ready() is True if this node's disk has the images; any rank
+        may ask, also again and again
+    prepare: function, prepare() makes them on this node's disk
+    load: function, load() reads them from this node's disk
+    Returns: what load() returns
+
+    - two nodes: on each node prepare is called once, by local rank 0 alone, if they are
+      missing; every rank calls load once they are there.
+    - one node: the same.
+    - a node that has them already: prepare is not called there.
+
+    Example: node 0 is ready, node 1 is not: one call of prepare, by local rank 0 of
+    node 1.
     """
     ### BEGIN SOLUTION
     if hvd.local_rank() == 0 and not is_ready():
@@ -343,6 +360,13 @@ print(
 )
 
 # %% [markdown]
+# ## Half-time
+#
+# The labels come from the list, each node prepares its images once, and every rank comes
+# to the same meeting. This is a good place for a break: next you deal the images out so
+# that all ranks make the same number of steps.
+
+# %% [markdown]
 # ## Minibatches when nothing divides
 #
 # In unit 07, images that did not fill a step were left out. With sorted lists and few
@@ -363,17 +387,24 @@ print(
 
 # %% nbgrader={"grade": false, "grade_id": "epoch_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed: int):
-    """This rank's minibatches, and the number of steps of an epoch.
+    """Return this rank's endless stream of minibatches and the steps of an epoch.
 
-    dataset: n images, at least one for each rank, in the same order on every rank.
-    Every rank has a share of its own (it may change from pass to pass); together the
-    shares hold every image once, and their sizes differ by one at most. Returns
-    (minibatches, steps). minibatches: a dataset that never ends, made of passes. A pass
-    holds every image of the share once, in a new order; any image may come first. All
-    minibatches have local_batch_size images and may reach into the next pass. Two calls
-    with the same seed give the same orders, with another seed others (once the data is
-    shared out, ranks may add their number). steps: the fewest in which all ranks
-    together see every image; the same number on every rank.
+    dataset: tf.data.Dataset of n images, in the same order on every rank
+    n: int, number of images, at least one for each rank
+    local_batch_size: int, images of a minibatch
+    seed: int
+    Returns: (a dataset of minibatches that never ends, number of steps)
+
+    - shares of equal size: every rank has a share of its own (it may change from pass
+      to pass); together they hold every image once. A pass holds every image of the
+      share once, in a new order; any image may come first. Two calls with the same seed
+      give the same orders, with another seed others (once the data is shared out, ranks
+      may add their number).
+    - shares of unequal size: shares differ by at most one image. Every minibatch is
+      full and may reach into the next pass. The steps are the fewest in which all ranks
+      together see every image, the same number on every rank.
+
+    Example: n = 50, 3 ranks, minibatches of 4: shares of 17, 17 and 16, 5 steps.
     """
     ### BEGIN SOLUTION
     steps = -(-n // (local_batch_size * hvd.size()))
@@ -400,15 +431,22 @@ check(epoch_batches)
 
 # %% nbgrader={"grade": false, "grade_id": "go_on", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def go_on(model, optimizer, read_checkpoint) -> int:
-    """Where training goes on. Afterwards all ranks hold the same: model, optimizer, and
-    the number of the next epoch.
+    """Bring all ranks to the state of rank 0's checkpoint and return the next epoch.
 
-    read_checkpoint(): on rank 0 {"epochs": finished epochs, "weights": for
-    model.set_weights, "optimizer": values for optimizer.variables, in their order}, or
-    None if there is no checkpoint; the other ranks may call it, too, and get None.
-    model, optimizer: of Keras; the optimizer's variables are made already, as many and
-    of the same names on all ranks. Without a checkpoint all start with rank 0's
-    variables. Returns the first epoch to train, from 0: the number of finished ones.
+    model: Keras model
+    optimizer: Keras optimizer; its variables exist, as many and of the same names on
+        all ranks
+    read_checkpoint: function; on rank 0 it returns {"epochs": finished epochs,
+        "weights": for model.set_weights, "optimizer": values for optimizer.variables,
+        in their order}, or None; other ranks may call it and get None
+    Returns: int, the first epoch to train: the number of finished ones
+
+    - a fresh start: without a checkpoint all ranks start with rank 0's variables, at
+      epoch 0.
+    - from a checkpoint that rank 0 can read: afterwards all ranks hold the same model,
+      optimizer and epoch.
+
+    Example: a checkpoint with "epochs": 3 on rank 0: every rank returns 3.
     """
     ### BEGIN SOLUTION
     epochs = 0
@@ -600,14 +638,21 @@ if log_file.exists():
 
 # %% nbgrader={"grade": false, "grade_id": "network_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[float]:
-    """Bytes that each node sends over the network in one all-reduce of nbytes.
+    """Return the bytes that each node sends over the network in one all-reduce.
 
-    node_of: the node of each rank, numbered from 0 without gaps. two_levels False: one
-    ring over all p ranks, rank r sends to rank (r + 1) % p; every rank makes 2 (p - 1)
-    sends of nbytes / p. True (every node then has g ranks): first a reduce-scatter
-    within each node; then each of the g ranks is in one ring over the N nodes that
-    all-reduces nbytes / g, by the same rule with N for p; then an all-gather within the
-    node. Returns one number for each node.
+    node_of: list of ints, the node of each rank, numbered from 0 without gaps
+    nbytes: float, bytes of the vector
+    two_levels: bool
+    Returns: list of floats, one for each node
+
+    - one ring, node after node: with two_levels False, rank r sends to rank (r + 1) %
+      p; every rank makes 2 (p - 1) sends of nbytes / p.
+    - one ring, ranks dealt out in turn: the same, however the ranks lie on the nodes.
+    - in two levels: every node has g ranks. A reduce-scatter within each node; then
+      each of the g ranks is in one ring over the N nodes that all-reduces nbytes / g,
+      by the same rule with N for p; then an all-gather within the node.
+
+    Example: network_bytes([0, 0, 1, 1], 8.0, False) == [12.0, 12.0]
     """
     ### BEGIN SOLUTION
     p, nodes = len(node_of), max(node_of) + 1
@@ -761,16 +806,25 @@ def training_memory(
     world_size,
     gpu_bytes,
 ):
-    """The bytes that one rank of a data parallel training holds, and the GPUs that one
-    rank would need.
+    """Return the bytes that a data-parallel rank holds, and how many GPUs that would
+    take.
 
-    optimizer: "sgd", "momentum" or "adam"; its values have 4 bytes always. precision:
-    "float32" (4 bytes for all values, 0 bytes of copy) or "mixed". activations: values
-    kept for each sample of the local minibatch. global_batch_size: a multiple of
-    world_size, the number of ranks. gpu_bytes: the memory of one GPU. Returns (parts,
-    gpus). parts: the bytes of "weights", "gradients", "copy", "optimizer" and
-    "activations", a dictionary. gpus: the smallest number of GPUs whose memory together
-    is at least their sum; 1 means that data parallelism is enough.
+    parameters: int, number of parameters
+    optimizer: "sgd", "momentum" or "adam"; its values always have 4 bytes
+    precision: "float32" or "mixed"
+    activations: int, values kept for each sample of the local minibatch
+    global_batch_size: int, a multiple of world_size
+    world_size: int, number of ranks
+    gpu_bytes: int, memory of one GPU
+    Returns: (parts, gpus), a dict with the bytes of "weights", "gradients", "copy",
+        "optimizer" and "activations", and an int
+
+    - float32: all values have 4 bytes, and there is no copy: 0 bytes.
+    - mixed precision: as listed above.
+    - a model that does not fit: gpus is the smallest number of GPUs whose memory
+      together is at least the sum of the parts; 1 if one is enough.
+
+    Example: training_memory(100, "sgd", "float32", 0, 8, 8, 500)[1] == 2
     """
     ### BEGIN SOLUTION
     half = 2 if precision == "mixed" else 4

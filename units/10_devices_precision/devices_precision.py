@@ -12,9 +12,9 @@
 # do not, and your evaluation gives the same number on any number of ranks, to the last
 # digit.
 #
-# **You need** units 04, 05 and 06. **It takes** about 85 minutes, the *stretch* 60
-# more. The cells themselves run for about half a minute on two cores. They take about 1
-# GB of memory.
+# **You need** units 04, 05 and 06. **It takes** about 110 minutes, the *stretch*
+# 65 more: two sittings. The cells themselves run for about half a minute on two cores.
+# They take about 1 GB of memory.
 
 # %%
 import copy
@@ -96,10 +96,17 @@ print("names of parameters:", list(wrapped.state_dict()))
 
 # %% nbgrader={"grade": false, "grade_id": "device_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def device_batches(kind: str, batch_size: int, devices: int) -> list[int]:
-    """How many rows each device gets in a step: one entry for each of them, 0 for one
-    that gets none.
+    """Return how many rows each device gets in one step.
 
-    kind: "DataParallel" or "DDP". batch_size: the DataLoader's, at least 1.
+    kind: "DataParallel" or "DDP"
+    batch_size: int, the DataLoader's, at least 1
+    devices: int, number of devices
+    Returns: list of ints, one for each device, 0 for a device that gets none
+
+    - what divides: batch_size is a multiple of devices.
+    - what does not: the same rules; what does torch.chunk leave for the last devices?
+
+    Example: device_batches("DataParallel", 5, 4) == [2, 2, 1, 0]
     """
     ### BEGIN SOLUTION
     if kind == "DDP":
@@ -128,14 +135,25 @@ for kind, batch_size in (("DataParallel", 3200), ("DDP", 400), ("DataParallel", 
 
 # %% nbgrader={"grade": false, "grade_id": "data_parallel_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn) -> list[Tensor]:
-    """Gradients of the mean loss over all rows of x, one for each parameter of
-    replicas[0].
+    """Return the gradients of the mean loss over a batch that several devices share.
 
-    replicas: one module for each device. At first only replicas[0] has the right
-    weights: copy them into the other modules. Each row of x goes through one replica,
-    once. No replica gets more than ceil(rows / replicas) rows; there may be fewer rows
-    than replicas. loss_fn(outputs, labels) is a mean over rows; call it once or more.
-    The step before may have left gradients in `.grad`; they do not count. Make no step.
+    replicas: list of modules, one for each device; at first only replicas[0] has the
+        right weights: copy them into the others
+    x: tensor, the batch, one row for each sample
+    y: tensor, the labels
+    loss_fn: function, loss_fn(outputs, labels) is a mean over rows; call it once or
+        more
+    Returns: list of tensors, one for each parameter of replicas[0]
+
+    - the gradient of the batch: gradients that an earlier step has left in `.grad` do
+      not count. Make no step.
+    - rows that do not divide: every row counts the same. There may be fewer rows than
+      replicas.
+    - each row once, on all devices: each row goes through one replica, once; no replica
+      gets more than ceil(rows / replicas) rows.
+
+    Example: 5 rows on 2 replicas: 3 on one and 2 on the other, each with the weight
+    1/5.
     """
     ### BEGIN SOLUTION
     for replica in replicas:
@@ -410,14 +428,25 @@ charts.guide(ax, "65504", x=math.log2(65504), how="grey -", at="top")
 def scaled_step(
     weights: Tensor, loss_of, scale: float, lr: float, max_norm: float
 ) -> tuple[Tensor, bool]:
-    """The new float32 weights after a step of plain SGD, and whether it was skipped.
+    """Make one step of plain SGD in mixed precision, with a scaled loss.
 
-    weights: the float32 master weights; they stay as they are. loss_of(half): the loss,
-    a float32 number, for a float16 copy of the weights; call it once. Its gradient is
-    float16, so the loss is multiplied by `scale` (1 or more); the gradient is divided
-    by it in float32. If any number of the gradient is infinite or NaN, the step is
-    skipped: the weights as they were (or a copy), and True. A gradient whose norm is
-    above max_norm is shortened to max_norm before the step.
+    weights: float32 tensor, the master weights
+    loss_of: function, loss_of(half) is the loss, float32, for a float16 copy of the
+        weights; call it once
+    scale: float, at least 1
+    lr: float, learning rate
+    max_norm: float, the largest norm of the gradient
+    Returns: (new float32 weights, True if the step was skipped)
+
+    - what is too small for float16: the gradient is float16, so multiply the loss by
+      `scale`, and divide the gradient by it in float32.
+    - what is too large for it: if any element of the gradient is infinite or nan, the
+      step is skipped; return the weights as they were, or a copy.
+    - clipping: shorten a gradient whose norm is above max_norm to max_norm, before the
+      step.
+    - unchanged: weights.
+
+    Example: weights [1], gradient [4], lr 0.1, max_norm 2: the new weights are [0.8].
     """
     ### BEGIN SOLUTION
     half = weights.half().requires_grad_()
@@ -447,11 +476,19 @@ check(scaled_step)
 def dynamic_scale(
     found_inf: list[bool], start: float, growth_interval: int
 ) -> list[float]:
-    """The scale after each step. found_inf: whether the gradients of that step held an
-    infinity or NaN.
+    """Return the loss scale after each step.
 
-    Such a step halves the scale, the growth_interval-th good step in a row doubles it;
-    then the count of good steps starts at 0 again. The scale has no floor or ceiling.
+    found_inf: list of bools, True where that step's gradients held an infinity or nan
+    start: float, the scale before the first step
+    growth_interval: int, good steps in a row that double the scale
+    Returns: list of floats, one for each step
+
+    - it halves: after a step with an infinity or nan. There is no smallest and no
+      largest scale.
+    - it doubles, and counts anew: after growth_interval good steps in a row. After each
+      change the count of good steps starts at 0 again.
+
+    Example: dynamic_scale([False, False, True], 8.0, 2) == [8.0, 16.0, 8.0]
     """
     ### BEGIN SOLUTION
     scale, good, scales = start, 0, []
@@ -561,12 +598,18 @@ ax.set_yscale("log", base=2)
 
 # %% nbgrader={"grade": false, "grade_id": "found_inf_anywhere", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def found_inf_anywhere(grads: list[Tensor]) -> bool:
-    """Whether any gradient of any rank holds an infinity (of either sign) or a NaN: the
-    same answer on all ranks.
+    """Find out on all ranks if a gradient of any rank holds an infinity or nan.
 
-    grads: this rank's, perhaps none, float32 or float16. One collective, to which each
-    rank hands one number of at most 8 bytes. Large numbers are not infinite, and must
-    not become so.
+    grads: list of float32 or float16 tensors, this rank's, perhaps none
+    Returns: bool
+
+    - the same answer on all ranks: True for an infinity of either sign or a nan
+      anywhere.
+    - large is not infinite: large numbers must not become infinite on the way.
+    - one number: one collective, to which each rank hands one number of at most 8
+      bytes.
+
+    Example: [1e38, 1e38] on rank 0 and nothing on rank 1: False on both.
     """
     ### BEGIN SOLUTION
     own = any(not gradient.isfinite().all() for gradient in grads)
@@ -632,7 +675,15 @@ for k, a, b in zip(SEQUENCES, whole, less):
 # the loss stay in float32, and masks and indices have no digits. Together with the
 # fixed part it is about what the chart says. "Nearly 2" is a limit: for activations
 # alone, all in 16 bits.
+
+# %% [markdown]
+# ## Half-time
 #
+# You know whose batch size a program names, and how to train in 16 bits: scale the loss,
+# keep 32-bit master weights, and if one rank overflows, all skip the step. This is a
+# good place for a break: next you evaluate a model on all ranks.
+
+# %% [markdown]
 # ## Distributed evaluation
 #
 # Training is divided; evaluation should be, too. It is the part that goes wrong most
@@ -710,13 +761,22 @@ for r, rank in enumerate(theirs.ranks):
 def evaluate(
     correct: int, loss_sum: float, count: int, root: int | None
 ) -> tuple[float, float] | None:
-    """Accuracy and mean loss over the samples of all ranks.
+    """Return the accuracy and mean loss over the samples of all ranks.
 
-    correct, loss_sum, count: of this rank's shard, which may be empty (but not all
-    are); counts may be larger than 2**24. root None: every rank returns the same two
-    numbers, to the last bit. Otherwise rank `root` returns them and the others None:
-    reduce or gather, do not send the result to all. Each rank hands over at most 32
-    bytes, all collectives together.
+    correct: int, right answers in this rank's shard
+    loss_sum: float, sum of its losses
+    count: int, its samples
+    root: int, the rank that returns the result, or None for all
+    Returns: (accuracy, mean loss), or None on a rank that is not the root
+
+    - shards of any size: a shard may be empty, but not all are; counts may be larger
+      than 2**24.
+    - the same bits on every rank, of at most 32 bytes: with root None every rank
+      returns the same two numbers, to the last bit. Each rank hands over at most 32
+      bytes, all collectives together.
+    - on one rank only: with a root, reduce or gather; do not send the result to all.
+
+    Example: 1 of 2 right on rank 0, 5 of 8 on rank 1: the accuracy is 0.6.
     """
     ### BEGIN SOLUTION
     sums = torch.tensor([correct, loss_sum, count], dtype=torch.float64)
@@ -808,11 +868,18 @@ print("bytes that a rank hands over:", run.ranks[0].collective_bytes)
 def evaluate_padded(
     predictions: Tensor, labels: Tensor, indices: Tensor, n: int
 ) -> float:
-    """Accuracy over n samples, each counted once, on every rank.
+    """Return the accuracy over n samples of which the sampler has dealt some twice.
 
-    predictions, labels, indices: of this rank's ceil(n / p) samples, int64, as dealt by
-    the sampler; indices are their numbers among the n (you may not need them). There
-    may be fewer samples than ranks. Each rank hands over at most 32 bytes.
+    predictions, labels: int64 tensors, this rank's ceil(n / p) samples
+    indices: int64 tensor, their numbers among the n (you may not need them)
+    n: int, number of samples
+    Returns: float, the same on every rank
+
+    - every sample once: count a sample once, wherever the sampler has dealt it again.
+    - fewer samples than ranks: n may be smaller than p.
+    - no sample travels: each rank hands over at most 32 bytes.
+
+    Example: n = 5, p = 2: rank 1 has places 1, 3 and 5; place 5 is padding.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -851,12 +918,19 @@ for p in (1, 2, 3, 4, 7):
 
 # %% nbgrader={"grade": false, "grade_id": "macro_f1", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def macro_f1(predicted: Tensor, labels: Tensor, classes: int) -> float:
-    """The plain mean over the classes of F1 = 2 TP / (2 TP + FP + FN), over the samples
-    of all ranks, on every rank.
+    """Return the plain mean of F1 over the classes, for the samples of all ranks.
 
-    predicted, labels: this rank's, int64, perhaps none. A class that nobody has and
-    nobody predicts has an F1 of 0, and counts. One collective, to which a rank hands at
-    most max(2, classes**2) numbers of 8 bytes.
+    predicted, labels: int64 tensors, this rank's, perhaps empty
+    classes: int, number of classes
+    Returns: float, the same on every rank
+
+    - one matrix for all: F1 = 2 TP / (2 TP + FP + FN) for each class.
+    - classes that are missing: a class that nobody has and nobody predicts has F1 = 0,
+      and counts.
+    - one collective: a rank hands over at most max(2, classes**2) numbers of 8 bytes.
+
+    Example: 2 classes, labels [0, 0] on rank 0 and [1] on rank 1, all predicted 0: F1
+    is 0.8 and 0, the mean 0.4.
     """
     ### BEGIN SOLUTION
     counts = torch.bincount(labels * classes + predicted, minlength=classes**2)

@@ -14,9 +14,9 @@
 # noise scale while training and predicted a batch size from it, written a batch norm
 # over all ranks, forward and backward, and you validate without making any rank wait.
 #
-# **You need** units 05 and 06. **It takes** about 80 minutes, the *stretch* 55 more.
-# The cells themselves run for less than a minute on two cores. They take about 1.6 GB
-# of memory.
+# **You need** units 05 and 06. **It takes** about 115 minutes, the *stretch* 85
+# more: two sittings. The cells themselves run for less than a minute on two cores. They
+# take about 1.6 GB of memory.
 
 # %%
 import copy
@@ -136,14 +136,25 @@ def scaled_rate(
     warmup_steps: int,
     steps: int,
 ) -> float:
-    """The learning rate of step 0, 1, ... steps - 1.
+    """Return the learning rate of one step for a large batch.
 
-    base_rate is right for batches of base_batch; the peak for this batch follows from
-    the linear rule. With a warm-up, step 0 has base_rate, step warmup_steps the peak,
-    and between them each step adds the same. From warmup_steps on the rate falls along
-    half a cosine, which would be zero at step `steps`. With warmup_steps = 0, step 0
-    has the peak; with warmup_steps = steps, no step has. Raises ValueError unless step
-    is one of 0, ... steps - 1 and warmup_steps one of 0, ... steps.
+    step: int, the step, from 0
+    base_rate: float, the rate that is right for base_batch
+    base_batch: int, samples of the small batch
+    batch: int, samples of this batch
+    warmup_steps: int, steps of the warm-up
+    steps: int, number of steps
+    Returns: float
+
+    - the linear rule, with warm-up: the peak follows from the linear rule. Step 0 has
+      base_rate, step warmup_steps the peak, and between them each step adds the same.
+      If warmup_steps is 0, step 0 has the peak; if it is equal to steps, no step has.
+    - down to zero: from warmup_steps on the rate falls along half a cosine, which would
+      be zero at step `steps`.
+    - no such step: raise ValueError unless 0 <= step < steps and 0 <= warmup_steps <=
+      steps.
+
+    Example: scaled_rate(1, 0.1, 32, 128, 2, 10) == 0.25
     """
     ### BEGIN SOLUTION
     if not (0 <= step < steps and 0 <= warmup_steps <= steps):
@@ -214,14 +225,21 @@ print(f"your first guess: {guess_1}")
 
 # %% nbgrader={"grade": false, "grade_id": "accumulate_uneven", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def accumulate_uneven(ddp, micro_batches, n):
-    """Leave the gradient of the mean squared error over all n rows, those of all ranks,
-    in the parameters of `ddp`, on every rank.
+    """Compute the gradient of the mean squared error over all rows of all ranks.
 
-    ddp: a DistributedDataParallel; ddp(x) has the shape of y, (rows,). micro_batches:
-    this rank's pairs (x, y), at least one, not all of one size, perhaps without rows.
-    At first every `.grad` is None. Only one micro-batch goes through the model at a
-    time, and its backward pass comes before the next. The gradients are synchronised
-    once, by DDP or by you. No step is made.
+    ddp: a DistributedDataParallel; ddp(x) has the shape of y, (rows,)
+    micro_batches: list of pairs (x, y), this rank's, at least one, not all of one size,
+        perhaps without rows
+    n: int, rows of all ranks together
+    Changes: the gradients of ddp's parameters, which are None at first
+
+    - every row counts alike: afterwards every rank has the gradient over all n rows.
+    - one synchronisation, one micro-batch at a time: only one micro-batch at a time
+      goes through the model, and its backward pass comes before the next. The gradients
+      are synchronised once, by DDP or by you. Make no step.
+    - no rows on a rank: all micro-batches of a rank may be empty.
+
+    Example: 3 rows on rank 0 and 1 on rank 1: each row has the weight 1/4.
     """
     ### BEGIN SOLUTION
     weight = dist.get_world_size() / n
@@ -300,13 +318,24 @@ print(f"largest difference of the gradients: {different:.1e}")
 
 # %% nbgrader={"grade": false, "grade_id": "trust_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def trust_step(shards, updates, adapt, lr, trust):
-    """w -= lr * factor * u for each tensor, in place; factor = trust * |w| / |u|.
+    """Make one step with layer-wise rates on sharded tensors.
 
-    shards, updates: this rank's shards (float64, one-dimensional, perhaps empty) of the
-    same tensors w and u; the norms are those of the whole tensors. adapt: whether a
-    tensor is adapted. Where it is not, or where one of its norms is zero, the factor is
-    1. At most one collective, of at most two numbers for each tensor. The updates stay
-    as they are.
+    shards: list of float64 tensors, this rank's shards of the tensors w,
+        one-dimensional, perhaps empty
+    updates: list of tensors, this rank's shards of the updates u
+    adapt: list of bools, one for each tensor
+    lr: float, learning rate
+    trust: float, trust coefficient
+    Changes: shards, in place: w -= lr * factor * u
+
+    - whole tensors: factor = trust * |w| / |u| where adapt is True.
+    - biases, and zeros: the factor is 1 where adapt is False or one of the norms is 0.
+    - shards, one collective: the norms are those of the whole tensors. At most one
+      collective, of at most two elements for each tensor.
+    - unchanged: updates.
+
+    Example: w = [3, 4], u = [1, 0], lr = 1, trust = 0.1: the factor is 0.5, w = [2.5,
+    4].
     """
     ### BEGIN SOLUTION
     squares = [(one**2).sum() for one in [*shards, *updates]]
@@ -362,7 +391,15 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
 # on the problems LARS and LAMB were made for (2021, arXiv 2102.06356, abstract):
 # "standard optimization algorithms such as Nesterov momentum and Adam can match or
 # exceed the results of LARS and LAMB at large batch sizes."
+
+# %% [markdown]
+# ## Half-time
 #
+# A larger batch needs a larger rate and a warm-up, and there is an edge beyond which no
+# warm-up helps. Gradients add up over micro-batches of any size if every row counts the
+# same. This is a good place for a break: next you measure how large a batch may be.
+
+# %% [markdown]
 # ## Build: the gradient noise scale
 #
 # Averaging more samples makes the direction of a step more certain, until it is
@@ -395,12 +432,21 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
 
 # %% nbgrader={"grade": false, "grade_id": "noise_scale", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def noise_scale(gradient, b):
-    """The mean gradient of all ranks, a tensor, and the noise scale S / |G|^2, a float
-    that counts samples; the same on every rank.
+    """Return the mean gradient of all ranks and the noise scale S / |G|^2.
 
-    gradient: this rank's, one-dimensional, float64, the mean over its b samples; it
-    stays as it is. The estimate of |G|^2 may be negative, but not 0. One all_reduce, of
-    one number more than the gradient has. Raises ValueError on a single rank.
+    gradient: float64 tensor (n,), this rank's, the mean over its samples
+    b: int, samples of each rank
+    Returns: (mean gradient, noise scale in samples), a tensor and a float, the same on
+        every rank
+
+    - the estimate: by the two equations above. The estimate of |G|^2 may be negative,
+      but not 0.
+    - one number more: one all_reduce, of n + 1 elements.
+    - one rank: raise ValueError.
+    - unchanged: gradient.
+
+    Example: b = 1, gradients [1] and [3]: |g_b|^2 = 5, |g_B|^2 = 4, so S / |G|^2 = 2 /
+    3.
     """
     ### BEGIN SOLUTION
     p = dist.get_world_size()
@@ -541,13 +587,19 @@ charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks);
 
 # %% nbgrader={"grade": false, "grade_id": "global_moments", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def global_moments(x):
-    """Mean and variance of each channel over the rows of all ranks: two tensors of C
-    numbers, the same on every rank but for the last bits. The variance is divided by
-    the number of rows.
+    """Return the mean and variance of each channel over the rows of all ranks.
 
-    x: this rank's rows, (rows, C), float64; some ranks, not all, may have none. It
-    stays as it is. One collective, for at most 2 C + 1 numbers of each rank. Exact also
-    where the mean is a million times the deviation.
+    x: float64 tensor (rows, C), this rank's rows; some ranks, not all, may have none
+    Returns: (mean, variance), two tensors (C,), the same on every rank but for the last
+        bits
+
+    - uneven and empty shards: every row counts the same; the variance is divided by the
+      number of rows.
+    - far from zero, one collective: exact also if the mean is a million times the
+      deviation. One collective, of at most 2 C + 1 elements of each rank.
+    - unchanged: x.
+
+    Example: rows [0] and [2] on rank 0, [4] on rank 1: mean [2], variance [8/3].
     """
     ### BEGIN SOLUTION
     c = x.shape[1]
@@ -580,12 +632,21 @@ check(global_moments)
 
 # %% nbgrader={"grade": false, "grade_id": "sync_norm_backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sync_norm_backward(g, xhat, weight, inv, n):
-    """The gradients of this rank's rows x (in the shape of g), of the weight and of the
-    bias: C numbers each, both from this rank's rows alone.
+    """Return the gradients of a batch norm that uses the rows of all ranks.
 
-    g: of this rank's outputs, (rows, C), float64, perhaps no rows; xhat: what the
-    forward pass has made of them; weight, inv: C numbers; n: rows of all ranks. All
-    stay as they are. One collective, of 2 C numbers on every rank.
+    g: float64 tensor (rows, C), the gradient of this rank's outputs, perhaps no rows
+    xhat: tensor (rows, C), this rank's normalised inputs
+    weight, inv: tensors (C,)
+    n: int, rows of all ranks together
+    Returns: (gradient of x in the shape of g, of the weight, of the bias)
+
+    - uneven and empty shards: the gradients of weight and bias, (C,), come from this
+      rank's rows alone.
+    - one all_reduce: one collective, of 2 C elements on every rank.
+    - unchanged: all arguments.
+
+    Example: weight = inv = 1, xhat [1] and [-1] on two ranks, g [1] on both: x's
+    gradients are 0.
     """
     ### BEGIN SOLUTION
     own = torch.stack([g.sum(0), (g * xhat).sum(0)])
@@ -883,14 +944,22 @@ print(f"your second guess: {guess_2}")
 
 # %% nbgrader={"grade": false, "grade_id": "train_and_validate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_and_validate(step, correct, steps, every, n):
-    """Make all steps and validate on n samples whenever `every` steps are done; the
-    accuracies, a list of floats, the same on every rank.
+    """Make all steps and validate on all ranks after every `every` steps.
 
-    step(k) makes step k, from 0 on, on all ranks together. correct(start, stop), with 0
-    <= start <= stop <= n, is how many of the validation samples start to stop - 1 the
-    weights get right as they now are; it takes time for each sample. No sample is
-    validated twice or left out, and no rank validates more than n / p of them, rounded
-    up (n may be smaller than p). At most as many collectives as validations.
+    step: function, step(k) makes step k, from 0 on, on all ranks together
+    correct: function, correct(start, stop), 0 <= start <= stop <= n, counts the
+        validation samples start to stop - 1 that the present weights get right; it
+        takes time for each
+    steps: int, number of steps
+    every: int, steps between two validations
+    n: int, number of validation samples
+    Returns: list of floats, the accuracies, the same on every rank
+
+    - every sample once: no sample is validated twice or left out.
+    - nobody waits for one rank: no rank validates more than n / p samples, rounded up
+      (n may be smaller than p). At most as many collectives as validations.
+
+    Example: steps = 5, every = 2: validations after 2 and 4 steps, two accuracies.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -1015,10 +1084,20 @@ print(f"rates differ by {np.abs(torch_rates(8, 20, 100) - mine).max():.0e}")
 
 # %% nbgrader={"grade": false, "grade_id": "ghost_batch_norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def ghost_batch_norm(x, ghost, eps):
-    """x, (rows, C), normalised in groups of `ghost` rows that follow each other: in
-    each group and channel minus the mean, over the root of variance + eps (the variance
-    divided by the number of rows). x stays as it is. Raises ValueError where ghost is
-    less than 1 or does not divide the number of rows (1 or more).
+    """Normalise a batch in groups of `ghost` consecutive rows.
+
+    x: tensor (rows, C), at least one row
+    ghost: int, rows of a group
+    eps: float, added to the variance
+    Returns: tensor (rows, C)
+
+    - each group by itself: in each group and channel subtract the mean and divide by
+      the root of variance + eps; the variance is divided by the number of rows.
+    - rows that make no group: raise ValueError if ghost is less than 1 or does not
+      divide the number of rows.
+    - unchanged: x.
+
+    Example: rows [0], [2], [5], [5], ghost 2, eps 0: the first group becomes [-1], [1].
     """
     ### BEGIN SOLUTION
     if ghost < 1 or len(x) % ghost:
