@@ -104,7 +104,7 @@ def out_of_form(exercise: Exercise, root: Path = ROOT) -> list[str]:
         return _rules(exercise, re.split(r"\n(?=- )", text.above if text else ""))
     paragraphs = text.docstring.split("\n\n")
     rules = [part for part in paragraphs if part.startswith("- ")]
-    items = [part for part in paragraphs if _ITEM.match(part) and not part.startswith(("- ", _EXAMPLE))]
+    items = [part for part in paragraphs[1:] if _ITEM.match(part) and not part.startswith(("- ", _EXAMPLE))]
     return [
         *_purpose(paragraphs[0]),
         *_arguments(text, items[0] if items else ""),

@@ -13,9 +13,9 @@
 # wait; you can start it without a notebook, stop it, and go on as if nothing had
 # happened.
 #
-# **You need** units 04 and 05. **It takes** about 90 minutes, the *stretch* 35 more.
-# The cells themselves run for about a minute on two cores. They take about 1.5 GB of
-# memory.
+# **You need** units 04 and 05. **It takes** about 130 minutes, the *stretch* 35 more:
+# two sittings. The cells themselves run for about a minute on two cores. They take about
+# 1.5 GB of memory.
 
 # %%
 import contextlib
@@ -129,16 +129,23 @@ for rank, trained in enumerate(ranks.pull("model")):
 
 # %% nbgrader={"grade": false, "grade_id": "train_ddp", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
-    """Train `model` in place with DistributedDataParallel and plain SGD: one step for
-    each entry of `batches`.
+    """Train a model with DistributedDataParallel and plain SGD.
 
-    model: all parameters trained, no buffers; its values differ between the ranks, and
-    training starts from those of rank 0. batches: at least one (x, y), this rank's
-    shares of the minibatches, as many and as large on every rank. Model and batches
-    have the same dtype, float64 in the check. lr: use it as it is.
-    Afterwards `model` holds on every rank what sequential training would. Returns one
-    number per step, on every rank: the mean cross-entropy of the whole minibatch before
-    the step.
+    model: nn.Module, trained in place; all its parameters are trained, and it has no
+        buffers
+    batches: list of at least one (x, y), this rank's shares of the minibatches, as many
+        and as large on every rank, in the dtype of the model
+    lr: float, learning rate; use it as it is
+    Returns: list of floats, one for each step, the same on every rank
+
+    - the weights of the sequential run: the ranks begin with different values; training
+      starts from those of rank 0. Make one step for each minibatch; afterwards every
+      rank's model holds what sequential training would.
+    - the loss of all ranks: the mean cross-entropy of the whole minibatch, before the
+      step.
+
+    Example: two minibatches on 4 ranks: two steps, and the same two losses on all
+    ranks.
     """
     ### BEGIN SOLUTION
     wrapper = DistributedDataParallel(model)
@@ -307,13 +314,19 @@ draw_step(ranks.pull("moments"))
 
 # %% nbgrader={"grade": false, "grade_id": "buckets", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]:
-    """The buckets of DDP in the order in which they are filled.
+    """Return the buckets of DDP in the order in which they are filled.
 
-    sizes: bytes of each parameter's gradient, in the order of `model.parameters()`.
-    first_cap: the first bucket is full when it holds at least this many bytes; cap: the
-    same for every other bucket; all at least 1. Returns for each bucket the numbers of
-    its parameters (from 0), in the order in which they go in: the last parameter first.
-    The last bucket need not be full; no bucket is empty.
+    sizes: list of ints, bytes of each gradient, in the order of `model.parameters()`
+    first_cap: int, at least 1, bytes at which the first bucket is full
+    cap: int, at least 1, bytes at which any other bucket is full
+    Returns: list of lists, the numbers of each bucket's parameters, from 0, in the
+        order in which they go in: the last parameter first
+
+    - equal caps: a bucket is full when it holds at least its cap. The last bucket need
+      not be full; no bucket is empty.
+    - a small first bucket: first_cap is the cap of the first bucket.
+
+    Example: buckets([3, 1, 2, 2], 2, 3) == [[3], [2, 1], [0]]
     """
     ### BEGIN SOLUTION
     filled, bucket, held = [], [], 0
@@ -484,13 +497,19 @@ print(
 
 # %% nbgrader={"grade": false, "grade_id": "uneven_loss", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def uneven_loss(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """This rank's loss, scaled so that DDP's mean over the ranks is the mean
-    cross-entropy over the samples of all ranks.
+    """Return this rank's loss, scaled so that DDP's mean counts every sample the same.
 
-    outputs: logits of this rank's samples, shape (n, classes), from a DDP model.
-    labels: int64, shape (n,). n differs between the ranks; it may be 0 on some, not on
-    all. Returns one finite number that depends on `outputs`, also for n = 0: the caller
-    calls backward() on it, on every rank.
+    outputs: tensor (n, classes), logits of this rank's samples, from a DDP model
+    labels: int64 tensor (n,)
+    Returns: scalar tensor, finite
+
+    - uneven shares: n differs between the ranks. DDP's mean of these losses over the
+      ranks is the mean cross-entropy over the samples of all ranks.
+    - a rank without samples: n may be 0 on some ranks, not on all. The loss depends on
+      `outputs` there, too: the caller calls backward() on it on every rank.
+
+    Example: n = 3 on rank 0 and 1 on rank 1: the mean losses are multiplied by 1.5 and
+    0.5.
     """
     ### BEGIN SOLUTION
     total = torch.tensor(len(labels))
@@ -525,6 +544,14 @@ print(
 # beforehand (a sampler does), compute the total without asking.
 
 # %% [markdown]
+# ## Half-time
+#
+# DDP starts all ranks from rank 0's weights and averages the gradients while the
+# backward pass still runs. It weights ranks, not samples, so uneven batches need a loss
+# of their own. This is a good place for a break: next you make DDP talk less, and you
+# stop and resume a training.
+
+# %% [markdown]
 # ## Talking less: accumulation
 #
 # A minibatch that does not fit into memory is cut into **micro-batches**: forward and
@@ -545,15 +572,21 @@ print(
 
 # %% nbgrader={"grade": false, "grade_id": "accumulate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None:
-    """Leave in every `parameter.grad` the gradient of the mean cross-entropy over all
-    micro-batches of all ranks.
+    """Accumulate the gradient over micro-batches and synchronise it once.
 
-    ddp: without gradients at the start. micro_batches: this rank's list of (x, y), at
-    least one, all of the same size and as many on every rank. List and parameters stay
-    as they are. The micro-batches go one after the other, each forward and backward
-    before the next, so that no two need memory at once. All parameters are trained.
-    Each gradient travels between the ranks only once, with the last micro-batch or
-    after it.
+    ddp: DistributedDataParallel, without gradients at the start; all parameters are
+        trained
+    micro_batches: list of at least one (x, y), this rank's, all of the same size, as
+        many on every rank
+    Changes: the gradients of ddp's parameters, nothing else
+
+    - the right gradient: that of the mean cross-entropy over all micro-batches of all
+      ranks. Each goes forward and backward before the next, so that no two need memory
+      at once.
+    - one synchronisation: each gradient is sent between the ranks only once, with the
+      last micro-batch or after it.
+
+    Example: 4 micro-batches on each of 2 ranks: each of the 8 has the weight 1/8.
     """
     ### BEGIN SOLUTION
     k = len(micro_batches)
@@ -723,14 +756,22 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     epoch: int,
 ) -> None:
-    """Write a checkpoint that any number of ranks can go on from, with or without DDP.
-    Called by all ranks.
+    """Write a checkpoint that any number of ranks can resume from, with or without DDP.
 
-    The file at `path`, for torch.load, is a dict: "model" the state_dict of the model
-    inside `ddp` (names without "module."), "optimizer" the optimizer's state_dict,
-    "epoch" as given; tensors in the dtypes they have. An older file at `path` is
-    replaced. Only rank 0 writes files. No rank returns before the file is complete.
-    (Not checked: that the write is atomic, as above, and leaves no other file behind.)
+    path: str, the file; an older one is replaced
+    ddp: DistributedDataParallel
+    optimizer: its optimizer
+    epoch: int
+    Changes: the file at path
+
+    - what is in the file: a dict for torch.load: "model", the state_dict of the model
+      inside `ddp` (names without "module."), "optimizer", the optimizer's state_dict,
+      and "epoch"; tensors in the dtypes they have.
+    - who writes it, and when: all ranks call this, and only rank 0 writes files. No
+      rank returns before the file is complete. (Not checked: that the write is atomic,
+      as above, and leaves no other file.)
+
+    Example: on 4 ranks: one file, written once, and there when any rank returns.
     """
     ### BEGIN SOLUTION
     if dist.get_rank() == 0:
@@ -760,11 +801,16 @@ check(save_checkpoint)
 def load_checkpoint(
     path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer
 ) -> int:
-    """Put a checkpoint of `save_checkpoint` back, on every rank: afterwards training
-    goes on as if it had never stopped.
+    """Load a checkpoint of `save_checkpoint` on every rank.
 
-    path: a file that every rank can read; it stays. ddp, optimizer: freshly made; the
-    model has parameters and buffers. Returns the epoch in the file, on every rank.
+    path: str, a file that every rank can read; it stays
+    ddp: DistributedDataParallel, just made; its model has parameters and buffers
+    optimizer: its optimizer, just made
+    Returns: int, the epoch in the file, on every rank
+
+    - the uninterrupted run: afterwards training resumes as if it had never stopped.
+
+    Example: saved on 4 ranks with epoch 3, loaded on 2: both return 3.
     """
     ### BEGIN SOLUTION
     state = torch.load(path, map_location="cpu")

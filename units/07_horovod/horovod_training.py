@@ -15,9 +15,9 @@
 # the global batch, to within 1e-5. Then you do it again in three lines of Keras, and in
 # PyTorch.
 #
-# **You need** units 03 and 05. **It takes** about 85 minutes, the *stretch* 40 more.
-# The cells themselves run for 75 seconds on two cores, most of it for starting
-# processes. They take about 2.3 GB of memory.
+# **You need** units 03 and 05. **It takes** about 110 minutes, the *stretch* 65 more:
+# two sittings. The cells themselves run for 75 seconds on two cores, most of it for
+# starting processes. They take about 2.3 GB of memory.
 
 # %%
 import json
@@ -293,11 +293,18 @@ draw_differences("runs", panels | {"to the sequential run": from_alone})
 def init_and_pin(tf, hvd) -> None:
     """Steps 1 and 2: initialise Horovod and give this rank one GPU of its machine.
 
-    tf: the tensorflow module. hvd: horovod.tensorflow. A rank sees
-    (`tf.config.set_visible_devices`) the GPU whose number is its local rank, and no
-    other. The memory of at least that GPU grows as it is needed
-    (`tf.config.experimental.set_memory_growth`). A machine has GPUs for all its ranks,
-    or none (`tf.config.list_physical_devices("GPU")` is empty): then pin nothing.
+    tf: the tensorflow module
+    hvd: the horovod.tensorflow module
+    Changes: the devices that TensorFlow sees
+
+    - one machine: a rank sees (`tf.config.set_visible_devices`) the GPU whose number is
+      its local rank, and no other. The memory of at least that GPU grows as needed
+      (`tf.config.experimental.set_memory_growth`).
+    - several machines, and one without a GPU: the same on each machine. A machine has
+      GPUs for all its ranks, or none (`tf.config.list_physical_devices("GPU")` is
+      empty): then pin nothing.
+
+    Example: local rank 2 of a machine with 4 GPUs sees GPU 2 alone.
     """
     ### BEGIN SOLUTION
     hvd.init()
@@ -326,14 +333,19 @@ check(init_and_pin)
 def shard_dataset(
     dataset: tf.data.Dataset, n: int, local_batch_size: int
 ) -> tuple[tf.data.Dataset, int]:
-    """Step 3: this rank's minibatches, and the number of steps of an epoch.
+    """Step 3: return this rank's minibatches and the number of steps of an epoch.
 
-    dataset: n samples, one per element, in the same order on every rank. A step takes a
-    global minibatch: local_batch_size samples on each rank. steps: the number of whole
-    global minibatches in n samples, perhaps 0; what is left over is not used in this
-    epoch. No sample is used twice; which rank sees which is up to you.
-    Returns (a dataset of exactly `steps` minibatches of local_batch_size samples,
-    steps).
+    dataset: tf.data.Dataset of n samples, in the same order on every rank
+    n: int, number of samples
+    local_batch_size: int, samples of one step on each rank
+    Returns: (a dataset of exactly `steps` minibatches of local_batch_size samples,
+        steps)
+
+    - what divides: steps is the number of whole global minibatches in n samples,
+      perhaps 0. No sample is used twice; which rank sees which is up to you.
+    - what does not divide: the samples that are left over are not used in this epoch.
+
+    Example: n = 11, 2 ranks, local_batch_size = 2: 2 steps; 3 samples are left out.
     """
     ### BEGIN SOLUTION
     steps = n // (local_batch_size * hvd.size())
@@ -366,12 +378,20 @@ print(steps, "steps:", *(minibatch.numpy() for minibatch in minibatches))
 def learning_rate(
     step: int, base_rate: float, world_size: int, warmup_steps: int
 ) -> float:
-    """Step 4: the learning rate of a step (counted from 0), scaled linearly, after a
-    gradual warm-up.
+    """Step 4: return the learning rate of a step, scaled linearly after a warm-up.
 
-    base_rate: the rate of one process. The rate climbs linearly from base_rate at step
-    0 to base_rate * world_size at step warmup_steps and stays there; with warmup_steps
-    = 0 it is there from step 0 on. Source: Goyal et al. 2017, section 2.2.
+    step: int, from 0
+    base_rate: float, the rate of one process
+    world_size: int, number of ranks
+    warmup_steps: int, steps of the warm-up
+    Returns: float
+
+    - the warm-up: the rate climbs linearly from base_rate at step 0 to base_rate *
+      world_size at step warmup_steps (Goyal et al. 2017, section 2.2).
+    - after it, and without it: there it stays; if warmup_steps is 0, it is there from
+      step 0 on.
+
+    Example: learning_rate(5, 0.1, 4, 10) == 0.25
     """
     ### BEGIN SOLUTION
     scaled = base_rate * world_size
@@ -398,14 +418,23 @@ check(learning_rate)
 
 # %% nbgrader={"grade": false, "grade_id": "horovod_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
-    """Steps 5 and 6: one training step on this rank's minibatch.
+    """Steps 5 and 6: make one training step on this rank's minibatch.
 
-    model: a Keras model. optimizer: a Keras optimizer, built on all ranks or on none;
-    its learning rate is already scaled. loss_function(y, prediction): mean over the
-    minibatch. The gradients are averaged over all ranks before they are applied. On the
-    first batch, and only then, all ranks take over all of rank 0's variables, the
-    model's and the optimizer's, before or after the step: from then on all ranks hold
-    the same. Returns the loss of this rank's minibatch.
+    model: Keras model
+    optimizer: Keras optimizer, built on all ranks or on none; its rate is already
+        scaled
+    loss_function: function, loss_function(y, prediction) is a mean over the minibatch
+    x, y: arrays, this rank's minibatch
+    first_batch: bool, True in the first step
+    Returns: scalar, the loss of this rank's minibatch
+
+    - all start equal: average the gradients over all ranks before they are applied.
+    - every rank starts with its own model: on the first batch, and only then, all ranks
+      take over rank 0's variables, the model's and the optimizer's, before or after the
+      step.
+    - rank 0 goes on from a checkpoint: from the first batch on all ranks hold the same.
+
+    Example: 2 ranks with gradients [1] and [3]: both apply [2].
     """
     ### BEGIN SOLUTION
     with tf.GradientTape() as tape:
@@ -493,13 +522,20 @@ draw_differences(
 
 # %% nbgrader={"grade": false, "grade_id": "finish_epoch", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def finish_epoch(save, loss: float, accuracy: float, count: int) -> dict:
-    """Steps 7 and 8: one checkpoint, and the metrics of all samples.
+    """Steps 7 and 8: write one checkpoint and return the metrics of all samples.
 
-    loss, accuracy: means over the `count` samples this rank has seen; a rank without
-    samples (some ranks, never all) has 0 for all three. save(): writes the
-    checkpoint; it is called once, by rank 0 alone, before or after the ranks have met.
-    Returns {"loss": ..., "accuracy": ...}, the means over the samples of all ranks, on
-    every rank.
+    save: function, save() writes the checkpoint
+    loss: float, mean over the samples that this rank has seen
+    accuracy: float, mean over the same samples
+    count: int, their number; a rank without samples (never all) has 0 for all three
+    Returns: dict {"loss": float, "accuracy": float}
+
+    - the metrics of all samples: the means over the samples of all ranks, on every
+      rank.
+    - one checkpoint: save is called once, by rank 0 alone, before or after the ranks
+      have met.
+
+    Example: losses 1.0 of 30 samples and 2.0 of 10: {"loss": 1.25, ...} on both ranks.
     """
     ### BEGIN SOLUTION
     sums = hvd.allreduce(
@@ -512,6 +548,13 @@ def finish_epoch(save, loss: float, accuracy: float, count: int) -> dict:
 
 # %% nbgrader={"grade": true, "grade_id": "check_finish_epoch", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(finish_epoch)
+
+# %% [markdown]
+# ## Half-time
+#
+# You have written all eight steps: a rank knows its GPU, its share and its learning
+# rate, starts from rank 0's variables, averages gradients and metrics, and rank 0 alone
+# writes the checkpoint. This is a good place for a break: next they run together.
 
 # %% [markdown]
 # ## All eight together
@@ -642,17 +685,24 @@ print(f"before: {before.losses}   behind: {behind.losses}")
 def keras_callbacks(
     scaled_rate: float, warmup_epochs: int, plateau, checkpoint
 ) -> list:
-    """Steps 4 and 6 to 8 for `model.fit`: the list of callbacks of this rank, in the
-    order in which Keras is to call them.
+    """Steps 4 and 6 to 8 for `model.fit`: return this rank's callbacks, in Keras's
+    order.
 
-    scaled_rate: the learning rate after the warm-up, the base rate times the number of
-    ranks. plateau: a callback that lowers the learning rate when the loss over all
-    ranks no longer falls; every rank needs it. checkpoint: a callback that saves the
-    model and notes that loss; rank 0 alone needs it. Besides them: rank 0's variables
-    are broadcast, metrics are averaged, and the rate climbs for warmup_epochs (at least
-    1). Horovod's LearningRateWarmupCallback(initial_lr, warmup_epochs=...,
-    momentum_correction=False) does that: despite its name, initial_lr is the rate to
-    climb *to*. Order matters only for callbacks that use metrics: after the averaging.
+    scaled_rate: float, learning rate after the warm-up: base rate times number of ranks
+    warmup_epochs: int, at least 1
+    plateau: callback that lowers the rate when the loss over all ranks no longer falls;
+        every rank needs it
+    checkpoint: callback that saves the model and notes that loss; rank 0 alone needs it
+    Returns: list of callbacks
+
+    - one model, one learning rate: rank 0's variables are broadcast, and the rate
+      climbs for warmup_epochs. Horovod's LearningRateWarmupCallback(initial_lr,
+      warmup_epochs=..., momentum_correction=False) does that: despite its name,
+      initial_lr is the rate to climb *to*.
+    - one loss, one checkpoint: metrics are averaged. Order matters only for callbacks
+      that use metrics: they come after the averaging.
+
+    Example: 2 ranks: the list of rank 0 has one callback more than that of rank 1.
     """
     ### BEGIN SOLUTION
     callbacks = [
@@ -744,14 +794,23 @@ def train_torch(
     loss_function,
     batches: list,
 ) -> None:
-    """The same in PyTorch: train `model` in place, one step per (x, y) of `batches`,
-    this rank's minibatches.
+    """Train a PyTorch model in place with Horovod, one step for each minibatch.
 
-    optimizer: a new SGD with momentum, of the model's parameters, its learning rate
-    already scaled. checkpoint: on rank 0 the state_dict of the optimizer it goes on
-    from, or None; None on the other ranks. loss_function(prediction, y): mean over the
-    minibatch. All ranks start with rank 0's parameters and optimizer state; every step
-    applies gradients averaged over the ranks. Only `model` is used afterwards.
+    model: nn.Module
+    optimizer: SGD with momentum of the model's parameters, new; its rate is already
+        scaled
+    checkpoint: on rank 0 the state_dict of the optimizer to resume from, or None; None
+        on the other ranks
+    loss_function: function, loss_function(prediction, y) is a mean over the minibatch
+    batches: list of (x, y), this rank's minibatches
+    Changes: model; the optimizer is not used afterwards
+
+    - all start equal: every step applies gradients averaged over the ranks.
+    - rank 0 goes on from a checkpoint: all ranks start with rank 0's parameters and
+      optimizer state.
+
+    Example: with a checkpoint on rank 0, the first step of rank 1 uses rank 0's
+    momentum.
     """
     ### BEGIN SOLUTION
     optimizer = hvd_torch.DistributedOptimizer(

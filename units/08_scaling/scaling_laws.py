@@ -152,16 +152,20 @@ if first > top:
 def throughput_with_error(
     local_batch_sizes, step_seconds, warmup
 ) -> tuple[float, float]:
-    """Images per second of a data-parallel run, all ranks together, and the standard
-    error of that.
+    """Return the throughput of a data-parallel run and its standard error.
 
-    local_batch_sizes: list of int, images of one step on each rank. step_seconds: numpy
-    array, shape (steps,), the time of each step; the ranks work at the same time and
-    wait for each other. warmup: int, how many steps at the beginning do not count; at
-    least two do. Returns (rate, error), both in images per second: rate is all counted
-    images over all counted seconds, error is rate * (s / sqrt(n)) / mean, with s the
-    standard deviation of the n counted step times (n - 1 in its denominator). No factor
-    for a confidence interval.
+    local_batch_sizes: list of int, images of one step on each rank
+    step_seconds: array (steps,), the time of each step in s; the ranks work at the same
+        time and wait for each other
+    warmup: int, steps at the beginning that do not count; at least two do
+    Returns: (rate, error), floats, in images per second of all ranks together
+
+    - images per second: all counted images divided by all counted seconds.
+    - its standard error: rate * (s / sqrt(n)) / mean, with s the standard deviation of
+      the n counted step times (n - 1 in its denominator). No factor for a confidence
+      interval.
+
+    Example: throughput_with_error([8, 8], np.array([9.0, 2.0, 2.0]), 1) == (8.0, 0.0)
     """
     ### BEGIN SOLUTION
     counted = np.asarray(step_seconds)[warmup:]
@@ -278,13 +282,19 @@ for experiment in EXPERIMENTS:
 
 # %% nbgrader={"grade": false, "grade_id": "speedup_with_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def speedup_with_error(baseline_seconds, parallel_seconds) -> tuple[float, float]:
-    """How many times faster, and the standard error of that.
+    """Return a measured speedup and its standard error.
 
-    baseline_seconds, parallel_seconds: numpy arrays of repeated measurements of the
-    same work, shapes (n,) and (m,), n and m at least 2. Returns (speedup, error): the
-    speedup is the ratio of the means, the error is speedup * sqrt(a**2 + b**2), with a
-    and b the relative standard errors of the two means (n - 1 and m - 1 in the standard
-    deviations). No factor for a confidence interval.
+    baseline_seconds, parallel_seconds: arrays (n,) and (m,), repeated measurements of
+        the same work in s, n and m at least 2
+    Returns: (speedup, error), floats
+
+    - speedup: the ratio of the means.
+    - its standard error: speedup * sqrt(a**2 + b**2), with a and b the relative
+      standard errors of the two means (n - 1 and m - 1 in the standard deviations). No
+      factor for a confidence interval.
+
+    Example: speedup_with_error(np.array([4.0, 4.0]), np.array([2.0, 2.0])) == (2.0,
+    0.0)
     """
     ### BEGIN SOLUTION
     relative_errors, means = [], []
@@ -325,16 +335,21 @@ for p, times in zip(WORLDS[1:], times_of("fixed global batch")[1:]):
 def scaling_efficiency(
     world_sizes, global_batch_sizes, step_seconds
 ) -> tuple[str, np.ndarray]:
-    """Which kind of scaling a table shows, and the efficiency of each row relative to
-    the first.
+    """Return the kind of scaling of a table and the efficiency of each row.
 
-    All arguments: numpy arrays of shape (m,), a row each, m at least 2: ranks (growing)
-    and images of a step on all ranks, both integers, and seconds of a step. Returns
-    (kind, efficiencies): kind is "strong" (the global batch is the same in all rows),
-    "weak" (the local batch, global batch / ranks unrounded, is the same in all rows) or
-    "neither"; efficiencies has shape (m,) and is 1.0 in the first row: (images per
-    second of the row / images per second of the first row) / (ranks of the row / ranks
-    of the first row).
+    world_sizes: array (m,) of ints, growing, m at least 2, the ranks of each row
+    global_batch_sizes: array (m,) of ints, images of a step on all ranks
+    step_seconds: array (m,), seconds of a step
+    Returns: (kind, efficiencies), a str and an array (m,)
+
+    - fixed global batch: kind is "strong". The efficiency of a row is (its images per
+      second / those of the first row) / (its ranks / those of the first row).
+    - fixed local batch: kind is "weak" if global batch / ranks, not rounded, is the
+      same in all rows; the same efficiency.
+    - neither, or not from one rank: kind is "neither"; the same efficiency. The first
+      row may have any number of ranks.
+
+    Example: 1 and 2 ranks, 8 images each time, 1.0 s and 0.5 s: "strong", [1.0, 1.0].
     """
     ### BEGIN SOLUTION
     local_batch_sizes = global_batch_sizes / world_sizes
@@ -453,13 +468,18 @@ print(
 
 # %% nbgrader={"grade": false, "grade_id": "serial_fraction", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def serial_fraction(world_size, speedup, speedup_error) -> tuple[float, float]:
-    """The serial fraction that a measured speedup amounts to by Amdahl's law (Karp and
-    Flatt), and its standard error.
+    """Return the serial fraction of a measured speedup (Karp and Flatt) and its error.
 
-    world_size: int, ranks, at least 1. speedup, speedup_error: floats, the speedup and
-    its standard error. Returns (fraction, error). The error is never negative; the
-    fraction is, if the speedup is superlinear. On one rank the fraction is not defined:
-    (math.nan, math.nan).
+    world_size: int, ranks, at least 1
+    speedup: float
+    speedup_error: float, its standard error
+    Returns: (fraction, error), floats
+
+    - fraction: by the formula above; it is negative if the speedup is superlinear.
+    - its standard error: by the formula above; never negative.
+    - one rank: the fraction is not defined: return (math.nan, math.nan).
+
+    Example: serial_fraction(2, 1.5, 0.0) == (1 / 3, 0.0)
     """
     ### BEGIN SOLUTION
     if world_size == 1:
@@ -540,14 +560,20 @@ reduced[world_size] = [all_reduce_seconds(nbytes, world_size) for nbytes in SIZE
 
 # %% nbgrader={"grade": false, "grade_id": "alpha_beta_from_ring", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def alpha_beta_from_ring(world_size, nbytes, seconds) -> tuple[float, float]:
-    """The cost alpha + n * beta of a single message, fitted to the times of ring
-    all-reduces.
+    """Return alpha and beta of a single message, fitted to times of ring all-reduces.
 
-    world_size: int, at least 2. nbytes: numpy array, shape (m,), bytes of the vector.
-    seconds: numpy array, shape (m,), the time of a ring all-reduce of that size: 2 (p -
-    1) messages of nbytes / p bytes, one after the other. Fit all measurements by least
-    squares (best with `w=1 / seconds` in np.polyfit, so that small vectors count, too).
-    Returns (alpha in seconds, beta in seconds per byte).
+    world_size: int, at least 2
+    nbytes: array (m,), bytes of the vector
+    seconds: array (m,), the time of a ring all-reduce of that size
+    Returns: (alpha in s, beta in s/byte), floats
+
+    - times of a ring: a ring is 2 (p - 1) messages of nbytes / p bytes, one after the
+      other; a message of n bytes takes alpha + n beta.
+    - scattered times: fit all measurements by least squares (best with `w=1 / seconds`
+      in np.polyfit, so that small vectors count, too).
+
+    Example: alpha_beta_from_ring(2, np.array([0, 2]), np.array([2.0, 4.0])) == (1.0,
+    1.0)
     """
     ### BEGIN SOLUTION
     slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)
@@ -715,16 +741,25 @@ for p in (4, 64, 512, 4096):
 def step_seconds(
     world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden
 ) -> float:
-    """Seconds of one data-parallel training step, by the model: the slowest rank's
-    computation, and the communication that is not hidden.
+    """Return the time of one data-parallel training step, by the model above.
 
-    world_size: int, at least 1. global_batch_size: int, images on all ranks together;
-    whole images, dealt out as evenly as possible, so the slowest rank has the largest
-    share, rounded up. seconds_per_image: float, computation. parameters: int, each a
-    float32 whose gradient is summed by one ring all-reduce: 2 (p - 1) messages of 1/p
-    of the bytes (not rounded; none on one rank). alpha: seconds per message; beta:
-    seconds per byte. hidden: float from 0 to 1, the fraction of the computation behind
-    which communication can hide.
+    world_size: int, at least 1
+    global_batch_size: int, images on all ranks together
+    seconds_per_image: float, computation in s
+    parameters: int, each a float32
+    alpha: float, s for each message
+    beta: float, s/byte
+    hidden: float from 0 to 1, the fraction of the computation that can hide
+        communication
+    Returns: float, s
+
+    - nothing hidden: images are dealt out whole and as evenly as possible; the slowest
+      rank has the largest share. The gradients are summed by one ring all-reduce: 2 (p
+      - 1) messages of 1/p of the bytes, not rounded; none on one rank.
+    - communication behind computation: only the communication that is not hidden is
+      added.
+
+    Example: step_seconds(2, 3, 1.0, 4, 0.0, 1.0, 0.5) == 17.0
     """
     ### BEGIN SOLUTION
     computation = math.ceil(global_batch_size / world_size) * seconds_per_image
