@@ -11,7 +11,7 @@
 # four ranks are, and why on your machine it is less than four times.
 #
 # **You need** [unit 00](../00_start_here/start_here.ipynb): what a rank is, and what
-# `%%ranks` does. **It takes** about 65 minutes, the *stretch* 5 more. The cells
+# `%%ranks` does. **It takes** about 75 minutes, the *stretch* 5 more. The cells
 # themselves run for half a minute on two cores. They take about 0.9 GB of memory.
 
 # %%
@@ -101,11 +101,17 @@ print(f"published   {8.029 / 5_000_000 * 1e9:5.0f} ns per dart")
 
 # %% nbgrader={"grade": false, "grade_id": "count_inside", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def count_inside(x: np.ndarray, y: np.ndarray) -> int:
-    """How many of the points (x[i], y[i]) lie inside the circle of radius 1/2 around
-    (0, 0).
+    """Return how many of the points (x[i], y[i]) lie inside the circle.
 
-    x, y: shape (n,), float64, n may be 0; they are not changed. No point lies on the
-    circle. No Python for each point: no loop, no `map`, `np.vectorize` or the like.
+    x, y: float64 arrays (n,); n may be 0
+    Returns: int
+
+    - counts: the circle has the radius 1/2 around (0, 0); no point lies on it. x and y
+      are not changed.
+    - no Python loop: no Python for each point: no loop, no `map`, `np.vectorize` or the
+      like.
+
+    Example: count_inside(np.array([0.0, 0.4]), np.array([0.1, 0.4])) == 1
     """
     ### BEGIN SOLUTION
     return np.count_nonzero(x * x + y * y < 0.25)
@@ -147,11 +153,18 @@ print(
 
 # %% nbgrader={"grade": false, "grade_id": "fair_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fair_share(n: int, rank: int, world_size: int) -> tuple[int, int]:
-    """The block start:stop of n items that belongs to `rank`.
+    """Return the block of n items that belongs to one rank.
 
-    Over all ranks, the blocks hold each of the items 0 to n - 1 exactly once and differ
-    in size by at most one. Returns (start, stop), integers with start <= stop. n may be
-    0 or smaller than world_size.
+    n: int, number of items; may be 0, or smaller than world_size
+    rank: int, this rank
+    world_size: int, number of ranks
+    Returns: (start, stop), ints, start <= stop
+
+    - n divides: the blocks of all ranks hold each of the items 0 to n - 1 exactly once,
+      and all have the same size.
+    - n does not divide: the sizes differ by at most one.
+
+    Example: n = 10 on 4 ranks: blocks of 3, 3, 2 and 2 in any order.
     """
     ### BEGIN SOLUTION
     size, rest = divmod(n, world_size)
@@ -247,12 +260,20 @@ if rank == 0:
 
 # %% nbgrader={"grade": false, "grade_id": "rank_rng", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rank_rng(seed: int, rank: int, world_size: int) -> np.random.Generator:
-    """A new random generator for this rank in the experiment `seed`.
+    """Return a new random generator for this rank in the experiment `seed`.
 
-    The same arguments always give the same stream, in every process. For one world_size
-    all pairs (seed, rank) have streams of their own, of which none begins within 2**40
-    draws of another. seed: from 0 to 2**32 - 1; world_size: up to 10,000.
-    NumPy's and Python's global generators are neither seeded nor used.
+    seed: int from 0 to 2**32 - 1
+    rank: int, this rank
+    world_size: int, number of ranks, up to 10,000
+    Returns: np.random.Generator
+
+    - a stream for every rank: the same arguments always give the same stream, in every
+      process; another rank has another one. NumPy's and Python's global generators are
+      neither seeded nor used.
+    - a stream for every experiment: for one world_size all pairs (seed, rank) have
+      streams of their own, of which none begins within 2**40 draws of another.
+
+    Example: rank 1 of seed 0 and rank 0 of seed 1 draw different numbers.
     """
     ### BEGIN SOLUTION
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(world_size)[rank])
@@ -295,11 +316,18 @@ if rank == 0:
 
 # %% nbgrader={"grade": false, "grade_id": "sum_counts", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
-    """The sum of `counts` over all ranks of `comm`, element by element, on every rank.
+    """Sum an array over all ranks, on every rank, without pickles.
 
-    counts: C-contiguous, any shape; integers or floats of 4 or 8 bytes whose sums fit;
-    shape and type are the same on all ranks. It is not changed. Returns a new array of
-    that shape and type. Collectives on buffers only.
+    comm: MPI communicator
+    counts: C-contiguous array of any shape, of integers or floats of 4 or 8 bytes whose
+        sums fit; shape and type are the same on all ranks
+    Returns: a new array of that shape and type
+
+    - sum on every rank: the sum over all ranks of `comm`, element by element; counts is
+      not changed.
+    - buffers: use collectives on buffers only.
+
+    Example: [1, 2] on rank 0 and [3, 4] on rank 1: both get [4, 6].
     """
     ### BEGIN SOLUTION
     total = np.empty_like(counts)
@@ -382,12 +410,19 @@ print(
 
 # %% nbgrader={"grade": false, "grade_id": "estimate_pi", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def estimate_pi(comm, n: int, draw) -> float:
-    """Pi from n points, thrown by all ranks of `comm` together in fair shares.
+    """Estimate pi from n points that all ranks throw together in fair shares.
 
-    n: at least 1, over all ranks; may be smaller than their number, or no multiple.
-    draw: draw(k) gives this rank's next k random points as two arrays x, y of shape
-    (k,), each in [-1/2, 1/2]; call it as often as you like, also with k = 0. Returns
-    4 * (points inside) / n over all ranks, the same on every rank.
+    comm: MPI communicator
+    n: int, at least 1, points of all ranks together
+    draw: function, draw(k) gives this rank's next k random points as two arrays x, y of
+        shape (k,), each in [-1/2, 1/2]; call it as often as you like, also with k = 0
+    Returns: float, 4 * (points inside) / n over all ranks, the same on every rank
+
+    - n divides: together the ranks throw exactly n points.
+    - n does not divide: the shares differ by at most one.
+    - fewer samples than ranks: some shares are empty.
+
+    Example: n = 10, 8 of all points inside: every rank returns 3.2.
     """
     ### BEGIN SOLUTION
     start, stop = fair_share(n, comm.rank, comm.size)
@@ -467,8 +502,15 @@ print(f"you guessed {my_guess_error} times")
 
 # %% nbgrader={"grade": false, "grade_id": "samples_needed", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def samples_needed(error: float) -> int:
-    """How many points it takes until the standard error of the estimate of pi is at
-    most `error` (> 0). 0.5 % more or less does not matter, but do not round down.
+    """Return how many points make the estimate of pi precise enough.
+
+    error: float, > 0, the standard error wanted
+    Returns: int
+
+    - n for an error: the fewest points with a standard error of at most `error`. 0.5 %
+      more or less does not matter, but do not round down.
+
+    Example: samples_needed(0.1) == 270
     """
     ### BEGIN SOLUTION
     return int(np.ceil(np.pi * (4 - np.pi) / error**2))
@@ -570,11 +612,16 @@ if rank == 0:
 def speedup_and_efficiency(
     ranks: np.ndarray, seconds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Speedup and efficiency of each run, compared with the first one.
+    """Return the speedup and efficiency of each run, compared with the first one.
 
-    ranks: number of ranks of each run, shape (m,), rising, ranks[0] >= 1. seconds: what
-    each run took, shape (m,). Returns (speedup, efficiency), each of shape (m,) and 1.0
-    in the first place.
+    ranks: array (m,), number of ranks of each run, rising, at least 1
+    seconds: array (m,), time of each run
+    Returns: (speedup, efficiency), arrays (m,), both 1.0 in the first place
+
+    - from one rank: the first run is on one rank.
+    - from more than one rank: it may be on more.
+
+    Example: ranks [2, 4] and seconds [8, 5]: speedup [1, 1.6], efficiency [1, 0.8].
     """
     ### BEGIN SOLUTION
     speedup = seconds[0] / seconds

@@ -12,8 +12,9 @@
 # know three ways to write it so that it never does.
 #
 # **You need** unit 00, and from unit 01 the habit of asking "what if it does not
-# divide?". **It takes** about 90 minutes, the *stretch* 5 more. The cells themselves
-# run for less than a minute on two cores. They take about 1 GB of memory.
+# divide?". **It takes** about 145 minutes, the *stretch* 5 more: two sittings. The
+# cells themselves run for less than a minute on two cores. They take about 1 GB of
+# memory.
 
 # %%
 import tempfile
@@ -71,7 +72,14 @@ print(
 
 # %% nbgrader={"grade": false, "grade_id": "who_am_i", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def who_am_i() -> tuple[int, int]:
-    """The rank that calls it, and how many ranks there are: (rank, world_size)."""
+    """Return this rank and the number of ranks.
+
+    Returns: (rank, world_size), ints
+
+    - any number of ranks: it works on every rank of any number of them.
+
+    Example: with 4 ranks the last one gets (3, 4).
+    """
     ### BEGIN SOLUTION
     return dist.get_rank(), dist.get_world_size()
     ### END SOLUTION
@@ -119,13 +127,20 @@ print(f"I hold {word.item()}")
 
 # %% nbgrader={"grade": false, "grade_id": "send_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def send_matrix(value: float, source: int, destination: int) -> torch.Tensor:
-    """Send a matrix from rank `source` to another rank, `destination`, with blocking
-    send and recv.
+    """Send a matrix from one rank to another with blocking send and recv.
 
-    Each rank makes a 3 x 4 matrix (float32): the source fills it with `value`, all
-    others with zeros. The source sends its matrix as one message to the destination.
-    The other ranks neither send nor wait. Returns the rank's matrix: on source and
-    destination filled with `value`, zeros on the others.
+    value: float, the number that fills the matrix
+    source: int, the rank that sends
+    destination: int, another rank, which receives
+    Returns: float32 tensor (3, 4), this rank's matrix
+
+    - from rank 0 to rank 1: each rank makes a matrix: the source fills it with `value`,
+      all others with zeros. The source sends its matrix as one message. On source and
+      destination the result is filled with `value`, on the others with zeros.
+    - between any two ranks: the other ranks neither send nor wait.
+
+    Example: send_matrix(1.0, 0, 1) with 4 ranks: ones on ranks 0 and 1, zeros on 2 and
+    3.
     """
     ### BEGIN SOLUTION
     rank = dist.get_rank()
@@ -185,12 +200,20 @@ if rank == 1:
 
 # %% nbgrader={"grade": false, "grade_id": "move_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
-    """Move a matrix from rank `source` to rank `destination`, with isend and irecv.
+    """Move a matrix from one rank to another with isend and irecv.
 
-    Each rank makes a 3 x 4 matrix (float32): the source fills it with `value`, all
-    others with zeros. The source's matrix travels to the destination as one message,
-    the only one. Every request is waited for. Returns a matrix: on the destination
-    filled with `value`, on all others zeros (the rank's own, cleared, or a new one).
+    value: float, the number that fills the matrix
+    source: int, the rank that sends
+    destination: int, another rank, which receives
+    Returns: float32 tensor (3, 4), this rank's matrix
+
+    - from rank 0 to rank 1: each rank makes a matrix: the source fills it with `value`,
+      all others with zeros. The source's matrix is sent as one message, the only one.
+      On the destination the result is filled with `value`, on all others with zeros
+      (the rank's own matrix, cleared, or a new one).
+    - between any two ranks: the same. Every request is waited for.
+
+    Example: move_matrix(1.0, 0, 1): ones on rank 1, zeros on all others.
     """
     ### BEGIN SOLUTION
     rank = dist.get_rank()
@@ -243,11 +266,17 @@ print(log.read_text())
 
 # %% nbgrader={"grade": false, "grade_id": "print_in_turn", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def print_in_turn(line: str) -> None:
-    """Print `line` on every rank: rank 0's first, then rank 1's, and so on.
+    """Print a line on every rank, in the order of the ranks.
 
-    A rank prints its own line, once, with print(line), flushed or not, and not before
-    the print of the rank before it has returned. It learns that from a message (send
-    and recv, or isend and irecv); no collectives, no barrier.
+    line: str, this rank's line
+    Changes: nothing; each rank prints its line once, with print(line), flushed or not
+
+    - in order: rank 0 prints first, then rank 1, and so on.
+    - with slow ranks: a rank does not print before the print of the rank before it has
+      returned. It learns that from a message (send and recv, or isend and irecv).
+    - messages: no collectives, no barrier.
+
+    Example: 3 ranks, rank 1 starts late: rank 2 waits for it.
     """
     ### BEGIN SOLUTION
     rank, world_size = dist.get_rank(), dist.get_world_size()
@@ -279,6 +308,13 @@ print(log.read_text())
 # Look at the staircase in the timeline (if your function works). It is the price: while
 # one rank prints, all others wait. You have turned a parallel program into a sequential
 # one. Use such a token for printing, never for work.
+
+# %% [markdown]
+# ## Half-time
+#
+# You can send and receive with and without waiting, and you know the one thing that a
+# message tells about another rank: its send has begun. This is a good place for a break:
+# next you measure what a message costs, and make ranks wait for each other for ever.
 
 # %% [markdown]
 # ## What does a message cost?
@@ -362,12 +398,18 @@ charts.lines(
 
 # %% nbgrader={"grade": false, "grade_id": "fit_alpha_beta", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
-    """Fit t(n) = alpha + beta n to all ping-pong times, for example by least squares.
+    """Fit t(n) = alpha + beta n to the times of a ping-pong.
 
-    sizes_bytes: sizes of the messages, shape (k,), in any order; a size may occur more
-    than once, but not all are equal. round_trip_s: seconds (> 0) until each message had
-    gone there and come back, shape (k,).
-    Returns (alpha, beta) of one way: alpha in seconds, beta in seconds per byte.
+    sizes_bytes: list or array (k,), sizes of the messages in any order; a size may
+        occur more than once, but not all are equal
+    round_trip_s: list or array (k,), s (> 0) until each message had gone there and come
+        back
+    Returns: (alpha, beta) of one way, in s and s/byte
+
+    - times on a line: every time is alpha + beta n, twice.
+    - scattered times: fit all of them, for example by least squares.
+
+    Example: fit_alpha_beta([0, 100], [2.0, 4.0]) == (1.0, 0.01)
     """
     ### BEGIN SOLUTION
     one_way = np.asarray(round_trip_s) / 2
@@ -574,10 +616,16 @@ timeline.draw(
 def exchange(x: torch.Tensor, partner: int) -> torch.Tensor:
     """Swap tensors with another rank.
 
-    x: contiguous, any shape and dtype, the same on all ranks; it must not be changed.
-    partner: the rank to swap with, whose own `partner` is this rank. Returns the
-    partner's x, with its shape and dtype; a rank that is its own partner returns its
-    own numbers. Talks to the partner only, and works if each send waits for its recv.
+    x: contiguous tensor, of any shape and dtype, the same on all ranks
+    partner: int, the rank to swap with, whose own partner is this rank
+    Returns: tensor like x, the partner's numbers
+
+    - neighbours: talk to the partner only. It works even if each send waits for its
+      recv.
+    - any partners: a rank that is its own partner returns its own numbers.
+    - unchanged: x.
+
+    Example: partners 0 and 2, and 1 alone: rank 1 gets its own x.
     """
     ### BEGIN SOLUTION
     if partner == dist.get_rank():
@@ -607,10 +655,15 @@ check(exchange)
 def ring_pass(x: torch.Tensor) -> torch.Tensor:
     """Pass the rows of all ranks once round the ring.
 
-    x: shape (n,), any dtype, the same n on all ranks; it is not changed. On p ranks
-    each makes p - 1 sends, all of them to its right neighbour (rank + 1) % p, and no
-    collective. Returns shape (p, n), the dtype of x, the same on all ranks: row r is
-    the x of rank r.
+    x: tensor (n,), of any dtype, n the same on all ranks
+    Returns: tensor (p, n) in the dtype of x, row r is the x of rank r
+
+    - a ring of four: each of p ranks makes p - 1 sends, all to its right neighbour
+      (rank + 1) % p, and no collective.
+    - rings of any size: the same, with p = 1, too.
+    - unchanged: x.
+
+    Example: p = 3: two sends on each rank, and all return the same 3 rows.
     """
     ### BEGIN SOLUTION
     rank, world_size = dist.get_rank(), dist.get_world_size()

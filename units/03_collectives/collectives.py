@@ -11,9 +11,9 @@
 # built the most important one in three ways, and from the latency and the bandwidth of
 # a network you can say which way wins, and by how much.
 #
-# **You need** units 00 and 02. **It takes** about 85 minutes, the *stretch* 30 more.
-# The cells themselves run for less than a minute on two cores. They take about 1.1 GB
-# of memory.
+# **You need** units 00 and 02. **It takes** about 130 minutes, the *stretch* 50
+# more: two sittings. The cells themselves run for less than a minute on two cores. They
+# take about 1.1 GB of memory.
 
 # %%
 import math
@@ -152,10 +152,16 @@ draw_collectives()
 
 # %% nbgrader={"grade": false, "grade_id": "sum_over_ranks", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
-    """The sum of `x` over all ranks, element by element.
+    """Sum a tensor over all ranks, element by element.
 
-    x: any shape and dtype, the same on every rank. Returns a new tensor of that shape
-    and dtype, on every rank; `x` is kept.
+    x: tensor of any shape and dtype, the same on every rank
+    Returns: a new tensor of that shape and dtype, on every rank
+
+    - the matrix 1..12: every rank brings the same matrix.
+    - a tensor of its own on each rank: every rank brings other numbers.
+    - unchanged: x.
+
+    Example: [1] on rank 0 and [10] on rank 1: both get [11].
     """
     ### BEGIN SOLUTION
     total = x.clone()
@@ -179,11 +185,16 @@ check(sum_over_ranks)
 
 # %% nbgrader={"grade": false, "grade_id": "mean_over_ranks", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
-    """The mean of `x` over all ranks, element by element.
+    """Average a tensor over all ranks, element by element.
 
-    x: any shape, the same on every rank; `x` is kept. Returns a new tensor of that
-    shape on every rank: in the dtype of x if that is a floating-point type; if x holds
-    integers, in float32 or float64, with all fractions.
+    x: tensor of any shape, the same shape and dtype on every rank
+    Returns: a new tensor of that shape, on every rank
+
+    - floating point: the mean in the dtype of x.
+    - integers: the mean in float32 or float64, with all fractions.
+    - unchanged: x.
+
+    Example: [200] and [101] in 8 bits: both get [150.5].
     """
     ### BEGIN SOLUTION
     mean = x.clone() if x.is_floating_point() else x.to(torch.float64)
@@ -279,11 +290,17 @@ picture(talkative_all_reduce)
 
 # %% nbgrader={"grade": false, "grade_id": "server_all_reduce", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
-    """The sum of `x` over all ranks, with rank 0 as the meeting point.
+    """Sum a tensor over all ranks, with rank 0 as the meeting point.
 
-    x: any shape and dtype; it is kept. Returns a new tensor of that shape and dtype,
-    equal on every rank. Every rank but 0 sends one message to rank 0 and receives one
-    from it; no other messages, and no collectives except a barrier.
+    x: tensor of any shape and dtype
+    Returns: a new tensor of that shape and dtype, equal on every rank
+
+    - the sum, on every rank: every rank but 0 sends one message to rank 0 and receives
+      one from it. No other messages, and no collectives except a barrier.
+    - any dtype and shape: the sum has the dtype and shape of x.
+    - unchanged: x.
+
+    Example: p = 4: three messages to rank 0 and three back.
     """
     ### BEGIN SOLUTION
     total, arrived = x.clone(), torch.empty_like(x)
@@ -336,13 +353,20 @@ picture(server_all_reduce)
 
 # %% nbgrader={"grade": false, "grade_id": "tree_all_reduce", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
-    """The sum of `x` over all ranks, up and down a tree of pairs.
+    """Sum a tensor over all ranks, up and down a tree of pairs.
 
-    x: any shape and dtype; it is kept. Returns a new tensor of that shape and dtype,
-    equal on every rank. No collectives except a barrier. A rank sends at most
-    2 ceil(log2 p) messages and receives at most as many. The whole takes at most
-    4 ceil(log2 p) times as long as one message; 2 ceil(log2 p) is possible. (A rank can
-    send one message and receive one at the same time.)
+    x: tensor of any shape and dtype
+    Returns: a new tensor of that shape and dtype, equal on every rank
+
+    - powers of two: no collectives except a barrier. A rank sends at most 2 ceil(log2
+      p) messages and receives at most as many.
+    - any number of ranks: the same if p is not a power of two.
+    - few steps: all of it takes at most 4 ceil(log2 p) times as long as one message; 2
+      ceil(log2 p) is possible. (A rank can send one message and receive one at the same
+      time.)
+    - unchanged: x.
+
+    Example: p = 8: 3 steps up, 3 steps down.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -374,6 +398,13 @@ picture(tree_all_reduce)
 # the ports are idle. For a long vector there is something left to gain.
 
 # %% [markdown]
+# ## Half-time
+#
+# Five collectives, and what the sum of all ranks costs if it goes through one of them:
+# its port carries p times the bytes. This is a good place for a break: next come two
+# halves, and the ring that uses all links at once.
+
+# %% [markdown]
 # ## Two halves
 #
 # Remember the other road: `reduce_scatter`, then `all_gather`. In the first half every
@@ -391,11 +422,16 @@ picture(tree_all_reduce)
 
 # %% nbgrader={"grade": false, "grade_id": "all_reduce_in_two_halves", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
-    """The sum of `x` over all ranks, by a reduce_scatter and an all_gather of the
-    library.
+    """Sum a vector over all ranks by a reduce_scatter and an all_gather of the library.
 
-    x: shape (n,), any dtype; n >= 1, perhaps no multiple of the number of ranks; x is
-    kept. Returns a new tensor of shape (n,) and the same dtype, equal on every rank.
+    x: tensor (n,), of any dtype, n at least 1
+    Returns: a new tensor (n,) in the dtype of x, equal on every rank
+
+    - n divisible by p: every rank adds up a chunk of n / p elements.
+    - any n: n may be smaller than p, or not divisible.
+    - unchanged: x.
+
+    Example: n = 10, p = 3: chunks of 4 elements are equally long.
     """
     ### BEGIN SOLUTION
     p, n = dist.get_world_size(), x.numel()
@@ -439,13 +475,19 @@ check(all_reduce_in_two_halves)
 
 # %% nbgrader={"grade": false, "grade_id": "ring_all_reduce", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
-    """The sum of `x` over all ranks, talking to the two neighbours only.
+    """Sum a vector over all ranks, talking to the two neighbours only.
 
-    x: shape (n,), any dtype; n >= 1, perhaps no multiple of the number of ranks, or
-    smaller; x is kept. Returns a new tensor of shape (n,) and the same dtype, equal on
-    every rank. No collectives except a barrier. A rank makes at most 2 (p - 1) sends
-    (empty ones count) of at most ceil(n / p) elements, and all ranks send at the same
-    time.
+    x: tensor (n,), of any dtype, n at least 1
+    Returns: a new tensor (n,) in the dtype of x, equal on every rank
+
+    - even sizes: p divides n. No collectives except a barrier.
+    - any dtype: the sum has the dtype of x.
+    - uneven sizes: n may be smaller than p, or not divisible.
+    - all links at once: all ranks send at the same time. A rank makes at most 2 (p - 1)
+      sends (empty ones count) of at most ceil(n / p) elements.
+    - unchanged: x.
+
+    Example: p = 4, n = 8: six sends of 2 elements on each rank.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -514,12 +556,21 @@ for name in WRITTEN:
 def all_reduce_time(
     algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float
 ) -> float:
-    """Seconds of an all-reduce of a vector of `nbytes` bytes.
+    """Return the time of an all-reduce of a vector.
 
     algorithm: "server" (through rank 0), "tree" (of pairs, in the fewest steps) or
-    "ring". latency: seconds per message. bandwidth: of each rank's port, in bit/s, in
-    both directions at once. A rank sends one message at a time and receives one at a
-    time; adding up costs nothing; nbytes is a multiple of world_size, which may be 1.
+        "ring"
+    world_size: int, number of ranks, at least 1
+    nbytes: int, bytes of the vector, a multiple of world_size
+    latency: float, s for each message
+    bandwidth: float, bit/s of each rank's port, in both directions at once
+    Returns: float, s
+
+    - through rank 0, and as a tree: a rank sends one message at a time and receives one
+      at a time; adding up costs nothing.
+    - as a ring: the same.
+
+    Example: all_reduce_time("ring", 2, 8, 0.0, 8.0) == 8.0
     """
 
     ### BEGIN SOLUTION
