@@ -10,7 +10,7 @@
 # function, and you have watched a parallel program hang and read its report.
 #
 # **You need** Python and nothing else: no GPU, no cluster, no earlier unit.
-# **It takes** about 20 minutes. The cells themselves run for 20 seconds on two cores.
+# **It takes** about 25 minutes. The cells themselves run for 20 seconds on two cores.
 # They take about 0.8 GB of memory.
 #
 # On every page, what is marked *stretch* (or called "Deeper" or "Bonus") can be left for
@@ -244,9 +244,16 @@ check(right_neighbour)
 
 # %% nbgrader={"grade": false, "grade_id": "right_neighbour", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def right_neighbour(rank: int, world_size: int) -> int:
-    """The rank to the right of `rank` in a ring of `world_size` ranks.
+    """Return the rank to the right of a rank in a ring.
 
-    rank: 0 to world_size - 1. Returns the next larger rank, and 0 for the last one.
+    rank: int, from 0 to world_size - 1
+    world_size: int, number of ranks
+    Returns: int, the next larger rank, and 0 for the last one
+
+    - 4 ranks: the neighbours are 1, 2, 3 and 0.
+    - any number of ranks: the same, also for one rank.
+
+    Example: right_neighbour(3, 4) is 0.
     """
     ### BEGIN SOLUTION
     return (rank + 1) % world_size

@@ -14,8 +14,8 @@
 # splitter that does. Your accuracy counts every sample exactly once.
 #
 # **You need** [unit 03](../03_collectives/collectives.ipynb) for `all_reduce`.
-# **It takes** about 85 minutes. The cells themselves run for less than half a minute on
-# two cores. They take about 1 GB of memory.
+# **It takes** about 100 minutes, in two sittings. The cells themselves run for less than
+# half a minute on two cores. They take about 1 GB of memory.
 
 # %%
 import math
@@ -148,11 +148,19 @@ tiles.shares(
 
 # %% nbgrader={"grade": false, "grade_id": "strided_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def strided_share(n: int, rank: int, world_size: int) -> list[int]:
-    """The ids of the samples that this rank gets when n samples are dealt out one by
-    one, rank 0 first.
+    """Return the samples that this rank gets when n samples are dealt out one by one.
 
-    Returns the ids (integers, 0 to n - 1) in the order in which they are dealt, as a
-    list, an array or a tensor. Every id has exactly one rank; a share may be empty.
+    n: int, number of samples
+    rank: int, this rank
+    world_size: int, number of ranks
+    Returns: list, array or tensor of ids, ints from 0 to n - 1, in the order in which
+        they are dealt
+
+    - n divides: rank 0 gets the first sample, rank 1 the second, and so on round the
+      ranks. Every id has exactly one rank.
+    - n does not divide: nothing is padded and nothing is dropped; a share may be empty.
+
+    Example: strided_share(10, 1, 4) == [1, 5, 9]
     """
     ### BEGIN SOLUTION
     return list(range(rank, n, world_size))
@@ -250,13 +258,24 @@ def stock_indices(
     epoch: int = 0,
     drop_last: bool = False,
 ) -> list[int]:
-    """The ids that a DistributedSampler with these parameters gives this rank in this
-    epoch, in their order.
+    """Return the samples that a DistributedSampler gives this rank, without using one.
 
-    Built without DistributedSampler. drop_last=False: if n is no multiple of
-    world_size, the order is repeated from its beginning until its length is the next
-    multiple. drop_last=True: the order is cut to the largest multiple of world_size in
-    n, which may be 0. n is at least 1. Returns a list, an array or a tensor of ids.
+    n: int, number of samples, at least 1
+    rank: int, this rank
+    world_size: int, number of ranks
+    shuffle: bool, True for the order of torch.randperm as said above
+    seed, epoch: ints
+    drop_last: bool, True to cut instead of to pad
+    Returns: list, array or tensor of ids in the order of the sampler
+
+    - padding: if n is not a multiple of world_size, the order is repeated from its
+      beginning until its length is the next multiple.
+    - drop_last: the order is cut to the largest multiple of world_size in n, which may
+      be 0.
+    - shuffle: the order depends on seed and epoch.
+    - fewer samples than ranks: the order is repeated several times.
+
+    Example: n = 10 on 4 ranks: rank 2 gets [2, 6, 0], with drop_last [2, 6].
     """
     ### BEGIN SOLUTION
     if shuffle:
@@ -349,13 +368,22 @@ tiles.shares(
 
 # %% nbgrader={"grade": false, "grade_id": "training_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) -> list:
-    """The batches of items that this rank would train on.
+    """Return the batches that this rank trains on, epoch by epoch.
 
-    torch.distributed is initialised. Shuffled and padded as by a DistributedSampler
-    with this seed; epochs count from 0; neither sampler nor loader drops anything.
-    global_batch_size counts the samples of all ranks in one step and is a multiple of
-    the world size. Returns one entry per epoch: the list of this rank's batches, each a
-    tensor or list of items.
+    dataset: a map-style data set
+    global_batch_size: int, samples of all ranks in one step, a multiple of the world
+        size
+    epochs: int, number of epochs, counted from 0
+    seed: int, of the sampler
+    Returns: list with an entry for each epoch: the list of this rank's batches, each a
+        tensor or list of items
+
+    - one epoch: shuffled and padded as by a DistributedSampler with this seed.
+    - three epochs: a new order in every epoch.
+    - nothing divides: neither sampler nor loader drops anything.
+
+    Example: 10 samples, 2 ranks, global_batch_size = 4: batches of 2, 2 and 1 on each
+    rank.
     """
     ### BEGIN SOLUTION
     sampler = DistributedSampler(dataset, seed=seed)
@@ -371,6 +399,13 @@ def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) ->
 
 # %% nbgrader={"grade": true, "grade_id": "check_training_batches", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(training_batches)
+
+# %% [markdown]
+# ## Half-time
+#
+# You know which rank sees which sample, what the stock sampler pads, and that it has to
+# be told the epoch. This is a good place for a break: next you write samplers that do
+# what one process would do, and an accuracy that counts every sample once.
 
 # %% [markdown]
 # ## The minibatch of one process
@@ -431,13 +466,23 @@ tiles.shares(23, {"23 samples, 2 ranks, minibatches of 8": stock_steps(23, 2, 8)
 def minibatch_shares(
     order: list[int], batch_size: int, rank: int, world_size: int
 ) -> list[list[int]]:
-    """This rank's share of every minibatch.
+    """Return this rank's share of every minibatch of the sequential order.
 
-    order: the ids of this epoch in their order, at least one. A minibatch is
-    batch_size successive entries of it; the last minibatch holds the rest. Rank r takes
-    positions r, r + world_size, r + 2 world_size, ... of each minibatch. Returns one
-    list of ids per minibatch, an empty list where this rank has no sample in it.
-    Nothing is padded or dropped, and `order` itself is left as it is.
+    order: list of ids in the order of this epoch, at least one
+    batch_size: int, samples of a minibatch
+    rank: int, this rank
+    world_size: int, number of ranks
+    Returns: list with a list of ids for each minibatch
+
+    - minibatches that do not divide: a minibatch is batch_size consecutive entries of
+      the order. Rank r takes positions r, r + world_size, r + 2 world_size, ... of
+      each.
+    - a short last minibatch: it holds the rest; nothing is padded or dropped.
+    - fewer samples than ranks: a share without samples is an empty list.
+    - everything divides: the same.
+    - unchanged: order.
+
+    Example: minibatch_shares([7, 8, 9, 5], 3, 1, 2) == [[8], []]
     """
     ### BEGIN SOLUTION
     minibatches = [
@@ -632,13 +677,18 @@ charts.guide(ax, "every image once", y=truth, how="ink -", at="right")
 
 # %% nbgrader={"grade": false, "grade_id": "exact_accuracy", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def exact_accuracy(n: int, is_correct) -> float:
-    """The share of n samples for which `is_correct(i)` is True, as a number from 0 to
-    1, the same on every rank.
+    """Return the accuracy over n samples that all ranks evaluate together.
 
-    is_correct(i): a Python bool. Over all ranks it is called exactly once for every i
-    from 0 to n - 1, and the numbers of calls of two ranks differ by at most one. n is
-    at least 1; there may be fewer samples than ranks. Returns a float or a tensor of
-    one element.
+    n: int, number of samples, at least 1
+    is_correct: function, is_correct(i) is a bool
+    Returns: float from 0 to 1, or a tensor with one element, the same on every rank
+
+    - n divides: over all ranks is_correct is called exactly once for every i from 0 to
+      n - 1.
+    - n does not divide: the numbers of calls of two ranks differ by at most one.
+    - fewer samples than ranks: n may be smaller than the world size.
+
+    Example: n = 5 on 2 ranks, 4 of them right: both return 0.8.
     """
     ### BEGIN SOLUTION
     share = strided_share(n, dist.get_rank(), dist.get_world_size())
@@ -741,12 +791,21 @@ for what, seed in (("the same seed", 0), ("a seed per rank", 1000 + rank)):
 def epoch_generators(
     seed: int, epoch: int, rank: int, world_size: int
 ) -> tuple[torch.Generator, torch.Generator]:
-    """Two new generators for this rank and epoch: (order, noise).
+    """Return two new generators for this rank and epoch: (order, noise).
 
-    order: the same numbers on every rank, others in every epoch. noise: other numbers
-    for every pair (rank, epoch). Both: another seed gives other numbers at the same
-    rank and epoch; the same arguments give the same numbers in every process; PyTorch's
-    global generator stays as it is. seed < 10,000; epoch < 100; world_size <= 1001.
+    seed: int, from 0 to 9,999
+    epoch: int, from 0 to 99
+    rank: int, this rank
+    world_size: int, number of ranks, at most 1001
+    Returns: (torch.Generator, torch.Generator)
+
+    - the order: the same numbers on every rank, others in every epoch.
+    - the noise: other numbers for every pair (rank, epoch).
+    - both: another seed gives other numbers at the same rank and epoch; the same
+      arguments give the same numbers in every process. PyTorch's global generator stays
+      as it is.
+
+    Example: ranks 0 and 1 in epoch 3: equal order, different noise.
     """
     ### BEGIN SOLUTION
     order = torch.Generator().manual_seed(seed + epoch)

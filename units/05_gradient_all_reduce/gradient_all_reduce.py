@@ -10,9 +10,9 @@
 # of one process, to six digits. You can say where the seventh digit comes from, and you
 # can tell a rounding error from a bug.
 #
-# **You need** units 00, 03 and 04. **It takes** about 80 minutes, the *stretch* 10
-# more. The cells themselves run for less than a minute on two cores. They take about
-# 1.2 GB of memory.
+# **You need** units 00, 03 and 04. **It takes** about 125 minutes, the *stretch* 10
+# more: two sittings. The cells themselves run for less than a minute on two cores. They
+# take about 1.2 GB of memory.
 
 # %%
 import time
@@ -175,12 +175,16 @@ print(model[1].weight[0, :3].tolist())
 
 # %% nbgrader={"grade": false, "grade_id": "broadcast_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def broadcast_parameters(model: nn.Module) -> None:
-    """Give the model on every rank exactly the values that it has on rank 0: all
-    parameters, frozen ones too, and all buffers, also those that are not in its
-    state_dict (`persistent=False`). Parameters and buffers are all contiguous.
+    """Give the model on every rank exactly the values that it has on rank 0.
 
-    Changes the values in the memory where they lie; the parameters stay the same
-    objects, with the same `requires_grad`. Buffers may be integers.
+    model: nn.Module; its parameters and buffers are contiguous
+    Changes: the values, in the memory where they are
+
+    - the parameters: they stay the same objects, with the same `requires_grad`.
+    - frozen parameters and buffers too: all buffers, also integers, and those that are
+      not in the state_dict (`persistent=False`).
+
+    Example: weights [1] on rank 0 and [7] on rank 1: both hold [1].
     """
     ### BEGIN SOLUTION
     for tensor in [*model.parameters(), *model.buffers()]:
@@ -218,14 +222,20 @@ print(model[1].weight[0, :3].tolist())
 
 # %% nbgrader={"grade": false, "grade_id": "average_gradients", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def average_gradients(model: nn.Module) -> None:
-    """Replace the gradient of every parameter that is trained by its mean over all
-    ranks. Call it after backward, before the step.
+    """Replace the gradient of every trained parameter by its mean over all ranks.
 
-    A trained parameter (`requires_grad`) whose gradient is None on this rank counts as
-    zero and gets the mean, too; if it is None on all ranks, it ends as None or zeros.
-    Frozen parameters have no gradient. A tied parameter is reduced once. The parameters
-    themselves are not changed. The result is in `p.grad`, in the old tensor or in a new
-    one; it is computed in the dtype of the gradients, not in a narrower one.
+    model: nn.Module, after backward and before the step
+    Changes: `p.grad`, the old tensor or a new one; the parameters stay as they are
+
+    - the mean, on every rank: it is computed in the dtype of the gradients, not in a
+      narrower one.
+    - frozen and tied parameters: frozen ones have no gradient; a tied one is reduced
+      once.
+    - a branch that some ranks did not use: a trained parameter (`requires_grad`) whose
+      gradient is None on this rank counts as zero and gets the mean, too. If it is None
+      on all ranks, it ends as None or zeros.
+
+    Example: gradients [2] on rank 0 and None on rank 1: both end with [1].
     """
     ### BEGIN SOLUTION
     for p in model.parameters():
@@ -395,6 +405,13 @@ print(
 )
 
 # %% [markdown]
+# ## Half-time
+#
+# Equal models at the start and averaged gradients in every step: that is data
+# parallelism, and the ranks stay equal. This is a good place for a break: next come
+# numbers for the screen, steps on unequal shares, and one bucket for all gradients.
+
+# %% [markdown]
 # ## Numbers for the screen
 #
 # A loss and an accuracy that are printed should be those of *all* images, and here the
@@ -440,13 +457,18 @@ dist.all_reduce(mean_of_means, op=dist.ReduceOp.AVG)
 
 # %% nbgrader={"grade": false, "grade_id": "global_metrics", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def global_metrics(losses: torch.Tensor, correct: torch.Tensor) -> tuple[float, float]:
-    """The mean loss and the accuracy over the samples of all ranks; every sample counts
-    the same, wherever it lies.
+    """Return the mean loss and the accuracy over the samples of all ranks.
 
-    losses: shape (n,), float32, one for each sample of this rank; n differs between the
-    ranks and may be 0 (not on all of them). correct: shape (n,), bool. Neither is
-    changed. Returns (mean loss, accuracy as a fraction from 0 to 1), the same on every
-    rank.
+    losses: float32 tensor (n,), one for each sample of this rank
+    correct: bool tensor (n,)
+    Returns: (mean loss, accuracy from 0 to 1), floats, the same on every rank
+
+    - equal shares: every sample counts the same, wherever it is.
+    - unequal shares: n differs between the ranks.
+    - a rank without samples: n may be 0, but not on all ranks.
+    - unchanged: losses and correct.
+
+    Example: losses [1, 2] on rank 0 and [6] on rank 1: the mean loss is 3.
     """
     ### BEGIN SOLUTION
     sums = torch.tensor([losses.sum(), correct.sum(), len(losses)], dtype=torch.float64)
@@ -492,15 +514,25 @@ if rank == 0:
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) -> float:
-    """One step of SGD on a minibatch that lies on all ranks in shares of any size: the
-    step a single process would take on all of it.
+    """Make one step of SGD on a minibatch that the ranks hold in shares of any size.
 
-    x: this rank's samples, shape (n, ...), y: their labels, shape (n,); n may be 0 (not
-    on all ranks). The loss is the mean cross-entropy over the samples of all ranks.
-    Gradients of earlier steps may lie in `p.grad`; what lies there afterwards does not
-    matter. All parameters are trained, and used on each rank with samples. All models
-    are equal before the step and after it. Returns the loss of the whole minibatch
-    before the step, the same on every rank.
+    model: nn.Module, equal on all ranks; all its parameters are trained, and used on
+        each rank with samples
+    x: tensor (n, ...), this rank's samples
+    y: tensor (n,), their labels
+    lr: float, learning rate
+    Returns: float, the loss of the whole minibatch before the step, the same on every
+        rank
+
+    - equal shares: the step is the one that a single process would make on the whole
+      minibatch. The loss is the mean cross-entropy over the samples of all ranks. All
+      models are equal afterwards.
+    - unequal shares: n differs between the ranks.
+    - a rank without samples: n may be 0, but not on all ranks.
+    - earlier gradients: `p.grad` may hold some; what it holds afterwards does not
+      matter.
+
+    Example: 3 images on rank 0 and 1 on rank 1: each has the weight 1/4.
     """
     ### BEGIN SOLUTION
     model.zero_grad()
@@ -599,12 +631,18 @@ charts.lines(
 
 # %% nbgrader={"grade": false, "grade_id": "average_gradients_flat", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def average_gradients_flat(model: nn.Module) -> None:
-    """The same as `average_gradients`, in exactly one collective call (an all_reduce,
-    for example) for all gradients together.
+    """Average all gradients over the ranks in one collective call.
 
-    All trained parameters (at least one) have the same dtype, and so has the mean.
-    Gradients may be contiguous or not; None on a rank counts as zero and gets the mean.
-    Frozen parameters have no gradient, tied ones are sent once. Result: in `p.grad`.
+    model: nn.Module with at least one trained parameter, all of the same dtype
+    Changes: `p.grad`, as `average_gradients` does
+
+    - one call: exactly one collective (an all_reduce, for example) for all gradients
+      together. The mean has the dtype of the gradients.
+    - any memory layout: gradients may be contiguous or not.
+    - frozen, tied, and unused on some ranks: frozen parameters have no gradient, tied
+      ones are sent once, None on a rank counts as zero and gets the mean.
+
+    Example: ten parameters with 1,000 elements together: one all_reduce of 1,000.
     """
     ### BEGIN SOLUTION
     trained = [p for p in model.parameters() if p.requires_grad]
@@ -742,13 +780,20 @@ charts.lines(
 
 # %% nbgrader={"grade": false, "grade_id": "average_and_clip", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def average_and_clip(model: nn.Module, max_norm: float) -> float:
-    """Average the gradients over the ranks, then clip the mean as one process would
-    clip the gradient of the whole minibatch.
+    """Average the gradients over the ranks, then clip the mean by its norm.
 
-    If the Euclidean norm of all averaged gradients together is larger than max_norm,
-    all of them are scaled by one factor so that it is max_norm; otherwise they stay as
-    they are (1e-6 added to the norm does not matter). The result is in `p.grad`.
-    Returns the norm before clipping.
+    model: nn.Module, after backward and before the step
+    max_norm: float
+    Returns: float, the norm before clipping
+
+    - a gradient that is too long: if the Euclidean norm of all averaged gradients
+      together is larger than max_norm, all are scaled by one factor so that it is
+      max_norm (1e-6 added to the norm does not matter). The result is in `p.grad`.
+    - a gradient that is short enough: it is only averaged.
+    - frozen parameters, and zero: frozen ones have no gradient; the norm may be 0.
+
+    Example: gradients [6] and [2], max_norm 1: the mean is [4], the result [1],
+    returned 4.
     """
     ### BEGIN SOLUTION
     average_gradients(model)
