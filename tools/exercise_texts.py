@@ -98,7 +98,7 @@ def _signature(found: ast.FunctionDef | ast.ClassDef) -> tuple[tuple[str, ...], 
 
 
 def out_of_form(exercise: Exercise, root: Path = ROOT) -> list[str]:
-    """What the text of an exercise lacks, in the order of the form; nothing: it is in form."""
+    """A sentence for each part of the form that the text of an exercise lacks; none: it is in form."""
     text = text_of(exercise, root)
     if text is None or not text.docstring:
         return _rules(exercise, re.split(r"\n(?=- )", text.above if text else ""))
