@@ -1304,29 +1304,13 @@ for name, (_, rates) in measured.items():
 #
 # ## PyTorch's own
 #
-# Your own step beside the library's: `data_parallel_step` on replicas against DDP on
-# ranks, and `scaled_step` against `GradScaler` and `clip_grad_norm_`.
-
+# Your own steps beside the library's: first `scaled_step` against `GradScaler` and
+# `clip_grad_norm_`.
 
 # %% tags=["raises-exception"]
-def with_ddp(rows, targets):
-    torch.manual_seed(0)
-    model, rank, p = nn.Linear(6, 3), dist.get_rank(), dist.get_world_size()
-    ddp = DistributedDataParallel(model)
-    F.mse_loss(ddp(rows.chunk(p)[rank]), targets.chunk(p)[rank]).backward()
-    return [w.grad for w in model.parameters()]
-
-
 draws = torch.Generator().manual_seed(5)
-rows, targets = torch.randn(12, 6, generator=draws), torch.randn(12, 3, generator=draws)
-torch.manual_seed(0)
-replicas = [nn.Linear(6, 3) for _ in range(4)]
-ours = data_parallel_step(replicas, rows, targets, F.mse_loss)
-theirs = simulation.run(with_ddp, 4, (rows, targets)).ranks[2].value
-apart = max(np.abs(a.numpy() - b.values).max() for a, b in zip(ours, theirs))
-print(f"largest difference of a gradient: {apart:.1e}")
 
-# %% tags=["raises-exception"]
+
 def with_scaler(weights, loss_of, scale, lr, max_norm):
     master = weights.clone().requires_grad_()
     optimizer = torch.optim.SGD([master], lr=lr)
@@ -1357,6 +1341,28 @@ for scale, max_norm in ((1.0, 1e9), (2.0**14, 1e9), (2.0**14, 0.05), (2.0**24, 1
         f"scale {scale:>17,.0f}, max_norm {max_norm:g}: "
         f"largest difference {apart:.0e}, skipped: {skip} and {skipped}"
     )
+
+# %% [markdown]
+# ### DataParallel and DDP · stretch
+#
+# `data_parallel_step` on replicas against DDP on ranks:
+
+# %% tags=["raises-exception"]
+def with_ddp(rows, targets):
+    torch.manual_seed(0)
+    model, rank, p = nn.Linear(6, 3), dist.get_rank(), dist.get_world_size()
+    ddp = DistributedDataParallel(model)
+    F.mse_loss(ddp(rows.chunk(p)[rank]), targets.chunk(p)[rank]).backward()
+    return [w.grad for w in model.parameters()]
+
+
+rows, targets = torch.randn(12, 6, generator=draws), torch.randn(12, 3, generator=draws)
+torch.manual_seed(0)
+replicas = [nn.Linear(6, 3) for _ in range(4)]
+ours = data_parallel_step(replicas, rows, targets, F.mse_loss)
+theirs = simulation.run(with_ddp, 4, (rows, targets)).ranks[2].value
+apart = max(np.abs(a.numpy() - b.values).max() for a, b in zip(ours, theirs))
+print(f"largest difference of a gradient: {apart:.1e}")
 
 # %% [markdown]
 # ## What to remember

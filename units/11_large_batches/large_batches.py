@@ -749,7 +749,7 @@ def ready_made():
 print(simulation.run(ready_made, 2).ranks[0].value)
 
 # %% [markdown]
-# ### The statistics that stay behind
+# ### The statistics that stay behind · stretch
 #
 # Batch norm also keeps *running* statistics, for evaluation, and DDP lets each rank
 # keep its own: they are buffers, not gradients. As long as the shards look alike nobody
@@ -1022,16 +1022,8 @@ charts.diagrams(shown, 4)
 #
 # ## The library does it
 #
-# `SyncBatchNorm` needs GPUs, but PyTorch's collectives can be differentiated through:
-# write the forward pass with `torch.distributed.nn.functional.all_reduce`, and autograd
-# finds the backward pass, the collective included. The rates are two schedulers, one
-# after the other. And accumulation was DDP's own all along.
-
-# %% tags=["raises-exception"] alt="Two space-time diagrams of four ranks through one norm layer, forward and backward: by hand and by autograd, each with a collective in either direction and one for the gradient of the weight; by hand takes a little less."
-library = simulation.run(a_layer, len(SIZES), (True,))
-compare(library)
-runs = {"by hand": by_hand, "by autograd": library}
-charts.diagrams(runs, len(SIZES))
+# The rates are two schedulers, one after the other. Accumulation was DDP's own all
+# along.
 
 # %% tags=["raises-exception"]
 def torch_rates(k, warmup_steps, steps):
@@ -1051,6 +1043,19 @@ def torch_rates(k, warmup_steps, steps):
 
 mine = [scaled_rate(step, 0.12, 32, 256, 20, 100) for step in range(100)]
 print(f"rates differ by {np.abs(torch_rates(8, 20, 100) - mine).max():.0e}")
+
+# %% [markdown]
+# ### Batch norm by autograd · stretch
+#
+# `SyncBatchNorm` needs GPUs, but PyTorch's collectives can be differentiated through:
+# write the forward pass with `torch.distributed.nn.functional.all_reduce`, and autograd
+# finds the backward pass, the collective included.
+
+# %% tags=["raises-exception"] alt="Two space-time diagrams of four ranks through one norm layer, forward and backward: by hand and by autograd, each with a collective in either direction and one for the gradient of the weight; by hand takes a little less."
+library = simulation.run(a_layer, len(SIZES), (True,))
+compare(library)
+runs = {"by hand": by_hand, "by autograd": library}
+charts.diagrams(runs, len(SIZES))
 
 # %% [markdown]
 # ## What to remember

@@ -371,8 +371,9 @@ class Shards(IterableDataset):
         worker, workers = (info.id, info.num_workers) if info else (0, 1)
         share = shards_of(SHARDS, *self.place, worker, workers, self.seed, self.epoch)
         for name in share:
-            samples, _ = read_shard(name, (folder / name).read_bytes(), decode)
-            yield from samples
+            with tarfile.open(folder / name) as tar:
+                for file in tar:
+                    yield file.name, decode(tar.extractfile(file).read())
 
 
 first = shards_of(SHARDS, 0, 3, 0, 2, 12, 0)

@@ -649,39 +649,34 @@ timeline.draw(second.events, RANKS, title=title, memory=second.memory)
 # ## Break: a send that waits
 #
 # `dist.send` may return only when somebody receives. GPipe does not mind: all messages
-# run one way, then all run the other way. Try it: this cell runs *your* functions, with
-# `isend` replaced by `send`.
+# run one way, then all run the other way. Does 1F1B? This cell sends the messages of
+# both orders, without a model, first with `isend`, then with `send`.
 
 # %% tags=["raises-exception"]
-class Done:
-    def wait(self):
-        pass
-
-
-def with_sends_that_wait(step):
-    def impatient(tensor, dst):
-        dist.send(tensor, dst)
-        return Done()
-
-    patient, dist.isend = dist.isend, impatient
-    try:
-        return step(8)
-    finally:
-        dist.isend = patient
+def messages_alone(orders, send_waits):
+    """A rank's passes in their order: receive, compute, send on."""
+    rank, p = dist.get_rank(), dist.get_world_size()
+    x, requests = torch.zeros(4), []
+    for kind, k in orders[rank]:
+        source, target = (rank - 1, rank + 1) if kind == "F" else (rank + 1, rank - 1)
+        if 0 <= source < p:
+            dist.recv(x, source)
+        simulation.compute(FORWARD if kind == "F" else BACKWARD, f"{kind}{k}")
+        if 0 <= target < p:
+            send = dist.send if send_waits else dist.isend
+            requests.append(send(x.clone(), target))
+    for request in filter(None, requests):
+        request.wait()
 
 # %% tags=["raises-exception"]
-def waiting_gpipe():
-    return with_sends_that_wait(train_gpipe)
-
-
-def waiting_1f1b():
-    return with_sends_that_wait(train_1f1b)
-
-
-for program in (waiting_gpipe, waiting_1f1b):
-    broken = simulation.run(program, RANKS, alpha=1e-7, beta=0)
-    said = "stands still" if broken.hang else f"idle {measured(broken):.4f}"
-    print(program.__name__, said)
+ORDERS = {"GPipe": [gpipe_order(8)] * RANKS}
+ORDERS["1F1B"] = [order_1f1b(rank, RANKS, 8) for rank in range(RANKS)]
+for name, orders in ORDERS.items():
+    for waits in (False, True):
+        arguments = orders, waits
+        broken = simulation.run(messages_alone, RANKS, arguments, alpha=1e-7, beta=0)
+        said = "stands still" if broken.hang else f"{broken.elapsed * 1e3:.1f} ms"
+        print(f"{name:6}{'send' if waits else 'isend':6}{said}")
 print(broken.hang)
 
 # %% [markdown]
@@ -818,7 +813,8 @@ charts.lines(
 # (checkpointing, unit 15). A micro-batch then takes a stage 4 slots: 1 forward, 1 for
 # the second forward pass, 2 backward. The second forward pass needs no gradient, so a
 # rank can do its first one while it waits. 3 (K - 1) idle slots are left beside 4 M of
-# work. What do both formulas say at M = 4 K?
+# work. What do both formulas say at M = 4 K? (The last column is the M with which the
+# bubble is 5 %: (K - 1) / (M + K - 1) = 1/20.)
 
 # %% tags=["raises-exception"]
 def recomputing(K, M):
@@ -828,10 +824,9 @@ def recomputing(K, M):
 
 print("         idle with M = 4 K   recomputing   5 % takes")
 for K in (2, 4, 8, 16, 64):
-    more = enough_micro_batches(K, 0.05)
     print(
         f"K = {K:2}: {bubble(K, 4 * K):17.1%} {recomputing(K, 4 * K):13.1%} "
-        f"     M = {more}"
+        f"     M = {19 * (K - 1)}"
     )
 
 # %% [markdown]
