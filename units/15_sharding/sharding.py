@@ -11,9 +11,9 @@
 # rank before you start it, you have written all three stages and activation
 # checkpointing yourself, and your gradients and those of `fully_shard` agree.
 #
-# **You need** units 03, 05, 06 and 10 (mixed precision). **It takes** about 90 minutes,
-# the *stretch* 70 more. The cells themselves run for about half a minute on two cores.
-# They take about 0.8 GB of memory.
+# **You need** units 03, 05, 06 and 10 (mixed precision). **It takes** about 135 minutes,
+# the *stretch* 115 more, in two sittings with a break at *Half-time*. The cells
+# themselves run for about half a minute on two cores. They take about 0.8 GB of memory.
 
 # %%
 import copy
@@ -95,13 +95,23 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 def memory_per_rank(
     params: int, p: int, stage: int, optimizer: str, mixed: bool
 ) -> int:
-    """Bytes of parameters, gradients and optimizer state that each of p ranks holds.
+    """Return the bytes of parameters, gradients and optimizer state on each of p ranks.
 
-    stage: 0 to 3, see above. optimizer: "adam", "momentum" or "sgd". mixed: 16-bit
-    parameters and gradients, and a 32-bit copy of the parameters in the state of any
-    optimizer; else all is 32 bits, without a copy. What is divided counts as a shard of
-    ceil(params / p) numbers, padding included. Raises ValueError for another stage, and
-    for fewer than one rank.
+    params: int, number of parameters of the model
+    p: int, number of ranks
+    stage: int, 0 to 3, ZeRO's stage
+    optimizer: "adam", "momentum" or "sgd"
+    mixed: bool, True for mixed precision, False for 32 bits throughout
+    Returns: int, bytes
+
+    - Adam in mixed precision: the bytes in the table above. From the stage in its row
+      on, a part counts as a shard.
+    - other optimizers, float32, and padding: in mixed precision the state of every
+      optimizer has the 32-bit copy of the parameters, otherwise none has. A shard is
+      ceil(params / p) numbers, padding included.
+    - what cannot be: raise ValueError for any other stage, and for fewer than one rank.
+
+    Example: memory_per_rank(1000, 8, 1, "adam", True) == 5500
     """
     ### BEGIN SOLUTION
     if stage not in (0, 1, 2, 3) or p < 1:
@@ -197,9 +207,8 @@ print(f"your guess: {guess_1}")
 # %% [markdown]
 # ## Shards
 #
-# From now on a model, or one of its layers, is a flat vector of $n$ numbers. Rank $r$
-# owns the numbers from $r k$ to $(r + 1) k$. If $p$ does not divide $n$, there are
-# zeros at the end; with few numbers and many ranks a shard may consist of zeros alone.
+# From now on a model, or one of its layers, is a flat vector of $n$ numbers, of which
+# every rank owns a shard.
 #
 # ![Vectors cut into equal shards for four ranks. Ten numbers: shards of 3; ranks 0, 1 and 2 own w0 to w8, rank 3 owns w9 and two zeros of padding. Five numbers: shards of 2; ranks 0 and 1 own w0 to w3, rank 2 owns w4 and one zero, and the shard of rank 3 is two zeros.](../../images/padded_shards.svg)
 #
@@ -209,8 +218,19 @@ print(f"your guess: {guess_1}")
 
 # %% nbgrader={"grade": false, "grade_id": "shard", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shard(flat: Tensor, rank: int, p: int) -> Tensor:
-    """The shard of `rank` out of a vector of n numbers, perhaps 0: ceil(n / p) of them,
-    in their dtype, filled up with zeros at the end. `flat` is not changed.
+    """Return the shard of one rank out of a flat vector.
+
+    flat: tensor of n numbers, n >= 0
+    rank: int, from 0 to p - 1
+    p: int, number of ranks
+    Returns: tensor of k = ceil(n / p) numbers, dtype of flat
+
+    - shards of one size: the numbers of flat from rank * k up to (rank + 1) * k, filled
+      up with zeros at the end.
+    - more ranks than numbers: the same; a shard may be zeros alone, or empty if n = 0.
+    - unchanged: flat.
+
+    Example: shard(torch.tensor([1, 2, 3]), 1, 2).tolist() == [3, 0]
     """
     ### BEGIN SOLUTION
     k = -(-len(flat) // p)
@@ -232,10 +252,17 @@ check(shard)
 
 # %% nbgrader={"grade": false, "grade_id": "unshard", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def unshard(part: Tensor, n: int) -> Tensor:
-    """The whole vector of n numbers, on every rank, without the padding.
+    """Return the whole vector that is cut into shards, on every rank.
 
-    part: this rank's shard, as `shard` cuts it. One collective, to which each rank
-    brings its shard and no more. The dtype is that of `part`.
+    part: tensor, this rank's shard, as `shard` cuts it
+    n: int, length of the whole vector
+    Returns: tensor of n numbers, dtype of part
+
+    - the whole vector: the shards in the order of the ranks, without the padding.
+    - more ranks than numbers: the same.
+    - in one collective: a single call, to which each rank brings its shard and no more.
+
+    Example: p = 2, n = 3. From the shards [1, 2] and [3, 0] both ranks make [1, 2, 3].
     """
     ### BEGIN SOLUTION
     whole = part.new_empty(len(part) * dist.get_world_size())
@@ -270,14 +297,24 @@ def adam(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> None:
 
 # %% nbgrader={"grade": false, "grade_id": "zero1_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor:
-    """One step of Adam on the mean of all ranks' gradients; returns the new weights,
-    all n of them, the same on every rank.
+    """Run one step of Adam with the optimizer's state divided among the ranks.
 
-    w: the weights, n numbers, the same on every rank. g: this rank's gradient, n
-    numbers. m, v: moments of this rank's shard, k numbers each; they are changed in
-    place. w and g may be changed, too. p need not divide n. At most two collectives,
-    and no more bytes than an all_reduce of the gradient and an all_gather of the
-    weights, both padded: the moments stay where they are.
+    w: tensor of n weights, the same on every rank; may be changed
+    g: tensor of n numbers, this rank's gradient; may be changed
+    m, v: tensors of k numbers, the moments of this rank's shard; change them in place
+    t: int, number of this step in the whole training, from 1
+    lr: float, learning rate
+    Returns: tensor of the n new weights, the same on every rank
+
+    - the weights of sequential Adam: the step of `adam` with the mean of all ranks'
+      gradients.
+    - p does not divide n: the same; shards are padded.
+    - no more than it must move: at most two collectives, and no more bytes than an
+      all_reduce of the gradient and an all_gather of the weights, both padded. The
+      moments stay where they are.
+
+    Example: p = 2. The gradients [1, 3] and [3, -7] turn m = [0] into [0.2] on rank 0
+    and into [-0.2] on rank 1.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -309,20 +346,27 @@ check(zero1_step)
 # ### ZeRO-2: the gradients are divided (4 points)
 #
 # Here the vectors come padded, as a program of this kind allocates them. All
-# micro-batches are of the same size. Their gradients come **in one buffer**: the next
-# one overwrites it.
+# micro-batches are of the same size, and their gradients come **in one buffer**.
 
 # %% nbgrader={"grade": false, "grade_id": "zero2_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def zero2_step(w: Tensor, gradients, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor:
-    """One step of Adam on the mean gradient of all micro-batches of all ranks; returns
-    the new weights, padded like w, the same on every rank.
+    """Run one step of Adam with optimizer state and gradients divided among the ranks.
 
-    w: k p numbers, the same on every rank; it may be changed. gradients: an iterator;
-    each turn computes this rank's gradient of one more micro-batch (at least one comes)
-    and gives it as k p numbers, always in the same memory. m, v: moments of this rank's
-    shard, k numbers each, changed in place. Send no more bytes than a reduce_scatter
-    for each micro-batch and one all_gather. While the next micro-batch is computed,
-    nothing of the size of w is alive besides w and that memory (if p > 1).
+    w: tensor of k p weights, padded, the same on every rank; may be changed
+    gradients: iterator; each turn computes this rank's gradient of a micro-batch, k p
+        numbers, always into the same buffer; at least one comes
+    m, v, t, lr: as in `zero1_step`
+    Returns: tensor of the k p new weights, padded like w, the same on every rank
+
+    - one micro-batch: the step of `adam` with the mean of all ranks' gradients.
+    - several micro-batches: with the mean over all micro-batches of all ranks.
+    - no more than it must move: no more bytes than a reduce_scatter for each
+      micro-batch and one all_gather.
+    - only its shard: while the next micro-batch is computed, nothing of the size of w
+      is alive besides w and the buffer (if p > 1).
+
+    Example: p = 2. The gradients [1, 0] and [3, 0] on rank 0, [2, 0] and [6, 0] on rank
+    1 have the mean [3, 0].
     """
     ### BEGIN SOLUTION
     rank, p, k = dist.get_rank(), dist.get_world_size(), len(m)
@@ -529,14 +573,24 @@ timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 
 # %% nbgrader={"grade": false, "grade_id": "checkpointed", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def checkpointed(blocks: list, x: Tensor, every: int) -> Tensor:
-    """What `for block in blocks: x = block(x)` gives, with the same gradients of x and
-    of all parameters after `backward`.
+    """Run blocks one after the other with activation checkpointing.
 
-    blocks: functions or modules, at least one. x requires a gradient. every: blocks in
-    a segment; the last one has fewer where `every` does not divide their number. After
-    the forward pass the inputs of the segments and the result are alive, and no other
-    activation. Each block runs at most twice, with the same random numbers both times.
-    During `backward` the inside of one segment at a time is alive.
+    blocks: list of functions or modules, at least one
+    x: tensor that requires a gradient
+    every: int, number of blocks in a segment
+    Returns: tensor, the output of `for block in blocks: x = block(x)`
+
+    - the gradients of the plain run: after `backward`, x and all parameters have the
+      same gradients as without checkpointing. The last segment has fewer blocks where
+      `every` does not divide their number.
+    - what is alive, and what is computed twice: after the forward pass the inputs of
+      the segments and the result are alive, and no other activation. Each block runs at
+      most twice. During `backward` the inside of one segment at a time is alive.
+    - dropout: in both runs a block draws the random numbers that it draws in the plain
+      run.
+
+    Example: 5 blocks, every = 2. The segments have 2, 2 and 1 blocks, and their three
+    inputs are kept.
     """
     ### BEGIN SOLUTION
     for start in range(0, len(blocks), every):
@@ -609,6 +663,14 @@ print(
 # many times larger, so small segments win.
 
 # %% [markdown]
+# ## Half-time
+#
+# You have counted the bytes that a parameter costs, cut vectors into padded shards, and
+# divided the optimizer's state: each rank steps on its own shard and gathers the
+# others' new weights. Every rank still holds all parameters. ZeRO-3 divides them next;
+# this is a good place for a break.
+
+# %% [markdown]
 # ## ZeRO-3: divide the parameters
 #
 # The last 2 bytes. A rank owns a shard of every layer. When a layer's turn comes, its
@@ -636,16 +698,25 @@ print(
 
 # %% nbgrader={"grade": false, "grade_id": "zero3_forward_backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def zero3_forward_backward(layers: list, x: Tensor, loss_gradient) -> list[Tensor]:
-    """One forward and one backward pass over layers of which every rank has a shard.
+    """Run one forward and one backward pass over layers whose weights are sharded.
 
-    layers: see above, in the order of the forward pass. x: this rank's input.
-    loss_gradient(output): the gradient of this rank's loss with respect to the output.
-    Returns, for each layer in the order of `layers`, this rank's shard of the mean over
-    the ranks of the layer's gradient: k numbers. At most three times the bytes of the
-    weights move: two all_gathers and a reduce_scatter for each layer. At most two
-    layers' weights are whole at a time (what async_op=True returned holds them, too, as
-    long as you hold it). While a layer computes, the next layer's weights are on their
-    way, in both passes.
+    layers: list of layers, as described above, in the order of the forward pass
+    x: tensor, this rank's input
+    loss_gradient: function; loss_gradient(output) is the gradient of this rank's loss
+        with respect to the output
+    Returns: list of tensors of k numbers, one for each layer, in the order of `layers`
+
+    - the gradients of the sequential run: each tensor is this rank's shard of the mean,
+      over the ranks, of the layer's gradient.
+    - no more than it must move: at most three times the bytes of the weights, for each
+      layer two all_gathers and a reduce_scatter.
+    - two layers at most: at any time at most two layers' weights are whole. What
+      async_op=True returned holds them, too, as long as you hold it.
+    - gathers ahead: while a layer computes, the next layer's weights are on their way,
+      in both passes.
+
+    Example: p = 2. If a layer's gradient is [1, 2, 3] on rank 0 and [3, 4, 5] on rank
+    1, they return [2, 3] and [4, 0] for it.
     """
     ### BEGIN SOLUTION
     p, last = dist.get_world_size(), len(layers) - 1
@@ -899,12 +970,21 @@ print(f"your guess: {guess_2}")
 
 # %% nbgrader={"grade": false, "grade_id": "clip_grad_norm_sharded", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def clip_grad_norm_sharded(shards: list, max_norm: float) -> float:
-    """Scale the gradient by min(1, max_norm / norm), in place, and return its norm
-    before that, the same on every rank. The norm is that of the whole gradient, over
-    all tensors and all ranks.
+    """Clip a gradient by its global norm, where every rank holds shards of it.
 
-    shards: this rank's shards of the gradient's tensors; some may be empty. The
-    gradient may be zero. One collective, of one number.
+    shards: list of tensors, this rank's shards of the gradient's tensors; scale them in
+        place
+    max_norm: float, the largest norm allowed
+    Returns: float, the norm before clipping, the same on every rank
+
+    - too long: multiply all shards by max_norm / norm. The norm is that of the whole
+      gradient, over all tensors and all ranks.
+    - short enough, empty, and zero: if norm <= max_norm nothing is scaled. Shards may
+      be empty, and the gradient may be zero.
+    - one number travels: one collective, of one number.
+
+    Example: p = 2, max_norm = 1. The shards [3] and [4] have the norm 5 and become
+    [0.6] and [0.8].
     """
     ### BEGIN SOLUTION
     total = sum((part**2).sum() for part in shards)

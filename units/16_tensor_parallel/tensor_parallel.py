@@ -11,9 +11,9 @@
 # The results equal the sequential ones, and you know to the byte what each cut costs.
 # You can also say why such groups of ranks seldom reach beyond one node.
 #
-# **You need** units 02, 03 and 05. **It takes** about 80 minutes, the *stretch* 110
-# more. The cells themselves run for about 15 seconds on two cores. They take about 0.8
-# GB of memory.
+# **You need** units 02, 03 and 05. **It takes** about 120 minutes, the *stretch* 195
+# more, in two sittings with a break at *Half-time*. The cells themselves run for about
+# 15 seconds on two cores. They take about 0.8 GB of memory.
 
 # %%
 import math
@@ -98,13 +98,22 @@ for part in ("block1.attention", "block1.mlp", "block1.norm", "embedding", "head
 def column_linear(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
 ) -> torch.Tensor:
-    """x W^T + b, of which rank r computes the r-th of p equal pieces of the outputs.
+    """Compute a linear layer whose columns are divided over the ranks.
 
-    x: (n, d), weight: (h, d), bias: (h,), the same on every rank; unchanged. A rank
-    computes with its own h / p rows of `weight`. Raises ValueError, before anybody
-    communicates, if p does not divide h. Returns the whole output, (n, h), on every
-    rank. All links together carry at most (p - 1) n h numbers, as in one all_gather of
-    the outputs.
+    x: tensor (n, d), the same on every rank
+    weight: tensor (h, d), the same on every rank
+    bias: tensor (h,), the same on every rank
+    Returns: tensor (n, h), x W^T + b, on every rank
+
+    - all columns on every rank: rank r computes the r-th of p equal pieces of the
+      outputs, with its own h / p rows of weight. All links together carry no more than
+      one all_gather of the outputs, (p - 1) n h numbers.
+    - columns that do not divide: if p does not divide h, raise ValueError before
+      anybody communicates.
+    - unchanged: x, weight and bias.
+
+    Example: p = 2, x = [[1, 2]], weight = [[1, 0], [0, 1]], bias = [10, 20]. Rank 0
+    computes 11, rank 1 computes 22, and both return [[11, 22]].
     """
     ### BEGIN SOLUTION
     p, rank = dist.get_world_size(), dist.get_rank()
@@ -141,12 +150,21 @@ check(column_linear)
 def row_linear(
     x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None
 ) -> torch.Tensor:
-    """x W^T + b, of which each rank holds some of the inputs.
+    """Compute a linear layer whose rows are divided over the ranks.
 
-    x: (n, d / p), the inputs of this rank; weight: (h, d / p), what belongs to them;
-    bias: (h,), the same on every rank, or None. All three stay unchanged. Returns the
-    whole output, (n, h), on every rank. All links together carry no more bytes than one
-    all_reduce of the output, 2 (p - 1) n h numbers.
+    x: tensor (n, d_r), this rank's d_r of the d inputs
+    weight: tensor (h, d_r), the weights that belong to them
+    bias: tensor (h,), the same on every rank, or None
+    Returns: tensor (n, h), the whole output, on every rank
+
+    - no bias: x W^T over all d inputs.
+    - a bias: x W^T + b.
+    - messages: all links together carry no more bytes than one all_reduce of the
+      output, 2 (p - 1) n h numbers.
+    - unchanged: x, weight and bias.
+
+    Example: p = 2, bias = [10]. From x = [[1]], weight = [[3]] on rank 0 and x = [[2]],
+    weight = [[4]] on rank 1 both return [[21]].
     """
     ### BEGIN SOLUTION
     y = F.linear(x, weight)
@@ -231,13 +249,23 @@ def tp_mlp(
     down: torch.Tensor,
     down_bias: torch.Tensor,
 ) -> torch.Tensor:
-    """gelu(x U^T + a) D^T + b, divided by the inner numbers; gelu is `F.gelu` as it is.
+    """Compute an MLP whose inner numbers are divided over the ranks.
 
-    x: (n, d) and down_bias: (d,), the same on every rank; up: (h / p, d), up_bias:
-    (h / p,) and down: (d, h / p), this rank's. Returns (n, d) on every rank. After
-    `.backward` of the same gradient on all ranks every argument has its gradient: of x
-    and of down_bias the whole one, of the others this rank's part. Each rank calls one
-    all_reduce of n d numbers forward and one backward, and nothing else.
+    x: tensor (n, d), the same on every rank
+    up: tensor (h / p, d), this rank's columns
+    up_bias: tensor (h / p,), this rank's piece
+    down: tensor (d, h / p), this rank's rows
+    down_bias: tensor (d,), the same on every rank
+    Returns: tensor (n, d), the whole output, on every rank
+
+    - the output: gelu(x U^T + a) D^T + b, where gelu is `F.gelu` as it is.
+    - all gradients: after `.backward` of the same gradient on all ranks every argument
+      has its gradient: x and down_bias the whole one, the others this rank's part.
+    - messages: each rank calls one all_reduce of n d numbers forward and one backward,
+      and nothing else.
+
+    Example: p = 2, n = 3, d = 4, h = 10. Each rank has 5 inner numbers of every token;
+    its all_reduces are of 12 numbers.
     """
     ### BEGIN SOLUTION
     hidden = F.gelu(F.linear(CopyIn.apply(x), up, up_bias))
@@ -288,6 +316,13 @@ for p in (2, 4):
 # models.
 
 # %% [markdown]
+# ## Half-time
+#
+# You have divided a linear layer by columns and by rows. One after the other they make
+# an MLP that sends n d numbers forward and as many backward, however wide it is inside.
+# Attention comes next, and then a whole transformer; this is a good place for a break.
+
+# %% [markdown]
 # ## Attention: the heads divided
 #
 # Attention has its own natural seam: the heads. Each has its own rows of `q`, `k` and
@@ -313,14 +348,25 @@ def head_attention(
     out: torch.Tensor,
     head_size: int,
 ) -> torch.Tensor:
-    """Causal self-attention, forward only, with this rank's heads.
+    """Compute causal self-attention with its heads divided over the ranks.
 
-    x: (s, d), s tokens, the same on every rank. q, k, v: (d / p, d), this rank's rows,
-    one head of head_size rows after the other; out: (d, d / p), what belongs to them.
-    No biases; scores are divided by the square root of head_size; a token sees itself
-    and those before it. Raises ValueError, before anybody communicates, if head_size
-    does not divide d / p. Returns (s, d) on every rank. All links together carry no
-    more bytes than one all_reduce of it.
+    x: tensor (s, d), s tokens, the same on every rank
+    q, k, v: tensors (d / p, d), this rank's rows, one head of head_size rows after the
+        other
+    out: tensor (d, d / p), the columns that belong to them
+    head_size: int, rows of a head
+    Returns: tensor (s, d), the whole output, on every rank
+
+    - whole heads: a token sees itself and those before it. Scores are divided by the
+      square root of head_size. There are no biases, and there is no backward pass.
+    - heads that do not divide: if head_size does not divide d / p, raise ValueError
+      before anybody communicates.
+    - messages: all links together carry no more bytes than one all_reduce of the
+      output.
+    - unchanged: all tensors.
+
+    Example: p = 2, d = 8. Each rank has 4 rows: two heads of head_size = 2; for
+    head_size = 3 it raises ValueError.
     """
     ### BEGIN SOLUTION
     if len(q) % head_size:
@@ -501,13 +547,22 @@ for t, outcome in outcomes.items():
 def vocab_cross_entropy(
     logits: torch.Tensor, targets: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The mean cross-entropy of n tokens, and its gradient for this rank's logits.
+    """Return the cross-entropy of n tokens and its gradient for this rank's logits.
 
-    logits: (n, V_r), this rank's columns, in the order of the ranks; ranks may hold
-    different numbers of columns, and none at all. They may be as large as 1e4. targets:
-    (n,), int64, from 0 to V - 1, the same on every rank. Both stay unchanged. Each rank
-    hands over at most 3 n + p numbers in all; what it gets does not count. Returns the
-    loss (one number, the same on every rank) and the gradient, (n, V_r).
+    logits: tensor (n, V_r), this rank's columns, in the order of the ranks
+    targets: int64 tensor (n,), from 0 to V - 1, the same on every rank
+    Returns: (loss, gradient), one number, the same on every rank, and a tensor (n, V_r)
+
+    - equal shares: the mean over the tokens, as `F.cross_entropy` of all V columns
+      gives it, and the gradient of this mean.
+    - large logits: they may be about 1e4 above or below zero.
+    - any vocabulary: ranks may hold different numbers of columns, and none at all.
+    - messages: each rank hands over at most 3 n + p numbers in all; what it gets does
+      not count.
+    - unchanged: logits and targets.
+
+    Example: p = 2, targets = [1]. From logits [[0]] on both ranks the loss is log 2;
+    the gradient is [[0.5]] on rank 0 and [[-0.5]] on rank 1.
     """
     ### BEGIN SOLUTION
     p, rank, n, width = dist.get_world_size(), dist.get_rank(), *logits.shape
@@ -566,8 +621,7 @@ for vocabulary in (1000, 10_000):
 # - **C_in**, input channels: a layer by rows. The outputs are summed.
 # - **H** (or W), rows of the image: all weights are on every rank, and each rank has a
 #   strip of every image. At the seams a kernel of k rows reaches k // 2 rows into the
-#   neighbours' strips: the **halo**. Only those rows travel, between neighbours. (A
-#   kernel of one row has no halo; here k is 3 or more.)
+#   neighbours' strips: the **halo**. Only those rows are sent, between neighbours.
 #
 # ![An image of twelve rows cut into four strips of three rows, one for each rank. A kernel of 3 x 3 on the first row of rank 1 reaches into the last row of rank 0. Beside it what each rank needs: its own three rows, and the halo, one row above and one below, sent by the neighbours that own them: rank 1 gets row 2 from rank 0 and row 6 from rank 2. Above rank 0 and below rank 3 there is a question mark.](../../images/halo.svg)
 #
@@ -580,19 +634,26 @@ for vocabulary in (1000, 10_000):
 
 # %% nbgrader={"grade": false, "grade_id": "split_conv", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def split_conv(x: torch.Tensor, weight: torch.Tensor, how: str) -> torch.Tensor:
-    """A convolution with stride 1 and zeros around ("same" size), without bias.
+    """Compute a convolution whose channels or rows are divided over the ranks.
 
-    x: (n, c, h, w), weight: (o, c, k, k), k odd and at least 3; both stay unchanged.
+    x: tensor (n, c, h, w), whole or this rank's part
+    weight: tensor (o, c, k, k), whole or this rank's part, k odd and at least 3
+    how: "C_out", "C_in" or "H", what is divided
+    Returns: tensor, the whole output on every rank; for "H" this rank's rows of it
 
-    how = "C_out": x is whole, weight holds this rank's output channels, as many on
-    every rank. Returns all output channels on every rank; all links together carry no
-    more than one all_gather of the outputs.
-    how = "C_in": x and weight hold this rank's input channels. Returns the whole output
-    on every rank; all links together carry no more than one all_reduce of it.
-    how = "H": weight is whole, x holds this rank's rows, in the order of the ranks;
-    ranks may hold different numbers, at least k // 2. Returns the output for these
-    rows. Neighbours send each other k // 2 rows, and there are no other messages and no
-    collectives.
+    - C_out: output channels: x is whole, weight holds this rank's output channels, as
+      many on every rank. All links together carry no more than one all_gather of the
+      outputs.
+    - C_in: input channels: x and weight hold this rank's input channels. All links
+      together carry no more than one all_reduce of the output.
+    - H: rows: weight is whole, x holds this rank's rows, in the order of the ranks;
+      ranks may hold different numbers of rows, at least k // 2. Neighbours send each
+      other k // 2 rows; there are no other messages and no collectives.
+    - all three: stride 1, zeros around the image ("same" size), no bias.
+    - unchanged: x and weight.
+
+    Example: p = 4, h = 12, k = 3, how = "H". Rank 1 has rows 3 to 5; it needs rows 2
+    and 6, too.
     """
     ### BEGIN SOLUTION
     p, rank, reach = dist.get_world_size(), dist.get_rank(), weight.shape[-1] // 2
@@ -736,14 +797,22 @@ def sequence_parallel_mlp(
     down: torch.Tensor,
     down_bias: torch.Tensor,
 ) -> torch.Tensor:
-    """`tp_mlp` for tokens that are divided over the ranks.
+    """Compute the MLP of `tp_mlp` for tokens that are divided over the ranks.
 
-    x: (n / p, d), this rank's tokens; the others as for `tp_mlp`. Returns (n / p, d),
-    the output for these tokens. Each rank calls `.backward` with their gradient; then
-    every argument has its gradient: of x for these tokens, of down_bias the whole one,
-    of the others this rank's part. All links together carry no more bytes than an
-    all_gather and a reduce_scatter of n d numbers forward, the same backward, and one
-    all_reduce of d numbers.
+    x: tensor (n / p, d), this rank's tokens
+    up, up_bias, down, down_bias: as in `tp_mlp`
+    Returns: tensor (n / p, d), the output for these tokens
+
+    - the output: as in `tp_mlp`.
+    - all gradients: each rank calls `.backward` with the gradient of its tokens. Then
+      every argument has its gradient: x for these tokens, down_bias the whole one, the
+      others this rank's part.
+    - messages: all links together carry no more bytes than an all_gather and a
+      reduce_scatter of n d numbers forward, the same backward, and one all_reduce of d
+      numbers.
+
+    Example: p = 2, n = 6. Rank 0 gets tokens 0 to 2 and returns their output, rank 1
+    does so for tokens 3 to 5.
     """
     ### BEGIN SOLUTION
     hidden = F.gelu(F.linear(GatherTokens.apply(x), up, up_bias))
@@ -1116,13 +1185,22 @@ if all(trained.values()):
 def ring_attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool
 ) -> torch.Tensor:
-    """Attention of one head over tokens that are divided over the ranks.
+    """Compute attention of one head over tokens that are divided over the ranks.
 
-    q, k, v: (m, d), this rank's m of the p m tokens, in the order of the ranks; they
-    stay unchanged. Scores are divided by the square root of d, and may be large.
-    causal: a token sees itself and those before it; else all. Returns (m, d). Each rank
-    sends to one neighbour only, always the same: at most p - 1 blocks of keys and as
-    many of values, together or apart. There are no collectives.
+    q, k, v: tensors (m, d), this rank's m of the p m tokens, in the order of the ranks
+    causal: bool, whether later tokens are hidden
+    Returns: tensor (m, d), the output for this rank's tokens
+
+    - every token sees all: if causal is False. Scores are divided by the square root of
+      d.
+    - causal: if True, a token sees itself and those before it.
+    - large scores: they may be far above or below zero.
+    - messages: each rank sends to one neighbour only, always the same: at most p - 1
+      blocks of keys and as many of values, together or apart. There are no collectives.
+    - unchanged: q, k and v.
+
+    Example: p = 3, m = 2. Rank 1 has tokens 2 and 3, and sends at most two blocks of
+    keys.
     """
     ### BEGIN SOLUTION
     p, rank, m = dist.get_world_size(), dist.get_rank(), len(q)

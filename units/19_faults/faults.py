@@ -11,9 +11,10 @@
 # with the survivors of a death, found the rank that holds up the others and the one
 # that computes wrong numbers, and can say how often to save.
 #
-# **You need** units 03 to 06. **It takes** about 85 minutes, the *stretch* 70 more. The
-# cells themselves run for less than a minute on two cores; one of them starts
-# `torchrun` and kills a worker. They take about 1.1 GB of memory.
+# **You need** units 03 to 06. **It takes** about 130 minutes, the *stretch* 85 more, in
+# two sittings with a break at *Half-time*. The cells themselves run for less than a
+# minute on two cores; one of them starts `torchrun` and kills a worker. They take about
+# 1.1 GB of memory.
 
 # %%
 import copy
@@ -132,13 +133,22 @@ print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 
 # %% nbgrader={"grade": false, "grade_id": "write_whole", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def write_whole(path: str, data: bytes) -> None:
-    """Write a file so that `path` is, at every moment, what it was before (an older
-    file, or nothing) or the whole new file.
+    """Write a file so that it is whole at every moment.
 
-    The process may be killed after any byte and between any two calls; the next save
-    then works all the same. On a full disk `path` stays what it was. Whoever has the
-    old file open goes on reading the old bytes. The bytes are on the disk before the
-    name is. After the call no other file of this save is left in the folder.
+    path: str, where an older file may be, or none
+    data: bytes, the new content
+    Changes: the file at `path`
+
+    - what is in the file: after the call it holds data, and no other file of this save
+      is left in the folder.
+    - killed at any moment: after any byte and between any two calls `path` is what it
+      was before the call or the whole new file, and the next save works all the same.
+      On a full disk `path` stays what it was. A reader who has opened the old file goes
+      on reading the old bytes.
+    - the plug is pulled: the bytes are on the disk before the name is.
+
+    Example: `path` holds b"old" and data is b"NEW!". If the process is killed after two
+    bytes, `path` still holds b"old".
     """
     ### BEGIN SOLUTION
     part = path + ".new"
@@ -176,13 +186,23 @@ print("killed at every byte:", simulation.run(saves_whole, 1).ranks[0].value)
 
 # %% nbgrader={"grade": false, "grade_id": "save_in_background", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def save_in_background(state: dict, write: Callable) -> Callable:
-    """Have `write(copy)` called once, in a thread, with a copy of the state as it is
-    now; return without waiting for it.
+    """Write a copy of the state in the background.
 
-    state: nested dicts and lists of tensors and numbers. The training changes them in
-    place as soon as this function has returned. Returns a function without arguments
-    that waits until all is written, and raises the exception that `write` raised, if
-    any. It is called once for each save.
+    state: dict, nested dicts and lists of tensors and numbers
+    write: function, write(copy) writes the copy to the disk
+    Returns: function without arguments that waits until all is written; it is called
+        once for each save
+
+    - the state of this moment: call `write` once, with a copy of the state as it is
+      now. The training changes the state in place as soon as this function has
+      returned, and may begin another save while this one is being written.
+    - nobody waits: `write` runs in a thread that starts at once; return without waiting
+      for it.
+    - an error is heard of: the returned function raises the exception that `write`
+      raised, if any.
+
+    Example: state["w"] is [1, 2] at the call and soon afterwards [5, 6]. The copy that
+    is written holds [1, 2].
     """
     ### BEGIN SOLUTION
     snapshot, errors = copy.deepcopy(state), []
@@ -246,8 +266,7 @@ print(f"in the background    {train_and_save(save_in_background):.2f} s")
 #
 # ![The 24 samples of an epoch in their order, in three steps of eight. In step 0 four ranks take two samples each, in turn. Then one rank is gone. In steps 1 and 2 the three ranks share the same eight samples of each step: two ranks take three, one takes two.](../../images/samples_on_fewer_ranks.svg)
 #
-# The samples of a step are the same as without the stop. Only who takes them has
-# changed.
+# Only who takes the samples of a step has changed.
 #
 # ### The rest of the epoch on other ranks (3 points)
 
@@ -255,12 +274,22 @@ print(f"in the background    {train_and_save(save_in_background):.2f} s")
 def resume_order(
     order: list[int], step: int, per_rank: int, old: int, rank: int, world_size: int
 ) -> list[list[int]]:
-    """The samples of this rank in each step that is left of the epoch.
+    """Return this rank's samples in each step that is left of the epoch.
 
-    order: the samples of this epoch, of all ranks. `old` ranks have done `step` steps
-    with `per_rank` samples each; the last step of an epoch takes what is left. Now
-    there are `world_size` ranks. Each step takes the samples that it would have taken
-    without the stop: a rank at most one more than another, [] if there is none for it.
+    order: list of ints, the samples of the epoch, of all ranks
+    step: int, number of steps done
+    per_rank: int, number of samples of a rank in each of these steps
+    old: int, number of ranks that have done them
+    rank: int, this rank, from 0 to world_size - 1
+    world_size: int, number of ranks now
+    Returns: list of lists of ints, one for each step
+
+    - as many ranks as before: together the ranks take in each step the samples that it
+      would have taken without the stop. The last step of an epoch takes what is left.
+    - another number of ranks: the same; a rank takes at most one sample more than
+      another, and [] is its list if there is none for it.
+
+    Example: resume_order([7, 4, 9, 8, 5, 6], 1, 2, 2, 0, 1) == [[5, 6]]
     """
     ### BEGIN SOLUTION
     batch = per_rank * old
@@ -285,14 +314,23 @@ check(resume_order)
 
 # %% nbgrader={"grade": false, "grade_id": "reshard", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
-    """This rank's part among `new` ranks, given its part among `old` ranks.
+    """Return this rank's shard among `new` ranks, given its shard among `old` ranks.
 
-    There are max(old, new) ranks. n numbers are divided over the first `old` of them,
-    as `torch.tensor_split` does: in order, the first n % old have one more. The others
-    have an empty tensor. Afterwards the same holds for `new`. Do not gather all numbers
-    on all ranks. What stays on its rank does not travel: all ranks together send at
-    most the bytes of the numbers that change their rank. Use messages or `all_to_all`
-    as you like; the dtype stays.
+    shard: tensor, this rank's part of the n numbers
+    n: int, number of numbers on all ranks together
+    old, new: ints, the numbers are on the first `old` ranks, and then on the first
+        `new`; there are max(old, new) ranks
+    Returns: tensor, this rank's new part, dtype of shard
+
+    - everything arrives: the parts are those of `torch.tensor_split`, in order; the
+      first n % old ranks, and then n % new, have one number more. All others have an
+      empty tensor.
+    - nothing travels that is there already: all ranks together send at most the bytes
+      of the numbers that change their rank. Do not gather all numbers on all ranks.
+    - messages: point to point or by `all_to_all`, as you like.
+
+    Example: n = 7, old = 2, new = 3. The parts [0, 1, 2, 3] and [4, 5, 6] become the
+    parts [0, 1, 2], [3, 4] and [5, 6].
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -378,7 +416,16 @@ with tempfile.TemporaryDirectory() as folder:
 # see the same samples here, but the sum of three equal numbers, divided by 3, has been
 # rounded; of two or four it has not.) And there are four files and an index, written
 # last: without it the folder is no checkpoint.
+
+# %% [markdown]
+# ## Half-time
 #
+# A training can now outlast a stop: a kill leaves the old checkpoint or the new one, and
+# another number of ranks goes on with the same samples and its own shards of the state.
+# Next, ranks die in the middle of a step and the others go on without a stop. This is a
+# good place for a break.
+
+# %% [markdown]
 # ## A rank dies
 #
 # Now for your second guess. On the network of this course a rank can be killed at any
@@ -428,14 +475,27 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in place of its second sum")
 def train_through(
     w: torch.Tensor, gradient: Callable, update: Callable, shards: int, steps: int
 ) -> torch.Tensor:
-    """The weights after all steps, on every rank that is still alive; w stays as it is.
+    """Train although ranks die, and return the weights after all steps.
 
-    w: a vector. gradient(w, step, shard): the gradient of one shard, a vector like w.
-    It takes long: compute each shard once in a step, in shares as even as can be; after
-    a death take only the failed step again, all its shards or those still missing.
-    update(w, gradients): the new weights, given the gradients of all shards in their
-    order (a list or a table). Several ranks may die, each in place of a collective (not
-    of `new_group`); one survives at least. The result is that of one rank, to the bit.
+    w: tensor, a vector, the first weights
+    gradient: function, gradient(w, step, shard) is the gradient of one shard, a vector
+        like w; it takes long
+    update: function, update(w, gradients) gives the new weights, from the gradients of
+        all shards in their order (a list or a table)
+    shards: int, number of shards of a minibatch
+    steps: int, number of steps
+    Returns: tensor, the weights after all steps, on every rank that is still alive
+
+    - nobody dies: the result is that of one rank, to the bit. Compute each shard once
+      in a step, in shares as even as can be.
+    - one dies: the result is the same. Take only the failed step again, all its shards
+      or those still missing.
+    - one after the other: several ranks may die, each in place of a collective (not of
+      `new_group`); one survives at least.
+    - unchanged: w.
+
+    Example: 4 ranks, shards = 12. Each rank computes 3 shards in a step; after a death
+    each of the other 3 ranks computes 4.
     """
     ### BEGIN SOLUTION
     alive, group, step = list(range(dist.get_world_size())), None, 0
@@ -543,13 +603,23 @@ print(outcome.hang)
 
 # %% nbgrader={"grade": false, "grade_id": "train_until_told", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_until_told(step: Callable, told: Callable, steps: int) -> int:
-    """Take steps until a rank was told to stop, at most `steps` of them; return how
-    many were taken, the same number on every rank.
+    """Run training steps until any rank is told to stop.
 
-    step(): one training step; all ranks have to take it together. told(): whether this
-    rank was told to stop; once it says yes it goes on saying yes. When any rank is told
-    before a step begins, the first one too, no rank takes that step. Beside what step()
-    sends, each rank hands over at most 8 bytes before each step.
+    step: function, step() is one training step, which all ranks have to take together
+    told: function, told() says whether this rank was told to stop; once it says yes it
+        goes on saying yes; a signal may come between any two calls
+    steps: int, the largest number of steps
+    Returns: int, the number of steps taken, the same on every rank
+
+    - the same step everywhere: when any rank is told before a step begins, no rank
+      takes that step.
+    - told before it begins, or never: this holds for the first step, too; if no rank is
+      told, take all steps.
+    - a few bytes: beside what step() sends, each rank hands over at most 8 bytes before
+      each step.
+
+    Example: steps = 7. If rank 1 is told before the fifth step begins, every rank
+    returns 4.
     """
     ### BEGIN SOLUTION
     for done in range(steps):
@@ -710,7 +780,7 @@ elif FOR_REAL:
 # them. (Of six numbers none can be further than $\sqrt 5$ standard deviations from the
 # mean, whatever it is!) The median does not move, and neither does the **MAD**, the
 # median of the distances to it. For normally distributed numbers the standard deviation
-# is 1.4826 MAD; this is called the spread below.
+# is 1.4826 MAD.
 #
 # ![The step times of six ranks on a line, five near 40 ms and one at 60 ms, twice. By the mean, 43.5 ms, and three standard deviations the limit is 65.7 ms, and the slow rank is not found. By the median, 40.4 ms, and three spreads of 1.4826 MAD the limit is 42.6 ms, and it is found.](../../images/median_and_mad.svg)
 #
@@ -720,12 +790,21 @@ elif FOR_REAL:
 
 # %% nbgrader={"grade": false, "grade_id": "stragglers", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def stragglers(times: np.ndarray, k: float) -> list[int]:
-    """The slow ranks, in order. times: seconds, shape (ranks, steps).
+    """Return the stragglers, the ranks that are slower than the others.
 
-    A rank's time is the median over its steps (one step may have written a
-    checkpoint). The centre is the median of all ranks' times; the spread is 1.4826
-    times the median distance of these times to the centre. A rank is slow if its time
-    is more than k spreads above the centre, and more than 2 % above it.
+    times: array (ranks, steps), seconds
+    k: float, how many spreads above the centre a rank's time may be
+    Returns: list of ints, the slow ranks, in order
+
+    - one slow rank: a rank's time is the median over its steps. The centre is the
+      median of all ranks' times; the spread is 1.4826 times the median distance of
+      these times to the centre. A rank is slow if its time is more than k spreads above
+      the centre, and more than 2 % above it.
+    - what misleads a mean: the same. One step may have written a checkpoint, and
+      several ranks may be slow.
+    - nobody: if no rank is slow, return [].
+
+    Example: stragglers(np.array([[1.0], [1.0], [1.0], [2.0]]), 3.0) == [3]
     """
     ### BEGIN SOLUTION
     own = np.median(times, axis=1)
@@ -803,14 +882,24 @@ for bit in (None, 55):
 def checked_all_reduce(
     x: torch.Tensor, all_reduce: Callable
 ) -> tuple[torch.Tensor, bool]:
-    """The sum of all ranks' x, and whether it can be trusted, the same answer on every
-    rank; x stays as it is.
+    """Return the sum of all ranks' x, and whether it can be trusted.
 
-    x: float64, one dimension. all_reduce(vector): sums in place, as `dist.all_reduce`
-    does, but it is the one that may be faulty: before the sum on one rank, or after it
-    on one rank, a bit of a vector as long as x may flip. What you send by
-    `torch.distributed` arrives. Rounding is no fault: the two checksums may differ by
-    1e-10 of the sum of all magnitudes. Beside x each rank hands over at most 64 bytes.
+    x: float64 tensor, one dimension
+    all_reduce: function, all_reduce(vector) sums in place, as `dist.all_reduce` does,
+        but a bit of a vector as long as x may flip, before or after the sum, on one
+        rank
+    Returns: (tensor, bool), the sum and the verdict, which is the same on every rank
+
+    - rounding is no fault: the two checksums may differ by 1e-10 of the sum of all
+      magnitudes.
+    - a bit flips: if one has flipped before the sum, the verdict is False.
+    - on one rank alone: also if one has flipped after the sum.
+    - a few bytes: beside x each rank hands over at most 64 bytes. What you send by
+      `torch.distributed` arrives.
+    - unchanged: x.
+
+    Example: p = 2. The sums of [1, 2] and [3, 4] are 3 and 7. For [4, 6], with the sum
+    10, the verdict is True; for [4, 7] it is False.
     """
     ### BEGIN SOLUTION
     total = x.clone()
@@ -875,8 +964,17 @@ print(f"not noticed: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[-
 
 # %% nbgrader={"grade": false, "grade_id": "young_interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def young_interval(save: float, mtbf: float, machines: int) -> float:
-    """The interval between checkpoints, in seconds, by the formula of Young. mtbf: mean
-    time between failures of one machine; any of them stops the job.
+    """Return the interval between checkpoints by Young's formula.
+
+    save: float, seconds for a checkpoint
+    mtbf: float, mean seconds between failures of one machine
+    machines: int, number of machines
+    Returns: float, seconds
+
+    - one machine: the formula above.
+    - many machines: a failure of any of them stops the job.
+
+    Example: young_interval(8.0, 100.0, 1) == 40.0
     """
     ### BEGIN SOLUTION
     return (2 * save * mtbf / machines) ** 0.5
@@ -896,13 +994,22 @@ check(young_interval)
 def wall_time(
     work: int, interval: int, save: int, restart: int, failures: list[int]
 ) -> int:
-    """Seconds until `work` seconds of computing are done. All times are whole seconds.
+    """Return the seconds until `work` seconds of computing are done.
 
-    After every `interval` seconds of computing a save takes `save` seconds, but not at
-    the very end. failures: moments, in order, seconds since the beginning. A failure
-    throws away what is not in a complete save, and `restart` seconds later the work
-    goes on from there; a failure during the restart begins the restart again. A save,
-    a restart or the work that ends at second t is done, even if a failure comes at t.
+    work: int, seconds of computing
+    interval: int, seconds of computing between two saves
+    save, restart: ints, seconds for a save and for a restart
+    failures: list of ints, moments, in order, seconds since the beginning
+    Returns: int, seconds
+
+    - no failure: a save follows every `interval` seconds of computing, but not at the
+      very end.
+    - failures: a failure throws away what is not in a complete save, and `restart`
+      seconds later the work goes on from there.
+    - at a bad moment: a failure during the restart begins the restart again. A save, a
+      restart or the work that ends at second t is done, even if a failure comes at t.
+
+    Example: wall_time(10, 5, 1, 2, [7]) == 14
     """
     ### BEGIN SOLUTION
     now, kept, ahead = 0, 0, list(failures)
@@ -1069,12 +1176,20 @@ for save in (5, 30, 120):
 
 # %% nbgrader={"grade": false, "grade_id": "lost_to", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]:
-    """Seconds lost to each rank, and to the network, over all steps together.
+    """Return the seconds lost to each rank and to the network, over all steps.
 
-    posted, ended: when each rank called the all-reduce of a step and when it had the
-    result, shape (steps, ranks), at least two ranks. In each step the last to call is
-    charged with the time since the last but one called (0 if both called at once); the
-    network with the time from the last call until the last rank has its result.
+    posted: array (steps, ranks), when each rank called the all-reduce of a step, in
+        seconds
+    ended: array (steps, ranks), when it had the result; at least two ranks
+    Returns: (list of floats, one for each rank; float for the network)
+
+    - the ranks: in each step the last to call is charged with the time since the last
+      but one called (0 if both called at once).
+    - the network: it is charged with the time from the last call until the last rank
+      has its result.
+
+    Example: lost_to(np.array([[1.0, 3.0, 2.0]]), np.array([[5.0, 5.0, 4.5]])) == (
+        [0.0, 1.0, 0.0], 2.0)
     """
     ### BEGIN SOLUTION
     inorder, last = np.sort(posted, axis=1), posted.argmax(axis=1)
