@@ -51,7 +51,6 @@ from autograder import answers  # noqa: E402
 from autograder.exercise import Exercise  # noqa: E402
 from autograder.registry import all_exercises, find  # noqa: E402
 
-_RULE = re.compile(r"^- ([^:]+): (.+)$", re.DOTALL)
 _ITEM = re.compile(r"^([\w*, ]+): (.+)$", re.DOTALL)
 _EXAMPLE = "Example: "
 
@@ -128,8 +127,7 @@ def _arguments(text: Text, paragraph: str) -> list[str]:
 
 
 def _rules(exercise: Exercise, bullets: list[str]) -> list[str]:
-    names = [rule[1] for rule in map(_RULE.match, bullets) if rule]
-    named = [name for name in names if name in exercise.levels]
+    named = [level for bullet in bullets for level in exercise.levels if bullet.startswith(f"- {level}: ")]
     if named == list(exercise.levels):
         return []
     return [f"a rule for each level, which begins with its name: {'; '.join(exercise.levels)}"]

@@ -1126,14 +1126,17 @@ print(f"a tenth of {hours:.2f} h: {6 * hours:.1f} minutes")
 # **"Higher than 90% effective training time"**, the same paper says (section 3.3.4).
 # What does that take? A tenth of 3.1 hours is 18.6 minutes, for each failure, and must
 # cover the restart, the work since the last checkpoint, and all the saves in between.
+# For each second of work that is save / interval for the saves, interval / (2 MTBF) for
+# lost work (half an interval for each failure), and restart / MTBF.
 
 # %% tags=["raises-exception"]
-mtbf = int(hours * 3600)
+mtbf = hours * 3600
 print("useful part of the time, saving as often as Young says")
 print("save   interval  restart: 0 min    5 min   10 min   15 min")
 for save in (5, 30, 120):
     interval = int(young_interval(save, mtbf, 1))
-    parts = [useful(interval, save, 300 * k, mtbf) for k in range(4)]
+    costs = save / interval + interval / (2 * mtbf)
+    parts = [1 / (1 + costs + 300 * k / mtbf) for k in range(4)]
     print(f"{save:3} s {interval:7} s     " + "".join(f"{part:9.1%}" for part in parts))
 
 # %% [markdown]
