@@ -2,23 +2,26 @@
 
 Bytes are counted by `labkit.meshrun.Alive`, which sees every tensor that is made in this process, and told to the
 relay; what is sent the relay counts itself. All of this happens in the process of the script, and what is told here
-could be forged by a script that knows about it; what goes over the relay could not.
+could be forged by a script that knows about it; what goes over the relay could not. What the losses should be is
+computed elsewhere (`probes.mesh_reference`): here the sequential training cannot be called.
 """
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import sys
 import types
 
-from torch import Tensor
-
-from labkit.meshrun import Alive, Settings, sequential
+from labkit.cells.slicing import Chunk
+from labkit.launch.rank_program import withheld
+from labkit.meshrun import Alive, Settings
 from labkit.relay import charging
 from labkit.scale import Mesh
 
 MODULE, FILE = "mesh_training", "mesh_training.py"
 MOST_STEPS = 100
+WITHHELD = ("labkit.meshrun.sequential.sequential",)
 
 
 class NotStarted(RuntimeError):
@@ -44,26 +47,26 @@ class Steps:
 
 def trial(source: str, mesh: dict, settings: dict, steps: int, parts: list | None, counted: bool) -> dict:
     """One call of a script's `train`. counted: whether what is alive is counted; it takes time. Returns {"steps":
-    [[loss, norm], ...], "held": bytes after each step, "peak": bytes in the last step, "part"}."""
-    train = _loaded(source)
+    [[loss, norm], ...], "held": bytes after each step, "first": most bytes until the first step was done, "peak": in
+    the last step, "part"}."""
     alive = Alive(charging.alive) if counted else None
-    log = _LastPeak(alive)
-    if alive is None:
-        part = train(Mesh(**mesh), Settings(**settings), steps, log, parts)
-    else:
-        with alive:
+    log = _Peaks(alive)
+    with withheld(WITHHELD, [Chunk(FILE, 1, "import labkit")]):
+        train = _loaded(source)
+        with alive or contextlib.nullcontext():
             part = train(Mesh(**mesh), Settings(**settings), steps, log, parts)
-    return {"steps": log.steps, "held": log.held, "peak": log.peak, "part": part}
+    return {"steps": log.steps, "held": log.held, "first": log.first, "peak": log.peak, "part": part}
 
 
-class _LastPeak(Steps):
-    """Keeps the peak memory of the latest step."""
+class _Peaks(Steps):
+    """Keeps the peak memory until the end of the first step, and that of the latest step."""
 
-    peak = 0
+    first = peak = 0
 
     def step(self, loss, norm) -> None:
         if self.alive is not None:
             self.peak = self.alive.peak
+            self.first = self.first or self.peak
         super().step(loss, norm)
 
 
@@ -80,17 +83,3 @@ def _loaded(source: str):
     if not callable(train):
         raise NotStarted(f"{FILE} has no function `train`")
     return train
-
-
-def expected(asked: list[tuple[dict, int]]) -> list[list[list[float]]]:
-    """[[loss, norm, a_0, a_1, ...] of each step] of the sequential training, for each (settings, number of steps).
-
-    a_l: the sum of the squares of what leaves block l, of all rows of the minibatch; a_0 leaves the embedding."""
-    found = []
-    for settings, steps in asked:
-        outputs: list[Tensor] = []
-        run = sequential(Settings(**settings), steps, outputs.append)
-        squares = [float(out.detach().square().sum()) for out in outputs]
-        each = len(squares) // steps
-        found.append([[*one, *squares[k * each : (k + 1) * each]] for k, one in enumerate(run.steps)])
-    return found

@@ -11,7 +11,7 @@ Only numpy is needed here: torch is never imported, and nothing a rank has sent 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -42,6 +42,7 @@ class ProgressEngine:
     is told so, as in MPI's user-level failure mitigation (Bland et al. 2013): a message with it, a collective of a
     group it belongs to; and of each death the next receive from any source, once.
     describe_payloads: events say what was handed over is like (`Event.squares`, `Event.varied`).
+    altered: what travels in place of what an operation hands over, as many bytes; None: nothing is altered.
     """
 
     max_operations = MAX_OPERATIONS
@@ -55,8 +56,10 @@ class ProgressEngine:
         seed: int = 0,
         kills: Mapping[int, int] | None = None,
         describe_payloads: bool = False,
+        altered: Callable[[Operation], bytes] | None = None,
     ):
         self.n, self.kills, self.describe_payloads = n, dict(kills or {}), describe_payloads
+        self.altered = altered
         self.late = [r for r in late if 0 <= r < n]
         self.groups = operation.Groups(n)
         self.clock, self.matcher = Clock(n, topology or flat()), Matcher(np.random.default_rng(seed))
@@ -142,6 +145,8 @@ class ProgressEngine:
         self.pending[r] += 1
         if self.pending[r] > MAX_PENDING:
             raise wire.TooMuch(f"more than {MAX_PENDING} operations at a time")
+        if self.altered is not None:
+            op.payload = self.altered(op)
         self.operations[r][op.ticket] = op
         self.history.append(op)
         self.clock.post(op)

@@ -26,7 +26,8 @@ def mesh_of(data: int, tensor: int, pipeline: int, context: int = 1) -> Mesh:
 class Trial:
     """One call of `train` on all ranks of a mesh. line: of the rubric, that it is for first of all. after: the name of
     the trial whose checkpoint it goes on from. counted: whether bytes alive are counted. also: another line
-    that it is for."""
+    that it is for. altered: whether what travels is altered on its way. scaled: whether weights of the checkpoint
+    are."""
 
     name: str
     line: str
@@ -36,6 +37,8 @@ class Trial:
     after: str = ""
     counted: bool = False
     also: str = ""
+    altered: bool = False
+    scaled: bool = False
 
     @property
     def arguments(self) -> tuple[dict, dict, int]:
@@ -70,6 +73,10 @@ def trials(key: str) -> list[Trial]:
                            counted=True, also="pipeline"))  # fmt: skip
     found.append(Trial("context", "context", mesh_of(1, 1, 1, 2), free))
     found.append(Trial("context and data", "context", mesh_of(2, 1, 1, 2), free))
+    found.append(Trial("scaled", "checkpoint", mesh_of(*second), free, steps=2, after="saved", scaled=True))
+    for line, mesh in (("data", (3, 1, 1)), ("tensor", (1, 2, 1)), ("pipeline", (1, 1, 2)), ("mixed", (2, 2, 2)),
+                       ("context", (2, 1, 1, 2))):  # fmt: skip
+        found.append(Trial(f"{line}, altered", line, mesh_of(*mesh), free, steps=3, altered=True))
     return found
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from autograder.homework.mesh.altered import Altered
 from autograder.homework.mesh.cases import Trial
 from autograder.homework.rubric import shown
 from labkit.cells.slicing import Chunk
@@ -30,7 +31,7 @@ HURRIED = replace(LIMITS, cpu_seconds=20, deadline=10.0)  # a trial takes about 
 PATIENT_S = 120.0  # so long the trials of a script may take, all together, until each of the rest is hurried
 _PLACE = re.compile(rf"{re.escape(FILE)}, (line \d+)")
 _TRIAL = [Chunk("judge", 1, "from probes.mesh import trial"), Chunk(FILE, 1, "")]
-_EXPECTED = [Chunk("judge", 1, "from probes.mesh import expected")]
+_REFERENCE = [Chunk("judge", 1, "from probes.mesh_reference import altered, expected, scaled")]
 
 
 class Trouble(NamedTuple):
@@ -56,8 +57,9 @@ class Ran:
     rank. sent: axis -> bytes that all ranks sent in one step. narrow: the same of floating-point numbers that are not
     float64. Payloads in which nearly all values are equal, such as zeros, count in neither.
     onward: (stage, later stage) -> sum of the squares of the float64 numbers that all ranks of one sent to the other in
-    all steps. unwaited: sends and receives that a rank began and never waited for. parts: of the checkpoint. trouble:
-    where it did not come to its end."""
+    all steps. unwaited: sends and receives that a rank began and never waited for. parts: of the checkpoint. first:
+    bytes of each rank at most until its first step was done. altered: what was done to its messages. trouble: where it
+    did not come to its end."""
 
     trial: Trial
     steps: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 2)))
@@ -68,6 +70,8 @@ class Ran:
     onward: Counter = field(default_factory=Counter)
     parts: list = field(default_factory=list)
     unwaited: int = 0
+    first: list[int] = field(default_factory=list)
+    altered: Altered | None = None
     trouble: Trouble | None = None
 
     @property
@@ -101,9 +105,10 @@ class Runs:
             self.close()
             self._set = RankSet(self.launcher, max(8, trial.mesh.size), self._limits)
         began = time.monotonic()
-        outcome, _ = self._set.run(jobs, describe_payloads=True)
+        altered = Altered(trial, self.seed) if trial.altered else None
+        outcome, _ = self._set.run(jobs, describe_payloads=True, altered=altered)
         self._left -= (time.monotonic() - began) / max(outcome.slowed, 1.0)
-        found = Ran(trial, trouble=_trouble(outcome, self._limits.deadline))
+        found = Ran(trial, altered=altered, trouble=_trouble(outcome, self._limits.deadline))
         if outcome.too_slow or self._left < 0:
             self._limits = HURRIED
         if found.trouble is None:
@@ -123,6 +128,7 @@ def _take(found: Ran, outcome: Outcome) -> None:
     found.steps, found.parts = steps, [value["part"] for value in values]
     found.held = [int(value["held"][-1]) if value["held"] else 0 for value in values]
     found.peaks = [int(value["peak"]) for value in values]
+    found.first = [int(value["first"]) for value in values]
     found.unwaited = max(rank.unwaited for rank in outcome.ranks)
     mesh = found.trial.mesh
     for event in outcome.events:
@@ -166,9 +172,14 @@ def _places(rows: Iterable[str]) -> frozenset[str]:
 
 def expected(launcher: Launcher, asked: list[tuple[dict, int]]) -> list[np.ndarray]:
     """(steps, 2 + blocks + 1) of loss, norm and squares of the activations of the sequential training, for each
-    (settings, steps) (`probes.mesh.expected`). Raises RuntimeError."""
-    outcome, _ = launcher.run(make_jobs(_EXPECTED, "expected", [(asked,)]), limits=LIMITS)
+    (settings, steps) (`probes.mesh_reference.expected`). Raises RuntimeError."""
+    return [np.array(one) for one in reference(launcher, "expected", asked)]
+
+
+def reference(launcher: Launcher, function: str, *arguments):
+    """What a function of `probes.mesh_reference` gives. Raises RuntimeError."""
+    outcome, _ = launcher.run(make_jobs(_REFERENCE, function, [arguments]), limits=LIMITS)
     rank = outcome.ranks[0]
     if rank.state != "returned":
         raise RuntimeError(f"the sequential training could not be run ({rank.state}, {rank.error.get('text', '')})")
-    return [np.array(one) for one in rank.value]
+    return rank.value

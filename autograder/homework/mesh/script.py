@@ -8,15 +8,18 @@ of it.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 from autograder.homework.mesh import sizes
+from autograder.homework.mesh.altered import Reference
 from autograder.homework.mesh.cases import FREE, STEPS, Trial, limited, trials, with_limits
-from autograder.homework.mesh.lines import RUBRIC, full, lost
-from autograder.homework.mesh.runs import FILE, Ran, Runs, Trouble, expected
+from autograder.homework.mesh.lines import RUBRIC, for_a_person, full, lost
+from autograder.homework.mesh.parts import FACTOR, Scaling
+from autograder.homework.mesh.runs import FILE, Ran, Runs, Trouble, expected, reference
 from autograder.homework.rubric import ONE_CAUSE, Flag, LineResult, PartResult, ended
 from labkit.launch.launcher import Launcher
 
@@ -43,16 +46,38 @@ def judge(script: Path, key: str, launcher: Launcher) -> PartResult:
     wanted = {settings: STEPS for settings in (*(trial.settings for trial in asked), *with_limits(asked))}
     ranks = Runs(launcher, script, int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big"))
     given = dict(zip(wanted, expected(launcher, [(vars(s), n) for s, n in wanted.items()]), strict=True))
+    saved = next(trial for trial in asked if trial.name == "saved")
+    head, losses = reference(launcher, "scaled", vars(saved.settings), saved.steps, saved.steps, FACTOR)
+    scaling = Scaling(np.array(head), np.array(losses))
     try:
-        found = _run_all(ranks, limited(asked, given))
+        found = _run_all(ranks, limited(asked, given), scaling)
     finally:
         ranks.close()
-    view = View(found, given)
+    view = View(found, given, scaling, _used(found, launcher))
     findings = [view.line(line.name) for part in ("script", "bonus") for line in RUBRIC.lines_of(part)]
     return PartResult("script", findings, view.flags(), {"trials": [_fact(ran) for ran in found.values()]})
 
 
-def _run_all(ranks: Runs, asked: list[Trial]) -> dict[str, Ran]:
+def _used(found: dict[str, Ran], launcher: Launcher) -> dict[str, tuple[str, ...] | None]:
+    """Trial whose messages were altered -> the axes along which its losses show it; None where they are those of no way
+    to train that is known."""
+    asked = {name: ran for name, ran in found.items() if ran.altered is not None and ran.trouble is None}
+    used = _matched({name: [ran.altered.usual()] for name, ran in asked.items()}, found, launcher)
+    left = {name: ran.altered.others() for name, ran in asked.items() if used[name] is None}
+    return used | _matched(left, found, launcher)
+
+
+def _matched(ways: Mapping[str, list[Reference]], found: dict[str, Ran], launcher: Launcher) -> dict:
+    flat = [(name, way) for name, several in ways.items() for way in several]
+    asked = [(vars(found[name].trial.settings), found[name].trial.steps, way.how) for name, way in flat]
+    matched = dict.fromkeys(ways)
+    for (name, way), losses in zip(flat, reference(launcher, "altered", asked) if asked else [], strict=True):
+        if matched[name] is None and _near(found[name].steps[:, :, 0], np.array(losses)):
+            matched[name] = way.axes
+    return matched
+
+
+def _run_all(ranks: Runs, asked: list[Trial], scaling: Scaling) -> dict[str, Ran]:
     found: dict[str, Ran] = {}
     for trial in asked:
         before = found.get(trial.after)
@@ -61,7 +86,8 @@ def _run_all(ranks: Runs, asked: list[Trial]) -> dict[str, Ran]:
         elif before is not None and before.trouble:
             found[trial.name] = Ran(trial, trouble=before.trouble)
         else:
-            found[trial.name] = ranks.run(trial, before.parts if before else None)
+            parts = before.parts if before else None
+            found[trial.name] = ranks.run(trial, scaling.of(parts) if trial.scaled else parts)
     return found
 
 
@@ -74,14 +100,23 @@ def _fact(ran: Ran) -> dict:
         "sent": {axis: round(n) for axis, n in ran.sent.items()},
         "held": ran.held,
         "peaks": ran.peaks,
+        "first": ran.first,
+        "altered": dict(ran.altered.bytes) if ran.altered else {},
     }
 
 
 class View:
-    """The findings, line by line. given: settings -> (steps, ...) of the sequential training (`runs.expected`)."""
+    """The findings, line by line. given: settings -> (steps, ...) of the sequential training (`runs.expected`).
+    scaling: of the checkpoint. used: of trials whose messages were altered (`_used`)."""
 
-    def __init__(self, found: dict[str, Ran], given: dict):
-        self.found, self.given = found, given
+    def __init__(
+        self,
+        found: dict[str, Ran],
+        given: dict,
+        scaling: Scaling | None = None,
+        used: Mapping[str, tuple[str, ...] | None] | None = None,
+    ):
+        self.found, self.given, self.scaling, self.used = found, given, scaling, dict(used or {})
         self.causes: dict[str, Trouble] = {}  # line -> what it was lost for, where that was seen for the first time
         self.followers: dict[str, list[str]] = {}  # line -> those that were lost for the same reason
 
@@ -125,6 +160,10 @@ class View:
 
     def _equal_on(self, name: str) -> LineResult:
         for ran in self._of(name):
+            if ran.trial.altered:
+                if wrong := self._not_used(name, ran):
+                    return wrong
+                continue
             if ran.trouble:
                 return self._troubled(name, ran)
             if wrong := self._wrong_losses(name, ran):
@@ -188,11 +227,34 @@ class View:
                 return f"what stage {stage} sent to stage {later} is not what leaves any of the blocks."
         return ""
 
+    def _not_used(self, name: str, ran: Ran) -> LineResult | None:
+        """The finding on a trial whose messages were altered, or None where its losses show it as they should."""
+        at = f"On {ran.where}, with what ranks send altered on its way,"
+        if ran.trouble:
+            return for_a_person(name, ended(f"{at} {ran.trouble.said}"), "not_to_be_altered")
+        axes, used = ran.altered.axes, self.used[ran.trial.name]
+        if used == axes:
+            return None
+        silent = [axis for axis in axes if used is not None and axis not in used]
+        deaf = [axis for axis in silent if ran.altered.reached(axis)]
+        if deaf:
+            said = f"{at} the losses stayed as if nothing had been altered along {', '.join(deaf)}."
+            teach = "A rank computes its part alone, and everything else it takes from what it receives."
+            return lost(name, "not_used", said, teach)
+        if silent:
+            said = (
+                f"What is sent along {', '.join(silent)} could not be altered: no sums by collectives were seen there."
+            )
+            return for_a_person(name, said, "not_altered")
+        said = f"{at} the losses changed, but not as in any way to train that is known here."
+        return for_a_person(name, said, "another_way")
+
     # -- the norm
 
     def _norm(self, name: str) -> LineResult:
         for ran in self.found.values():
-            if ran.trial.settings.clip == FREE and ran.trial.line in ("one_rank", *AXES, "mixed") and not ran.trouble:
+            lines = ("one_rank", *AXES, "mixed")
+            if ran.trial.settings.clip == FREE and ran.trial.line in lines and not (ran.trouble or ran.altered):
                 if wrong := self._wrong_norm(name, ran):
                     return wrong
         for ran in self._of(name):
@@ -259,10 +321,31 @@ class View:
             said = f"{at}: right; but the parts of all ranks hold {numbers:,} numbers, and weights and both moments are"
             teach = "What goes on is what `train` has returned: a new process has nothing else."
             return lost(name, "not_in_the_parts", f"{said} {least:,}.", teach)
+        if wrong := self._parts_not_used(name, at, whole[2:4]):
+            return wrong
         if numbers > 1.25 * most:
             said = f"{at}: right; but the parts of all ranks hold {numbers:,} numbers, where {most:,} are enough."
             return lost(name, "copies", said, "Each replica saves its own shard: weights and both moments.", 2 / 3)
         return full(name, f"{at}.")
+
+    def _parts_not_used(self, name: str, at: str, unscaled: np.ndarray) -> LineResult | None:
+        """The finding on a checkpoint whose weights were scaled, or None where the losses show it as they should."""
+        ran, scaling = self.found["scaled"], self.scaling
+        if scaling.inside:
+            return None
+        if ran.trouble:
+            return for_a_person(name, ended(f"{at}, its weights scaled: {ran.trouble.said}"), "not_to_be_altered")
+        losses = ran.steps[:, :, 0]
+        if _near(losses, scaling.losses) and not scaling.everywhere:
+            return None
+        if _near(losses, unscaled):
+            said = (
+                f"{at}: right; but with the weights in the parts scaled by {FACTOR:g}, the losses stayed as they were."
+            )
+            teach = "The training goes on with the weights and moments that `train` is given, not with its own."
+            return lost(name, "parts_not_used", said, teach)
+        said = f"{at}: right; but the weights are not in the parts as they are, so nobody knows if they are used."
+        return for_a_person(name, said, "unknown_parts")
 
     # -- bytes
 
