@@ -81,14 +81,10 @@ class Altered:
     def reached(self, axis: str) -> bool:
         """True if nearly all that a division needs was altered along an axis."""
         settings, mesh, steps = self.trial.settings, self.trial.mesh, self.trial.steps
+        activations = 4 * settings.layers * settings.micro_batches * sizes.hop(settings, mesh)
         handed = {
             "pipeline": sizes.traffic(settings, mesh)["pipeline"],
-            "tensor": 4
-            * settings.layers
-            * settings.micro_batches
-            * sizes.hop(settings, mesh)
-            * mesh.replicas
-            * mesh.tensor,
+            "tensor": activations * mesh.replicas * mesh.tensor,
             "data": sizes.parameters(settings, mesh.tensor) * sizes.FLOAT * mesh.replicas * mesh.tensor,
         }
         return self.bytes[axis] >= ENOUGH * steps * handed[axis]
@@ -115,11 +111,8 @@ class Altered:
             dealt if "data" in axes else [None],
             (False, True) if "tensor" in axes else [False],
         ):
-            how = {
-                "blocks": list(cut),
-                "rows": None if rows is None else self.replicas[rows].tolist(),
-                "biased": biased,
-            }
+            of_rows = None if rows is None else self.replicas[rows].tolist()
+            how = {"blocks": list(cut), "rows": of_rows, "biased": biased}
             used = {axis: self.features[axis].tolist() if axis in axes else None for axis in ("tensor", "pipeline")}
             yield Reference(axes, how | used)
 
@@ -131,8 +124,8 @@ class Altered:
 
 
 def _cuts(layers: int, p: int) -> list[tuple[int, ...]]:
-    """The numbers of the blocks behind which a model may be cut into stages, 0 being the embedding: p parts in a row, or
-    so many of a block each that every rank has several."""
+    """The numbers of the blocks behind which a model may be cut into stages, 0 being the embedding: p parts in a row,
+    or parts of one block each, of which every rank has several."""
     return [*combinations(range(layers + 1), p - 1), tuple(range(1, layers))]
 
 

@@ -28,6 +28,7 @@ LEAST, HALF, MOST = 0.4, 0.9, 1.05  # of the bytes that an axis needs: nothing d
 FEW = 8  # numbers of a narrower type that a checkpoint may have, such as the step of torch.optim.Adam
 TINY = 1e-6  # of a number: rounding to float32, not another way to compute it
 SMALL = 4096  # bytes that a rank may send to everybody in one step: losses, norms
+MODELS = 4  # times the weights: what a rank may hold beyond its later peak while it begins
 AXES = {"data": "data", "tensor": "tensor", "pipeline": "pipeline"}
 _TROUBLE = {
     "raised": "Run it on as few ranks as show the error: `simulation.run` or two processes on your machine.",
@@ -242,9 +243,7 @@ class View:
             teach = "A rank computes its part alone, and everything else it takes from what it receives."
             return lost(name, "not_used", said, teach)
         if silent:
-            said = (
-                f"What is sent along {', '.join(silent)} could not be altered: no sums by collectives were seen there."
-            )
+            said = f"What is sent along {', '.join(silent)} could not be altered on its way: no collective sums there."
             return for_a_person(name, said, "not_altered")
         said = f"{at} the losses changed, but not as in any way to train that is known here."
         return for_a_person(name, said, "another_way")
@@ -254,7 +253,7 @@ class View:
     def _norm(self, name: str) -> LineResult:
         for ran in self.found.values():
             lines = ("one_rank", *AXES, "mixed")
-            if ran.trial.settings.clip == FREE and ran.trial.line in lines and not (ran.trouble or ran.altered):
+            if ran.trial.settings.clip == FREE and ran.trial.line in lines and not (ran.trouble or ran.trial.altered):
                 if wrong := self._wrong_norm(name, ran):
                     return wrong
         for ran in self._of(name):
@@ -339,9 +338,7 @@ class View:
         if _near(losses, scaling.losses) and not scaling.everywhere:
             return None
         if _near(losses, unscaled):
-            said = (
-                f"{at}: right; but with the weights in the parts scaled by {FACTOR:g}, the losses stayed as they were."
-            )
+            said = f"{at}: right; but with the weights in the parts scaled by {FACTOR:g}, the losses are the same."
             teach = "The training goes on with the weights and moments that `train` is given, not with its own."
             return lost(name, "parts_not_used", said, teach)
         said = f"{at}: right; but the weights are not in the parts as they are, so nobody knows if they are used."
@@ -367,7 +364,8 @@ class View:
             )
             wrong.append(("world", said))
         if not wrong:
-            return full(name)
+            unused = self._not_used(name, self.found["mixed, altered"])
+            return unused if unused is not None and unused.diagnosis == "not_used" else full(name)
         said = f"On {ran.where} in one step: {'; '.join(one for _, one in wrong)}."
         if any(ran.sent[axis] < needed.get(axis, 0) for axis, _ in wrong):
             return lost(name, "not_divided", said, "Along an axis with too few bytes, ranks do all of some work.")
@@ -382,7 +380,8 @@ class View:
             if ran.trouble:
                 return self._troubled(name, ran)
         one, data, mixed, few, many = asked
-        wrong = [found for found in (_state(one, data), _activations(few, many), _weights(one, mixed)) if found]
+        judged = (_before(asked[1:]), _state(one, data), _activations(few, many), _weights(one, mixed))
+        wrong = [found for found in judged if found]
         if not wrong:
             return full(name)
         share = max(0.0, round(1 - sum(points for _, points, _, _ in wrong), 2))
@@ -390,6 +389,19 @@ class View:
 
 
 Wrong = tuple[str, float, str, str]  # diagnosis, share of the points, what was found, what teaches
+
+
+def _before(several: list[Ran]) -> Wrong | None:
+    """The mistake if a rank has held much more until its first step was done than in the last one, or None. A whole
+    model with gradient and moments, of which a part is cut, is no mistake."""
+    for ran in several:
+        whole = MODELS * sizes.parameters(ran.trial.settings) * sizes.FLOAT
+        first, later = max(zip(ran.first, ran.peaks, strict=True), key=lambda pair: pair[0] - pair[1])
+        if first > later + whole:
+            said = f"On {ran.where} a rank held {first:,} bytes before its first step was done, later {later:,}."
+            teach = "Each step is computed when it is its turn, by all ranks; nothing is trained beforehand."
+            return "whole_run_first", 1.0, said, teach
+    return None
 
 
 def _state(one: Ran, data: Ran) -> Wrong | None:
