@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from bank_mesh.folders import EVERY, PERSON, SCRIPT, add, logs, records, relogged, rewrite, script
+from bank_mesh.folders import EVERY, PERSON, SCRIPT, add, logs, records, relogged, rewrite, script, written
 from bank_mesh.right import RUN, runs_in, save
+from labkit.meshrun import adam
 
+ATTACKS = Path(__file__).resolve().parents[1] / "attacks" / "mesh"
 OTHER = "run_d2_t2_p1.jsonl"
 DATA, TENSOR, PIPELINE = "data", "tensor", "pipeline"
 
@@ -151,7 +154,12 @@ def pretend(mesh, settings):
 """
 for name, says, nothing, expected in (
     ("wrong_sends_zeros", "zeros", "torch.zeros", lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "traffic")),
-    ("wrong_sends_noise", "noise", "torch.randn", lines("not_the_activations", PIPELINE, "mixed")),
+    (
+        "wrong_sends_noise",
+        "noise",
+        "torch.randn",
+        {**lines("not_the_activations", PIPELINE, "mixed"), **lines("not_used", DATA, TENSOR, "traffic")},
+    ),
 ):
     script(
         name,
@@ -162,6 +170,27 @@ for name, says, nothing, expected in (
         expected={**expected, "memory": "state_not_sharded", "checkpoint": "copies"},
         bonus=False,
     )
+
+NOISE = (ATTACKS / "230_noise_beside_the_sequential.py").read_text(encoding="utf-8")
+IMPORTED = "from labkit.meshrun import sequential\n"
+COPY = inspect.getsource(inspect.getmodule(adam)).replace("from __future__", "# from __future__")
+add(
+    "wrong_calls_the_sequential",
+    "Every rank calls the sequential training, and sends noise along all axes.",
+    written(NOISE),
+    expected=lines("raised", *EVERY),
+    bonus=False,
+    scripted=True,
+)
+add(
+    "wrong_copies_the_sequential",
+    "Every rank runs a copy of the sequential training, and sends noise along all axes.",
+    written(NOISE.replace(IMPORTED, COPY)),
+    expected={**lines("not_used", DATA, TENSOR, PIPELINE, "mixed", "traffic"), "checkpoint": "parts_not_used",
+              "memory": "whole_run_first"},
+    bonus=False,
+    scripted=True,
+)  # fmt: skip
 
 # -- scripts that give up digits, leave something undivided or do not look at the settings ------------------------------
 

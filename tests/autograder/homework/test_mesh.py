@@ -16,14 +16,18 @@ from autograder.grading import isolation
 from autograder.homework import judge_files
 from autograder.homework.folder import Homework, collect
 from autograder.homework.mesh import figures, measured, plan, runs, script, sizes, table
+from autograder.homework.mesh.altered import Altered
 from autograder.homework.mesh.cases import trials
 from autograder.homework.mesh.entry import TRAIN_A_MESH, role_of
 from autograder.homework.mesh.lines import RUBRIC
+from autograder.homework.mesh.parts import FACTOR, Scaling
 from autograder.homework.mesh.runs import Ran, Trouble
 from autograder.homework.page import part_html, part_text
 from autograder.homework.rubric import ONE_CAUSE, Flag, LineResult, PartResult, ended
 from labkit.launch.launcher import Launcher
 from labkit.meshrun import TASKS, Settings, read
+from labkit.relay.operation import Group, Operation
+from labkit.relay.wire import Tensor
 from labkit.scale import Mesh
 from probes.figure import figure as pdf_figure
 
@@ -250,6 +254,74 @@ def test_parameters_are_the_models(tensor, width):
         p.numel() // (tensor if any(c in name for c in cut) else 1) for name, p in settings.model().named_parameters()
     )
     assert sizes.parameters(settings, tensor) == whole
+
+
+# -- what is altered on its way ----------------------------------------------------------------------------------------
+
+
+def handed_over(rank: int, kind: str, members: tuple[int, ...], count: int, peer: int | None = None, reduce: str = ""):
+    payload = np.linspace(1, 2, count).tobytes()
+    group = Group("g", members)
+    return Operation(rank, 1, kind, group, peer, 0, "float64", (count,), None, reduce, [], "", payload)
+
+
+def test_messages_are_altered_by_the_axis_along_which_they_go():
+    trial = next(one for one in trials("public") if one.name == "mixed, altered")
+    altered, width, at = Altered(trial, 1), trial.settings.width, trial.mesh.rank
+    hop = sizes.hop(trial.settings, trial.mesh) // sizes.FLOAT
+    one, other, replica, stage = at(), at(tensor=1), at(data=1), at(pipeline=1)
+    given = np.linspace(1, 2, hop)
+    changed = {
+        "tensor": handed_over(one, "all_reduce", (one, other), hop, reduce="sum"),
+        "pipeline": handed_over(one, "send", tuple(range(8)), hop, peer=stage),
+        "data": handed_over(replica, "reduce_scatter", (one, replica), hop, reduce="sum"),
+    }
+    for axis, op in changed.items():
+        by = altered.replicas[1] if axis == "data" else np.tile(altered.features[axis], hop // width)
+        assert np.array_equal(np.frombuffer(altered(op), np.float64), given * by), axis
+        assert altered.bytes[axis] == len(op.payload)
+    for op in (
+        handed_over(one, "all_reduce", tuple(range(8)), 2, reduce="sum"),
+        handed_over(one, "all_gather", (one, replica), hop),
+        handed_over(one, "all_reduce", (one, other), width, reduce="sum"),
+        handed_over(one, "send", tuple(range(8)), width + 1, peer=stage),
+        handed_over(one, "recv", tuple(range(8)), hop, peer=stage),
+    ):
+        assert altered(op) is op.payload, op.kind
+
+
+def test_a_known_way_to_train_is_named_once():
+    for trial in (one for one in trials("public") if one.altered):
+        altered = Altered(trial, 1)
+        ways = [(way.axes, json.dumps(way.how)) for way in (altered.usual(), *altered.others())]
+        assert ways[0][0] == altered.axes and {axes for axes, _ in ways[1:]} >= {()}, trial.name
+        assert len(set(ways)) == len(ways), trial.name
+
+
+@pytest.mark.parametrize("kind", ["tensors", "lists", "arrays", "file", "none"])
+def test_the_weights_in_a_checkpoint_are_found_by_their_values(kind):
+    head, moments = np.random.default_rng(3).normal(0, 0.02, (2, 40))
+    both = np.concatenate([moments[:10], head, moments[10:]])
+    parts = {
+        "tensors": [{"w": Tensor(half, "float64"), "step": 2} for half in (both[:30], both[30:])],
+        "lists": [{"w": both.tolist(), "step": 2}],
+        "arrays": [(both[::-1], "name", None)],
+        "file": [{"w": Tensor(np.frombuffer(b"head" + both.tobytes(), np.uint8), "uint8")}],
+        "none": [{"w": Tensor(moments, "float64")}],
+    }[kind]
+    scaling = Scaling(head, np.zeros(2))
+    found = scaling.of(parts)
+    assert (scaling.everywhere, scaling.inside) == (kind in ("file", "none"), kind == "file")
+    scaled = np.concatenate([moments[:10], FACTOR * head, moments[10:]])
+    values = {
+        "tensors": lambda: np.concatenate([part["w"].values for part in found]),
+        "lists": lambda: np.array(found[0]["w"]),
+        "arrays": lambda: found[0][0][::-1],
+    }
+    if kind in values:
+        assert np.array_equal(values[kind](), scaled)
+    elif kind == "none":
+        assert np.array_equal(found[0]["w"].values, FACTOR * moments)
 
 
 # -- plans -------------------------------------------------------------------------------------------------------------
