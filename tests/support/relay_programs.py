@@ -436,6 +436,12 @@ def zeros_and_others():
         dist.all_reduce(tensor)
 
 
+def sum_of_numbers():
+    total = torch.full((3,), 1.0 + dist.get_rank()).double()
+    dist.all_reduce(total)
+    return total.tolist()
+
+
 def rows_of_one_buffer():
     """What each row of one buffer is worth, differentiated after all of them were received."""
     rank = dist.get_rank()

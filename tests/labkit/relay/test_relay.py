@@ -489,3 +489,16 @@ def test_events_say_what_was_handed_over_where_it_is_asked_for():
     assert [event.varied for event in told if event.rank == 0] == pytest.approx([1 / 100, 1.0, 1.0])
     assert [event.squares for event in told if event.rank == 0] == [0.0, sum(k * k for k in range(100)), None]
     assert {event.varied for event in silent} == {None}
+
+
+def test_what_is_altered_arrives_in_place_of_what_was_handed_over():
+    jobs = make_jobs(chunks_of(programs.sum_of_numbers), "sum_of_numbers", [()] * 2)
+    ranks = RankSet(shared(), 2, Limits())
+
+    def tenfold_of_the_second(op):
+        return (np.frombuffer(op.payload) * (10 if op.rank == 1 else 1)).tobytes()
+
+    plain, altered = (ranks.run(jobs, altered=how)[0].ranks for how in (None, tenfold_of_the_second))
+    ranks.close()
+    assert [rank.value for rank in plain] == [[3.0] * 3] * 2
+    assert [rank.value for rank in altered] == [[21.0] * 3] * 2
