@@ -1,4 +1,4 @@
-"""What ranks send each other, altered on its way by factors that the key draws, and what a right training then gives.
+"""Messages between ranks, altered on their way by factors that the key draws, and the losses of a right training then.
 
 Along pipeline, activations and their gradients are multiplied by a vector, feature by feature; along tensor, so is what
 goes into a sum; along data, what a replica brings to a sum is multiplied by a number of its own. All of these are
@@ -53,7 +53,7 @@ class Altered:
         return tuple(axis for axis in AXES if getattr(self.trial.mesh, axis) > 1)
 
     def __call__(self, op: Operation) -> bytes:
-        """What travels in place of what a rank hands over."""
+        """The bytes that travel in place of those that a rank hands over."""
         if op.dtype != "float64" or op.kind == "recv" or not FEW < len(op.payload) == len(op.payload) // 8 * 8:
             return op.payload
         ranks = (op.rank, op.peer) if op.kind == "send" else op.members

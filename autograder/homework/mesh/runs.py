@@ -177,7 +177,7 @@ def expected(launcher: Launcher, asked: list[tuple[dict, int]]) -> list[np.ndarr
 
 
 def reference(launcher: Launcher, function: str, *arguments):
-    """What a function of `probes.mesh_reference` gives. Raises RuntimeError."""
+    """The result of a function of `probes.mesh_reference`. Raises RuntimeError."""
     outcome, _ = launcher.run(make_jobs(_REFERENCE, function, [arguments]), limits=LIMITS)
     rank = outcome.ranks[0]
     if rank.state != "returned":
