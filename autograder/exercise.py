@@ -11,6 +11,7 @@ import functools
 import hashlib
 import inspect
 import re
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -331,3 +332,16 @@ def rng_for(exercise: Exercise, key: str = PUBLIC_KEY) -> np.random.Generator:
     """
     digest = hashlib.sha256(f"{key}\0{exercise.unit}\0{exercise.function}".encode()).digest()
     return np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))
+
+
+def seed_of(key: str, *names: object) -> int:
+    """The seed of what runs beside a student's code under a key: 128 bits, another one for other names.
+
+    A student's code may read it. So it is too long to be searched, and neither the key, nor a seed with other names,
+    nor the generator of a case's values (`rng_for`) follows from it. The public key's are those that pages were run
+    with.
+    """
+    text = "/".join(map(str, (key, *names))).encode()
+    if key == PUBLIC_KEY:
+        return zlib.crc32(text)
+    return int.from_bytes(hashlib.sha256(b"seed\0" + text).digest()[:16], "big")

@@ -124,7 +124,8 @@ def seed_everything(seed: int, torch=None) -> None:
     random.seed(seed)
     np.random.seed(seed % (1 << 32))
     if torch is not None:
-        torch.default_generator.manual_seed(seed)  # torch.manual_seed notes its stack for each kind of accelerator
+        # torch.manual_seed notes its stack for each kind of accelerator
+        torch.default_generator.manual_seed(seed % (1 << 63))
 
 
 class _Withheld:
