@@ -78,6 +78,7 @@ def again(
         return []
     first = pairs[0][1][0]
     together = replace(first, arguments=[_calls(exercise, pairs, rank) for rank in range(first.world_size)], late=())
+    together = replace(together, answers=_answers(pairs))
 
     def wrong(ranks: Ranks) -> list[CaseResult]:
         outcome, ends = runners.run(asked, together, list(chunks), seed, ranks)
@@ -111,6 +112,11 @@ def _of_one_size(pairs: list[Pair]) -> list[Pair]:
 def _calls(exercise: Exercise, pairs: Sequence[Pair], rank: int) -> tuple[list, str]:
     """The arguments of `HARNESS` on a rank: those of all calls, and the exercise's own harness."""
     return [list(case.arguments_of(rank)) for other, (own, _) in pairs for case in (other, own)], exercise.harness
+
+
+def _answers(pairs: Sequence[Pair]) -> dict:
+    """What the ranks may ask for in any of these cases."""
+    return {name: tell for other, (own, _) in pairs for case in (other, own) for name, tell in case.answers.items()}
 
 
 def _came(rank: RankOutcome, calls: int) -> list[list] | None:

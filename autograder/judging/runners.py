@@ -98,7 +98,8 @@ class OnRelay(Runner):
             self.set = RankSet(self.runners.launcher, max(most, case.world_size), limits, together)
             self.served_others = 0
         self.runners.served_before = self.set.served > self.served_others
-        return self.set.run(asked.jobs, topology=case.network, late=case.late, seed=asked.seed, kills=case.kills)
+        network = {"topology": case.network, "late": case.late, "kills": case.kills, "answers": case.answers}
+        return self.set.run(asked.jobs, seed=asked.seed, **network)
 
     def close(self) -> None:
         if self.set is not None:
