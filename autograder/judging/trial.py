@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.exercise import Case, Exercise
-from autograder.judging.again import again
+from autograder.judging.again import SLOW, again
 from autograder.judging.case import judge_case
 from autograder.judging.diagnoses import diagnosis_of
 from autograder.judging.naming import is_certain
@@ -16,7 +16,6 @@ from labkit.relay import wire
 from labkit.relay.outcome import Outcome
 
 CALLED_AGAIN = ("plain", "torch", "mpi4py")  # runtimes whose ranks serve more than one case
-SLOW = 1.3  # times the usual pace from which on a case that was too slow is run again
 
 
 class Trial:
