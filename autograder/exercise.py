@@ -139,6 +139,8 @@ class Exercise:
         import torch, numpy, torch.distributed. It runs beside the student's code: put no expected value into it.
     shares_files: whether the ranks of a case see each other's files (checkpoints). If not, a grader keeps them apart:
         what they tell each other goes over the relay.
+    apart: whether the harness calls the function in child processes only and looks from outside at what they have done
+        (`labkit.launch.apart`): where it reports what it has seen, the student's code must not be beside it.
     may_lose: detours that no case has to show (`autograder.values`: "float64 -> float32", "int32 promoted", "integers
         of both widths", or a type for all of its own), each with the reason. Whatever is not listed here must show in a
         case, under every key.
@@ -171,6 +173,7 @@ class Exercise:
     inputs: str | tuple[str, ...] = "kept"
     harness: str = ""
     shares_files: bool = False
+    apart: bool = False
     may_lose: dict[str, str] = {}
     any_type: str = ""
     never_alone: str = ""

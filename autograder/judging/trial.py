@@ -72,7 +72,7 @@ class Trial:
     def call_again(self) -> list[CaseResult]:
         """The results of the cases in which an answer that was right in every one is wrong when it is called for one
         after the other (`autograder.judging.again`)."""
-        possible = self.exercise.runtime in CALLED_AGAIN and not self.exercise.shares_files
+        possible = self.exercise.runtime in CALLED_AGAIN and not self.exercise.shares_files and not self.exercise.apart
         if not possible or len(self.passed) < len(self.results):
             return []
         found = again(self.runners, self.exercise, self.chunks, self.seed, self.passed)

@@ -39,6 +39,7 @@ class WriteWhole(PlainExercise):
 
     signature = "write_whole(path: str, data: bytes) -> None"
     withheld = ("labkit.checkpoint.write",)
+    apart = True
     levels = {"what is in the file": 1, "killed at any moment": 2, "the plug is pulled": 1}
     given = ("old", "new", "killed")
     # Every trial has a folder and a process of its own. The limit on the size of a file kills it after k bytes of any
@@ -168,15 +169,14 @@ def trials(f, folder, old, new, killed):
     path, reader = with_old(os.path.join(folder, "whole"), old), None
     if old:
         reader = open(path, "rb")
-    noted = {"synced": False}
-    real = {name: getattr(os, name) for name in (*CHANGES, "open", "fsync", "fdatasync", "sync")}
-    apart(path)
-    noting(noted, path, len(new))
-    try:
-        f(path, new)
-    finally:
-        for name, function in real.items():
-            setattr(os, name, function)
+
+    def prepare():
+        noted = {"synced": False}
+        apart(path)
+        noting(noted, path, len(new))
+        return noted
+
+    noted = f.reported(prepare, path, new)
     report = {"finished": content(path, old, new), "synced": noted["synced"], "left": os.listdir(os.path.dirname(path))}
     report["open"] = "old"
     if reader:
@@ -190,10 +190,7 @@ def trials(f, folder, old, new, killed):
         report["full"] = content(path, old, new)
         path = with_old(os.path.join(folder, "longer"), old)
         if is_killed(f, path, old, new + new, most_bytes=2 * len(new) - 1):
-            try:
-                f(path, new)
-            except Exception:
-                pass
+            is_killed(f, path, old, new)
             report["longer"] = content(path, old, new)
     for k in range(len(new) * killed):
         path = with_old(os.path.join(folder, f"b{k}"), old)
@@ -201,10 +198,7 @@ def trials(f, folder, old, new, killed):
         report["bytes"].append(content(path, old, new))
         report["short"] |= not was_killed and report["bytes"][-1] == "half"
         if was_killed and k == len(new) // 2:
-            try:
-                f(path, new)
-            except Exception:
-                pass
+            is_killed(f, path, old, new)
             report["again"] = content(path, old, new)
     for k in range(8 * killed):
         path = with_old(os.path.join(folder, f"n{k}"), old)
