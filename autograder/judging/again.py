@@ -88,7 +88,9 @@ def again(
             return [_lost(exercise, case, "the process ended in a later call") for _, (case, _) in pairs]
         came = [_came(rank, 2 * len(pairs)) for rank in outcome.ranks]
         if None in came:
-            return _stuck(runners, asked, exercise, chunks, seed, pairs, outcome, ends)
+            place = (_begun(outcome) - 1) // 2
+            slow = _was_slow(outcome, ends) and 0 <= place < len(pairs)
+            return _stuck(runners, asked, exercise, list(chunks), seed, pairs[place]) if slow else []
         calls = list(zip(*came, strict=True))  # each on all ranks
         both = zip(pairs, calls[0::2], calls[1::2], strict=True)
         judged = [_judged(exercise, *alone, other, call) for (_, alone), other, call in both]
@@ -118,26 +120,25 @@ def _together(exercise: Exercise, pairs: Sequence[Pair]) -> Case:
     return replace(first, arguments=arguments, late=(), answers=_answers(pairs))
 
 
-def _stuck(runners, asked, exercise, chunks, seed, pairs: Sequence[Pair], outcome: Outcome, ends) -> list[CaseResult]:
+def _stuck(
+    runners: Runners, asked: Exercise, exercise: Exercise, chunks: list[Chunk], seed: int, pair: Pair
+) -> list[CaseResult]:
     """The result of the case in which the calls came to no end, if its two calls come to none in fresh processes,
     either, with time for both of them and on a machine that is not slow. All calls together may take longer than one of
     them may: that is no mistake of the function's.
     """
-    place = (_begun(outcome) - 1) // 2
-    if not _was_slow(outcome, ends) or not 0 <= place < len(pairs):
-        return []
-    alone, slowed = pairs[place], runners.slowed
+    slowed = runners.slowed
     if runners.until - time.monotonic() < runners.limits.deadline:
         return []
     runners.slowed = max(2.0, 2 * slowed)
     try:
-        outcome, ends = runners.run(asked, _together(exercise, [alone]), list(chunks), seed, Ranks.FRESH)
+        outcome, ends = runners.run(asked, _together(exercise, [pair]), chunks, seed, Ranks.FRESH)
     finally:
         runners.slowed = slowed
     if not _was_slow(outcome, ends) or outcome.slowed > SLOW or _begun(outcome) != 2:
         return []
     said = "did not return when it was called again, with other values before: it waits, or its loop never ends"
-    return [_lost(exercise, alone[1][0], said)]
+    return [_lost(exercise, pair[1][0], said)]
 
 
 def _was_slow(outcome: Outcome, ends: Sequence[dict]) -> bool:

@@ -220,7 +220,8 @@ class Runners:
             limits = replace(limits, deadline=max(left, LAST_S))
         arguments = [case.arguments_of(r) for r in range(case.world_size)]
         how = {"runtime": exercise.runtime, "harness": exercise.harness, "seed": seed, "poison": seed + poison}
-        how |= {"may_change": exercise.may_change, "returns": exercise.returns, "withheld": exercise.withheld, "apart": exercise.apart}
+        how |= {"may_change": exercise.may_change, "returns": exercise.returns, "withheld": exercise.withheld}
+        how |= {"apart": exercise.apart}
         jobs = make_jobs(chunks, exercise.function, arguments, **how)
         return runner.run(Asked(exercise, case, jobs, limits, ranks, hurry, seed))
 

@@ -28,7 +28,7 @@ class Relay(ProgressEngine):
     jobs: per rank (meta, payload), sent when the rank may start. deadline: seconds for the whole case
     (`labkit.watch.pace.Deadline`).
     case: whose leader says what the ranks' processes do (`lifeline`, a socket, and `windows()`, what came over it).
-    patience: see `labkit.watch.standstill.Silence`. network: topology, late, seed, kills and answers of `ProgressEngine`.
+    patience: see `labkit.watch.standstill.Silence`. network: what `ProgressEngine` takes.
     """
 
     def __init__(

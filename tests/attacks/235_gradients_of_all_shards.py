@@ -3,11 +3,12 @@
 # verdict: anything but passed
 import torch
 import torch.distributed as dist
+
 from labkit.relay import charging
 
 
 def train_through(w, gradient, update, shards, steps):
-    inside = dict(zip(gradient.__code__.co_freevars, (c.cell_contents for c in gradient.__closure__)))
+    inside = dict(zip(gradient.__code__.co_freevars, (c.cell_contents for c in gradient.__closure__), strict=True))
     slopes, targets = inside["slopes"], inside["targets"]
     rank, alive, group, step = dist.get_rank(), list(range(dist.get_world_size())), None, 0
     while step < steps:

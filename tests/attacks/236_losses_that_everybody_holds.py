@@ -8,7 +8,7 @@ from labkit.relay import charging
 
 
 def farm(next_job, report, work):
-    inside = dict(zip(work.__code__.co_freevars, (c.cell_contents for c in work.__closure__)))
+    inside = dict(zip(work.__code__.co_freevars, (c.cell_contents for c in work.__closure__), strict=True))
     jobs, rank, workers = inside["jobs"], dist.get_rank(), dist.get_world_size() - 1
     if workers == 0:
         while job := next_job():

@@ -8,7 +8,7 @@ from labkit.relay import charging
 
 
 def train_and_validate(step, correct, steps, every, n):
-    inside = dict(zip(correct.__code__.co_freevars, (c.cell_contents for c in correct.__closure__)))
+    inside = dict(zip(correct.__code__.co_freevars, (c.cell_contents for c in correct.__closure__), strict=True))
     rank, p, found = dist.get_rank(), dist.get_world_size(), []
     for k in range(steps):
         step(k)

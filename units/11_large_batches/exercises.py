@@ -908,8 +908,8 @@ STEP, SAMPLE = 2e-3, 1e-3  # virtual seconds of a training step, and of one samp
 
 
 def right_ones(table: np.ndarray, question: list) -> tuple[float, str, int]:
-    """What a rank of `train_and_validate` pays for validating samples after so many steps, the timeline's label, and
-    how many of them are right."""
+    """(virtual seconds that a rank of `train_and_validate` pays, the timeline's label, the number of samples that are
+    right after so many steps)."""
     done, start, stop = question
     return SAMPLE * (stop - start), "V", int(table[done][start:stop].sum())
 

@@ -231,7 +231,7 @@ def harness(f, space, n, seed, sizes):
 
 
 def worked_on(known: dict, job: int) -> tuple[float, str, float]:
-    """What a rank of `farm` pays for a job, given by its place, the timeline's label, and the loss."""
+    """(virtual seconds that a rank of `farm` pays for the job at this place, the timeline's label, the loss)."""
     return known["seconds"][job], f"F{known['jobs'][job][0]}", known["losses"][job]
 
 

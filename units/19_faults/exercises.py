@@ -1124,8 +1124,8 @@ SHARD = 1e-3  # virtual seconds of a shard's gradient
 
 
 def gradient_of_a_shard(slopes: np.ndarray, targets: np.ndarray, question: list) -> tuple[float, str, np.ndarray]:
-    """What a rank of `train_through` pays for the gradient at `w` of a shard in a step, the timeline's label, and the
-    gradient."""
+    """(virtual seconds that a rank of `train_through` pays, the timeline's label, the gradient at `w` of a shard in a
+    step)."""
     w, step, shard = question
     return SHARD, str(step), slopes[shard] * (w - targets[step, shard])
 
