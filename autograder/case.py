@@ -4,6 +4,8 @@ ones.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +14,7 @@ import numpy as np
 from labkit.relay.topology import Topology, flat
 from labkit.relay.wire import COMM, Opaque, Tensor
 
-__all__ = ["ANYTHING", "COMM", "Case", "Finding", "Opaque", "RankRun", "Run", "Tensor", "Typed"]
+__all__ = ["ANYTHING", "COMM", "Case", "Finding", "Opaque", "RankRun", "Run", "Tensor", "Typed", "name_of"]
 
 
 class _Sentinel:
@@ -53,6 +55,10 @@ class Case:
     network: the relay's, in virtual time (`labkit.relay.topology`).
     kills: rank -> the operation, counted from 0, in place of which its process dies (`labkit.relay.progress`); what is
         expected of it is not looked at.
+    answers: name -> what the ranks may ask for (`labkit.relay.charging.ask`) and none of them holds: a function from
+        the question, plain data, to (virtual seconds that it costs the rank, a label for the timeline, the answer).
+        Where a rank would have to hold what others compute, it could compute it itself and not be charged. The name,
+        from `name_of`, is an argument of the case.
     ranks_per_node: runtime "horovod": `hvd.local_rank()` counts within nodes of so many ranks; 0: all ranks on one
         node.
     """
@@ -67,10 +73,17 @@ class Case:
     atol: float | None = None
     network: Topology = flat()
     kills: dict[int, int] = field(default_factory=dict)
+    answers: dict[str, Callable] = field(default_factory=dict)
     ranks_per_node: int = 0
 
     def arguments_of(self, rank: int) -> tuple:
         return self.arguments[rank] if isinstance(self.arguments, list) else self.arguments
+
+
+def name_of(*data: Any) -> str:
+    """A name for a case's answers, as its data decides: another case's cannot be guessed."""
+    plain = [one.tolist() if isinstance(one, np.ndarray) else one for one in data]
+    return hashlib.sha256(repr(plain).encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import inspect
 import re
+import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -138,6 +139,8 @@ class Exercise:
         import torch, numpy, torch.distributed. It runs beside the student's code: put no expected value into it.
     shares_files: whether the ranks of a case see each other's files (checkpoints). If not, a grader keeps them apart:
         what they tell each other goes over the relay.
+    apart: whether the harness calls the function in child processes only and looks from outside at what they have done
+        (`labkit.launch.apart`): where it reports what it has seen, the student's code must not be beside it.
     may_lose: detours that no case has to show (`autograder.values`: "float64 -> float32", "int32 promoted", "integers
         of both widths", or a type for all of its own), each with the reason. Whatever is not listed here must show in a
         case, under every key.
@@ -170,6 +173,7 @@ class Exercise:
     inputs: str | tuple[str, ...] = "kept"
     harness: str = ""
     shares_files: bool = False
+    apart: bool = False
     may_lose: dict[str, str] = {}
     any_type: str = ""
     never_alone: str = ""
@@ -331,3 +335,16 @@ def rng_for(exercise: Exercise, key: str = PUBLIC_KEY) -> np.random.Generator:
     """
     digest = hashlib.sha256(f"{key}\0{exercise.unit}\0{exercise.function}".encode()).digest()
     return np.random.default_rng(np.frombuffer(digest, dtype=np.uint32))
+
+
+def seed_of(key: str, *names: object) -> int:
+    """The seed of what runs beside a student's code under a key: 128 bits, another one for other names.
+
+    A student's code may read it. So it is too long to be searched, and neither the key, nor a seed with other names,
+    nor the generator of a case's values (`rng_for`) follows from it. The public key's are those that pages were run
+    with.
+    """
+    text = "/".join(map(str, (key, *names))).encode()
+    if key == PUBLIC_KEY:
+        return zlib.crc32(text)
+    return int.from_bytes(hashlib.sha256(b"seed\0" + text).digest()[:16], "big")

@@ -12,10 +12,9 @@ the verdict would hang on the key.
 from __future__ import annotations
 
 import functools
-import zlib
 from dataclasses import dataclass, field
 
-from autograder.exercise import PUBLIC_KEY, Case, Exercise, rng_for
+from autograder.exercise import PUBLIC_KEY, Case, Exercise, rng_for, seed_of
 from autograder.judging.case import judge_case
 from autograder.judging.judge import Runners, chunks_of_file, with_references
 from autograder.judging.runners import Ranks
@@ -131,7 +130,7 @@ class Judge:
         return None
 
     def _judged(self, case: Case, chunks: list[Chunk], key: str, number: int, ranks: Ranks):
-        seed = zlib.crc32(f"{key}/{self.exercise.unit}/{self.exercise.function}".encode())
+        seed = seed_of(key, self.exercise.unit, self.exercise.function)
         outcome, ends = self.runners.run(self.exercise, case, chunks, seed, ranks, poison=2 * number)
         return judge_case(self.exercise, case, outcome, ends)
 

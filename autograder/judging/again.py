@@ -5,7 +5,9 @@ that does not know all arguments) is right only in a process of its own."""
 from __future__ import annotations
 
 import copy
+import itertools
 import signal
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,6 +22,7 @@ from labkit.cells.slicing import Chunk
 from labkit.relay.outcome import Outcome, RankOutcome
 
 Pair = tuple[Case, tuple[Case, Outcome]]  # a case with other values, and the one that was right
+SLOW = 1.3  # times its usual pace from which on a machine's time proves nothing
 KEPT = "keeps_something"
 REHEARSAL = "rehearsal"  # the key of the other values
 # Runs beside the student's code. inner: the exercise's own harness, "" for none. What a call leaves changed in its
@@ -44,8 +47,9 @@ def harness(f, calls, inner):
         space = {"__name__": "harness"}
         exec(compile(inner, "harness", "exec"), space)
         one = lambda *arguments: space["harness"](f, *arguments)
-    found, at_once = [], []
-    for arguments in calls:
+    found, at_once, say = [], [], sys.stdout.write
+    for k, arguments in enumerate(calls):
+        say(f"call {k}\\n")
         surroundings.restore_settings()
         for communicator in [given for given in arguments if hasattr(given, "Barrier")]:
             communicator.Barrier()  # a receive from anybody takes no message of the next call
@@ -69,15 +73,14 @@ def again(
 
     ran: all cases, each with the outcome that was right. What was counted there counts on: here only what comes back is
     compared. A run that does not come to its end tells nothing, unless the function has ended its own process: then all
-    cases are lost. Of cases with several ranks those of one size are called again, the size that most of them have.
+    cases are lost; or it does not return from the second call of two, either (`_stuck`). Of cases with several ranks those of one size are called again, the size that most of them have.
     """
     asked = copy.copy(exercise)
     asked.harness = HARNESS
     pairs = _of_one_size(list(zip(_with_other_values(exercise), ran, strict=True)))[::-1]
     if not pairs:
         return []
-    first = pairs[0][1][0]
-    together = replace(first, arguments=[_calls(exercise, pairs, rank) for rank in range(first.world_size)], late=())
+    together = _together(exercise, pairs)
 
     def wrong(ranks: Ranks) -> list[CaseResult]:
         outcome, ends = runners.run(asked, together, list(chunks), seed, ranks)
@@ -85,7 +88,9 @@ def again(
             return [_lost(exercise, case, "the process ended in a later call") for _, (case, _) in pairs]
         came = [_came(rank, 2 * len(pairs)) for rank in outcome.ranks]
         if None in came:
-            return []
+            place = (_begun(outcome) - 1) // 2
+            slow = _was_slow(outcome, ends) and 0 <= place < len(pairs)
+            return _stuck(runners, asked, exercise, list(chunks), seed, pairs[place]) if slow else []
         calls = list(zip(*came, strict=True))  # each on all ranks
         both = zip(pairs, calls[0::2], calls[1::2], strict=True)
         judged = [_judged(exercise, *alone, other, call) for (_, alone), other, call in both]
@@ -108,9 +113,54 @@ def _of_one_size(pairs: list[Pair]) -> list[Pair]:
     return [(other, one) for other, one in pairs if one[0].world_size == other.world_size == most and not one[0].kills]
 
 
+def _together(exercise: Exercise, pairs: Sequence[Pair]) -> Case:
+    """The case in which the ranks run all of these."""
+    first = pairs[0][1][0]
+    arguments = [_calls(exercise, pairs, rank) for rank in range(first.world_size)]
+    return replace(first, arguments=arguments, late=(), answers=_answers(pairs))
+
+
+def _stuck(
+    runners: Runners, asked: Exercise, exercise: Exercise, chunks: list[Chunk], seed: int, pair: Pair
+) -> list[CaseResult]:
+    """The result of the case in which the calls came to no end, if its two calls come to none in fresh processes,
+    either, with time for both of them and on a machine that is not slow. All calls together may take longer than one of
+    them may: that is no mistake of the function's.
+    """
+    slowed = runners.slowed
+    if runners.until - time.monotonic() < runners.limits.deadline:
+        return []
+    runners.slowed = max(2.0, 2 * slowed)
+    try:
+        outcome, ends = runners.run(asked, _together(exercise, [pair]), chunks, seed, Ranks.FRESH)
+    finally:
+        runners.slowed = slowed
+    if not _was_slow(outcome, ends) or outcome.slowed > SLOW or _begun(outcome) != 2:
+        return []
+    said = "did not return when it was called again, with other values before: it waits, or its loop never ends"
+    return [_lost(exercise, pair[1][0], said)]
+
+
+def _was_slow(outcome: Outcome, ends: Sequence[dict]) -> bool:
+    """True if a rank went on computing until its time was over."""
+    over = any(end.get("signal") == signal.SIGXCPU or end.get("over") == "cpu" for end in ends)
+    return over or outcome.too_slow or (outcome.hang is not None and outcome.hang.kind == "busy")
+
+
+def _begun(outcome: Outcome) -> int:
+    """The number of calls that every rank has begun, as `HARNESS` tells."""
+    said = [{line for q, line in outcome.printed if q == r} for r in range(len(outcome.ranks))]
+    return min(next(k for k in itertools.count() if f"call {k}" not in lines) for lines in said)
+
+
 def _calls(exercise: Exercise, pairs: Sequence[Pair], rank: int) -> tuple[list, str]:
     """The arguments of `HARNESS` on a rank: those of all calls, and the exercise's own harness."""
     return [list(case.arguments_of(rank)) for other, (own, _) in pairs for case in (other, own)], exercise.harness
+
+
+def _answers(pairs: Sequence[Pair]) -> dict:
+    """What the ranks may ask for in any of these cases."""
+    return {name: tell for other, (own, _) in pairs for case in (other, own) for name, tell in case.answers.items()}
 
 
 def _came(rank: RankOutcome, calls: int) -> list[list] | None:

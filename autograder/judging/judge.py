@@ -8,10 +8,9 @@ keep in the end is `naming`.
 from __future__ import annotations
 
 import time
-import zlib
 from collections.abc import Iterable, Sequence
 
-from autograder.exercise import PUBLIC_KEY, Case, Exercise, drawn
+from autograder.exercise import PUBLIC_KEY, Case, Exercise, drawn, seed_of
 from autograder.judging.case import judge_case
 from autograder.judging.diagnoses import diagnosis_of, what_to_compare
 from autograder.judging.measured import says_of
@@ -67,7 +66,7 @@ def _judge(
     runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], key: str, note: str, until_named: bool
 ) -> Result:
     cases = drawn(exercise, key)
-    seed = zlib.crc32(f"{key}/{exercise.unit}/{exercise.function}".encode())
+    seed = seed_of(key, exercise.unit, exercise.function)
     trial = Trial(runners, exercise, chunks, seed, until_named)
     levels = []
     for name, points in exercise.levels.items():

@@ -98,7 +98,8 @@ class OnRelay(Runner):
             self.set = RankSet(self.runners.launcher, max(most, case.world_size), limits, together)
             self.served_others = 0
         self.runners.served_before = self.set.served > self.served_others
-        return self.set.run(asked.jobs, topology=case.network, late=case.late, seed=asked.seed, kills=case.kills)
+        network = {"topology": case.network, "late": case.late, "kills": case.kills, "answers": case.answers}
+        return self.set.run(asked.jobs, seed=asked.seed, **network)
 
     def close(self) -> None:
         if self.set is not None:
@@ -220,6 +221,7 @@ class Runners:
         arguments = [case.arguments_of(r) for r in range(case.world_size)]
         how = {"runtime": exercise.runtime, "harness": exercise.harness, "seed": seed, "poison": seed + poison}
         how |= {"may_change": exercise.may_change, "returns": exercise.returns, "withheld": exercise.withheld}
+        how |= {"apart": exercise.apart}
         jobs = make_jobs(chunks, exercise.function, arguments, **how)
         return runner.run(Asked(exercise, case, jobs, limits, ranks, hurry, seed))
 

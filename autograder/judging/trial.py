@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.exercise import Case, Exercise
-from autograder.judging.again import again
+from autograder.judging.again import SLOW, again
 from autograder.judging.case import judge_case
 from autograder.judging.diagnoses import diagnosis_of
 from autograder.judging.naming import is_certain
@@ -16,7 +16,6 @@ from labkit.relay import wire
 from labkit.relay.outcome import Outcome
 
 CALLED_AGAIN = ("plain", "torch", "mpi4py")  # runtimes whose ranks serve more than one case
-SLOW = 1.3  # times the usual pace from which on a case that was too slow is run again
 
 
 class Trial:
@@ -73,7 +72,7 @@ class Trial:
     def call_again(self) -> list[CaseResult]:
         """The results of the cases in which an answer that was right in every one is wrong when it is called for one
         after the other (`autograder.judging.again`)."""
-        possible = self.exercise.runtime in CALLED_AGAIN and not self.exercise.shares_files
+        possible = self.exercise.runtime in CALLED_AGAIN and not self.exercise.shares_files and not self.exercise.apart
         if not possible or len(self.passed) < len(self.results):
             return []
         found = again(self.runners, self.exercise, self.chunks, self.seed, self.passed)

@@ -352,6 +352,7 @@ def make_jobs(
     may_change: Sequence[str] | None = None,
     returns: str = "",
     withheld: Sequence[str] = (),
+    apart: bool = False,
     torch=None,
 ):
     """One job per rank: what to run (source chunks, name of the function) on which arguments (one tuple per rank).
@@ -359,7 +360,8 @@ def make_jobs(
     poison: decides what the memory of a receive holds while nobody has waited for it. may_change: names of the
     function's arguments that it may change; what it did to the others is told (`labkit.launch.arguments`). None: nobody
     looks. returns: the type of its result, as a signature writes it (`labkit.launch.returned`). withheld: functions of
-    labkit that it may not call (`labkit.launch.rank_program.withheld`).
+    labkit that it may not call (`labkit.launch.rank_program.withheld`). apart: the harness calls it in child processes
+    only (`labkit.launch.apart`).
     """
     jobs = []
     for rank, args in enumerate(arguments):
@@ -376,6 +378,7 @@ def make_jobs(
             "may_change": None if may_change is None else list(may_change),
             "returns": returns,
             "withheld": list(withheld),
+            "apart": apart,
             "arguments": tagged,
         }
         jobs.append((job, payload))

@@ -21,6 +21,7 @@ from importlib.abc import MetaPathFinder
 import numpy as np
 
 from labkit.cells.slicing import Chunk, execute
+from labkit.launch.apart import Apart, Raised
 from labkit.launch.arguments import Watched
 from labkit.relay import wire
 
@@ -124,7 +125,8 @@ def seed_everything(seed: int, torch=None) -> None:
     random.seed(seed)
     np.random.seed(seed % (1 << 32))
     if torch is not None:
-        torch.default_generator.manual_seed(seed)  # torch.manual_seed notes its stack for each kind of accelerator
+        # torch.manual_seed notes its stack for each kind of accelerator
+        torch.default_generator.manual_seed(seed % (1 << 63))
 
 
 class _Withheld:
@@ -170,7 +172,7 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
     try:
         seed_everything(job["seed"] + 7919 * job["rank"], torch)
         with withheld(job.get("withheld", ()), chunks):
-            function, watched = _function(job, chunks)
+            function, watched = _apart(job, chunks, sock) if job.get("apart") else _function(job, chunks)
             arguments = rebuild(wire.decode(job["arguments"], payload), torch, placeholders)
             value = function(*arguments)
         printer.finish()
@@ -186,15 +188,27 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
         return False
     except BaseException as error:
         printer.finish()
-        report = {
-            "type": "out_of_memory" if is_out_of_memory(error) else type(error).__name__,
-            "text": _text_of(error)[:2000],
-            "rows": student_traceback(error, labels),
-        }
-        wire.send(sock, wire.RAISED, report)
+        wire.send(sock, wire.RAISED, error.report if isinstance(error, Raised) else _report_of(error, labels))
         return False
     finally:
         sys.stdout, sys.stderr = stdout, stderr
+
+
+def _report_of(error: BaseException, labels: set[str]) -> dict:
+    return {
+        "type": "out_of_memory" if is_out_of_memory(error) else type(error).__name__,
+        "text": _text_of(error)[:2000],
+        "rows": student_traceback(error, labels),
+    }
+
+
+def _apart(job: dict, chunks: list[Chunk], sock: socket.socket) -> tuple:
+    """The exercise's harness around a function that is never in this process (`labkit.launch.apart`)."""
+    labels = {chunk.label for chunk in chunks}
+    function = Apart(chunks, job["function"], sock.fileno(), lambda error: _report_of(error, labels))
+    harness: dict = {"__name__": "harness"}
+    execute([Chunk("harness", 1, job["harness"])], harness)
+    return functools.partial(harness["harness"], function), None
 
 
 def _function(job: dict, chunks: list[Chunk]):

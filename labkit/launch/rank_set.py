@@ -28,7 +28,7 @@ class RankSet:
         return self._case is not None and world_size <= self.most and (limits, together) == (self.limits, self.together)
 
     def run(self, jobs: Sequence[tuple[dict, bytes]], **network) -> tuple[Outcome, list[dict]]:
-        """Run a case on the first len(jobs) ranks. network: topology, late, seed and kills of the relay.
+        """Run a case on the first len(jobs) ranks. network: topology, late, seed, kills and answers of the relay.
 
         Returns and raises what `Launcher.run` does; how the processes ended is known only if the case has ended them.
         """

@@ -18,6 +18,9 @@ class Speaker(Protocol):
     def say(self, kind: int, meta: dict) -> None:
         """Say something that needs no answer."""
 
+    def inquire(self, to: str, question):
+        """Ask the judge of the case."""
+
 
 _process: list[Speaker] = []  # the rank that this process is
 _thread = threading.local()  # or the rank that a thread is
@@ -48,6 +51,14 @@ def compute(seconds: float, label: str = "") -> None:
     if not seconds >= 0:
         raise ValueError(f"computing takes {seconds} seconds: time does not run backwards")
     speaker().say(wire.COMPUTE, {"seconds": float(seconds), "label": label})
+
+
+def ask(to: str, question):
+    """The judge's answer to plain data: what no rank holds, and pays for in virtual time when it asks for it.
+
+    to: which of the case's answers (`autograder.case.Case.answers`). Raises RuntimeError as `compute` does.
+    """
+    return speaker().inquire(to, question)
 
 
 def alive(nbytes: int) -> None:

@@ -175,6 +175,14 @@ class Connection:
         with self._alone():
             self._keep_back(wire.pack(kind, meta))
 
+    def inquire(self, to: str, question):
+        """The judge's answer to a question, both plain data (`Case.answers`)."""
+        tagged, payload = wire.encode(question, torch)
+        with self._alone():
+            wire.send(self, wire.ASK, {"to": to, "question": tagged}, payload)
+            _, meta, payload = self.receive()
+        return wire.decode(meta["value"], payload)
+
     def ask(self, frame: int, ticket: int, later: bool = False) -> tuple[dict, bytearray]:
         """The relay's answer (meta, payload) to a WAIT or a POLL. Raises RuntimeError where it refuses the operation,
         RankGone, Closed.

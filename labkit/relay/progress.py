@@ -41,6 +41,8 @@ class ProgressEngine:
     kills: rank -> the operation, counted from 0, in place of which its process dies. Whoever needs it for an operation
     is told so, as in MPI's user-level failure mitigation (Bland et al. 2013): a message with it, a collective of a
     group it belongs to; and of each death the next receive from any source, once.
+    answers: name -> the function from a rank's question (plain data) to (virtual seconds that it costs, a label, the
+    answer).
     describe_payloads: events say what was handed over is like (`Event.squares`, `Event.varied`).
     altered: what travels in place of what an operation hands over, as many bytes; None: nothing is altered.
     """
@@ -55,11 +57,13 @@ class ProgressEngine:
         late: Sequence[int] = (),
         seed: int = 0,
         kills: Mapping[int, int] | None = None,
+        answers: Mapping[str, Callable] | None = None,
         describe_payloads: bool = False,
         altered: Callable[[Operation], bytes] | None = None,
     ):
         self.n, self.kills, self.describe_payloads = n, dict(kills or {}), describe_payloads
         self.altered = altered
+        self.answers = dict(answers or {})
         self.late = [r for r in late if 0 <= r < n]
         self.groups = operation.Groups(n)
         self.clock, self.matcher = Clock(n, topology or flat()), Matcher(np.random.default_rng(seed))
@@ -113,6 +117,8 @@ class ProgressEngine:
         elif kind == wire.COMPUTE:
             self._count_record()
             self.clock.compute(r, float(meta["seconds"]), str(meta.get("label", ""))[:20])
+        elif kind == wire.ASK:
+            self._answer(r, meta, payload)
         elif kind == wire.HOLDS:
             self._count_record()
             self.clock.holds(r, int(meta["bytes"]))
@@ -126,6 +132,14 @@ class ProgressEngine:
             raise wire.TooMuch(f"more than {self.max_operations} records of computing in one case")
 
     # -- what ranks ask for
+
+    def _answer(self, r: int, meta: dict, payload: bytes) -> None:
+        """Charge a rank for what it asks, and tell it."""
+        self._count_record()
+        seconds, label, value = self.answers[str(meta["to"])](wire.decode(meta["question"], payload))
+        self.clock.compute(r, float(seconds), label)
+        tagged, data = wire.encode(value)
+        self._send(r, wire.REPLY, {"value": tagged}, data)
 
     def lives(self, r: int) -> bool:
         """True if a rank lives to begin its next operation; else its process dies here, and it is gone from now on."""

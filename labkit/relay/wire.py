@@ -46,6 +46,7 @@ POST, WAIT, POLL, PRINT, RESULT, RAISED, READY, NOTE = 10, 11, 12, 13, 14, 15, 1
 COMPUTE, HOLDS = 18, 19  # from a rank: virtual seconds of computing, bytes alive
 STALL = 20  # from a leader
 LIVES = 21  # from a rank: does it live to begin its next operation, or does its process die here?
+ASK = 22  # from a rank: what only the judge of the case knows, for virtual time
 
 DTYPES = {
     "float32": 4,

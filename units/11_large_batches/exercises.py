@@ -5,9 +5,11 @@ validation during training.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
+from autograder.case import name_of
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import PlainExercise, ReportExercise, on_ranks, refused
@@ -905,6 +907,13 @@ def _normed(rows, group, eps, axis=1, ddof=0, outside=False, divides=True):
 STEP, SAMPLE = 2e-3, 1e-3  # virtual seconds of a training step, and of one sample that is validated
 
 
+def right_ones(table: np.ndarray, question: list) -> tuple[float, str, int]:
+    """(virtual seconds that a rank of `train_and_validate` pays, the timeline's label, the number of samples that are
+    right after so many steps)."""
+    done, start, stop = question
+    return SAMPLE * (stop - start), "V", int(table[done][start:stop].sum())
+
+
 class TrainAndValidate(ReportExercise):
     """Validation that stops nobody"""
 
@@ -914,12 +923,14 @@ class TrainAndValidate(ReportExercise):
     parts = ("accuracies", "steps")
     all_hear = True
     harness = f"""
+import operator
+
 import torch
 import torch.distributed as dist
-from labkit.relay.charging import compute
+from labkit.relay.charging import ask, compute
 
 
-def harness(f, table, steps, every, n):
+def harness(f, judge, steps, every, n):
     done = []
 
     def step(k):
@@ -930,8 +941,7 @@ def harness(f, table, steps, every, n):
     def correct(start, stop):
         if not 0 <= start <= stop <= n:
             raise ValueError(f"samples {{start}} to {{stop}} of {{n}}")
-        compute({SAMPLE} * (stop - start), "V")
-        return sum(table[len(done)][start:stop])
+        return ask(judge, [len(done), operator.index(start), operator.index(stop)])
 
     return {{"accuracies": f(step, correct, steps, every, n), "steps": done}}
 """
@@ -1011,9 +1021,10 @@ def harness(f, table, steps, every, n):
             means = [table[every][a:b].mean() for a, b in parts if b > a]
             uneven = abs(np.mean(means) - table[every].mean()) > 0.01 or n % p == 0 or n < p
             if len(set(counts)) == len(counts) - (n < p) and len(set(means)) > 1 and n not in counts and uneven:
-                known = {"table": table, "rows": table.tolist(), "steps": steps, "every": every, "n": n}
+                known = {"table": table, "judge": name_of(table), "steps": steps, "every": every, "n": n}
                 says = f"n = {n}, {steps} steps, every = {every}"
-                return on_ranks(level, p, "rows steps every n", known, says, **options)
+                options["answers"] = {known["judge"]: partial(right_ones, table)}
+                return on_ranks(level, p, "judge steps every n", known, says, **options)
 
     @staticmethod
     def shares_of(p: int, n: int) -> list[tuple[int, int]]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 from itertools import pairwise, product
 from types import SimpleNamespace
 
 import numpy as np
 
+from autograder.case import name_of
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import HASHES, PlainExercise, RefusingExercise
 from autograder.exercises.readings.search import (
@@ -228,6 +230,11 @@ def harness(f, space, n, seed, sizes):
 # -- who trains what ---------------------------------------------------------------------------------------------------
 
 
+def worked_on(known: dict, job: int) -> tuple[float, str, float]:
+    """(virtual seconds that a rank of `farm` pays for the job at this place, the timeline's label, the loss)."""
+    return known["seconds"][job], f"F{known['jobs'][job][0]}", known["losses"][job]
+
+
 class Farm(Exercise):
     """Manager and workers"""
 
@@ -236,7 +243,7 @@ class Farm(Exercise):
     harness = """
 import operator
 
-from labkit.relay.charging import compute
+from labkit.relay.charging import ask
 import numpy as np
 
 
@@ -248,7 +255,7 @@ class NotAnInt(TypeError):
     pass
 
 
-def harness(f, jobs, seconds, losses, after):
+def harness(f, jobs, judge, after):
     jobs = [tuple(job) for job in jobs]
     given, reported, told, worked = [], [], [], []
 
@@ -272,8 +279,7 @@ def harness(f, jobs, seconds, losses, after):
         if job not in jobs:
             raise NoSuchJob(f"work{job}: next_job has never given that")
         worked.append(list(job))
-        compute(seconds[jobs.index(job)], f"F{job[0]}")
-        return losses[jobs.index(job)]
+        return ask(judge, jobs.index(job))
 
     f(next_job, report, work)
     kept = np.array([float(loss) for _, loss in reported])  # whoever reports a tensor must leave it alone
@@ -344,8 +350,9 @@ def harness(f, jobs, seconds, losses, after):
                 break
         losses = rng.uniform(-3, 3, n).tolist() if drawn else [math.nan, 0.0, 1.0]
         known = {"jobs": jobs, "seconds": seconds.tolist(), "losses": losses, "after": after}
-        arguments = tuple(known[name] for name in ("jobs", "seconds", "losses", "after"))
-        return Case(level, p, arguments, f"{n} jobs", known, network=NETWORK, rtol=1e-12)
+        judge = name_of(jobs, known["seconds"], losses)
+        answers = {judge: partial(worked_on, known)}
+        return Case(level, p, (jobs, judge, after), f"{n} jobs", known, network=NETWORK, rtol=1e-12, answers=answers)
 
     def expected(self, case):
         k, p = case.known, case.world_size

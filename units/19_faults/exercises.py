@@ -8,9 +8,11 @@ A save is killed for real, in a child process, at every byte and before every ch
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
+from autograder.case import name_of
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import PlainExercise
@@ -37,6 +39,7 @@ class WriteWhole(PlainExercise):
 
     signature = "write_whole(path: str, data: bytes) -> None"
     withheld = ("labkit.checkpoint.write",)
+    apart = True
     levels = {"what is in the file": 1, "killed at any moment": 2, "the plug is pulled": 1}
     given = ("old", "new", "killed")
     # Every trial has a folder and a process of its own. The limit on the size of a file kills it after k bytes of any
@@ -166,15 +169,14 @@ def trials(f, folder, old, new, killed):
     path, reader = with_old(os.path.join(folder, "whole"), old), None
     if old:
         reader = open(path, "rb")
-    noted = {"synced": False}
-    real = {name: getattr(os, name) for name in (*CHANGES, "open", "fsync", "fdatasync", "sync")}
-    apart(path)
-    noting(noted, path, len(new))
-    try:
-        f(path, new)
-    finally:
-        for name, function in real.items():
-            setattr(os, name, function)
+
+    def prepare():
+        noted = {"synced": False}
+        apart(path)
+        noting(noted, path, len(new))
+        return noted
+
+    noted = f.reported(prepare, path, new)
     report = {"finished": content(path, old, new), "synced": noted["synced"], "left": os.listdir(os.path.dirname(path))}
     report["open"] = "old"
     if reader:
@@ -188,10 +190,7 @@ def trials(f, folder, old, new, killed):
         report["full"] = content(path, old, new)
         path = with_old(os.path.join(folder, "longer"), old)
         if is_killed(f, path, old, new + new, most_bytes=2 * len(new) - 1):
-            try:
-                f(path, new)
-            except Exception:
-                pass
+            is_killed(f, path, old, new)
             report["longer"] = content(path, old, new)
     for k in range(len(new) * killed):
         path = with_old(os.path.join(folder, f"b{k}"), old)
@@ -199,10 +198,7 @@ def trials(f, folder, old, new, killed):
         report["bytes"].append(content(path, old, new))
         report["short"] |= not was_killed and report["bytes"][-1] == "half"
         if was_killed and k == len(new) // 2:
-            try:
-                f(path, new)
-            except Exception:
-                pass
+            is_killed(f, path, old, new)
             report["again"] = content(path, old, new)
     for k in range(8 * killed):
         path = with_old(os.path.join(folder, f"n{k}"), old)
@@ -1124,6 +1120,15 @@ class WallTime(PlainExercise):
 
 # -- survivors ---------------------------------------------------------------------------------------------------------
 
+SHARD = 1e-3  # virtual seconds of a shard's gradient
+
+
+def gradient_of_a_shard(slopes: np.ndarray, targets: np.ndarray, question: list) -> tuple[float, str, np.ndarray]:
+    """(virtual seconds that a rank of `train_through` pays, the timeline's label, the gradient at `w` of a shard in a
+    step)."""
+    w, step, shard = question
+    return SHARD, str(step), slopes[shard] * (w - targets[step, shard])
+
 
 class TrainThrough(Exercise):
     """The survivors go on"""
@@ -1135,22 +1140,23 @@ class TrainThrough(Exercise):
     levels = {"nobody dies": 1, "one dies": 3, "one after the other": 2}
     harness = """
 import torch
-from labkit.relay.charging import compute
+from labkit.relay.charging import ask
 
 
 class SameStepAgain(RuntimeError):
     pass
 
 
-def harness(f, w, slopes, targets, lr):
+def harness(f, w, shards, steps, judge, lr):
     asked = {}
 
     def gradient(w, step, shard):
-        compute(1e-3, f"{step}")
+        step, shard = range(steps)[step], range(shards)[shard]
+        at = w.detach().double() + torch.zeros(n, dtype=torch.float64)
         asked[step, shard] = asked.get((step, shard), 0) + 1
         if asked[step, shard] > 9:
             raise SameStepAgain(f"shard {shard} of step {step} for the tenth time")
-        return slopes[shard] * (w.detach() - targets[step, shard])
+        return torch.from_numpy(ask(judge, [at.numpy(), step, shard]).copy())
 
     def update(w, gradients):
         total = torch.zeros_like(w)
@@ -1158,7 +1164,8 @@ def harness(f, w, slopes, targets, lr):
             total = total + one
         return w - lr * total
 
-    return f(w, gradient, update, len(slopes), len(targets))
+    n = len(w)
+    return f(w, gradient, update, shards, steps)
 """
     mistakes = [
         Mistake("RankGone", "A rank died, and the exception that says so was not caught (or came again).",
@@ -1211,10 +1218,13 @@ def harness(f, w, slopes, targets, lr):
         known = {"w": rng.uniform(-1, 1, 9), "slopes": rng.uniform(0.5, 2, (shards, 9))}
         known |= {"targets": rng.uniform(-1, 1, (steps, shards, 9)), "lr": 0.03, "kills": kills}
         known["deaths"] = tuple(kills.values())
-        tensors = [Tensor(known[name], "float64") for name in ("w", "slopes", "targets")]
+        judge = name_of(known["w"], known["targets"])
+        answers = {judge: partial(gradient_of_a_shard, known["slopes"], known["targets"])}
+        given = (Tensor(known["w"], "float64"), shards, steps, judge, 0.03)
         dies = ", ".join(f"rank {r} dies in place of operation {k}" for r, k in kills.items())
         says = f"{shards} shards, {steps} steps" + (f", {dies}" if dies else "")
-        return Case(level, p, (*tensors, 0.03), says, known, late=late, kills=kills, rtol=0, atol=0)
+        options = {"late": late, "kills": kills, "answers": answers, "rtol": 0, "atol": 0}
+        return Case(level, p, given, says, known, **options)
 
     def per_rank(self, case, value):
         return None if not isinstance(value, np.ndarray) else [Tensor(value, "float64")] * case.world_size
@@ -1237,8 +1247,8 @@ def harness(f, w, slopes, targets, lr):
             )
             return self._lost(c, alive) or ("skips_the_step" if few else None)
         steps, shards = c.targets.shape[:2]
-        most = (steps + len(c.kills)) * math.ceil(shards / len(alive))
-        each = [round(rank.busy / 1e-3) for rank in alive]
+        most = self._most(case)
+        each = [round(rank.busy / SHARD) for rank in alive]
         computed = max(each)
         if not c.kills and sum(each) == steps * shards and computed > most:
             return Finding("dealt_unevenly", f"In {steps} steps the ranks computed {each} gradients.")
@@ -1246,9 +1256,20 @@ def harness(f, w, slopes, targets, lr):
             return Finding("computes_too_much", f"A rank computed {computed} gradients; {most} would do.")
         return None
 
+    def needs_bytes(self, case):
+        """The gradients that no rank can have computed itself: `facts` allows it `_most`."""
+        steps, shards, n = case.known["targets"].shape
+        return [8 * n * max(0, steps * shards - self._most(case))] * case.world_size
+
+    @staticmethod
+    def _most(case: Case) -> int:
+        """The gradients that a rank computes at most: even shares, and the failed steps again."""
+        steps, shards = case.known["targets"].shape[:2]
+        return (steps + len(case.kills)) * math.ceil(shards / (case.world_size - len(case.kills)))
+
     def contradiction(self, case, run):
         steps, shards = case.known["targets"].shape[:2]
-        return run.uncharged(together=steps * shards * 1e-3)
+        return run.uncharged(together=steps * shards * SHARD)
 
     @staticmethod
     def _lost(c, alive):

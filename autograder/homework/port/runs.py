@@ -11,12 +11,12 @@ import contextlib
 import itertools
 import math
 import tempfile
-import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
+from autograder.exercise import seed_of
 from labkit import runlog
 from labkit.cells.slicing import Chunk
 from labkit.launch import horovod_job, horovod_rendezvous
@@ -186,7 +186,7 @@ def read_log(text: str | None, world_size: int) -> tuple[runlog.RunLog | None, s
 def draw(key: str, setting: Setting) -> dict:
     """Images of ten kinds, uint8, that carry their numbers, and labels, some of them wrong: losses differ from image to
     image."""
-    random = np.random.default_rng(zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}".encode()))
+    random = np.random.default_rng(seed_of(key, "port", setting.world_size, setting.images))
     kinds = random.integers(0, 256, (10, 28, 28))
 
     def part(count: int, test: bool):
@@ -216,11 +216,9 @@ def watch(
     """Run the script once. name: its file's name, by which its lines are shown. patience: seconds without work that are
     a standstill."""
     data = draw(key, setting)
-    random = np.random.default_rng(
-        zlib.crc32(f"{key}/port/{setting.world_size}/{setting.images}/{setting.apart}".encode())
-    )
+    random = np.random.default_rng(seed_of(key, "port", setting.world_size, setting.images, setting.apart))
     rate, seed = round(float(random.uniform(0.01, 0.02)), 5), int(random.integers(1, 10_000))
-    nonce = f"port-{zlib.crc32(f'{key}/nonce'.encode()):08x}"
+    nonce = f"port-{seed_of(key, 'nonce'):08x}"
     words = f"--batch-size {BATCH} --epochs {setting.epochs} --lr {rate} --device cpu --seed {seed} --data DATA".split()
     words += ["--log", f"run_{setting.world_size}.jsonl", "--nonce", nonce, *setting.more]
     options = {"spread": 0.02 if setting.apart else 0.0, "seed": seed, "arrays": setting.arrays}

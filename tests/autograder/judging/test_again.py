@@ -103,7 +103,16 @@ def test_a_level_that_does_not_show_it_keeps_its_points(warm):
 
 def test_calls_that_do_not_end_tell_nothing(warm):
     """All cases together may take longer than one of them may: that is no mistake of the function's."""
-    assert judged(warm, "while len(CALLS) > 1: pass").score == 2
+    assert judged(warm, "while len(CALLS) > 3: pass").score == 2
+
+
+def test_a_second_call_that_does_not_return_is_told(warm):
+    result = judged(warm, "while len(CALLS) > 1: pass")
+    wrong = [case for case in result.cases if case.verdict != "passed"]
+    assert result.verdict == "wrong" and result.score == 1
+    assert [case.diagnosis for case in wrong] == ["keeps_something"]
+    assert wrong[0].says.endswith(", called after other cases")
+    assert wrong[0].differs[0].startswith("did not return when it was called again")
 
 
 @pytest.mark.parametrize(

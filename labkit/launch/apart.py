@@ -1,0 +1,78 @@
+"""A student's function for a harness whose own process must stay free of the student's code: each call is in a process
+of its own, and what that has done is looked at from outside."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from labkit.cells.slicing import Chunk, execute
+
+
+class Raised(Exception):
+    """The function raised in its process. report: of the exception, as a rank reports its own."""
+
+    def __init__(self, report: dict):
+        super().__init__(report["text"])
+        self.report = report
+
+
+class Apart:
+    """What a harness gets in place of the function. The harness forks; only in a child may this be called, which brings
+    the student's code into that process, without its way to the relay."""
+
+    def __init__(self, chunks: Sequence[Chunk], name: str, fileno: int, report_of: Callable[[BaseException], dict]):
+        self.chunks, self.name, self.fileno, self.report_of = chunks, name, fileno, report_of
+        self.owner, self.printed = os.getpid(), io.StringIO()
+
+    def __call__(self, *arguments):
+        if os.getpid() == self.owner:
+            raise RuntimeError("the student's code runs in a child process only")
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, self.fileno)
+        os.close(nothing)
+        sys.dont_write_bytecode = True  # a file that is none of the function's
+        sys.stdout = sys.stderr = self.printed
+        namespace = {"__name__": "__main__", "__builtins__": __builtins__}
+        execute(self.chunks, namespace)
+        if self.name not in namespace:
+            raise NameError(f"name '{self.name}' is not defined")
+        return namespace[self.name](*arguments)
+
+    def reported(self, prepare: Callable[[], dict], *arguments) -> dict:
+        """The notes that `prepare` returned, in the child in which the function is then called, as they are afterwards.
+        Prints what the function did. Raises Raised."""
+        out, into = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(out)
+            self._report(into, prepare, arguments)
+        os.close(into)
+        with open(out, "rb") as file:
+            said = file.read(1 << 20)
+        os.waitpid(child, 0)
+        try:
+            report = json.loads(said)
+        except ValueError:
+            gone = "the process in which the function was called has ended before it returned"
+            report = {"raised": {"type": "ChildProcessError", "text": gone, "rows": []}}
+        sys.stdout.write(str(report.get("printed", "")))
+        if report.get("raised"):
+            raise Raised(report["raised"])
+        return report["notes"]
+
+    def _report(self, into: int, prepare: Callable[[], dict], arguments: tuple) -> None:
+        report: dict = {"raised": None}
+        try:
+            report["notes"] = prepare()
+            self(*arguments)
+        except BaseException as error:
+            report["raised"] = self.report_of(error)
+        finally:
+            report["printed"] = self.printed.getvalue()[: 64 << 10]
+            with open(into, "wb", closefd=False) as file:
+                file.write(json.dumps(report).encode())
+            os._exit(0)
