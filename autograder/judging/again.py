@@ -25,13 +25,19 @@ Pair = tuple[Case, tuple[Case, Outcome]]  # a case with other values, and the on
 SLOW = 1.3  # times its usual pace from which on a machine's time proves nothing
 KEPT = "keeps_something"
 REHEARSAL = "rehearsal"  # the key of the other values
-# Runs beside the student's code. inner: the exercise's own harness, "" for none. What a call leaves changed in its
-# process (the folder, the default data type) is put back, as between cases: it costs nothing there, either. What came
-# back is looked at once more when all calls are over: one that returns the same memory every time has changed it.
+# Runs beside the student's code. INNER, put before it: the exercise's own harness, "" for none. What a call leaves
+# changed in its process (the folder, the default data type) is put back, as between cases: it costs nothing there,
+# either. What came back is looked at once more when all calls are over: one that returns the same memory every time has
+# changed it.
 HARNESS = """
 import sys
 from labkit.launch.rank_program import Surroundings
 from labkit.relay import wire
+
+
+space = {"__name__": "harness"}
+exec(compile(INNER, "harness", "exec"), space)
+own = space.get("harness")
 
 
 def encoded(value):
@@ -41,12 +47,9 @@ def encoded(value):
         return None
 
 
-def harness(f, calls, inner):
-    one, surroundings = f, Surroundings(sys.modules.get("torch"))
-    if inner:
-        space = {"__name__": "harness"}
-        exec(compile(inner, "harness", "exec"), space)
-        one = lambda *arguments: space["harness"](f, *arguments)
+def harness(f, calls):
+    surroundings = Surroundings(sys.modules.get("torch"))
+    one = (lambda *arguments: own(f, *arguments)) if own else f
     found, at_once, say = [], [], sys.stdout.write
     for k, arguments in enumerate(calls):
         say(f"call {k}\\n")
@@ -73,14 +76,15 @@ def again(
 
     ran: all cases, each with the outcome that was right. What was counted there counts on: here only what comes back is
     compared. A run that does not come to its end tells nothing, unless the function has ended its own process: then all
-    cases are lost; or it does not return from the second call of two, either (`_stuck`). Of cases with several ranks those of one size are called again, the size that most of them have.
+    cases are lost; or it does not return from the second call of two, either (`_stuck`). Of cases with several ranks
+    those of one size are called again, the size that most of them have.
     """
     asked = copy.copy(exercise)
-    asked.harness = HARNESS
+    asked.harness = f"INNER = {exercise.harness!r}\n{HARNESS}"
     pairs = _of_one_size(list(zip(_with_other_values(exercise), ran, strict=True)))[::-1]
     if not pairs:
         return []
-    together = _together(exercise, pairs)
+    together = _together(pairs)
 
     def wrong(ranks: Ranks) -> list[CaseResult]:
         outcome, ends = runners.run(asked, together, list(chunks), seed, ranks)
@@ -113,10 +117,10 @@ def _of_one_size(pairs: list[Pair]) -> list[Pair]:
     return [(other, one) for other, one in pairs if one[0].world_size == other.world_size == most and not one[0].kills]
 
 
-def _together(exercise: Exercise, pairs: Sequence[Pair]) -> Case:
+def _together(pairs: Sequence[Pair]) -> Case:
     """The case in which the ranks run all of these."""
     first = pairs[0][1][0]
-    arguments = [_calls(exercise, pairs, rank) for rank in range(first.world_size)]
+    arguments = [_calls(pairs, rank) for rank in range(first.world_size)]
     return replace(first, arguments=arguments, late=(), answers=_answers(pairs))
 
 
@@ -132,7 +136,7 @@ def _stuck(
         return []
     runners.slowed = max(2.0, 2 * slowed)
     try:
-        outcome, ends = runners.run(asked, _together(exercise, [pair]), chunks, seed, Ranks.FRESH)
+        outcome, ends = runners.run(asked, _together([pair]), chunks, seed, Ranks.FRESH)
     finally:
         runners.slowed = slowed
     if not _was_slow(outcome, ends) or outcome.slowed > SLOW or _begun(outcome) != 2:
@@ -153,9 +157,9 @@ def _begun(outcome: Outcome) -> int:
     return min(next(k for k in itertools.count() if f"call {k}" not in lines) for lines in said)
 
 
-def _calls(exercise: Exercise, pairs: Sequence[Pair], rank: int) -> tuple[list, str]:
-    """The arguments of `HARNESS` on a rank: those of all calls, and the exercise's own harness."""
-    return [list(case.arguments_of(rank)) for other, (own, _) in pairs for case in (other, own)], exercise.harness
+def _calls(pairs: Sequence[Pair], rank: int) -> tuple[list]:
+    """The argument of `HARNESS` on a rank: the arguments of all calls."""
+    return ([list(case.arguments_of(rank)) for other, (own, _) in pairs for case in (other, own)],)
 
 
 def _answers(pairs: Sequence[Pair]) -> dict:

@@ -21,6 +21,7 @@ from autograder.exercises.readings.sharding import (
     called,
     gradients_of,
     held,
+    not_sent,
     over_the_links,
     padded,
     parts,
@@ -30,6 +31,8 @@ from autograder.exercises.readings.sharding import (
     through_blocks,
 )
 from labkit.relay.topology import flat
+
+FORWARD, BACKWARD = 6e-5, 12e-5  # virtual seconds of a layer
 
 
 def is_right(exercise: Exercise, case: Case, run: Run) -> bool:
@@ -337,11 +340,17 @@ class ZeroStep(ReportExercise):
     parts = (("m", "v"), "weights")
     pads = False  # whether the weights and the gradients come padded
 
-    def _known(self, rng, level, n, p, steps, micro, says="", t=0, still=False, **options):
+    def _known(self, rng, level, n, p, steps, micro, says="", t=0, still=False, cancels=False, **options):
+        """cancels: in the first micro-batch every third number is enormous on two ranks, and their sum is 0. It hides
+        what is added to it before the ranks have been summed, wherever the sum is kept.
+        """
         t = t or (1 if micro == 1 else 3)
         known = {"n": n, "w": rng.normal(size=n), "g": rng.normal(size=(steps, micro, p, n)), "t": t}
         known["lr"] = 0.01 if t == 1 else 0.03
         known["g"] *= not still  # the moments go on where the gradient is zero
+        if cancels:
+            known["g"][:, 0, :, ::3] = 0
+            known["g"][:, 0, :2, ::3] = 2.0**120 * np.array([[1], [-1]])
         known |= {"m": rng.normal(size=n) * (t > 1), "v": rng.uniform(0.5, 1, n) * (t > 1)}
         m, v = (tensors(shards_of(known[name], p)) for name in "mv")
         cut = (lambda values: padded(values, p)) if self.pads else (lambda values: values)
@@ -361,11 +370,16 @@ class ZeroStep(ReportExercise):
     def worked(self, case):
         c = super().worked(case)
 
-        def steps(of, micro=None, first=c.t):
+        def steps(of, micro=lambda g: g.mean(axis=0), first=c.t):
+            """of: what is made of the ranks' gradients of a micro-batch; micro: of the micro-batches' after that."""
             w, m, v = c.w, c.m, c.v
             for t, g in enumerate(c.g, first):
-                w, m, v = adam(w, of((micro or (lambda g: g.mean(axis=0)))(g)), m, v, t, c.lr)
+                w, m, v = adam(w, micro(np.array([of(one) for one in g])), m, v, t, c.lr)
             return w, m, v
+
+        def ranks_last():
+            (g,) = c.g
+            return self._report(c, *adam(c.w, g.mean(axis=0).mean(axis=0), c.m, c.v, c.t, c.lr))
 
         own = [(r * size_of_shard(c.n, c.p), (r + 1) * size_of_shard(c.n, c.p)) for r in range(c.p)]
 
@@ -386,7 +400,8 @@ class ZeroStep(ReportExercise):
 
         c.from_one = lambda: self._report(c, *steps(lambda g: g.mean(axis=0), first=1))
         c.right = lambda: self._report(c, *right())
-        c.steps = lambda of, micro=None: self._report(c, *steps(of, micro))
+        c.steps = lambda *of: self._report(c, *steps(*of))
+        c.ranks_last = ranks_last
         c.own_steps = lambda: self._report(c, *mixed_state())
         c.not_gathered, c.stale = not_gathered, lambda: self._report(c, c.w, *right()[1:])
         c.without_state = lambda: self._report(c, c.w, c.m, c.v)
@@ -453,6 +468,8 @@ class Zero2Step(ZeroStep):
     inputs = "free"
     pads = True
     harness = f"""{COUNTING}
+from labkit.relay.charging import compute
+
 
 def harness(f, w, gradients, m, v, t, lr):
     (micro_batches,), whole = gradients, [0]
@@ -463,6 +480,7 @@ def harness(f, w, gradients, m, v, t, lr):
         for k, gradient in enumerate(micro_batches):
             if k:
                 whole.append(alive.large(len(w)))
+            compute({BACKWARD}, f"B{{k}}")
             buffer.copy_(gradient)
             yield buffer
 
@@ -486,9 +504,11 @@ def harness(f, w, gradients, m, v, t, lr):
         *NOT_MEAN, OTHER_T,
         STATE_LOST, HALF_WRITTEN, NO_STEP, MOVES_TOO_MUCH,
         Mistake("holds_a_whole_gradient", "While the next micro-batch is computed, something of the size of the whole "
-                "gradient is still alive beside w and the buffer.",
+                "gradient is still alive beside w and the buffer. (In the case that looks at it two ranks' first "
+                "gradients are enormous and cancel: sums over micro-batches lose digits before the ranks are summed.)",
                 "Reduce-scatter each gradient as it comes and add up the shards. A divided copy of the gradient is as "
-                "long as the gradient: divide the shard."),
+                "long as the gradient: divide the shard.",
+                lambda c: c.ranks_last() if c.g.shape[1] > 1 else None),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -500,29 +520,34 @@ def harness(f, w, gradients, m, v, t, lr):
             self._known(rng, several, 12, 2, 1, 4, ", 4 micro-batches"),
             self._known(rng, several, 10, 3, 1, 3, ", 3 micro-batches"),
             self._known(rng, counted, 300, 3, 1, 2, ", 2 micro-batches"),
-            self._known(rng, shard, 300, 3, 1, 3, ", 3 micro-batches"),
+            self._known(rng, shard, 300, 3, 1, 3, ", 3 micro-batches", cancels=True),
         ]
 
     def _report(self, c, w, m, v):
         return [{**report, "whole": ANYTHING} for report in super()._report(c, w, m, v)]
 
     def facts(self, case: Case, run: Run):
-        if not is_right(self, case, run):
-            return None
+        values, last = [rank.value for rank in run.ranks], self.worked(case).ranks_last
+        right = is_right(self, case, run)
         p, micro = case.world_size, case.known["g"].shape[1]
         whole = size_of_shard(case.known["n"], p) * p * BYTES
-        if case.level == list(self.levels)[2] and over_the_links(run) > (p - 1) * whole * (micro + 1):
+        if right and case.level == list(self.levels)[2] and over_the_links(run) > (p - 1) * whole * (micro + 1):
             return "moves_too_much"
-        if case.level == list(self.levels)[3]:
-            most = max(rank.value["whole"] for rank in run.ranks)
+        if case.level == list(self.levels)[3] and (right or fits(case, last(), values)):
+            most = max(value["whole"] for value in values)
             if most:
                 return Finding("holds_a_whole_gradient", f"There were {most} such tensors.")
+            for rank in range(p):
+                waiting = not_sent(run, rank, (p - 1) * whole / p)
+                if waiting:
+                    return Finding("holds_a_whole_gradient", f"Rank {rank} had {waiting} that it had not sent.")
         return None
+
+    def contradiction(self, case: Case, run: Run) -> str:
+        return run.uncharged(each=BACKWARD * case.known["g"].shape[1])
 
 
 # -- ZeRO-3 ------------------------------------------------------------------------------------------------------------
-
-FORWARD, BACKWARD = 6e-5, 12e-5  # virtual seconds of a layer
 
 
 def least_moved(case: Case) -> int:
@@ -541,7 +566,7 @@ class Zero3(ReportExercise):
         "two layers at most": 1,
         "gathers ahead": 1,
     }
-    parts = ("gradients",)
+    parts = ("gradients", "below")
     harness = COUNTING + LAYERS
     mistakes = [
         Mistake("sum_for_mean", "These are the sums of the ranks' gradients.", "Divide your shard by the number of "
@@ -556,9 +581,15 @@ class Zero3(ReportExercise):
                 "pass.", "Gather its weights again before its backward pass."),
         MOVES_TOO_MUCH.but(why="The gradients are right, but more bytes moved than three times the weights: twice an "
                                "all_gather of them, once a reduce_scatter of the gradients."),
-        Mistake("keeps_whole_layers", "More than two whole layers were alive at a time: nothing is saved.",
+        Mistake("keeps_whole_layers", "More than two whole layers were alive at a time: nothing is saved. (The check "
+                "changes shards between the passes: weights that were kept are old ones.)",
                 "Use a layer's weights and let go of them (`del`, or one variable for all), and of the work that you "
-                "waited for, which holds them, too. In the backward pass gather them again."),
+                "waited for, which holds them, too. In the backward pass gather them again.",
+                lambda c: c.kept() if c.changes else None),
+        Mistake("gathers_too_early", "Layers were computed with weights that had been gathered more than one layer "
+                "ahead: by then more than two are whole. (The check changes a shard until it is needed.)",
+                "Begin the gather of a layer while the one before it computes, not earlier.",
+                lambda c: c.early(c.first) if c.changes else None),
         Mistake("waits_for_every_gather", "The gradients are right, but a layer's weights are on their way while "
                 "nobody computes.",
                 "Begin the next layer's all_gather (`async_op=True`) before this layer computes, in both passes, and "
@@ -585,56 +616,88 @@ class Zero3(ReportExercise):
             self._case(rng, values, [(3, 4)], 2),
             self._case(rng, values, [(3, 2), (2, 4)], 1),
             self._case(rng, moved, even, 3),
-            self._case(rng, freed, even, 3),
+            self._case(rng, freed, even, 3, changes=True),
             self._case(rng, ahead, even, 3, network=flat(1e-5, 1e-8)),
         ]
 
     @staticmethod
-    def _case(rng, level, shapes, p, **options):
+    def _case(rng, level, shapes, p, changes=False, **options):
+        """changes: a layer's shards hold its weights only when it is time to gather them. Until then, and from its
+        forward pass on until its backward pass is near, they hold others: old weights, kept anywhere, give themselves
+        away.
+        """
         weights = [rng.normal(0, 0.7, shape) for shape in shapes]
         x, y = rng.normal(size=(p, 3, shapes[0][0])), rng.normal(size=(p, 3, shapes[-1][1]))
-        cut = [shards_of(one.ravel(), p) for one in weights]
         known = {"weights": weights, "x": x, "y": y, "shapes": [list(shape) for shape in shapes]}
-        known |= {"mine[r]": [tensors([c[r] for c in cut]) for r in range(p)], "charges": [FORWARD, BACKWARD]}
+        known["charges"] = [FORWARD, BACKWARD]
         known |= {"x[r]": tensors(x), "y[r]": tensors(y)}
+        first, last = ([one + changes * rng.normal(0, 0.2, one.shape) for one in weights] for _ in range(2))
+        count = len(weights)
+        first[:2], last[count - 2 :] = weights[:2], weights[count - 2 :]  # those that a rank may have by then
+        known |= {"changes": changes, "first": first, "last": last}
+        turns = [("F", k, k + 2, weights[k + 2]) for k in range(count - 2)]
+        turns += [("B", k + 2, k, last[k]) for k in range(count - 2)]
+        at = [
+            [[label, k, i, tensors([shards_of(new.ravel(), p)[r]])[0]] for label, k, i, new in turns * changes]
+            for r in range(p)
+        ]
+        cut = [shards_of(one.ravel(), p) for one in first]
+        known["mine[r]"] = [tensors([c[r] for c in cut]) for r in range(p)]
         arguments = [
-            (known["shapes"], known["mine[r]"][r], known["x[r]"][r], known["y[r]"][r], known["charges"])
+            (known["shapes"], known["mine[r]"][r], known["x[r]"][r], known["y[r]"][r], known["charges"], at[r])
             for r in range(p)
         ]
         return Case(level, p, arguments, f"{len(shapes)} layer{'s' * (len(shapes) > 1)}", known, **options)
 
     def worked(self, case):
         c = super().worked(case)
-        alone = [gradients_of(c.weights, x, y) for x, y in zip(c.x, c.y, strict=True)]
-        means = [np.mean(of_layer, axis=0) for of_layer in zip(*alone, strict=True)]
-
-        def report(per_rank):
-            return [{"gradients": tensors(of), "F": ANYTHING, "B": ANYTHING} for of in per_rank]
 
         def shard_of(r, gradients, factor=1.0, order=1):
             return [factor * shards_of(g.ravel(), c.p)[r] for g in gradients][::order]
 
-        c.report = lambda factor=1, order=1: report([shard_of(r, means, factor, order) for r in range(c.p)])
-        c.own = lambda: report([shard_of(r, alone[r]) for r in range(c.p)])
-        c.whole = lambda: report([[padded(g.ravel(), c.p) for g in means]] * c.p)
+        def passes(forward, backward):
+            found = [gradients_of(forward, x, y, backward) for x, y in zip(c.x, c.y, strict=True)]
+            return [gradients for gradients, _ in found], [below for _, below in found]
+
+        def report(per_rank, below):
+            return [{"gradients": tensors(of), "below": Tensor(x, "float64"), "F": ANYTHING, "B": ANYTHING}
+                    for of, x in zip(per_rank, below, strict=True)]  # fmt: skip
+
+        def mean(alone, below, factor=1.0, order=1):
+            means = [np.mean(of_layer, axis=0) for of_layer in zip(*alone, strict=True)]
+            return report([shard_of(r, means, factor, order) for r in range(c.p)], below)
+
+        alone, below = passes(c.weights, c.last)
+        c.report = lambda factor=1, order=1: mean(alone, below, factor, order)
+        c.own = lambda: report([shard_of(r, alone[r]) for r in range(c.p)], below)
+        c.whole = lambda: report([[padded(np.mean([of[k] for of in alone], axis=0).ravel(), c.p)
+                                   for k in range(len(c.weights))]] * c.p, below)  # fmt: skip
+        c.kept = lambda: mean(*passes(c.weights, c.weights))
+        c.early = lambda backward: mean(*passes(c.first, backward))
         return c
 
     def expected(self, case):
         return self.worked(case).report()
 
+    def contradiction(self, case: Case, run: Run) -> str:
+        return run.uncharged(each=len(case.known["weights"]) * (FORWARD + BACKWARD))
+
     def facts(self, case: Case, run: Run):
-        if not is_right(self, case, run):
-            return None
         p, layers = case.world_size, len(case.known["weights"])
         sizes = [size_of_shard(w.size, p) * BYTES for w in case.known["weights"]]
         _, moved, freed, ahead = self.levels
-        if case.level == moved and over_the_links(run) > 3 * (p - 1) * p * sum(sizes):
-            return "moves_too_much"
         if case.level == freed:
             forward, backward = (max(rank.value[label] for rank in run.ranks) for label in "FB")
             if forward > 2 or backward > 3:  # in the backward pass someone may have copied a gradient
                 most = max(forward, backward)
                 return Finding("keeps_whole_layers", f"There were {most} tensors of the size of a layer.")
+            c = self.worked(case)
+            if any(fits(case, c.early(again), [rank.value for rank in run.ranks]) for again in (c.weights, c.last)):
+                return "gathers_too_early"
+        if not is_right(self, case, run):
+            return None
+        if case.level == moved and over_the_links(run) > 3 * (p - 1) * p * sum(sizes):
+            return "moves_too_much"
         if case.level == ahead:
             gather, scatter = (
                 case.network.collective(kind, range(p)).seconds(nbytes)
@@ -685,12 +748,14 @@ class Checkpointed(ReportExercise):
                 lambda c: {"masks": "not those of the plain run"} if c.draws else None),
         Mistake("recomputes_too_often", "A block was run more than twice.",
                 "Begin again at the input of the segment, not at x."),
-        Mistake("keeps_too_much", "The gradients are right, but more is alive between the passes than the inputs of "
-                "the segments.",
-                "Run a segment under `torch.no_grad()`, or inside an autograd.Function, and save its input only."),
+        Mistake("keeps_too_much", "More is alive between the passes than the inputs of the segments. (The check "
+                "changes a segment's weights when it is to be computed again: what was kept belongs to the old ones.)",
+                "Run a segment under `torch.no_grad()`, or inside an autograd.Function, and save its input only.",
+                lambda c: c.others and c.old_before(len(c.ups)) or None),
         Mistake("peak_too_high", "Between the passes little is alive, but the backward pass needs more than one "
-                "segment at a time.",
-                "Compute one segment again, go back through it and let go of it; then the one before."),
+                "segment at a time. (The check changes a segment's weights when the gradient has come to it.)",
+                "Compute one segment again, go back through it and let go of it; then the one before.",
+                lambda c: c.others and c.old_before(c.last) or None),
     ]  # fmt: skip
     records = [  # the best is what torch.utils.checkpoint takes, without re-entrance
         Record("bytes alive at the peak", "B", lambda case: (len(case.known["ups"]), case.known["every"]) == (12, 4),
@@ -711,21 +776,31 @@ class Checkpointed(ReportExercise):
 
     @staticmethod
     def _case(rng, level, blocks, every, draws=False):
+        """Where memory is looked at, the weights change when it is time to compute their segment again: an inside that
+        was kept, or computed earlier, gives itself away.
+        """
         x, gy = rng.normal(size=(2, ROWS, WIDTH))
         ups = rng.normal(0, 0.4, (blocks, WIDTH, INSIDE * WIDTH))
         downs = rng.normal(0, 0.4, (blocks, INSIDE * WIDTH, WIDTH))
         known = {"x": x, "gy": gy, "ups": ups, "downs": downs, "every": every, "draws": draws}
-        arguments = (Tensor(x, "float64"), tensors(ups), tensors(downs), Tensor(gy, "float64"), every, draws)
+        again = [of + rng.normal(0, 0.1, of.shape) for of in (ups, downs)]
+        known["others"] = others = again if level == list(Checkpointed.levels)[1] else []
+        cut = [tensors(of) for of in others]
+        arguments = (Tensor(x, "float64"), tensors(ups), tensors(downs), Tensor(gy, "float64"), every, draws, cut)
         return Case(level, 1, arguments, f"{blocks} blocks, every = {every}{', dropout' * draws}", known)
 
     def worked(self, case):
         c = super().worked(case)
 
         def run(blocks):
-            y, gradients = through_blocks(c.x, c.ups[:blocks], c.downs[:blocks], c.gy)
+            ups, downs, more = c.ups[:blocks], c.downs[:blocks], len(c.ups) - blocks
+            others = c.others and [
+                np.concatenate([new[: blocks - c.every], old[blocks - c.every :]]) if more else new
+                for new, old in zip(([of[:blocks] for of in c.others]), (ups, downs), strict=True)
+            ]
+            y, gradients = through_blocks(c.x, ups, downs, c.gy, others, c.every)
             none = [np.zeros_like(c.ups[0]), np.zeros_like(c.downs[0])]
             ups, downs = (gradients[1:][i * blocks : (i + 1) * blocks] for i in (0, 1))
-            more = len(c.ups) - blocks
             return c.report(y, gradients[0], [*ups, *none[:1] * more, *downs, *none[1:] * more])
 
         def report(y, gx, gradients):
@@ -740,7 +815,15 @@ class Checkpointed(ReportExercise):
             return c.report(c.y, 0 * c.gradients[0], kept)
 
         c.run, c.report, c.without_x = run, report, without_x
-        c.y, c.gradients = through_blocks(c.x, c.ups, c.downs, c.gy)
+
+        def old_before(first):
+            """The inside of the blocks before `first` is that of the forward pass, their weights are others by now."""
+            y, gradients = through_blocks(c.x, c.ups, c.downs, c.gy, c.others, c.every, first)
+            return c.report(y, gradients[0], gradients[1:])
+
+        c.last = (len(c.ups) - 1) // c.every * c.every
+        c.old_before = old_before
+        c.y, c.gradients = through_blocks(c.x, c.ups, c.downs, c.gy, c.others, c.every)
         return c
 
     def expected(self, case):
@@ -749,9 +832,9 @@ class Checkpointed(ReportExercise):
         return [{**c.report(c.y, c.gradients[0], c.gradients[1:]), "masks": "alike", **counts}]
 
     def facts(self, case: Case, run: Run):
-        if case.level != list(self.levels)[1] or not is_right(self, case, run):
-            return None
         (found,) = [rank.value for rank in run.ranks]
+        if case.level != list(self.levels)[1] or not isinstance(found, dict):
+            return None
         c = SimpleNamespace(**case.known)
         row, segments = ROWS * WIDTH * BYTES, size_of_shard(len(c.ups), c.every)
         gradients = (2 * c.ups[0].nbytes) * len(c.ups)
