@@ -1,7 +1,7 @@
 """The course that this engine serves: a folder with `course.toml` and one room for each unit.
 
-    course.toml                     title, the units and the homework in their order; `frameworks = false` leaves out what
-                                    needs TensorFlow or Horovod (docs/frameworks.md)
+    course.toml                     title, the units and the homework in their order; `frameworks = false` leaves
+                                    out what needs TensorFlow or Horovod (docs/frameworks.md)
     units/NN_topic/topic.py         the page, a notebook as text; scripts beside it go to students with it
     units/NN_topic/exercises.py     the classes of the unit's exercises
     units/NN_topic/answers/NAME.py  right and wrong answers to the exercise NAME (`autograder.answers`)

@@ -35,7 +35,7 @@ def all_exercises() -> tuple[Exercise, ...]:
 
 def is_left_out(unit: str, function: str) -> bool:
     """True for an exercise that a course without frameworks does not have, though its room does."""
-    return not content.course().frameworks and not any((e.unit, e.function) == (unit, function) for e in all_exercises())
+    return not content.course().frameworks and (unit, function) not in {(e.unit, e.function) for e in all_exercises()}
 
 
 def overlay_digests() -> tuple[tuple[str, str], ...]:

@@ -30,7 +30,6 @@ from pathlib import Path
 
 import horovod_wheel
 from course import (
-    FULL,
     GIB,
     ROOT,
     Course,

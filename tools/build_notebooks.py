@@ -126,7 +126,7 @@ def products(root: Path, name: str) -> tuple[str, ...]:
 
 
 def _about(root: Path, name: str) -> dict:
-    """What its unit.toml says; {} for a class's own unit, which has no room."""
+    """The content of its unit.toml; {} for a class's own unit, which has no room."""
     course = content.course(root) if (root / content.FILE).is_file() else content.Content(root, "", ())
     return course.room(name).about
 
@@ -496,6 +496,8 @@ def write(root: Path, built: dict[str, bytes]) -> list[str]:
         changed.append(name)
     for name in generated_files(root) - set(built):
         (root / name).unlink()
+        if not any((root / name).parent.iterdir()):
+            (root / name).parent.rmdir()
         changed.append(f"{name} (removed)")
     return changed
 

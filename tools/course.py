@@ -84,7 +84,7 @@ class Course:
 
     @property
     def frameworks(self):
-        """False for a course that is to have neither TensorFlow nor Horovod: course.toml says so (docs/frameworks.md)."""
+        """False for a course without TensorFlow and Horovod: its course.toml says so (docs/frameworks.md)."""
         try:
             text = (self.root / "course.toml").read_text(encoding="utf-8")
         except OSError:
@@ -102,8 +102,8 @@ class Course:
         return PYTHONS if self.frameworks else PYTHONS[1:] + PYTHONS[:1]
 
     def pins(self):
-        """The lock file as {name: version}, in its order. Where the course leaves the frameworks out, those packages that
-        the next Python's lock file has, too: what is in the first one alone came with TensorFlow.
+        """The lock file as {name: version}, in its order. Where the course leaves the frameworks out, those packages
+        that the next Python's lock file has, too: what is in the first one alone came with TensorFlow.
         """
         pins = read_pins(self.lock_file.read_text())
         if self.frameworks or self.version != FULL:

@@ -1,7 +1,7 @@
-"""What a course without TensorFlow and Horovod leaves out of pages and of the files beside them (docs/frameworks.md).
+"""The part of pages, and of the files beside them, that a course without TensorFlow and Horovod leaves out.
 
-A unit's `unit.toml` says it, in the table `without_frameworks`; where the course has the frameworks nothing here changes
-anything:
+A unit's `unit.toml` says it, in the table `without_frameworks` (docs/frameworks.md); where the course has the
+frameworks nothing here changes anything:
 
     files = ["three_ways.py"]       files of its room that go, by name or pattern
     cells = ["## The port"]         cells of its page that go, by how their text begins
@@ -9,8 +9,8 @@ anything:
     old = "units 05 and 07"
     new = "unit 05"
 
-Whatever else the table says stands in place of what `unit.toml` says for all (`content.Room.about`). A unit that is about
-the frameworks alone says `frameworks = true` and goes as a whole: links to it become words.
+Whatever else the table says stands in place of what `unit.toml` says for all (`content.Room.about`). A unit that is
+about the frameworks alone says `frameworks = true` and goes as a whole: links to it become words.
 """
 
 from __future__ import annotations
@@ -85,10 +85,9 @@ def words(root: Path, text: str) -> str:
 
 
 def _told(said: str, gone: list[str]) -> str:
-    if not gone:
-        return said
-    alone = len(re.findall(r"\d\d", said)) == 1
-    return f"{said} ({SAID})" if alone else f"{said} ({' and '.join(gone)}: {SAID})"
+    """The words "units 05 and 07", and which of them are left out, where some are."""
+    whole = len(re.findall(r"\d\d", said)) == len(gone)
+    return f"{said} ({SAID})" if whole else f"{said} ({' and '.join(gone)}: {SAID})" if gone else said
 
 
 def _left_out(root: Path) -> tuple[str, ...]:
@@ -96,7 +95,7 @@ def _left_out(root: Path) -> tuple[str, ...]:
 
 
 def _table(root: Path, unit: str) -> dict:
-    """What `unit.toml` says for a course without frameworks; {} where the course has them."""
+    """The table of `unit.toml` for a course without frameworks; {} where the course has them."""
     if not (root / content.FILE).is_file() or content.course(root).frameworks:
         return {}
     return content.Room(root / content.UNITS / unit).about.get(TABLE, {})

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 TIERS = ("test", "cluster")
 FULL = bool(os.environ.get("COURSE_TEST_ALL"))
-FRAMEWORKS = {"tensorflow", "horovod"}
+FRAMEWORKS = {"tensorflow", "horovod", "frameworks"}
 CLUSTER = {"root", "slurm", "hosts", "hub", "ssh", "sshd", "browser", "debian"}
 FIXTURES = {
     "slurm": ["slurm"],
@@ -72,6 +72,7 @@ _LACKING = {
     "debian": lambda: _without("apt-cache", "apt"),
     "browser": lambda: "" if CHROMIUM else _without("chromium", "chromium"),
     "jail": _jail,
+    "frameworks": lambda: "",  # the course's, of whatever Python: what is said of them, and of the units about them
     "tensorflow": lambda: _frameworks(compiled=False),
     "horovod": lambda: _frameworks(compiled=True),
 }
