@@ -78,6 +78,7 @@ ONLY_FOR_3_11 = {"overrides"}
 OTHER_PINS = {"numpy"}
 
 
+@needs("frameworks")
 @pytest.mark.parametrize("version", course_module.PYTHONS[1:], ids=course_module.in_dots)
 def test_the_lock_files_differ_in_what_python_3_11_alone_needs(version):
     full, other = lock_of(course_module.FULL), lock_of(version)
