@@ -341,8 +341,8 @@ def execute(root: Path, unit: str) -> None:
     notebook = solution_notebook(root, unit)
     print(f"running {solved.relative_to(root)}", flush=True)
     deadline = HOMEWORK_DEADLINE if is_homework(unit) else CELL_DEADLINE
-    gone = left_out.files(root, unit)
-    run(notebook, source.parent, deadline, anew=products(root, unit), to=solved.parent, but=gone)
+    anew = (*products(root, unit), *left_out.files(root, unit))  # what is left out is not copied, and nothing makes it
+    run(notebook, source.parent, deadline, anew=anew, to=solved.parent)
     if failures(notebook):
         raise RuntimeError(f"{source.relative_to(root)}: a solution must run without an error\n{failures(notebook)[0]}")
     tidy_outputs(notebook, root)
@@ -356,21 +356,19 @@ def run(
     keep_going: bool = False,
     anew: tuple[str, ...] = (),
     to: Path | None = None,
-    but: tuple[str, ...] = (),
 ) -> None:
     """Executes `notebook` in place, in a private copy of `folder`, so that files a cell writes do not end up in the
     course.
 
     deadline: seconds a cell may take. anew: patterns of files that are not copied, but come to the folder `to` as the
-    notebook has made them, if no cell failed. but: patterns of files that are not copied either. Raises nbclient's
-    CellExecutionError for a cell that fails (unless `keep_going`, or the cell is tagged ``raises-exception``) and
-    CellTimeoutError for one that takes too long.
+    notebook has made them, if no cell failed. Raises nbclient's CellExecutionError for a cell that fails (unless
+    `keep_going`, or the cell is tagged ``raises-exception``) and CellTimeoutError for one that takes too long.
     """
     from nbclient import NotebookClient
 
     with tempfile.TemporaryDirectory(prefix="run-") as private:
         here = Path(private) / "course" / folder.name
-        copy_folder(folder, here, *anew, *but)
+        copy_folder(folder, here, *anew)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         environment = {**os.environ, "IPYTHONDIR": f"{private}/ipython", "PATH": path, "PYTHONPATH": python_path()}
         environment["JUPYTERLAB_SETTINGS_DIR"] = f"{private}/lab"  # figures are light, whatever theme your Lab has
