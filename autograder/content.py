@@ -1,6 +1,7 @@
 """The course that this engine serves: a folder with `course.toml` and one room for each unit.
 
-    course.toml                     title, the units and the homework in their order
+    course.toml                     title, the units and the homework in their order; `frameworks = false` leaves
+                                    out what needs TensorFlow or Horovod (docs/frameworks.md)
     units/NN_topic/topic.py         the page, a notebook as text; scripts beside it go to students with it
     units/NN_topic/exercises.py     the classes of the unit's exercises
     units/NN_topic/answers/NAME.py  right and wrong answers to the exercise NAME (`autograder.answers`)
@@ -39,9 +40,10 @@ class NoCourse(ValueError):
 
 @dataclass(frozen=True)
 class Room:
-    """The folder of a unit; any of its files may be missing."""
+    """The folder of a unit; any of its files may be missing. frameworks: the course has TensorFlow and Horovod."""
 
     folder: Path
+    frameworks: bool = True
 
     @property
     def unit(self) -> str:
@@ -69,20 +71,32 @@ class Room:
         return self.folder / "holes.toml"
 
     @property
+    def needs_frameworks(self) -> bool:
+        """True for a unit that is about TensorFlow or Horovod: its `unit.toml` says `frameworks = true`."""
+        return self.about.get("frameworks") is True
+
+    @property
     def about(self) -> dict[str, Any]:
-        """The content of its `unit.toml`; {} where it has none. Raises NoCourse."""
+        """The content of its `unit.toml`; {} where it has none. In a course without frameworks, what the table
+        `without_frameworks` says stands in place of what is said for all. Raises NoCourse."""
         path = self.folder / "unit.toml"
-        return _toml(path, path.stat().st_mtime_ns) if path.is_file() else {}
+        said = _toml(path, path.stat().st_mtime_ns) if path.is_file() else {}
+        return said if self.frameworks else {**said, **said.get("without_frameworks", {})}
 
 
 @dataclass(frozen=True)
 class Content:
-    """A course: its folder and what its `course.toml` says. units, homework: their names, in the course's order."""
+    """A course: its folder and what its `course.toml` says. units, homework: their names, in the course's order.
+
+    frameworks: it has TensorFlow and Horovod. left_out: units that it has a room for, but not the frameworks.
+    """
 
     root: Path
     title: str
     units: tuple[str, ...]
     homework: tuple[str, ...] = ()
+    frameworks: bool = True
+    left_out: tuple[str, ...] = ()
 
     @property
     def rooms(self) -> list[Room]:
@@ -91,7 +105,7 @@ class Content:
 
     def room(self, unit: str) -> Room:
         """The room of a unit, whether it is there or not."""
-        return Room(self.root / UNITS / unit)
+        return Room(self.root / UNITS / unit, self.frameworks)
 
 
 def root() -> Path:
@@ -115,12 +129,18 @@ def course(folder: Path | None = None) -> Content:
         raise NoCourse(f'{path} should hold title = "...", units = ["00_first", ...] and, if any, homework = [...]')
     if missing := [name for name in [*units, *homework] if not (folder / UNITS / name).is_dir()]:
         raise NoCourse(f"{path} names {', '.join(missing)}, but {folder / UNITS} has no such folder")
-    return Content(folder, title, tuple(units), tuple(homework))
+    frameworks = said.get("frameworks", True)
+    if not isinstance(frameworks, bool):
+        raise NoCourse(f"{path} should hold frameworks = true or frameworks = false")
+    left_out = () if frameworks else tuple(name for name in units if Room(folder / UNITS / name).needs_frameworks)
+    there = tuple(name for name in units if name not in left_out)
+    return Content(folder, title, there, tuple(homework), frameworks, left_out)
 
 
 def enter(unit: str, folder: Path) -> None:
     """Name a unit in a course's list, in the order of the names; nothing where it is named already. Raises NoCourse."""
-    there = course(folder).units
+    said = course(folder)
+    there = [*said.units, *said.left_out]
     if unit in there:
         return
     path = folder / FILE

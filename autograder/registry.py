@@ -23,11 +23,19 @@ class UnknownExercise(LookupError):
 
 def all_exercises() -> tuple[Exercise, ...]:
     """Every exercise, by unit, in the order in which the module defines them. A module of the overlay that has changed
-    is read anew: the formgrader's server may have been running for weeks. Raises `content.NoCourse`.
+    is read anew: the formgrader's server may have been running for weeks. A course without frameworks has none that
+    needs them. Raises `content.NoCourse`.
     """
-    rooms = content.course().rooms
+    course = content.course()
+    rooms = course.rooms
     public = tuple((room.unit, room.exercises) for room in rooms if room.exercises.is_file())
-    return _exercises(public, overlay_digests())
+    found = _exercises(public, overlay_digests())
+    return found if course.frameworks else tuple(one for one in found if not one.needs_frameworks)
+
+
+def is_left_out(unit: str, function: str) -> bool:
+    """True for an exercise that a course without frameworks does not have, though its room does."""
+    return not content.course().frameworks and (unit, function) not in {(e.unit, e.function) for e in all_exercises()}
 
 
 def overlay_digests() -> tuple[tuple[str, str], ...]:

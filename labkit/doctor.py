@@ -52,7 +52,7 @@ def examine() -> list[Check]:
         disk(),
         gpus(),
         mpi(),
-        horovod(),
+        *([] if environment.frameworks_left_out() else [horovod()]),
         scheduler(),
         isolation(),
         browser(),
@@ -91,7 +91,8 @@ def python() -> Check:
             f"{version}, {sys.prefix}",
             "The course has no lock file for it: run `make doctor`.",
         )
-    if sys.version_info[:2] != environment.FRAMEWORKS_PYTHON:
+    without = sys.version_info[:2] != environment.FRAMEWORKS_PYTHON
+    if without and not environment.frameworks_left_out():
         remedy = (
             "Only unit 07, Keras in 09 and the homework's port need them: `make lab PYTHON=3.11` "
             "has them."

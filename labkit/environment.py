@@ -8,6 +8,7 @@ import ctypes
 import functools
 import importlib.util
 import os
+import re
 import shutil
 import sys
 import sysconfig
@@ -26,6 +27,18 @@ _OF_A_JOB = (
 
 # The one Python that TensorFlow 2.15 has wheels for among those of the course. Horovod needs it.
 FRAMEWORKS_PYTHON = (3, 11)
+_LEFT_OUT = re.compile(r"^frameworks\s*=\s*false\b", re.MULTILINE)
+
+
+def frameworks_left_out() -> bool:
+    """True where the course goes without TensorFlow and Horovod: `frameworks = false` in its
+    course.toml (docs/frameworks.md), which is the one that COURSE names, or this folder's.
+    """
+    folder = Path(os.environ.get("COURSE") or Path(__file__).resolve().parents[1])
+    try:
+        return bool(_LEFT_OUT.search((folder / "course.toml").read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def without_frameworks(horovod: bool = True) -> str:
@@ -33,6 +46,8 @@ def without_frameworks(horovod: bool = True) -> str:
     neither, or where Horovod is not compiled; "" where they are there. horovod: False for what
     TensorFlow alone is enough for.
     """
+    if frameworks_left_out():
+        return "This needs TensorFlow or Horovod, which are left out of this course."
     if sys.version_info[:2] != FRAMEWORKS_PYTHON:
         both = (
             "TensorFlow 2.15 and Horovod, and they need"

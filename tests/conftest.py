@@ -81,6 +81,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     tempfile.tempdir = None
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leaves out what tests a unit that the course leaves out (`frameworks = false` in course.toml)."""
+    return True if machine.is_of_a_unit_left_out(collection_path) else None
+
+
 def group_of(nodeid: str) -> str:
     """The group of tests that one of pytest-xdist's processes runs: of `GROUPS`, or those of one file, or of one unit
     in it.

@@ -30,7 +30,6 @@ from pathlib import Path
 
 import horovod_wheel
 from course import (
-    FULL,
     GIB,
     ROOT,
     Course,
@@ -315,7 +314,7 @@ def build_to_install(course, version):
 def look_at_the_disk(course, build, whole):
     """Say what is about to be fetched, and that there is a smaller one; Trouble if there is no room. whole: the
     packages come, too."""
-    without = 0 if course.version == FULL else TENSORFLOW_SIZE
+    without = 0 if course.has_frameworks else TENSORFLOW_SIZE
     size = round(SIZES[build] - without, 1)
     if build == "cuda":
         say("packages", f"PyTorch for GPUs, with NVIDIA's libraries: .venv will take {size} GB")

@@ -35,6 +35,7 @@ import shutil
 import socket
 import sys
 import tempfile
+from fnmatch import fnmatch
 from pathlib import Path
 
 import jupytext
@@ -49,6 +50,7 @@ if str(ROOT) not in sys.path:
 
 from autograder import content  # noqa: E402
 from autograder.start import card, recap  # noqa: E402
+from tools import left_out  # noqa: E402
 
 CELL_DEADLINE = 180  # seconds; a cell that takes longer is a bug, a unit runs within a minute
 HOMEWORK_DEADLINE = 900  # seconds for a cell of the homework: it trains on 1, 2, 4 and 8 ranks
@@ -115,12 +117,18 @@ def is_homework(name: str) -> bool:
 def not_released(root: Path, name: str) -> tuple[str, ...]:
     """Names and patterns of the files in solutions/NAME that no student may get, besides the page's text: what they
     write themselves, and what the executed notebook makes (`products`)."""
-    return (*content.Room(root / content.UNITS / name).about.get("not_released", ()), *products(root, name))
+    return (*_about(root, name).get("not_released", ()), *products(root, name))
 
 
 def products(root: Path, name: str) -> tuple[str, ...]:
     """Patterns of the files that a homework's executed notebook makes: finished work, too."""
-    return tuple(content.Room(root / content.UNITS / name).about.get("products", ()))
+    return tuple(_about(root, name).get("products", ()))
+
+
+def _about(root: Path, name: str) -> dict:
+    """The content of its unit.toml; {} for a class's own unit, which has no room."""
+    course = content.course(root) if (root / content.FILE).is_file() else content.Content(root, "", ())
+    return course.room(name).about
 
 
 def source_of(root: Path, unit: str) -> Path:
@@ -156,14 +164,12 @@ def build(root: Path = ROOT) -> dict[str, bytes]:
         for unit in (*units(root), *homeworks(root)):
             source, solved = source_of(root, unit), solved_of(root, unit)
             notebook = as_bytes(solution_notebook(root, unit))
-            copy_folder(source.parent, course / "solutions" / unit, source.name, *not_released(root, unit))
+            (course / "solutions" / unit).mkdir(parents=True)
+            copy_scripts(root, unit, course / "solutions" / unit)
             (course / "solutions" / unit / solved.name).write_bytes(notebook)
             built[f"solutions/{unit}/{solved.name}"] = notebook
             if source.parent != solved.parent:
-                built |= {
-                    f"solutions/{unit}/{path.relative_to(source.parent).as_posix()}": path.read_bytes()
-                    for path in scripts_beside(source)
-                }
+                built |= {f"solutions/{unit}/{name}": made for name, made in scripts(root, unit).items()}
         release(course, [*units(root), *homeworks(root)])
         for path in sorted([*(course / "notebooks").rglob("*"), *(course / "homework").rglob("*")]):
             if path.is_file():
@@ -188,6 +194,24 @@ def copy_folder(source: Path, target: Path, *but: str) -> None:
     shutil.copytree(source, target, ignore=ignored)
 
 
+def copy_scripts(root: Path, unit: str, target: Path) -> None:
+    """Copies what students get beside a page, as this course has it."""
+    page, but = source_of(root, unit), not_released(root, unit)
+    for name, made in scripts(root, unit).items():
+        place = target / name
+        if not any(fnmatch(place.name, pattern) for pattern in but):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(made)
+            shutil.copymode(page.parent / name, place)
+
+
+def scripts(root: Path, unit: str) -> dict[str, bytes]:
+    """The files beside a page, name -> content, as this course has them."""
+    page = source_of(root, unit)
+    found = [path for path in scripts_beside(page) if not left_out.goes(root, unit, path.name)]
+    return {path.relative_to(page.parent).as_posix(): left_out.file(root, unit, path) for path in found}
+
+
 # --- from text to notebook --------------------------------------------------------------------------------------------
 
 
@@ -197,6 +221,7 @@ def solution_notebook(root: Path, unit: str) -> NotebookNode:
     notebook = jupytext.read(source, fmt="py:percent")
     notebook.metadata = nbformat.from_dict(NOTEBOOK_METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
+    notebook.cells = left_out.cells(root, unit, notebook.cells)
     taken: set[str] = set()
     for cell in notebook.cells:
         cell.metadata.pop("lines_to_next_cell", None)
@@ -316,7 +341,8 @@ def execute(root: Path, unit: str) -> None:
     notebook = solution_notebook(root, unit)
     print(f"running {solved.relative_to(root)}", flush=True)
     deadline = HOMEWORK_DEADLINE if is_homework(unit) else CELL_DEADLINE
-    run(notebook, source.parent, deadline, anew=products(root, unit), to=solved.parent)
+    anew = (*products(root, unit), *left_out.files(root, unit))  # what is left out is not copied, and nothing makes it
+    run(notebook, source.parent, deadline, anew=anew, to=solved.parent)
     if failures(notebook):
         raise RuntimeError(f"{source.relative_to(root)}: a solution must run without an error\n{failures(notebook)[0]}")
     tidy_outputs(notebook, root)
@@ -471,6 +497,8 @@ def write(root: Path, built: dict[str, bytes]) -> list[str]:
         changed.append(name)
     for name in generated_files(root) - set(built):
         (root / name).unlink()
+        if not any((root / name).parent.iterdir()):
+            (root / name).parent.rmdir()
         changed.append(f"{name} (removed)")
     return changed
 

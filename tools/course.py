@@ -18,8 +18,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# What the course runs on, a lock file for each. Only the first has all of it: later ones have no TensorFlow 2.15, and
-# so no Horovod.
+# What the course runs on, a lock file for each. Only the first has the frameworks: later ones have no TensorFlow 2.15,
+# and so nothing that needs it.
 PYTHONS = ((3, 11), (3, 12), (3, 13), (3, 14))
 FULL = PYTHONS[0]
 GIB = 2**30
@@ -82,9 +82,34 @@ class Course:
     def site_packages(self):
         return self.env / "lib" / f"python{in_dots(self.version)}" / "site-packages"
 
+    @property
+    def frameworks(self):
+        """False for a course without TensorFlow and Horovod: its course.toml says so (docs/frameworks.md)."""
+        try:
+            text = (self.root / "course.toml").read_text(encoding="utf-8")
+        except OSError:
+            return True
+        return re.search(r"^frameworks\s*=\s*false\b", text, re.M) is None
+
+    @property
+    def has_frameworks(self):
+        """True for an environment that gets them: the course wants them, and its Python is the one that they run on."""
+        return self.frameworks and self.version == FULL
+
+    @property
+    def pythons(self):
+        """The Pythons that set-up takes, the best first: the one with frameworks, where the course wants them."""
+        return PYTHONS if self.frameworks else PYTHONS[1:] + PYTHONS[:1]
+
     def pins(self):
-        """The lock file as {name: version}, in its order."""
-        return read_pins(self.lock_file.read_text())
+        """The lock file as {name: version}, in its order. Where the course leaves the frameworks out, those packages
+        that the next Python's lock file has, too: what is in the first one alone came with TensorFlow.
+        """
+        pins = read_pins(self.lock_file.read_text())
+        if self.frameworks or self.version != FULL:
+            return pins
+        kept = read_pins(Course(self.root, self.env, PYTHONS[1]).lock_file.read_text())
+        return {name: version for name, version in pins.items() if name in kept}
 
     def variables(self):
         """The environment a program of the course runs in: its bin first on PATH, no foreign Python settings."""

@@ -24,7 +24,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from fnmatch import fnmatch
 from pathlib import Path
 
 import build_notebooks
@@ -156,14 +155,9 @@ def put(target: Path, write) -> None:
 def write_source(root: Path, unit: str, folder: Path) -> None:
     """The executed notebook and what students get beside it. The text it is made from and a homework's finished work
     stay out: nbgrader would release them, and would copy them over what students hand in."""
-    text, left_out = build_notebooks.source_of(root, unit), build_notebooks.not_released(root, unit)
-    for path in build_notebooks.scripts_beside(text):
-        place = folder / path.relative_to(text.parent)
-        if not any(fnmatch(path.name, pattern) for pattern in left_out):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, place)
+    build_notebooks.copy_scripts(root, unit, folder)
     notebook = build_notebooks.as_bytes(build_notebooks.solution_notebook(root, unit))
-    (folder / f"{text.stem}.ipynb").write_bytes(notebook)
+    (folder / build_notebooks.solved_of(root, unit).name).write_bytes(notebook)
 
 
 def write_images(folder: Path) -> None:
@@ -217,14 +211,15 @@ def files_for_students() -> Iterator[tuple[Path, str]]:
     """(folder, name below it) of each file: the engine's, and where the course is another's, that one's units and
     images in place of ours."""
     course = content.root()
+    gone = tuple(f"{content.UNITS}/{unit}/" for unit in content.course().left_out)
     for name in tracked():
         ours = name == content.FILE or name.startswith((f"{content.UNITS}/", "images/"))
-        if is_for_students(name) and (course == ROOT or not ours):
+        if is_for_students(name) and (course == ROOT or not ours) and not name.startswith(gone):
             yield ROOT, name
     if course != ROOT:
         paths = [course / content.FILE, *course.glob(f"{content.UNITS}/*/*"), *course.glob("images/**/*")]
         names = [path.relative_to(course).as_posix() for path in paths if path.is_file()]
-        yield from ((course, name) for name in names if is_for_students(name))
+        yield from ((course, name) for name in names if is_for_students(name) and not name.startswith(gone))
 
 
 def is_for_students(name: str) -> bool:
@@ -235,12 +230,13 @@ def is_for_students(name: str) -> bool:
 
 
 def write_course_file(folder: Path) -> None:
-    """Name the overlay's units in the students' course.toml, too."""
+    """Name the overlay's units in the students' course.toml, too, and none that this course leaves out."""
     public = content.course()
     units = sorted({*public.units, *(path.parent.name for path in (folder / content.UNITS).glob("*/exercises.py"))})
-    if units != sorted(public.units):
+    if units != sorted(public.units) or public.left_out:
         lines = "".join(f"    {json.dumps(unit)},\n" for unit in units)
-        text = f"title = {json.dumps(public.title)}\nunits = [\n{lines}]\n"
+        frameworks = "" if public.frameworks else "frameworks = false\n"
+        text = f"title = {json.dumps(public.title)}\n{frameworks}units = [\n{lines}]\n"
         (folder / content.FILE).write_text(text, encoding="utf-8")
 
 

@@ -56,7 +56,7 @@ class HorovodWheel:
     """The wheel for this lock file, hook and Python, and how far it is.
 
     States: installed, built (not yet installed), building, waiting (another clone builds the same wheel), failed,
-    impossible (this machine lacks something to compile with), absent.
+    impossible (this machine lacks something to compile with), absent, left out (by course.toml).
     """
 
     def __init__(self, course, command=None):
@@ -98,7 +98,9 @@ class HorovodWheel:
         """{"state", "reason", "percent", "log", "key", "pid"}"""
         recorded = read_json(self.state_file)
         status = {"state": "absent", "reason": "", "percent": None, "log": str(self.log), "key": self.key, "pid": None}
-        if self.course.version != FULL:
+        if not self.course.frameworks:
+            status.update(state="left out", reason="course.toml leaves it out (docs/frameworks.md)")
+        elif self.course.version != FULL:
             status.update(state="impossible", reason=WITHOUT_TENSORFLOW.format(in_dots(self.course.version)))
         elif self.is_installed():
             status["state"] = "installed"
@@ -373,7 +375,7 @@ def ensure(course, retry=False):
     horovod = HorovodWheel(course)
     status = horovod.status()
     if course.lender is not None:  # nothing is written into an environment that is somebody else's
-        if status["state"] != "installed":
+        if status["state"] not in ("installed", "left out"):
             status.update(state="impossible", reason=f"{course.env} is that of {course.lender}: `make horovod` there")
         return status
     if status["state"] == "built":
@@ -390,6 +392,7 @@ def in_words(status):
     percent = "" if status["percent"] is None else f", {status['percent']} %"
     wanted = "only unit 07 and parts of 09 and 13 need it"
     return {
+        "left out": "",
         "installed": "",
         "built": "compiled",
         "building": f"compiling in the background{percent} (5-8 minutes, once; {wanted})",
@@ -417,7 +420,8 @@ def wait(course, retry=False, poll=1.0):
         elif status["state"] in ("absent", "built"):
             replaced = replaced or status["state"] == "absent"
             status = ensure(course)
-    say("Horovod", in_words(status) or f"installed ({since(start)})")
+    said = {"left out": status["reason"], "installed": f"installed ({since(start)})"}
+    say("Horovod", said.get(status["state"]) or in_words(status))
     return status["state"] == "installed"
 
 

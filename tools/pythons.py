@@ -79,8 +79,8 @@ def supported():
 
 
 def find_python(course, which=shutil.which, this=sys.executable, asked=None):
-    """A Python that can make environments: the one asked for, that of the environment that is there, 3.11, a later one;
-    else Trouble."""
+    """A Python that can make environments: the one asked for, that of the environment that is there, 3.11, a later one
+    (in a course without frameworks, 3.11 last); else Trouble."""
     asked = asked_for() if asked is None else asked
     wanted = asked_version(asked, which)
     names = [this] + [which(f"python{in_dots(known)}") for known in PYTHONS] + [which("python3")]
@@ -92,11 +92,11 @@ def find_python(course, which=shutil.which, this=sys.executable, asked=None):
         if answer:
             (without_venv if answer["missing"] else found).setdefault(told_version(answer), answer)
     here = version_of(course.env)
-    order = [wanted] if wanted else ([here] if here else []) + list(PYTHONS)
+    order = [wanted] if wanted else ([here] if here else []) + list(course.pythons)
     for one in order:
         if one in found:
             return found[one]
-    fetched = wanted or FULL
+    fetched = wanted or course.pythons[0]
     for provide in (python_from_uv, python_from_conda):
         answer = provide(course, which, fetched)
         if answer and not answer["missing"]:

@@ -13,14 +13,16 @@ from autograder.homework.mnist_rubric import MORE_SIZES, RUBRIC, SIZES, lines_of
 from autograder.homework.port import source
 from autograder.homework.rubric import Flag, PartResult, Report
 from labkit import runlog
-from labkit.environment import without_frameworks
+from labkit.environment import frameworks_left_out, without_frameworks
 from labkit.launch.horovod_rendezvous import FRAMEWORKS
 from labkit.runlog import RunLog
 
 # -- which file is what ------------------------------------------------------------------------------------------------
 
-USUAL = {"script": "tensorflow2_mnist_hvd.py", "notebook": "scaling_mnist.ipynb", "discussion": "discussion.md"}
-ALSO = {"script": ("torch_mnist_ddp.py",)}
+PORTS = ("tensorflow2_mnist_hvd.py", "torch_mnist_ddp.py")
+ASKED = PORTS[1:] if frameworks_left_out() else PORTS  # in a course without frameworks the second one alone
+USUAL = {"script": ASKED[0], "notebook": "scaling_mnist.ipynb", "discussion": "discussion.md"}
+ALSO = {"script": ASKED[1:]}
 # bytes
 CAPS = {"script": MIB, "notebook": 16 * MIB, "discussion": MIB, "scaling.csv": MIB, "pdf": 16 * MIB, "run": 16 * MIB}
 _PORTED = ("hvd", "horovod", "ddp", "distributed")  # in the name of a port
@@ -106,7 +108,7 @@ def _port(asked: Asked) -> PartResult:
         if sentence := _missing(asked.homework):
             raise RuntimeError(sentence)
         return port.judge(script, key=asked.key, launcher=asked.launcher)
-    said = asked.homework.absent("script", "tensorflow2_mnist_hvd.py or torch_mnist_ddp.py")
+    said = asked.homework.absent("script", " or ".join(ASKED))
     teach = "Save your port under that name, beside the logs."
     lines = [*lines_of("port"), *lines_of("bonus")]
     return PartResult("port", [lost(line.name, "missing_file", said, teach) for line in lines])

@@ -15,7 +15,7 @@ from pathlib import Path
 from autograder.answers import BANK, Entry, exercises, file_of, of_exercise, with_levels
 from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.judging.judge import Runners, chunks_of_file, judge_with, with_references
-from autograder.registry import all_exercises, find
+from autograder.registry import all_exercises, find, is_left_out
 from autograder.verdict import Result
 from labkit.cells.slicing import bound_names
 from labkit.launch.launcher import Launcher, Limits
@@ -69,7 +69,8 @@ class Tried:
 def answers(folder: Path = BANK, unit: str | None = None, exercise: str | None = None) -> Iterator[Answer]:
     """The bank's answers, by unit, exercise and name. Raises BadBank."""
     for unit_name, function in exercises(folder):
-        if unit in (None, unit_name, unit_name.split("_")[0]) and exercise in (None, function):
+        asked = unit in (None, unit_name, unit_name.split("_")[0]) and exercise in (None, function)
+        if asked and not is_left_out(unit_name, function):
             for entry in of_exercise(folder, unit_name, function):
                 yield Answer(**vars(entry), exercise=find(function, unit_name))
 

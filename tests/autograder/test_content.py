@@ -30,7 +30,7 @@ def test_a_folder_that_is_no_course_is_refused_with_what_is_missing(tmp_path, mo
 def test_our_course_names_each_room_and_each_room_has_its_files():
     ours = content.course(content.ENGINE)
     folders = {path.name for path in (ours.root / content.UNITS).iterdir() if path.is_dir()}
-    assert folders == {*ours.units, *ours.homework}
+    assert folders == {*ours.units, *ours.homework, *ours.left_out}
     for room in ours.rooms:
         assert room.exercises.is_file() and list(room.answers.glob("*.py")) and room.about["question"], room.unit
 

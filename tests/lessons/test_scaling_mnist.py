@@ -67,6 +67,7 @@ def solution_lines() -> set[str]:
 # --- what a student gets
 
 
+@needs("frameworks")
 def test_only_what_a_student_needs_is_released():
     assert sorted(path.relative_to(RELEASED).as_posix() for path in RELEASED.rglob("*")) == GIVEN
     assert text_of(RELEASED / "README.md") == text_of(SOURCE / "README.md")
@@ -74,6 +75,7 @@ def test_only_what_a_student_needs_is_released():
         assert text_of(RELEASED / starter.name) == text_of(starter)
 
 
+@needs("frameworks")
 def test_no_line_of_a_solution_is_released():
     secret = solution_lines()
     assert len(secret) > 50, "nothing to look for: the test would prove nothing"
@@ -111,6 +113,7 @@ def test_finished_work_beside_the_notebook_does_not_reach_students(course):
     assert held and all(name.startswith(f"solutions/{NAME}/") for name in held)
 
 
+@needs("frameworks")
 def test_students_find_it_in_their_own_folder(tmp_path):
     update_work.update(ROOT, tmp_path / "work")
     assert sorted(path.name for path in (tmp_path / "work" / NAME).iterdir()) == GIVEN
@@ -167,6 +170,7 @@ def test_the_handout_gives_the_points_of_the_rubric():
         assert int(parts[row]) == rubric.points_of(part)
 
 
+@needs("frameworks")
 def test_the_handout_names_the_files_that_are_collected(tmp_path):
     from autograder.homework import folder
     from autograder.homework.mnist import SCALING_MNIST
@@ -260,6 +264,7 @@ def test_the_port_on_two_ranks(tmp_path):
         assert epoch.accuracy * 64 == pytest.approx(round(epoch.accuracy * 64), abs=1e-6)
 
 
+@needs("frameworks")
 @pytest.mark.parametrize(
     ("starter", "port", "words"),
     [
@@ -306,6 +311,7 @@ def finished() -> dict[int, runlog.RunLog]:
     return {p: runlog.read(SOURCE / f"run_{p}.jsonl") for p in SIZES}
 
 
+@needs("frameworks")
 def test_the_finished_runs_are_those_of_the_finished_port(finished):
     digest = hashlib.sha256(PORT.read_bytes()).hexdigest()
     for p, log in finished.items():
@@ -329,6 +335,7 @@ def test_the_finished_table_is_that_of_the_logs(finished):
         assert row["efficiency"] == pytest.approx(rate / rates[1] / p, abs=6e-4)
 
 
+@needs("frameworks")
 def test_the_finished_notebook_was_run_to_its_end():
     notebook = nbformat.read(SOURCE / f"{NAME}.ipynb", as_version=4)
     assert [cell.execution_count for cell in builder.code_cells(notebook)] == list(

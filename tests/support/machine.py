@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 TIERS = ("test", "cluster")
 FULL = bool(os.environ.get("COURSE_TEST_ALL"))
+FRAMEWORKS = {"tensorflow", "horovod", "frameworks"}
 CLUSTER = {"root", "slurm", "hosts", "hub", "ssh", "sshd", "browser", "debian"}
 FIXTURES = {
     "slurm": ["slurm"],
@@ -71,6 +72,7 @@ _LACKING = {
     "debian": lambda: _without("apt-cache", "apt"),
     "browser": lambda: "" if CHROMIUM else _without("chromium", "chromium"),
     "jail": _jail,
+    "frameworks": lambda: "",  # the course's, of whatever Python: what is said of them, and of the units about them
     "tensorflow": lambda: _frameworks(compiled=False),
     "horovod": lambda: _frameworks(compiled=True),
 }
@@ -88,12 +90,27 @@ def needs_of(item: pytest.Item) -> set[str]:
     return {*marked, *(need for fixture in getattr(item, "fixturenames", ()) for need in FIXTURES.get(fixture, ()))}
 
 
+def is_of_a_unit_left_out(path: Path) -> bool:
+    """True for the file of the tests of a unit that this course leaves out: it imports what is not there."""
+    return path.stem in {f"test_unit_{unit[:2]}" for unit in left_out()}
+
+
+def left_out() -> tuple[str, ...]:
+    """The units that this course leaves out, with the frameworks that they are about."""
+    return import_module("autograder.content").course().left_out
+
+
 def choose(items: list[pytest.Item], tier: str | None, in_ci: bool) -> tuple[list[pytest.Item], Counter[str]]:
     """The tests of a tier (None: of both), those that cannot run here marked as skipped; and of the others how many
-    there are, by what is to be done to run them."""
+    there are, by what is to be done to run them. In a course without frameworks no test of theirs is chosen, in any
+    tier, and none of a unit that is left out with them."""
     chosen, elsewhere = [], Counter()
+    without = not import_module("autograder.content").course().frameworks
     for item in items:
         wanted = needs_of(item)
+        if without and (wanted & FRAMEWORKS or any(unit in item.nodeid for unit in left_out())):
+            elsewhere["frameworks = true in course.toml"] += 1
+            continue
         of_cluster = bool(wanted & CLUSTER)
         reason = next(filter(None, map(lacking, sorted(wanted))), "") if tier != "test" or not of_cluster else ""
         if item.get_closest_marker("full") and not FULL:

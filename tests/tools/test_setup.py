@@ -78,6 +78,7 @@ ONLY_FOR_3_11 = {"overrides"}
 OTHER_PINS = {"numpy"}
 
 
+@needs("frameworks")
 @pytest.mark.parametrize("version", course_module.PYTHONS[1:], ids=course_module.in_dots)
 def test_the_lock_files_differ_in_what_python_3_11_alone_needs(version):
     full, other = lock_of(course_module.FULL), lock_of(version)
@@ -956,6 +957,7 @@ def later_python(monkeypatch):
     monkeypatch.setattr(environment, "FRAMEWORKS_PYTHON", (3, 99))
 
 
+@needs("frameworks")
 def test_what_needs_tensorflow_says_so_in_one_sentence(later_python, capsys):
     from autograder import exercise
     from autograder.check import check
@@ -978,6 +980,7 @@ def test_what_needs_tensorflow_says_so_in_one_sentence(later_python, capsys):
     assert "make lab PYTHON=3.11" in bank.left_out(unit="07") and bank.left_out(unit="08") == ""
 
 
+@needs("frameworks")
 def test_where_horovod_is_not_compiled_the_sentence_says_how_it_comes(monkeypatch, capsys):
     from autograder.check import check
     from autograder.registry import all_exercises
@@ -995,6 +998,7 @@ def test_where_horovod_is_not_compiled_the_sentence_says_how_it_comes(monkeypatc
     assert "without TensorFlow" not in doctor.python().found
 
 
+@needs("frameworks")
 def test_lessons_and_doctor_say_it_too(later_python):
     with pytest.raises(ImportError, match="make lab PYTHON=3.11"):
         environment.need_frameworks()
@@ -1007,6 +1011,7 @@ def test_lessons_and_doctor_say_it_too(later_python):
         )
 
 
+@needs("frameworks")
 def test_this_python_has_them():
     there = sys.version_info[:2] == course_module.FULL and bool(
         list(Course(ROOT, sys.prefix).site_packages.glob("horovod/__init__.py"))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from autograder import content
 from tools.site.text import slug
 from tools.site.units import Links
 
@@ -29,7 +30,8 @@ def is_there(root: Path) -> bool:
 
 
 def terms(root: Path) -> list[Term]:
-    """The glossary's entries. Raises ValueError on a line that is none."""
+    """The glossary's entries, but for those that only units explain which the course leaves out. Raises ValueError on a
+    line that is none."""
     text = (root / SOURCE).read_text(encoding="utf-8")
     found = [
         Term(m["term"], tuple(filter(None, (m["also"] or "").split("; "))), m["says"], m["links"])
@@ -37,7 +39,14 @@ def terms(root: Path) -> list[Term]:
     ]
     if len(found) != len(re.findall(r"^- ", text, re.M)):
         raise ValueError(f"{SOURCE}: a line is not '- **term** (other word; other word): sentences. Units [NN](link)'")
-    return found
+    gone = content.course(root).left_out if (root / content.FILE).is_file() else ()
+    kept = [replace(term, links=_without(term.links, gone)) for term in found]
+    return [term for term in kept if term.links]
+
+
+def _without(links: str, units: tuple[str, ...]) -> str:
+    """The links that lead to none of these units."""
+    return ", ".join(link for link in links.split(", ") if not any(f"/{unit}/" in link for unit in units))
 
 
 def patterns(root: Path) -> dict[str, str]:

@@ -154,6 +154,7 @@ def test_an_epochs_steps_are_enough_for_every_image_and_one_less_is_not(key):
             assert steps.pop() == next(s for s in range(1, n + 1) if s * batch >= largest)
 
 
+@needs("frameworks")
 def test_the_finished_port_stays_with_the_instructor_and_its_starter_does_not():
     released = ROOT / "notebooks" / unit.UNIT
     assert (released / "train_products.py").read_bytes() == (LAB / "train_products.py").read_bytes()
@@ -224,6 +225,7 @@ def test_a_data_set_that_is_not_there_is_told_without_a_traceback(tmp_path):
     assert "Traceback" not in done.stderr
 
 
+@needs("frameworks")
 @pytest.mark.parametrize("program", ["train_products.py", "train_products_hvd.py"])
 def test_the_programs_say_which_python_has_tensorflow(program, tmp_path):
     """On this Python, made to believe that it is another one."""
