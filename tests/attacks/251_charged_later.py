@@ -3,6 +3,7 @@
 # verdict: anything but passed
 import torch
 import torch.distributed as dist
+
 from labkit.relay import charging
 
 owed = []
