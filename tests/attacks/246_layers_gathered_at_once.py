@@ -14,11 +14,11 @@ def gathered(layer):
 def zero3_forward_backward(layers, x, loss_gradient):
     p = dist.get_world_size()
     kept = [gathered(layer) for layer in layers]
-    for layer, whole in zip(layers, kept):
+    for layer, whole in zip(layers, kept, strict=True):
         x = layer.forward(torch.frombuffer(whole, dtype=x.dtype), x)
     g, gradients = loss_gradient(x), []
     kept = [gathered(layer) for layer in layers]
-    for layer, whole in zip(layers[::-1], kept[::-1]):
+    for layer, whole in zip(layers[::-1], kept[::-1], strict=True):
         g, gradient = layer.backward(torch.frombuffer(whole, dtype=x.dtype), g)
         own = torch.empty_like(layer.shard)
         dist.reduce_scatter_single(own, gradient)
