@@ -65,7 +65,7 @@ class Altered:
         return bytearray((np.frombuffer(op.payload, np.float64) * factors).tobytes())
 
     def _factors(self, axis: str, op: Operation) -> np.ndarray | float | None:
-        """Of the numbers that a rank hands over along an axis; None where they stay as they are."""
+        """The factors of what a rank hands over along an axis; None where it stays as it is."""
         width, mesh = self.trial.settings.width, self.trial.mesh
         count = len(op.payload) // sizes.FLOAT
         summed = op.kind in SUMS and op.reduce in ("sum", "avg")
