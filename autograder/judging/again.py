@@ -73,7 +73,8 @@ def again(
 
     ran: all cases, each with the outcome that was right. What was counted there counts on: here only what comes back is
     compared. A run that does not come to its end tells nothing, unless the function has ended its own process: then all
-    cases are lost; or it does not return from the second call of two, either (`_stuck`). Of cases with several ranks those of one size are called again, the size that most of them have.
+    cases are lost; or it does not return from the second call of two, either (`_stuck`). Of cases with several ranks
+    those of one size are called again, the size that most of them have.
     """
     asked = copy.copy(exercise)
     asked.harness = HARNESS
@@ -159,7 +160,7 @@ def _calls(exercise: Exercise, pairs: Sequence[Pair], rank: int) -> tuple[list, 
 
 
 def _answers(pairs: Sequence[Pair]) -> dict:
-    """What the ranks may ask for in any of these cases."""
+    """Everything that the ranks may ask for in any of these cases."""
     return {name: tell for other, (own, _) in pairs for case in (other, own) for name, tell in case.answers.items()}
 
 
