@@ -163,7 +163,7 @@ def _calls(pairs: Sequence[Pair], rank: int) -> tuple[list]:
 
 
 def _answers(pairs: Sequence[Pair]) -> dict:
-    """What the ranks may ask for in any of these cases."""
+    """Everything that the ranks may ask for in any of these cases."""
     return {name: tell for other, (own, _) in pairs for case in (other, own) for name, tell in case.answers.items()}
 
 

@@ -21,7 +21,7 @@ class Raised(Exception):
 
 
 class Apart:
-    """What a harness gets in place of the function. The harness forks; only in a child may this be called, which brings
+    """The stand-in for the function in a harness. The harness forks; only in a child may this be called, which brings
     the student's code into that process, without its way to the relay."""
 
     def __init__(self, chunks: Sequence[Chunk], name: str, fileno: int, report_of: Callable[[BaseException], dict]):

@@ -356,7 +356,6 @@ def make_jobs(
     torch=None,
 ):
     """One job per rank: what to run (source chunks, name of the function) on which arguments (one tuple per rank).
-
     poison: decides what the memory of a receive holds while nobody has waited for it. may_change: names of the
     function's arguments that it may change; what it did to the others is told (`labkit.launch.arguments`). None: nobody
     looks. returns: the type of its result, as a signature writes it (`labkit.launch.returned`). withheld: functions of
@@ -367,8 +366,7 @@ def make_jobs(
     for rank, args in enumerate(arguments):
         tagged, payload = wire.encode(list(args), torch)
         job = {
-            "rank": rank,
-            "world_size": len(arguments),
+            **{"rank": rank, "world_size": len(arguments)},
             "runtime": runtime,
             "chunks": [[c.label, c.line, c.source] for c in chunks],
             "function": function,
@@ -377,8 +375,7 @@ def make_jobs(
             "poison": (poison * MAX_RANKS) % (1 << 62),
             "may_change": None if may_change is None else list(may_change),
             "returns": returns,
-            "withheld": list(withheld),
-            "apart": apart,
+            **{"withheld": list(withheld), "apart": apart},
             "arguments": tagged,
         }
         jobs.append((job, payload))
