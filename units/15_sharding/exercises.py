@@ -541,7 +541,7 @@ class Zero3(ReportExercise):
         "two layers at most": 1,
         "gathers ahead": 1,
     }
-    parts = ("gradients",)
+    parts = ("gradients", "below")
     harness = COUNTING + LAYERS
     mistakes = [
         Mistake("sum_for_mean", "These are the sums of the ranks' gradients.", "Divide your shard by the number of "
@@ -558,7 +558,12 @@ class Zero3(ReportExercise):
                                "all_gather of them, once a reduce_scatter of the gradients."),
         Mistake("keeps_whole_layers", "More than two whole layers were alive at a time: nothing is saved.",
                 "Use a layer's weights and let go of them (`del`, or one variable for all), and of the work that you "
-                "waited for, which holds them, too. In the backward pass gather them again."),
+                "waited for, which holds them, too. In the backward pass gather them again.",
+                lambda c: c.kept() if c.changes else None),
+        Mistake("gathers_too_early", "Layers were computed with weights that had been gathered more than one layer "
+                "ahead: by then more than two are whole.",
+                "Begin the gather of a layer while the one before it computes, not earlier.",
+                lambda c: c.early(c.first) if c.changes else None),
         Mistake("waits_for_every_gather", "The gradients are right, but a layer's weights are on their way while "
                 "nobody computes.",
                 "Begin the next layer's all_gather (`async_op=True`) before this layer computes, in both passes, and "
@@ -585,56 +590,85 @@ class Zero3(ReportExercise):
             self._case(rng, values, [(3, 4)], 2),
             self._case(rng, values, [(3, 2), (2, 4)], 1),
             self._case(rng, moved, even, 3),
-            self._case(rng, freed, even, 3),
+            self._case(rng, freed, even, 3, changes=True),
             self._case(rng, ahead, even, 3, network=flat(1e-5, 1e-8)),
         ]
 
     @staticmethod
-    def _case(rng, level, shapes, p, **options):
+    def _case(rng, level, shapes, p, changes=False, **options):
+        """changes: a layer's shards hold its weights only when it is time to gather them. Until then, and from its
+        forward pass on until its backward pass is near, they hold others: old weights, kept anywhere, give themselves
+        away.
+        """
         weights = [rng.normal(0, 0.7, shape) for shape in shapes]
         x, y = rng.normal(size=(p, 3, shapes[0][0])), rng.normal(size=(p, 3, shapes[-1][1]))
-        cut = [shards_of(one.ravel(), p) for one in weights]
         known = {"weights": weights, "x": x, "y": y, "shapes": [list(shape) for shape in shapes]}
-        known |= {"mine[r]": [tensors([c[r] for c in cut]) for r in range(p)], "charges": [FORWARD, BACKWARD]}
+        known["charges"] = [FORWARD, BACKWARD]
         known |= {"x[r]": tensors(x), "y[r]": tensors(y)}
+        first, last = ([one + changes * rng.normal(0, 0.2, one.shape) for one in weights] for _ in range(2))
+        count = len(weights)
+        first[:2], last[count - 2 :] = weights[:2], weights[count - 2 :]  # those that a rank may have by then
+        known |= {"changes": changes, "first": first, "last": last}
+        turns = [("F", k, k + 2, weights[k + 2]) for k in range(count - 2)]
+        turns += [("B", k + 2, k, last[k]) for k in range(count - 2)]
+        at = [
+            [[label, k, i, tensors([shards_of(new.ravel(), p)[r]])[0]] for label, k, i, new in turns * changes]
+            for r in range(p)
+        ]
+        cut = [shards_of(one.ravel(), p) for one in first]
+        known["mine[r]"] = [tensors([c[r] for c in cut]) for r in range(p)]
         arguments = [
-            (known["shapes"], known["mine[r]"][r], known["x[r]"][r], known["y[r]"][r], known["charges"])
+            (known["shapes"], known["mine[r]"][r], known["x[r]"][r], known["y[r]"][r], known["charges"], at[r])
             for r in range(p)
         ]
         return Case(level, p, arguments, f"{len(shapes)} layer{'s' * (len(shapes) > 1)}", known, **options)
 
     def worked(self, case):
         c = super().worked(case)
-        alone = [gradients_of(c.weights, x, y) for x, y in zip(c.x, c.y, strict=True)]
-        means = [np.mean(of_layer, axis=0) for of_layer in zip(*alone, strict=True)]
-
-        def report(per_rank):
-            return [{"gradients": tensors(of), "F": ANYTHING, "B": ANYTHING} for of in per_rank]
 
         def shard_of(r, gradients, factor=1.0, order=1):
             return [factor * shards_of(g.ravel(), c.p)[r] for g in gradients][::order]
 
-        c.report = lambda factor=1, order=1: report([shard_of(r, means, factor, order) for r in range(c.p)])
-        c.own = lambda: report([shard_of(r, alone[r]) for r in range(c.p)])
-        c.whole = lambda: report([[padded(g.ravel(), c.p) for g in means]] * c.p)
+        def passes(forward, backward):
+            found = [gradients_of(forward, x, y, backward) for x, y in zip(c.x, c.y, strict=True)]
+            return [gradients for gradients, _ in found], [below for _, below in found]
+
+        def report(per_rank, below):
+            return [{"gradients": tensors(of), "below": Tensor(x, "float64"), "F": ANYTHING, "B": ANYTHING}
+                    for of, x in zip(per_rank, below, strict=True)]  # fmt: skip
+
+        def mean(alone, below, factor=1.0, order=1):
+            means = [np.mean(of_layer, axis=0) for of_layer in zip(*alone, strict=True)]
+            return report([shard_of(r, means, factor, order) for r in range(c.p)], below)
+
+        alone, below = passes(c.weights, c.last)
+        c.report = lambda factor=1, order=1: mean(alone, below, factor, order)
+        c.own = lambda: report([shard_of(r, alone[r]) for r in range(c.p)], below)
+        c.whole = lambda: report([[padded(np.mean([of[k] for of in alone], axis=0).ravel(), c.p)
+                                   for k in range(len(c.weights))]] * c.p, below)  # fmt: skip
+        c.kept = lambda: mean(*passes(c.weights, c.weights))
+        c.early = lambda backward: mean(*passes(c.first, backward))
         return c
 
     def expected(self, case):
         return self.worked(case).report()
 
     def facts(self, case: Case, run: Run):
-        if not is_right(self, case, run):
-            return None
         p, layers = case.world_size, len(case.known["weights"])
         sizes = [size_of_shard(w.size, p) * BYTES for w in case.known["weights"]]
         _, moved, freed, ahead = self.levels
-        if case.level == moved and over_the_links(run) > 3 * (p - 1) * p * sum(sizes):
-            return "moves_too_much"
         if case.level == freed:
             forward, backward = (max(rank.value[label] for rank in run.ranks) for label in "FB")
             if forward > 2 or backward > 3:  # in the backward pass someone may have copied a gradient
                 most = max(forward, backward)
                 return Finding("keeps_whole_layers", f"There were {most} tensors of the size of a layer.")
+            c = self.worked(case)
+            if any(fits(case, c.early(again), [rank.value for rank in run.ranks]) for again in (c.weights, c.last)):
+                return "gathers_too_early"
+        if not is_right(self, case, run):
+            return None
+        if case.level == moved and over_the_links(run) > 3 * (p - 1) * p * sum(sizes):
+            return "moves_too_much"
         if case.level == ahead:
             gather, scatter = (
                 case.network.collective(kind, range(p)).seconds(nbytes)

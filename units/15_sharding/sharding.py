@@ -691,8 +691,8 @@ print(
 #   the weights, padded, k p numbers.
 #
 # **Think first:** while a layer computes, the network is idle. What could already be on
-# its way? And how many layers are then whole at a time? (Where the backward pass
-# begins, you may keep the last layers' weights or gather them again.)
+# its way? How many layers are then whole at a time? (The backward pass may begin with
+# the last two as they are. The check changes the other shards before you need them.)
 #
 # ### ZeRO-3: the parameters are divided (5 points)
 

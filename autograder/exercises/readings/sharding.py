@@ -59,20 +59,22 @@ from labkit.relay.charging import alive as says, compute
 
 
 class Layer:
-    def __init__(self, number, shape, shard, counted, charges):
-        self.number, self.shape, self.shard = number, shape, shard
-        self.n, self.counted, self.charges = shape[0] * shape[1], counted, charges
+    def __init__(self, number, shape, shard, counted, charges, done):
+        self.number, self.shape, self.shard, self.below = number, shape, shard, None
+        self.n, self.counted, self.charges, self.done = shape[0] * shape[1], counted, charges, done
 
     def forward(self, weights, x):
         self.input, self.output = x, torch.tanh(x @ self._whole(weights, "F", self.charges[0]))
+        self.done("F", self.number)
         return self.output
 
     def backward(self, weights, g):
         g = g * (1 - self.output**2)
-        below = g @ self._whole(weights, "B", self.charges[1]).T
+        self.below = below = g @ self._whole(weights, "B", self.charges[1]).T
         gradient = self.shard.new_zeros(len(self.shard) * torch.distributed.get_world_size())
         gradient[: self.n] = (self.input.T @ g).reshape(-1)
         self.counted.give(gradient)
+        self.done("B", self.number)
         return below, gradient
 
     def _whole(self, weights, label, seconds):
@@ -85,13 +87,21 @@ class Layer:
         return weights.reshape(-1)[: self.n].reshape(self.shape)
 
 
-def harness(f, shapes, shards, x, y, charges):
-    counted = Alive(x, y, *shards)
+def harness(f, shapes, shards, x, y, charges, turns):
+    shards = [shard.clone() for shard in shards]
+    turns = [(label, k, i, new.clone()) for label, k, i, new in turns]
+    counted = Alive(x, y, *shards, *(new for *_, new in turns))
     counted.most = {"F": 0, "B": 0}
-    layers = [Layer(k, shape, shard, counted, charges) for k, (shape, shard) in enumerate(zip(shapes, shards))]
+
+    def done(label, number):  # time for other weights, unless too many are known to be whole
+        for after, k, i, new in turns:
+            if (after, k) == (label, number) and counted.most["F"] <= 2:
+                shards[i].set_(new)
+
+    layers = [Layer(k, shape, shard, counted, charges, done) for k, (shape, shard) in enumerate(zip(shapes, shards))]
     with counted:
         gradients = f(layers, x, lambda output: output - y)
-    return {"gradients": gradients, **counted.most}
+    return {"gradients": gradients, "below": layers[0].below, **counted.most}
 """
 
 BLOCKS = """
@@ -188,17 +198,18 @@ def held(params: int, p: int, stage: int, sizes: tuple[int, int, int], share=Non
     return sum(size * (share if stage >= first else params) for size, first in zip(sizes, (3, 2, 1), strict=True))
 
 
-def gradients_of(weights: list[np.ndarray], x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
-    """The gradients of layers tanh(x W) one after the other, with output - y as the gradient of the loss."""
+def gradients_of(weights, x, y, backward=None) -> tuple[list[np.ndarray], np.ndarray]:
+    """The gradients of layers tanh(x W) one after the other, with output - y as the gradient of the loss, and that of
+    x. backward: the weights in the backward pass, if they are others."""
     seen = [x]
     for w in weights:
         seen.append(np.tanh(seen[-1] @ w))
     g, found = seen[-1] - y, []
-    for w, below, above in zip(weights[::-1], seen[-2::-1], seen[::-1], strict=False):
+    for w, below, above in zip((backward or weights)[::-1], seen[-2::-1], seen[::-1], strict=False):
         g = g * (1 - above**2)
         found.append(below.T @ g)
         g = g @ w.T
-    return found[::-1]
+    return found[::-1], g
 
 
 def through_blocks(x, ups, downs, gy) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -464,7 +464,7 @@ def zero3_forward_backward(layers, x, loss_gradient):
         shards.insert(0, dist.get_world_size() * scatter(gradient))
     return shards
 
-# %% wrong_two_ahead (right_one_ahead): wrong, keeps_whole_layers, levels 1 1 0 0
+# %% wrong_two_ahead (right_one_ahead): wrong, gathers_too_early, levels 1 1 0 0
 -    coming = gather(layers[0], True)
 +    coming = [gather(layer, True) for layer in layers[:3]]
 @@
