@@ -21,6 +21,7 @@ from autograder.exercises.readings.sharding import (
     called,
     gradients_of,
     held,
+    not_sent,
     over_the_links,
     padded,
     parts,
@@ -30,6 +31,9 @@ from autograder.exercises.readings.sharding import (
     through_blocks,
 )
 from labkit.relay.topology import flat
+
+
+FORWARD, BACKWARD = 6e-5, 12e-5  # virtual seconds of a layer
 
 
 def is_right(exercise: Exercise, case: Case, run: Run) -> bool:
@@ -337,11 +341,17 @@ class ZeroStep(ReportExercise):
     parts = (("m", "v"), "weights")
     pads = False  # whether the weights and the gradients come padded
 
-    def _known(self, rng, level, n, p, steps, micro, says="", t=0, still=False, **options):
+    def _known(self, rng, level, n, p, steps, micro, says="", t=0, still=False, cancels=False, **options):
+        """cancels: in the first micro-batch every third number is enormous on two ranks, and their sum is 0. It hides
+        what is added to it before the ranks have been summed, wherever the sum is kept.
+        """
         t = t or (1 if micro == 1 else 3)
         known = {"n": n, "w": rng.normal(size=n), "g": rng.normal(size=(steps, micro, p, n)), "t": t}
         known["lr"] = 0.01 if t == 1 else 0.03
         known["g"] *= not still  # the moments go on where the gradient is zero
+        if cancels:
+            known["g"][:, 0, :, ::3] = 0
+            known["g"][:, 0, :2, ::3] = 2.0**120 * np.array([[1], [-1]])
         known |= {"m": rng.normal(size=n) * (t > 1), "v": rng.uniform(0.5, 1, n) * (t > 1)}
         m, v = (tensors(shards_of(known[name], p)) for name in "mv")
         cut = (lambda values: padded(values, p)) if self.pads else (lambda values: values)
@@ -361,11 +371,16 @@ class ZeroStep(ReportExercise):
     def worked(self, case):
         c = super().worked(case)
 
-        def steps(of, micro=None, first=c.t):
+        def steps(of, micro=lambda g: g.mean(axis=0), first=c.t):
+            """of: what is made of the ranks' gradients of a micro-batch; micro: of the micro-batches' after that."""
             w, m, v = c.w, c.m, c.v
             for t, g in enumerate(c.g, first):
-                w, m, v = adam(w, of((micro or (lambda g: g.mean(axis=0)))(g)), m, v, t, c.lr)
+                w, m, v = adam(w, micro(np.array([of(one) for one in g])), m, v, t, c.lr)
             return w, m, v
+
+        def ranks_last():
+            (g,) = c.g
+            return self._report(c, *adam(c.w, g.mean(axis=0).mean(axis=0), c.m, c.v, c.t, c.lr))
 
         own = [(r * size_of_shard(c.n, c.p), (r + 1) * size_of_shard(c.n, c.p)) for r in range(c.p)]
 
@@ -386,7 +401,8 @@ class ZeroStep(ReportExercise):
 
         c.from_one = lambda: self._report(c, *steps(lambda g: g.mean(axis=0), first=1))
         c.right = lambda: self._report(c, *right())
-        c.steps = lambda of, micro=None: self._report(c, *steps(of, micro))
+        c.steps = lambda *of: self._report(c, *steps(*of))
+        c.ranks_last = ranks_last
         c.own_steps = lambda: self._report(c, *mixed_state())
         c.not_gathered, c.stale = not_gathered, lambda: self._report(c, c.w, *right()[1:])
         c.without_state = lambda: self._report(c, c.w, c.m, c.v)
@@ -453,6 +469,8 @@ class Zero2Step(ZeroStep):
     inputs = "free"
     pads = True
     harness = f"""{COUNTING}
+from labkit.relay.charging import compute
+
 
 def harness(f, w, gradients, m, v, t, lr):
     (micro_batches,), whole = gradients, [0]
@@ -463,6 +481,7 @@ def harness(f, w, gradients, m, v, t, lr):
         for k, gradient in enumerate(micro_batches):
             if k:
                 whole.append(alive.large(len(w)))
+            compute({BACKWARD}, f"B{{k}}")
             buffer.copy_(gradient)
             yield buffer
 
@@ -488,7 +507,8 @@ def harness(f, w, gradients, m, v, t, lr):
         Mistake("holds_a_whole_gradient", "While the next micro-batch is computed, something of the size of the whole "
                 "gradient is still alive beside w and the buffer.",
                 "Reduce-scatter each gradient as it comes and add up the shards. A divided copy of the gradient is as "
-                "long as the gradient: divide the shard."),
+                "long as the gradient: divide the shard.",
+                lambda c: c.ranks_last() if c.g.shape[1] > 1 else None),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -500,29 +520,34 @@ def harness(f, w, gradients, m, v, t, lr):
             self._known(rng, several, 12, 2, 1, 4, ", 4 micro-batches"),
             self._known(rng, several, 10, 3, 1, 3, ", 3 micro-batches"),
             self._known(rng, counted, 300, 3, 1, 2, ", 2 micro-batches"),
-            self._known(rng, shard, 300, 3, 1, 3, ", 3 micro-batches"),
+            self._known(rng, shard, 300, 3, 1, 3, ", 3 micro-batches", cancels=True),
         ]
 
     def _report(self, c, w, m, v):
         return [{**report, "whole": ANYTHING} for report in super()._report(c, w, m, v)]
 
     def facts(self, case: Case, run: Run):
-        if not is_right(self, case, run):
-            return None
+        values, last = [rank.value for rank in run.ranks], self.worked(case).ranks_last
+        right = is_right(self, case, run)
         p, micro = case.world_size, case.known["g"].shape[1]
         whole = size_of_shard(case.known["n"], p) * p * BYTES
-        if case.level == list(self.levels)[2] and over_the_links(run) > (p - 1) * whole * (micro + 1):
+        if right and case.level == list(self.levels)[2] and over_the_links(run) > (p - 1) * whole * (micro + 1):
             return "moves_too_much"
-        if case.level == list(self.levels)[3]:
-            most = max(rank.value["whole"] for rank in run.ranks)
+        if case.level == list(self.levels)[3] and (right or fits(case, last(), values)):
+            most = max(value["whole"] for value in values)
             if most:
                 return Finding("holds_a_whole_gradient", f"There were {most} such tensors.")
+            for rank in range(p):
+                waiting = not_sent(run, rank, (p - 1) * whole / p)
+                if waiting:
+                    return Finding("holds_a_whole_gradient", f"Rank {rank} had {waiting} that it had not sent.")
         return None
+
+    def contradiction(self, case: Case, run: Run) -> str:
+        return run.uncharged(each=BACKWARD * case.known["g"].shape[1])
 
 
 # -- ZeRO-3 ------------------------------------------------------------------------------------------------------------
-
-FORWARD, BACKWARD = 6e-5, 12e-5  # virtual seconds of a layer
 
 
 def least_moved(case: Case) -> int:
@@ -652,6 +677,9 @@ class Zero3(ReportExercise):
 
     def expected(self, case):
         return self.worked(case).report()
+
+    def contradiction(self, case: Case, run: Run) -> str:
+        return run.uncharged(each=len(case.known["weights"]) * (FORWARD + BACKWARD))
 
     def facts(self, case: Case, run: Run):
         p, layers = case.world_size, len(case.known["weights"])

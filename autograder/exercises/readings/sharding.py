@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.exercise import Run, Tensor
+from labkit.watch.events import COMPUTE
 
 BYTES = 8  # of a float64
 
@@ -183,6 +184,19 @@ def over_the_links(run: Run) -> float:
 def called(run: Run) -> list[list[str]]:
     """The collectives of each rank; a barrier is one."""
     return [list(rank.collectives) for rank in run.ranks]
+
+
+def not_sent(run: Run, rank: int, nbytes: float) -> int:
+    """The most gradients of micro-batches that a rank had computed and not yet sent when it computed the next one.
+
+    nbytes: what it has to send of each.
+    """
+    events = [event for event in run.events if event.rank == rank]
+    begun = sorted(event.posted for event in events if event.kind == COMPUTE)
+    sent = [(event.posted, event.nbytes) for event in events if event.kind not in (COMPUTE, "recv")]
+    return max(
+        (k - int(sum(size for at, size in sent if at <= now) / nbytes) for k, now in enumerate(begun) if k), default=0
+    )
 
 
 STATES = {"adam": 8, "momentum": 4, "sgd": 0}  # bytes of a parameter
