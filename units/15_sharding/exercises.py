@@ -505,7 +505,8 @@ def harness(f, w, gradients, m, v, t, lr):
         *NOT_MEAN, OTHER_T,
         STATE_LOST, HALF_WRITTEN, NO_STEP, MOVES_TOO_MUCH,
         Mistake("holds_a_whole_gradient", "While the next micro-batch is computed, something of the size of the whole "
-                "gradient is still alive beside w and the buffer.",
+                "gradient is still alive beside w and the buffer. (In the case that looks at it two ranks' first "
+                "gradients are enormous and cancel: sums over micro-batches lose digits before the ranks are summed.)",
                 "Reduce-scatter each gradient as it comes and add up the shards. A divided copy of the gradient is as "
                 "long as the gradient: divide the shard.",
                 lambda c: c.ranks_last() if c.g.shape[1] > 1 else None),
@@ -581,12 +582,13 @@ class Zero3(ReportExercise):
                 "pass.", "Gather its weights again before its backward pass."),
         MOVES_TOO_MUCH.but(why="The gradients are right, but more bytes moved than three times the weights: twice an "
                                "all_gather of them, once a reduce_scatter of the gradients."),
-        Mistake("keeps_whole_layers", "More than two whole layers were alive at a time: nothing is saved.",
+        Mistake("keeps_whole_layers", "More than two whole layers were alive at a time: nothing is saved. (The check "
+                "changes shards between the passes: weights that were kept are old ones.)",
                 "Use a layer's weights and let go of them (`del`, or one variable for all), and of the work that you "
                 "waited for, which holds them, too. In the backward pass gather them again.",
                 lambda c: c.kept() if c.changes else None),
         Mistake("gathers_too_early", "Layers were computed with weights that had been gathered more than one layer "
-                "ahead: by then more than two are whole.",
+                "ahead: by then more than two are whole. (The check changes a shard until it is needed.)",
                 "Begin the gather of a layer while the one before it computes, not earlier.",
                 lambda c: c.early(c.first) if c.changes else None),
         Mistake("waits_for_every_gather", "The gradients are right, but a layer's weights are on their way while "
@@ -747,12 +749,14 @@ class Checkpointed(ReportExercise):
                 lambda c: {"masks": "not those of the plain run"} if c.draws else None),
         Mistake("recomputes_too_often", "A block was run more than twice.",
                 "Begin again at the input of the segment, not at x."),
-        Mistake("keeps_too_much", "The gradients are right, but more is alive between the passes than the inputs of "
-                "the segments.",
-                "Run a segment under `torch.no_grad()`, or inside an autograd.Function, and save its input only."),
+        Mistake("keeps_too_much", "More is alive between the passes than the inputs of the segments. (The check "
+                "changes a segment's weights when it is to be computed again: what was kept belongs to the old ones.)",
+                "Run a segment under `torch.no_grad()`, or inside an autograd.Function, and save its input only.",
+                lambda c: c.others and c.old_before(len(c.ups)) or None),
         Mistake("peak_too_high", "Between the passes little is alive, but the backward pass needs more than one "
-                "segment at a time.",
-                "Compute one segment again, go back through it and let go of it; then the one before."),
+                "segment at a time. (The check changes a segment's weights when the gradient has come to it.)",
+                "Compute one segment again, go back through it and let go of it; then the one before.",
+                lambda c: c.others and c.old_before(c.last) or None),
     ]  # fmt: skip
     records = [  # the best is what torch.utils.checkpoint takes, without re-entrance
         Record("bytes alive at the peak", "B", lambda case: (len(case.known["ups"]), case.known["every"]) == (12, 4),
@@ -773,21 +777,31 @@ class Checkpointed(ReportExercise):
 
     @staticmethod
     def _case(rng, level, blocks, every, draws=False):
+        """Where memory is looked at, the weights change when it is time to compute their segment again: an inside that
+        was kept, or computed earlier, gives itself away.
+        """
         x, gy = rng.normal(size=(2, ROWS, WIDTH))
         ups = rng.normal(0, 0.4, (blocks, WIDTH, INSIDE * WIDTH))
         downs = rng.normal(0, 0.4, (blocks, INSIDE * WIDTH, WIDTH))
         known = {"x": x, "gy": gy, "ups": ups, "downs": downs, "every": every, "draws": draws}
-        arguments = (Tensor(x, "float64"), tensors(ups), tensors(downs), Tensor(gy, "float64"), every, draws)
+        again = [of + rng.normal(0, 0.1, of.shape) for of in (ups, downs)]
+        known["others"] = others = again if level == list(Checkpointed.levels)[1] else []
+        cut = [tensors(of) for of in others]
+        arguments = (Tensor(x, "float64"), tensors(ups), tensors(downs), Tensor(gy, "float64"), every, draws, cut)
         return Case(level, 1, arguments, f"{blocks} blocks, every = {every}{', dropout' * draws}", known)
 
     def worked(self, case):
         c = super().worked(case)
 
         def run(blocks):
-            y, gradients = through_blocks(c.x, c.ups[:blocks], c.downs[:blocks], c.gy)
+            ups, downs, more = c.ups[:blocks], c.downs[:blocks], len(c.ups) - blocks
+            others = c.others and [
+                np.concatenate([new[: blocks - c.every], old[blocks - c.every :]]) if more else new
+                for new, old in zip(([of[:blocks] for of in c.others]), (ups, downs), strict=True)
+            ]
+            y, gradients = through_blocks(c.x, ups, downs, c.gy, others, c.every)
             none = [np.zeros_like(c.ups[0]), np.zeros_like(c.downs[0])]
             ups, downs = (gradients[1:][i * blocks : (i + 1) * blocks] for i in (0, 1))
-            more = len(c.ups) - blocks
             return c.report(y, gradients[0], [*ups, *none[:1] * more, *downs, *none[1:] * more])
 
         def report(y, gx, gradients):
@@ -802,7 +816,15 @@ class Checkpointed(ReportExercise):
             return c.report(c.y, 0 * c.gradients[0], kept)
 
         c.run, c.report, c.without_x = run, report, without_x
-        c.y, c.gradients = through_blocks(c.x, c.ups, c.downs, c.gy)
+
+        def old_before(first):
+            """The inside of the blocks before `first` is that of the forward pass, their weights are others by now."""
+            y, gradients = through_blocks(c.x, c.ups, c.downs, c.gy, c.others, c.every, first)
+            return c.report(y, gradients[0], gradients[1:])
+
+        c.last = (len(c.ups) - 1) // c.every * c.every
+        c.old_before = old_before
+        c.y, c.gradients = through_blocks(c.x, c.ups, c.downs, c.gy, c.others, c.every)
         return c
 
     def expected(self, case):
@@ -811,9 +833,9 @@ class Checkpointed(ReportExercise):
         return [{**c.report(c.y, c.gradients[0], c.gradients[1:]), "masks": "alike", **counts}]
 
     def facts(self, case: Case, run: Run):
-        if case.level != list(self.levels)[1] or not is_right(self, case, run):
-            return None
         (found,) = [rank.value for rank in run.ranks]
+        if case.level != list(self.levels)[1] or not isinstance(found, dict):
+            return None
         c = SimpleNamespace(**case.known)
         row, segments = ROWS * WIDTH * BYTES, size_of_shard(len(c.ups), c.every)
         gradients = (2 * c.ups[0].nbytes) * len(c.ups)

@@ -110,13 +110,30 @@ import gc
 from labkit.relay.charging import alive as says
 
 
+class Through(torch.autograd.Function):  # a block's input; done(number): its gradient is there
+    @staticmethod
+    def forward(x, number, done):
+        return x.view_as(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.of = inputs[1:]
+
+    @staticmethod
+    def backward(ctx, gradient):
+        number, done = ctx.of
+        done(number)
+        return gradient, None, None
+
+
 class Block:
-    def __init__(self, up, down, draws):
+    def __init__(self, number, up, down, draws, done):
         self.up, self.down, self.draws = up.requires_grad_(), down.requires_grad_(), draws
-        self.forwards, self.masks = 0, []
+        self.number, self.forwards, self.masks, self.done = number, 0, [], done
 
     def __call__(self, x):
         self.forwards += 1
+        x = Through.apply(x, self.number, self.done)
         inside = torch.tanh(x @ self.up)
         if self.draws:
             mask = torch.rand(inside.shape, dtype=inside.dtype) < 0.5
@@ -125,11 +142,19 @@ class Block:
         return x + inside @ self.down
 
 
-def harness(f, x, ups, downs, gy, every, draws):
+def harness(f, x, ups, downs, gy, every, draws, others):
     torch.manual_seed(5)
     plain = [(torch.rand((len(x), up.shape[1]), dtype=x.dtype) < 0.5).tolist() for up in ups]
     torch.manual_seed(5)
-    blocks, peak = [Block(up, down, draws) for up, down in zip(ups, downs)], [0]
+    peak = [0]
+
+    def done(number):  # the gradient has come through a segment, or the loss is there: other weights before it
+        if others and number % every == 0:
+            for k in range(max(0, number - every), min(number, len(ups))):
+                for new, old in zip(others, (ups, downs)):
+                    old[k].data.copy_(new[k])
+
+    blocks = [Block(k, up, down, draws, done) for k, (up, down) in enumerate(zip(ups, downs))]
 
     def changed(nbytes):
         peak.append(nbytes)
@@ -139,6 +164,7 @@ def harness(f, x, ups, downs, gy, every, draws):
         y = f(blocks, x.requires_grad_(), every)
         gc.collect()
         kept = alive.nbytes()
+        done(-(-len(blocks) // every) * every)
         y.backward(gy)
     alike = all(mask == block.masks[0] for block in blocks for mask in block.masks)
     as_plain = not draws or [block.masks[:1] for block in blocks] == [[mask] for mask in plain]
@@ -226,16 +252,23 @@ def gradients_of(weights, x, y, backward=None) -> tuple[list[np.ndarray], np.nda
     return found[::-1], g
 
 
-def through_blocks(x, ups, downs, gy) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Blocks x + tanh(x U) D one after the other: the output, and the gradients of x, of each U, of each D."""
-    seen, inside = [x], []
+def through_blocks(x, ups, downs, gy, others=(), every=1, old=0) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Blocks x + tanh(x U) D one after the other: the output, and the gradients of x, of each U, of each D.
+
+    others: the Us and Ds when segments of `every` blocks are computed again, if they are not the same. old: so many
+    blocks' insides are still those of the forward pass.
+    """
+    seen = [x]
     for up, down in zip(ups, downs, strict=True):
-        inside.append(np.tanh(seen[-1] @ up))
-        seen.append(seen[-1] + inside[-1] @ down)
-    of_ups, of_downs = [], []
+        seen.append(seen[-1] + np.tanh(seen[-1] @ up) @ down)
+    again_ups, again_downs = others or (ups, downs)
+    of_ups, of_downs, again, inside = [], [], [], []
+    for k, up in enumerate(again_ups):
+        again.append(seen[k] if k % every == 0 or k < old else again[-1] + inside[-1] @ again_downs[k - 1])
+        inside.append(np.tanh(again[-1] @ (ups[k] if k < old else up)))
     for k in reversed(range(len(ups))):
         of_downs.insert(0, inside[k].T @ gy)
-        to_inside = gy @ downs[k].T * (1 - inside[k] ** 2)
-        of_ups.insert(0, seen[k].T @ to_inside)
-        gy = gy + to_inside @ ups[k].T
+        to_inside = gy @ again_downs[k].T * (1 - inside[k] ** 2)
+        of_ups.insert(0, again[k].T @ to_inside)
+        gy = gy + to_inside @ again_ups[k].T
     return seen[-1], [gy, *of_ups, *of_downs]
