@@ -834,11 +834,14 @@ class MacroF1(CountedExercise):
             arguments = [(tensor(b, "int64"), tensor(a, "int64"), classes) for a, b in zip(labels, said, strict=True)]
             says = f"{', '.join(map(str, counts))} samples, {classes} classes"
             case = Case(level, len(counts), arguments, says, known, late=late)
-            c = self.worked(case)
-            values = [f1(c.total, how) for how in ("macro", "micro", "weighted", "means")]
-            values += [f1(m) for m in matrices] + [np.mean([f1(m) for m in matrices])]
-            if min(np.diff(np.sort(values))) > 1e-4:
+            if self._telling(case):
                 return case
+
+    def _telling(self, case) -> bool:
+        c = self.worked(case)
+        values = [f1(c.total, how) for how in ("macro", "micro", "weighted", "means")]
+        values += [f1(m) for m in c.matrices] + [np.mean([f1(m) for m in c.matrices])]
+        return min(np.diff(np.sort(values))) > 1e-4
 
     def worked(self, case):
         c = super().worked(case)

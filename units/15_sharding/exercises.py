@@ -32,7 +32,6 @@ from autograder.exercises.readings.sharding import (
 )
 from labkit.relay.topology import flat
 
-
 FORWARD, BACKWARD = 6e-5, 12e-5  # virtual seconds of a layer
 
 
