@@ -22,13 +22,19 @@ from labkit.relay.outcome import Outcome, RankOutcome
 Pair = tuple[Case, tuple[Case, Outcome]]  # a case with other values, and the one that was right
 KEPT = "keeps_something"
 REHEARSAL = "rehearsal"  # the key of the other values
-# Runs beside the student's code. inner: the exercise's own harness, "" for none. What a call leaves changed in its
-# process (the folder, the default data type) is put back, as between cases: it costs nothing there, either. What came
-# back is looked at once more when all calls are over: one that returns the same memory every time has changed it.
+# Runs beside the student's code. INNER, put before it: the exercise's own harness, "" for none. What a call leaves
+# changed in its process (the folder, the default data type) is put back, as between cases: it costs nothing there,
+# either. What came back is looked at once more when all calls are over: one that returns the same memory every time has
+# changed it.
 HARNESS = """
 import sys
 from labkit.launch.rank_program import Surroundings
 from labkit.relay import wire
+
+
+space = {"__name__": "harness"}
+exec(compile(INNER, "harness", "exec"), space)
+own = space.get("harness")
 
 
 def encoded(value):
@@ -38,12 +44,9 @@ def encoded(value):
         return None
 
 
-def harness(f, calls, inner):
-    one, surroundings = f, Surroundings(sys.modules.get("torch"))
-    if inner:
-        space = {"__name__": "harness"}
-        exec(compile(inner, "harness", "exec"), space)
-        one = lambda *arguments: space["harness"](f, *arguments)
+def harness(f, calls):
+    surroundings = Surroundings(sys.modules.get("torch"))
+    one = (lambda *arguments: own(f, *arguments)) if own else f
     found, at_once = [], []
     for arguments in calls:
         surroundings.restore_settings()
@@ -72,12 +75,12 @@ def again(
     cases are lost. Of cases with several ranks those of one size are called again, the size that most of them have.
     """
     asked = copy.copy(exercise)
-    asked.harness = HARNESS
+    asked.harness = f"INNER = {exercise.harness!r}\n{HARNESS}"
     pairs = _of_one_size(list(zip(_with_other_values(exercise), ran, strict=True)))[::-1]
     if not pairs:
         return []
     first = pairs[0][1][0]
-    together = replace(first, arguments=[_calls(exercise, pairs, rank) for rank in range(first.world_size)], late=())
+    together = replace(first, arguments=[_calls(pairs, rank) for rank in range(first.world_size)], late=())
 
     def wrong(ranks: Ranks) -> list[CaseResult]:
         outcome, ends = runners.run(asked, together, list(chunks), seed, ranks)
@@ -108,9 +111,9 @@ def _of_one_size(pairs: list[Pair]) -> list[Pair]:
     return [(other, one) for other, one in pairs if one[0].world_size == other.world_size == most and not one[0].kills]
 
 
-def _calls(exercise: Exercise, pairs: Sequence[Pair], rank: int) -> tuple[list, str]:
-    """The arguments of `HARNESS` on a rank: those of all calls, and the exercise's own harness."""
-    return [list(case.arguments_of(rank)) for other, (own, _) in pairs for case in (other, own)], exercise.harness
+def _calls(pairs: Sequence[Pair], rank: int) -> tuple[list]:
+    """The argument of `HARNESS` on a rank: the arguments of all calls."""
+    return ([list(case.arguments_of(rank)) for other, (own, _) in pairs for case in (other, own)],)
 
 
 def _came(rank: RankOutcome, calls: int) -> list[list] | None:

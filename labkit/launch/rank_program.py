@@ -15,7 +15,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import MetaPathFinder
 
 import numpy as np
@@ -158,6 +158,32 @@ def withheld(names: Sequence[str], chunks: Sequence[Chunk]) -> Iterator[None]:
             setattr(module, key, value)
 
 
+class Untouched:
+    """The functions of the course's library and of a harness as they were: what counts for a verdict goes through
+    them."""
+
+    def __init__(self, harness: dict):
+        modules = [vars(module) for name, module in sys.modules.items() if name.partition(".")[0] == "labkit"]
+        places = [*modules, harness]
+        classes = {value for place in places for value in place.values() if isinstance(value, type)}
+        places += [vars(one) for one in classes if one.__module__.partition(".")[0] in ("labkit", "harness")]
+        self._found = [
+            (place, key, value, getattr(value, "__code__", None))
+            for place in places
+            for key, value in place.items()
+            if callable(value)
+        ]
+
+    def check(self) -> None:
+        """Raises RuntimeError if one of them has been replaced."""
+        for place, key, value, code in self._found:
+            if place.get(key) is not value or getattr(value, "__code__", None) is not code:
+                raise RuntimeError(
+                    f"{getattr(value, '__module__', 'labkit')}.{key} has been replaced. Leave the course's library and "
+                    "the check's own functions as they are"
+                )
+
+
 def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=None, about=dict) -> bool:
     """Run one job and report it over `sock`. Returns True when the function returned. about: what else to say of it
     then."""
@@ -170,9 +196,13 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
     try:
         seed_everything(job["seed"] + 7919 * job["rank"], torch)
         with withheld(job.get("withheld", ()), chunks):
-            function, watched = _function(job, chunks)
+            harness = _harness(job)
+            untouched = Untouched(harness)
+            function, watched = _function(job, chunks, harness.get("harness"))
+            untouched.check()
             arguments = rebuild(wire.decode(job["arguments"], payload), torch, placeholders)
             value = function(*arguments)
+            untouched.check()
         printer.finish()
         try:
             tagged, data = wire.encode(
@@ -197,7 +227,15 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
         sys.stdout, sys.stderr = stdout, stderr
 
 
-def _function(job: dict, chunks: list[Chunk]):
+def _harness(job: dict) -> dict:
+    """The names of the exercise's harness. It runs before the student's code, and gets the library as it is."""
+    names: dict = {"__name__": "harness"}
+    if job["harness"]:
+        execute([Chunk("harness", 1, job["harness"])], names)
+    return names
+
+
+def _function(job: dict, chunks: list[Chunk], harness: Callable | None):
     """The student's function, within the exercise's harness if it has one, and who watches its arguments, or None.
     Raises NameError, and whatever the student's code does."""
     namespace = {"__name__": "__main__", "__builtins__": __builtins__}
@@ -208,11 +246,7 @@ def _function(job: dict, chunks: list[Chunk]):
     watched = None
     if callable(function) and (job.get("may_change") is not None or job.get("returns")):
         function = watched = Watched(function, job.get("may_change"), job.get("returns", ""))
-    if not job["harness"]:
-        return function, watched
-    harness: dict = {"__name__": "harness"}
-    execute([Chunk("harness", 1, job["harness"])], harness)
-    return functools.partial(harness["harness"], function), watched
+    return functools.partial(harness, function) if harness else function, watched
 
 
 def _changes(watched: Watched | None) -> list[dict]:
