@@ -196,8 +196,7 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
     try:
         seed_everything(job["seed"] + 7919 * job["rank"], torch)
         with withheld(job.get("withheld", ()), chunks):
-            harness = _harness(job)
-            untouched = Untouched(harness)
+            untouched = Untouched(harness := _harness(job))
             function, watched = _function(job, chunks, harness.get("harness"))
             untouched.check()
             arguments = rebuild(wire.decode(job["arguments"], payload), torch, placeholders)
