@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 
 from labkit.relay.operation import Group, Operation
@@ -37,6 +37,8 @@ class Clock:
         self._out_free: dict[Card, float] = {}
         self._in_free: dict[Card, float] = {}
         self._group_free: dict[str, float] = {}
+        self._queues: dict[str, deque[Sequence[Operation]]] = {}  # of a group, collectives that all members have called
+        self._reached = 0.0  # when the latest of what is complete has begun
         self._costs: dict[tuple[Group, str, int | None], Collective] = {}
         self._ready: list[tuple] = []  # a heap: when it can begin at the earliest, who and which, the operations
         self._lines: list[list[tuple[str, tuple[int, ...]]]] = [[] for _ in range(n)]  # what it said, what it knew
@@ -59,6 +61,13 @@ class Clock:
         """A rank starts now: after all that was said before."""
         self.known[rank] = tuple(map(len, self._lines))
 
+    def catch_up(self, rank: int) -> None:
+        """A late rank is about to start: at the time to which the others have come.
+
+        It would otherwise call at a time that has passed, and queue behind what began later than its call.
+        """
+        self.now[rank] = max(self._reached, *self.now)
+
     def say(self, rank: int, line: str) -> None:
         """A rank says a line."""
         known = self.known[rank]
@@ -77,6 +86,11 @@ class Clock:
 
     def ready(self, ops: Sequence[Operation]) -> None:
         """A send and its receive, or all members of a collective, have found each other."""
+        if ops[0].kind != "send":  # a group's collectives run in the order of the calls, whatever cards are free
+            queue = self._queues.setdefault(ops[0].group.name, deque())
+            queue.append(ops)
+            if len(queue) > 1:
+                return
         self._push(ops, self._start_of(ops))
 
     def next_start(self) -> float:
@@ -93,7 +107,7 @@ class Clock:
             if start > self.next_start() or start > earliest:  # a card has been taken meanwhile
                 self._push(ops, start)
                 continue
-            earliest = start
+            earliest = self._reached = start
             self._transfer(*ops, start) if ops[0].kind == "send" else self._exchange(ops, start)
             complete.append(ops)
         return complete
@@ -135,6 +149,10 @@ class Clock:
         latest = _latest([op.clock for op in ops])
         for op in ops:
             op.started, op.ended, op.clock_after = start, ended, latest
+        queue = self._queues[ops[0].group.name]
+        queue.popleft()
+        if queue:
+            self._push(queue[0], self._start_of(queue[0]))
 
     def _cost(self, op: Operation) -> Collective:
         root = op.root if op.kind in ROOTED else None

@@ -36,8 +36,9 @@ class ProgressEngine:
     """The operations of one case of `n` ranks. A subclass says how a rank is told something (`_send`) and started
     (`_start`).
 
-    topology: of the network; None: `topology.flat()`. late: ranks that start only when all others wait or are done.
-    seed: decides which of several waiting senders an any-source receive takes, where computing takes no time.
+    topology: of the network; None: `topology.flat()`. late: ranks that start only when all others wait or are done, at
+    the virtual time of that. seed: decides which of several waiting senders an any-source receive takes, where
+    computing takes no time.
     kills: rank -> the operation, counted from 0, in place of which its process dies. Whoever needs it for an operation
     is told so, as in MPI's user-level failure mitigation (Bland et al. 2013): a message with it, a collective of a
     group it belongs to; and of each death the next receive from any source, once.
@@ -243,6 +244,7 @@ class ProgressEngine:
                 self._hand_over(ops)
             return True
         if self.late:
+            self.clock.catch_up(self.late[0])
             self._start(self.late.pop(0))
             return True
         polling = [r for r, rank in enumerate(self.ranks) if rank.state == "polling"]

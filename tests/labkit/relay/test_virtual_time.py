@@ -266,3 +266,55 @@ def test_an_all_to_all_of_uneven_parts_costs_what_travels(sizes, travels):
     found = run(swap_by, 2, (sizes,), topology=flat(1e-6, 1e-9))
     assert found.elapsed == pytest.approx(1e-6 + 8 * travels * 1e-9)
     assert sum(found.link_bytes.values()) == 2 * 8 * travels
+
+
+# -- who calls late ------------------------------------------------------------------------------
+
+
+def beside_a_late_rank():
+    """The others go on beside the broadcast that rank 0 is late for."""
+    import torch
+    import torch.distributed as dist
+
+    others = dist.new_group([1, 2, 3])
+    work = dist.broadcast(torch.ones(10), 0, async_op=True)
+    if dist.get_rank():
+        dist.all_reduce(torch.ones(1000), group=others)
+        compute(1e-3, "F")
+    work.wait()
+    dist.barrier()
+
+
+@pytest.mark.parametrize("network", [flat(), nodes(4), nodes(2)], ids=["flat", "one node", "two nodes"])
+def test_a_late_rank_calls_at_the_time_that_the_others_have_come_to(network):
+    outcome = threads.ThreadedRanks(4, topology=network, late=(0,)).run(beside_a_late_rank, [()] * 4)
+    of = {kind: [e for e in outcome.events if e.kind == kind] for kind in ("all_reduce", "broadcast", "barrier")}
+    computed = max(e.ended for e in outcome.events if e.kind == "compute")
+    assert [e.posted for e in of["broadcast"] if e.rank == 0] == [computed]
+    for kind, size in (("broadcast", 40), ("barrier", 0)):
+        start = max(e.posted for e in of[kind])
+        end = start + network.collective(kind, range(4)).seconds(size)
+        assert [(e.started, e.ended) for e in of[kind]] == [(start, pytest.approx(end))] * 4, kind
+    assert outcome.elapsed == pytest.approx(max(e.ended for e in of["barrier"]))
+
+
+def a_busy_card():
+    """Rank 1 sends a lot while all call an all-reduce, which needs its card, and a broadcast, which does not."""
+    import torch
+    import torch.distributed as dist
+
+    x, open_ = torch.ones(1_000_000), []
+    if dist.get_rank() < 2:
+        open_.append(dist.isend(x, 0) if dist.get_rank() else dist.irecv(x.clone(), 1))
+    compute(1e-6, "F")
+    open_ += [dist.all_reduce(torch.ones(1), async_op=True), dist.broadcast(torch.ones(1), 2, async_op=True)]
+    for work in open_:
+        work.wait()
+
+
+@pytest.mark.parametrize("network", [flat(), nodes(4), nodes(2)], ids=["flat", "one node", "two nodes"])
+def test_no_collective_of_a_group_overtakes_another(network):
+    outcome = threads.ThreadedRanks(4, topology=network).run(a_busy_card, [()] * 4)
+    first, second = ({(e.started, e.ended) for e in outcome.events if e.kind == k} for k in ("all_reduce", "broadcast"))
+    ((_, ended),), ((started, _),) = first, second
+    assert started == ended
