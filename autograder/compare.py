@@ -61,6 +61,8 @@ def show(value: Any, limit: int = 14, indent: int = 0, digits: int = 6) -> str:
         return f"{open_}{', '.join(shown)}{', ...' if len(value) > limit else ''}{comma}{close}"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{k!r}: {show(v, limit, digits=digits)}" for k, v in list(value.items())[:limit]) + "}"
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float):
         return f"{value:.{max(digits, 10)}g}"
     text = repr(value)
@@ -134,6 +136,17 @@ def _number(value: Any) -> Any:
     if isinstance(values, np.ndarray) and values.size == 1:
         return values.reshape(()).item()
     return None
+
+
+def with_pythons_numbers(value: Any) -> Any:
+    """The same value with Python's numbers in place of numpy's, also inside of lists, tuples and dicts; arrays stay."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(with_pythons_numbers, value))
+    if isinstance(value, dict):
+        return {key: with_pythons_numbers(part) for key, part in value.items()}
+    return value
 
 
 def _is_nearly(number: Any, expected: Any, rtol: float | None) -> bool:
@@ -418,5 +431,6 @@ def unchanged(before: Any, after: Any) -> bool:
             and all(unchanged(before[k], after[k]) for k in before)
         )
     if isinstance(before, (int, float, str)):  # in a list that was sorted or written to
+        after = with_pythons_numbers(after)
         return isinstance(after, (int, float, str)) and (before == after or (before != before and after != after))
     return True

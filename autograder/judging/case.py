@@ -6,7 +6,7 @@ from autograder.exercise import Case, Diagnosis, Exercise, RankRun, Run
 from autograder.judging.diagnoses import OF_BUFFERS, diagnosis_of, how_to_mend, of_exception, without_sources
 from autograder.judging.measured import measured, says_of
 from autograder.judging.odd import wrong_or_odd
-from autograder.judging.wrong import never_waited
+from autograder.judging.wrong import never_waited, with_plain_numbers
 from autograder.verdict import CaseResult
 from labkit.relay.outcome import Outcome
 from labkit.watch import hang
@@ -25,7 +25,7 @@ def judge_case(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict
         run = run_of(outcome)
         wrong = wrong_or_odd(exercise, case, run)
         if wrong is None:
-            result.records = measured(exercise, case, run)
+            result.records = measured(exercise, case, with_plain_numbers(run))
             return result
         result.verdict, result.diagnosis, result.differs = "wrong", wrong.name, wrong.lines
         result.fits, result.hidden, result.guess, result.found = wrong.fits, wrong.hidden, wrong.guess, wrong.found

@@ -4,9 +4,9 @@ difference."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from autograder.compare import Difference, difference, name_of_type, show_where_they_differ
+from autograder.compare import Difference, difference, name_of_type, show_where_they_differ, with_pythons_numbers
 from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, names_of
 from autograder.judging.arguments import changed_argument, other_type
 from autograder.judging.carried import lacking
@@ -34,6 +34,7 @@ def wrong_in(exercise: Exercise, case: Case, run: Run) -> Wrong | None:
     expected = _of_the_living(run, exercise.expected(case))
     values = [_observed(exercise, rank) for rank in run.ranks]
     differences = [difference(e, v, case.rtol, case.atol) for e, v in zip(expected, values, strict=True)]
+    run = with_plain_numbers(run)  # an exercise's readings know Python's
     first = next((r for r, d in enumerate(differences) if d is not None), None)
     unwaited = [r for r, rank in enumerate(run.ranks) if rank.unwaited]
     if first is None:
@@ -43,6 +44,12 @@ def wrong_in(exercise: Exercise, case: Case, run: Run) -> Wrong | None:
     if kind == "returns_nothing" and not _is_nothing(exercise, values[first]):
         kind = "wrong_type"
     return _wrong_values(exercise, case, run, values, kind, lines, unwaited)
+
+
+def with_plain_numbers(run: Run) -> Run:
+    """A run in which ranks have returned Python's numbers in place of numpy's."""
+    ranks = (replace(rank, value=with_pythons_numbers(rank.value)) for rank in run.ranks)
+    return replace(run, ranks=tuple(ranks))
 
 
 def _is_nothing(exercise: Exercise, value) -> bool:

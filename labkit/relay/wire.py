@@ -8,6 +8,7 @@ Values are written as tagged JSON, arrays lie in the payload:
     ["n"]                                                  None
     ["b", true]   ["f", 0.5]   ["s", "text"]               bool, float, string
     ["i", "12"]                                            integer, in decimal digits
+    ["g", "float32", 0.5]   ["g", "int32", 12]             numpy's number of another type than float64 and int64
     ["l", [value, ...]]   ["u", [value, ...]]              list (or set, range, view of a dict), tuple
     ["d", [[key, value], ...]]                             dict
     ["a", dtype, shape, offset, bytes]                     numpy array; where its elements lie in the payload
@@ -64,6 +65,8 @@ DTYPES = {
     "uint32": 4,
     "uint64": 8,
 }
+# numpy's numbers that are sent with their types; Python's int and float do for int64 and float64
+SCALARS = ("float16", "float32", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64")
 
 
 class WireError(Exception):
@@ -170,6 +173,12 @@ class _Encoder:
             return self._torch_tensor(v)
         return ["o", type(v).__name__]
 
+    def number(self, v: np.generic, depth: int) -> list:
+        """A number of numpy's with its type, where Python's own do not stand for it."""
+        if v.dtype.name in SCALARS:
+            return ["g", v.dtype.name, v.item()]
+        return self.integer(v, depth) if isinstance(v, np.integer) else ["f", float(v)]
+
     def integer(self, v, depth: int) -> list:
         return ["i", str(int(v))] if abs(int(v)) < 1 << 256 else ["o", "an integer of enormous size"]
 
@@ -177,7 +186,8 @@ class _Encoder:
         return ["u" if isinstance(v, tuple) else "l", [self.node(item, depth + 1) for item in list(v)]]
 
     def mapping(self, v: dict, depth: int) -> list:
-        return ["d", [[self.node(k, depth + 1), self.node(item, depth + 1)] for k, item in v.items()]]
+        pairs = ((k.item() if isinstance(k, np.generic) else k, item) for k, item in v.items())
+        return ["d", [[self.node(k, depth + 1), self.node(item, depth + 1)] for k, item in pairs]]
 
     def array(self, v: np.ndarray, depth: int) -> list:
         if v.dtype.name not in DTYPES:
@@ -216,8 +226,9 @@ class _Encoder:
 _WRITERS: dict[type, Callable[[_Encoder, Any, int], list]] = {
     type(None): lambda encoder, v, depth: ["n"],
     **dict.fromkeys((bool, np.bool_), lambda encoder, v, depth: ["b", bool(v)]),
-    **dict.fromkeys((int, np.integer), _Encoder.integer),
-    **dict.fromkeys((float, np.floating), lambda encoder, v, depth: ["f", float(v)]),
+    int: _Encoder.integer,
+    float: lambda encoder, v, depth: ["f", float(v)],
+    **dict.fromkeys((np.integer, np.floating), _Encoder.number),
     str: lambda encoder, v, depth: ["s", str(v)],
     Placeholder: lambda encoder, v, depth: ["p", v.name],
     Tensor: _Encoder.tensor,
@@ -264,6 +275,15 @@ class _Decoder:
             raise WireError(f"more than {_MAX_WIDE} integers beyond 2**53 in a value")
         return found
 
+    def number(self, rest: list, depth: int) -> np.generic:
+        dtype, found = rest
+        if dtype not in SCALARS or type(found) is not (float if dtype.startswith("float") else int):
+            raise WireError("not a number of numpy's")
+        if type(found) is int and not np.iinfo(dtype).min <= found <= np.iinfo(dtype).max:
+            raise WireError("a number beyond its type")
+        with np.errstate(over="ignore"):
+            return np.dtype(dtype).type(found)
+
     def items(self, rest: list, depth: int) -> list:
         return [self.value(item, depth + 1) for item in rest[0]]
 
@@ -294,6 +314,7 @@ _READERS: dict[str, Callable[[_Decoder, list, int], Any]] = {
     "b": lambda decoder, rest, depth: bool(rest[0]),
     "i": _Decoder.integer,
     "f": lambda decoder, rest, depth: float(rest[0]),
+    "g": _Decoder.number,
     "s": lambda decoder, rest, depth: str(rest[0]),
     "p": lambda decoder, rest, depth: Placeholder(str(rest[0])),
     "a": _Decoder.array,

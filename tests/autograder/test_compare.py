@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from autograder import compare
 from autograder.compare import difference, same, show, show_where_they_differ, unchanged
 from autograder.exercise import ANYTHING, Opaque, Tensor, Typed
+from labkit.relay import wire
 
 
 def kind(expected, observed, strict=True):
@@ -45,6 +46,25 @@ def kind(expected, observed, strict=True):
 )
 def test_right_answers_in_any_writing(expected, observed):
     assert kind(expected, observed) is None
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "int32", "int64", "uint32"])
+def test_a_single_number_has_a_type_where_the_text_asks_for_one(dtype):
+    expected = Typed(np.array(3, dtype))
+    for other in ("float32", "float64", "int32", "int64"):
+        for observed in (np.dtype(other).type(3), np.array(3, other)):
+            arrived = wire.decode(*wire.encode(observed))
+            assert kind(expected, arrived) == (None if other == dtype else "wrong_dtype"), other
+            assert kind(3, arrived) is None
+        assert unchanged([3], [wire.decode(*wire.encode(np.dtype(other).type(3)))])
+
+
+def test_numbers_of_numpy_are_shown_and_read_as_pythons():
+    value = [np.float32(0.5), (np.int32(3), {"a": np.uint8(7)}), np.arange(2)]
+    assert show(value) == "[0.5, (3, {'a': 7}), [0, 1]]"
+    plain = compare.with_pythons_numbers(value)
+    assert [type(one) for one in (plain[0], *plain[1][:1], plain[1][1]["a"])] == [float, int, int]
+    assert plain[2] is value[2]
 
 
 @pytest.mark.parametrize(

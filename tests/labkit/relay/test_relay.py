@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import os
 import re
 import signal
@@ -454,6 +455,31 @@ def test_what_is_too_large_to_travel_is_refused_at_once():
 def test_plain_data_survives_the_wire(value):
     tagged, payload = wire.encode(value)
     assert wire.decode(json.loads(json.dumps(tagged)), payload) == value
+
+
+@pytest.mark.parametrize("dtype", [*wire.SCALARS, "int64", "float64"])
+def test_a_number_of_numpys_keeps_its_type(dtype):
+    """Python's int and float stand for the widest ones; a key is a number of Python's in any case."""
+    number = np.dtype(dtype).type(3)
+    tagged, payload = wire.encode([number, {number: (number,)}])
+    first, second = wire.decode(json.loads(json.dumps(tagged)), payload)
+    kept = np.dtype(dtype).type if dtype in wire.SCALARS else type(number.item())
+    assert (type(first), type(second[3][0])) == (kept, kept)
+    assert first == 3 and [type(key) for key in second] == [type(number.item())]
+
+
+@pytest.mark.parametrize("value", [["float32", "1"], ["float64", 1.0], ["int8", 300], ["int32", math.nan], ["int8"]])
+def test_a_made_up_number_of_numpys_is_refused(value):
+    with pytest.raises(wire.WireError):
+        wire.decode(["g", *value], b"")
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, 1e300, 0.1])
+def test_any_float_fits_into_a_number_of_numpys(number):
+    with np.errstate(over="ignore"):
+        single = np.float32(number)
+    found = wire.decode(json.loads(json.dumps(wire.encode(single)[0])), b"")
+    assert type(found) is np.float32 and np.array_equal(found, single, equal_nan=True)
 
 
 def test_huge_pages_hold_what_the_small_ones_held():
