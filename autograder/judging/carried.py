@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -37,7 +37,7 @@ _TO_THE_ROOT = ("reduce", "gather", "gatherv")
 
 def needed(exercise: Exercise, case: Case) -> list[int]:
     """Bytes that must reach each rank from the others: one for each number that it returns, that is not among its own
-    arguments, and that one of the others' arguments may stand behind."""
+    arguments, and that one of the others' arguments may stand behind. nan is no number: nobody has to be told of it."""
     if exercise.runtime == "plain" or exercise.shares_files or case.world_size == 1:
         return [0] * case.world_size
     given = [set(_numbers(case.arguments_of(r))) for r in range(case.world_size)]
@@ -61,7 +61,8 @@ def bound(exercise: Exercise, case: Case) -> list[int]:
 
 def arrived(run: Run) -> list[float]:
     """Bytes that may have reached each rank: of the messages it received and of what others put into its collectives.
-    Infinite where an operation does not say how many they were."""
+    Infinite where an operation does not say how many they were. What is empty tells something, too, by coming: a
+    message without bytes counts as one, and so does a contribution to a collective without any."""
     found = [float(rank.carried or 0) for rank in run.ranks]
     together: dict[object, list[Event]] = defaultdict(list)
     for event in run.events:
@@ -69,7 +70,7 @@ def arrived(run: Run) -> list[float]:
         if event.ended is None or kind in SILENT or "probe" in kind:
             continue
         if side == "recv":
-            found[event.rank] += event.nbytes
+            found[event.rank] += max(event.nbytes, int(event.peer != event.rank))
         elif side == "send":
             if kind in ONE_SIDED and event.peer is not None:
                 found[event.peer] += event.nbytes
@@ -77,6 +78,7 @@ def arrived(run: Run) -> list[float]:
             together[event.match if event.match is not None else (event.kind, event.group)].append(event)
     for events in together.values():
         size = sum(event.nbytes for event in events)
+        size = size or len({event.rank for event in events}) - 1
         for event in events:
             gets = event.peer in (None, event.rank) or event.kind.lower().removeprefix("i") not in _TO_THE_ROOT
             if gets and len({other.rank for other in events}) > 1:
@@ -115,14 +117,18 @@ def lacking(exercise: Exercise, case: Case, run: Run) -> str:
     return exercise.contradiction(case, run)
 
 
-def _tells(events: Iterable[Event]) -> bool:
+def _tells(events: Sequence[Event]) -> bool:
     """True if the sizes of a collective are known. Those of large pickled objects (`allreduce`, not `Allreduce`) are
-    not."""
-    return any(event.nbytes for event in events)
+    not; where all contributions are empty, their types are known."""
+    return any(event.nbytes for event in events) or all(event.dtype for event in events)
 
 
 def _numbers(value) -> Iterator[float]:
-    """All numbers in a value of an exercise."""
+    """All numbers in a value of an exercise, nan left out: two of them are never the same."""
+    return (number for number in _all_numbers(value) if not math.isnan(number))
+
+
+def _all_numbers(value) -> Iterator[float]:
     if value is ANYTHING or value is None or isinstance(value, (str, bytes)):
         return
     if isinstance(value, (Tensor, Typed)):
@@ -135,7 +141,7 @@ def _numbers(value) -> Iterator[float]:
             yield from [*flat.real.tolist(), *flat.imag.tolist()]
     elif isinstance(value, dict):
         for entry in value.values():
-            yield from _numbers(entry)
+            yield from _all_numbers(entry)
     elif isinstance(value, (list, tuple)):
         for entry in value:
-            yield from _numbers(entry)
+            yield from _all_numbers(entry)

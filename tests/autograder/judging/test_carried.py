@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from autograder.exercise import Case, Exercise, RankRun, Run, Tensor, rng_for
@@ -116,11 +117,61 @@ def test_what_a_rank_knows_by_itself_needs_no_bytes():
         def expected(self, case):
             return [Tensor(case.arguments_of(0)[0].values), [5.5, 1, True, None, "text"], {"a": 7.25}]
 
-    import numpy as np
-
     x = Tensor(np.array([1.5, 2.5, 3.5]))
     case = Case("all", 3, [(x,), (2.5,), (7.25, [4.5])])
     assert carried.bound(Own(), case) == [0, 1, 0]
+
+
+class Handed(Exercise):
+    """Every rank returns what its right neighbour holds, and something of its own."""
+
+    unit, function, signature, levels, all_hear = "99", "handed", "handed(x)", {"all": 1}, True
+
+    def expected(self, case):
+        shares = [x.values for (x,) in case.arguments]
+        return [[Tensor(shares[(r + 1) % case.world_size]), Tensor(x)] for r, x in enumerate(shares)]
+
+
+def handed(*shares) -> tuple[Exercise, Case]:
+    return Handed(), Case("all", len(shares), [(Tensor(np.array(share, float)),) for share in shares])
+
+
+def around(case, sizes) -> list[Event]:
+    """The messages of sizes[r] bytes to each rank r from its right neighbour."""
+    p, events = case.world_size, []
+    for r, nbytes in enumerate(sizes):
+        events.append(Event((r + 1) % p, "send", 0.0, 0.0, 1.0, peer=r, nbytes=nbytes, match=r))
+        events.append(Event(r, "recv", 0.0, 0.0, 1.0, peer=(r + 1) % p, nbytes=nbytes, match=r))
+    return events
+
+
+def test_nan_needs_no_bytes():
+    exercise, case = handed([math.nan, 1.5], [2.5, math.nan, math.nan], [math.nan, math.nan])
+    assert carried.needed(exercise, case) == [1, 0, 1]
+    assert carried.bound(exercise, case) == [1, 1, 1]
+    assert came(exercise, case, around(case, [24, 16, 16])) == ""
+    assert came(exercise, case) == "not_carried"
+
+
+def test_empty_shares_are_carried_by_empty_messages():
+    """What has no elements has no bytes; that it came is all there is to tell."""
+    exercise, case = handed([], [], [])
+    assert came(exercise, case, around(case, [0, 0, 0])) == ""
+    assert came(exercise, case, around(case, [0, 0, 0])[:4]) == "not_carried"
+    empty = [Event(r, "all_gather", 0.0, 0.0, 1.0, match=1, dtype="float64") for r in range(3)]
+    assert came(exercise, case, empty) == ""
+    exercise, case = handed([1.5], [], [2.5, 3.5])
+    assert came(exercise, case, around(case, [0, 16, 8])) == ""
+
+
+def test_empty_collectives_do_not_stand_for_numbers():
+    """Of a torch collective the type is known, and so is that it carries nothing; of a pickled one nothing is."""
+    exercise, case = handed([1.5, 2.5], [3.5, 4.5, 5.5, 6.5], [7.5, 8.5])
+    empty = [Event(r, "all_gather", 0.0, 0.0, 1.0, match=1, dtype="float64") for r in range(3)]
+    assert carried.arrived(Run((RankRun(None),) * 3, events=tuple(empty))) == [2, 2, 2]
+    assert came(exercise, case, empty) == "not_carried"
+    to_itself = [Event(r, kind, 0.0, 0.0, 1.0, peer=r) for r in range(3) for kind in ("send", "recv")]
+    assert carried.arrived(Run((RankRun(None),) * 3, events=tuple(to_itself))) == [0, 0, 0]
 
 
 # Ways of adding up one number over two ranks that are no message and no collective; `mine` is this rank's.
