@@ -121,12 +121,18 @@ def _story(case: CaseResult, depth: int, said: set) -> list[str]:
     if depth >= 1:
         if case.says:
             lines.append(case.says)
-        lines += [part for line in case.differs for part in line.split("\n")]
+        lines += [part for line in _facts(case, depth) for part in line.split("\n")]
     lines += textwrap.wrap(_advice(case, depth), _WIDTH - 10)
     if depth >= 1 and case.printed:
         lines.append("printed:")
         lines += [f"  {line}" for line in _excerpt(case.printed)]
     return lines
+
+
+def _facts(case: CaseResult, depth: int) -> list[str]:
+    """What differs, without what the advice below says in the same words: an exception of which no line is known."""
+    said = case.why.rstrip(".").casefold() if depth >= 2 else ""
+    return [line for line in case.differs if not said or line.rstrip(".").casefold() != said]
 
 
 def _advice(case: CaseResult, depth: int) -> str:
@@ -181,7 +187,7 @@ def _html_story(case: CaseResult, depth: int, said: set) -> str:
     if _told(case, said):
         return html.escape(f"{case.says}: the same" if case.says and depth >= 1 else "the same")
     parts = []
-    facts = ([case.says] if case.says else []) + case.differs
+    facts = ([case.says] if case.says else []) + _facts(case, depth)
     if depth >= 1 and facts:
         parts.append(_pre("\n".join(facts)))
     text = _advice(case, depth)

@@ -296,6 +296,26 @@ def test_a_card_tells_one_cause_once():
     )
 
 
+@pytest.mark.parametrize("rows", [[], ["cell 3, line 2, in f: return x[9]"]])
+@pytest.mark.parametrize("text", ["f() takes 0 positional arguments but 1 was given", "too bad.", ""])
+def test_a_card_says_the_text_of_an_exception_once(rows, text):
+    """Where a line of the student's is known, the sentence below names it and says the text once more."""
+    from autograder.exercise import Case
+    from autograder.judging.cards import html_card, text_card
+    from autograder.judging.case import judge_case
+    from autograder.registry import find
+    from autograder.verdict import LevelResult, Result
+    from labkit.relay.outcome import Outcome, RankOutcome
+
+    ranks = [RankOutcome("raised", error={"type": "TypeError", "text": text, "rows": rows}) for _ in range(2)]
+    case = judge_case(find("mean_over_ranks"), Case("all", 2, ()), Outcome(ranks, [], [], None, False), [])
+    result = Result("u", "f", "f", 2, [LevelResult("all", 1, 0, "raised", [case])], "")
+    for card in (text_card(result), html_card(result)):
+        assert card.count("TypeError") == 1 + bool(rows)
+        assert card.count(text) >= 1 + bool(rows)
+    assert text_card(result, "differs").count("TypeError") == 1
+
+
 def test_what_moved_is_said_with_its_case():
     from autograder.judging.cards import html_card, text_card
     from autograder.verdict import CaseResult, LevelResult, Result
