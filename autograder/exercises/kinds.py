@@ -145,6 +145,21 @@ class PlainExercise(Exercise):
         return (self.read_right if is_right else self.read)(answer, **case.known)
 
 
+def holds(answer: Any, *keys: str) -> bool:
+    """True if an answer is a dict with a list or a tuple under each of the keys."""
+    return isinstance(answer, dict) and all(isinstance(answer.get(key), (list, tuple)) for key in keys)
+
+
+def as_floats(answer: Any) -> np.ndarray:
+    """The numbers of an answer, shape (n,); none where it is anything else than numbers, or they are too large."""
+    try:
+        found = np.ravel(np.asarray(getattr(answer, "values", answer)))
+        numeric = found.dtype.kind in "biuf" or all(isinstance(one, (int, float)) for one in found)
+        return found.astype(float) if numeric else np.zeros(0)
+    except (TypeError, ValueError, OverflowError):
+        return np.zeros(0)
+
+
 def refused(answer: Any) -> bool:
     """True if a harness that catches ValueError said so. Answers are of any type, and arrays do not compare."""
     return isinstance(answer, str) and answer == "ValueError"

@@ -11,7 +11,7 @@ import numpy as np
 
 from autograder.compare import same
 from autograder.exercise import COMM, Case, Exercise, Finding, Mistake, Typed
-from autograder.exercises.kinds import PlainExercise, tells_apart
+from autograder.exercises.kinds import PlainExercise, as_floats, tells_apart
 from autograder.values import full_precision, wide_integers
 
 SIGMA = math.sqrt(
@@ -888,8 +888,9 @@ class SamplesNeeded(PlainExercise):
         return float(math.ceil((SIGMA / error) ** 2))
 
     def read(self, value, error):
-        if not isinstance(value, int | float) or not math.isfinite(value):
+        if not isinstance(value, int | float) or not abs(value) < math.inf:
             return None
+        value = float(max(-1.0, min(value, 1e300)))
         if value <= 1:
             return "overflow" if value < 0 else "shrinks_with_error"
         shown = [m for m in self.mistakes if m.value is not None]
@@ -1000,7 +1001,8 @@ def harness(speedup_and_efficiency, ranks, seconds):
 
     def read(self, answer, ranks, seconds):
         speedup, efficiency = self.right(ranks, seconds)
-        got = [np.asarray(answer[name], float) for name in ("speedup", "efficiency")]
+        found = answer if isinstance(answer, dict) else {}
+        got = [as_floats(found.get(name)) for name in ("speedup", "efficiency")]
         if any(numbers.shape != ranks.shape for numbers in got):
             return None
         if any(np.all(numbers == np.floor(numbers)) for numbers in got):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run
-from autograder.exercises.kinds import AS_LISTS, PlainExercise
+from autograder.exercises.kinds import AS_LISTS, PlainExercise, holds
 
 ITEMS = Mistake("items", "These are the items, ten times the ids. A sampler never touches the data: it says which "
                 "samples to fetch.", "Return ids, numbers from 0 to n - 1.", lambda c: ten_times(c.right))  # fmt: skip
@@ -79,6 +79,24 @@ def has_floats(ids) -> bool:
     return any(map(has_floats, ids)) if isinstance(ids, list) else isinstance(ids, float)
 
 
+def are_numbers(ids) -> bool:
+    """True if nested lists of ids hold numbers alone, of at most 15 digits."""
+    if isinstance(ids, (list, tuple)):
+        return all(map(are_numbers, ids))
+    return isinstance(ids, (int, float)) and abs(ids) < 1e15
+
+
+def are_shares(shares, depth: int = 1) -> bool:
+    """True if these are lists of ids, one for each rank; depth: how many lists each id of a rank's stands in."""
+    return isinstance(shares, (list, tuple)) and bool(shares) and are_numbers(shares) and _all_within(shares, depth)
+
+
+def _all_within(lists, depth: int) -> bool:
+    """True if what stands in lists are lists of lists, `depth` times, and then no lists."""
+    kinds = [isinstance(one, (list, tuple)) for one in lists]
+    return all(kinds) and all(_all_within(one, depth - 1) for one in lists) if depth else not any(kinds)
+
+
 def deal_mistake(shares, n: int) -> Finding | None:
     """The mistake in a deal that should give each of n samples to one rank, once; None if it does."""
     dealt = np.array(flat(shares), dtype=np.int64)
@@ -132,6 +150,8 @@ class StridedShare(PlainExercise):
         return strides(np.arange(n), world_size)
 
     def read(self, shares, n, world_size):
+        if not are_shares(shares):
+            return None
         if [sorted(share) for share in shares] == self.right(n, world_size):
             return "own_order"
         return deal_mistake(shares, n) or "dealt_otherwise"
@@ -266,6 +286,8 @@ def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
         return "not_integers" if has_floats(answer["ids"]) else None
 
     def read(self, answer, **case):
+        if not holds(answer, "ids") or not are_shares(answer["ids"]):
+            return None
         ids, right, n, drop_last = answer["ids"], self.right(**case), case["n"], case["drop_last"]
         if all(share == ids[0] for share in ids) and ids[0]:
             return "ignores_rank"
@@ -619,6 +641,8 @@ def harness(minibatch_shares, order, batch_size, world_size):
         return "not_integers" if has_floats(shares) else None
 
     def read(self, shares, order, batch_size, world_size):
+        if not are_shares(shares, 2):
+            return None
         right, n, p = self.right(order, batch_size, world_size), len(order), world_size
         if [[sorted(ids) for ids in share] for share in shares] == [[sorted(ids) for ids in share] for share in right]:
             return "own_order"

@@ -794,7 +794,11 @@ class Buckets(PlainExercise):
         return t
 
     def read(self, buckets, sizes, first_cap, cap):
+        if not isinstance(buckets, list) or not all(isinstance(bucket, (list, tuple)) for bucket in buckets):
+            return None
         numbers, right = list(itertools.chain(*buckets)), self.right(sizes, first_cap, cap)
+        if not all(isinstance(number, (int, float)) for number in numbers):
+            return None
         if [] in buckets:
             return "empty_bucket"
         if sorted(numbers) != list(range(len(sizes))):
@@ -809,7 +813,8 @@ class Buckets(PlainExercise):
         return "remainder_carried_over" if buckets == carried(sizes, first_cap, cap) else "other_buckets"
 
     def read_right(self, buckets, sizes, first_cap, cap):
-        return "not_integers" if any(isinstance(k, float) for bucket in buckets for k in bucket) else None
+        floats = isinstance(buckets, list) and any(isinstance(k, float) for bucket in buckets for k in bucket)
+        return "not_integers" if floats else None
 
 
 def fill(order, sizes, first_cap, cap, *, below=False, emptied=True) -> list[list[int]]:

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.exercise import Case, Exercise, Finding, Mistake, Run
-from autograder.exercises.kinds import PlainExercise, ReportExercise, fits, on_ranks
+from autograder.exercises.kinds import PlainExercise, ReportExercise, as_floats, fits, holds, on_ranks
 from autograder.exercises.readings.contributions import returned
 from autograder.exercises.readings.shares import MODEL_WITH_OFFSET, SharesExercise
 
@@ -204,8 +204,14 @@ def harness(f, places, gpus):
 
     def read(self, answer, places, gpus):
         """The mistake in a report; of two at once the one to mend first."""
+        if not isinstance(answer, list) or not all(isinstance(one, dict) for one in answer):
+            return None
         found = [one for one in answer if "raised" not in one]
-        if not found or gpus == 0:
+        if (
+            not found
+            or gpus == 0
+            or not all(holds(one, "GPUs it sees") and "their memory grows" in one for one in found)
+        ):
             return None
         if all(len(one["GPUs it sees"]) == gpus for one in found):
             return "not_pinned"
@@ -383,8 +389,9 @@ def harness(f, steps, base_rate, world_size, warmup_steps):
         return [self._rates(value, **case.known)]
 
     def read(self, rates, steps, base_rate, world_size, warmup_steps):
-        elsewhere = steps[0] == 0 and warmup_steps and not np.isclose(float(rates[0]), base_rate)
-        start = f"At step 0 it is {float(rates[0]):.4g}, base_rate is {base_rate:.4g}."
+        first = next(iter(as_floats(rates)), base_rate)
+        elsewhere = steps[0] == 0 and warmup_steps and not np.isclose(first, base_rate)
+        start = f"At step 0 it is {first:.4g}, base_rate is {base_rate:.4g}."
         return Finding("starts_elsewhere", start) if elsewhere else None
 
 

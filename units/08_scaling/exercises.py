@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run
+from autograder.exercises.kinds import as_floats
 from labkit.scaling import student_t
 
 SWAPPED = Mistake("swapped", "The two answers are swapped.",
@@ -70,11 +71,12 @@ def interval_factor(factor: float, *dofs: int) -> bool:
 
 
 def numbers(run: Run) -> list[float]:
-    """The numbers that a function returned, as floats. Raises TypeError or ValueError for anything else."""
+    """The numbers that a function returned, as floats; none where it is anything else."""
     value = getattr(run.ranks[0].value, "values", run.ranks[0].value)
     if isinstance(value, (tuple, list)):
-        return [float(np.asarray(getattr(one, "values", one)).reshape(())) for one in value]
-    return [float(one) for one in np.asarray(value, dtype=float).ravel()]
+        found = [as_floats(one) for one in value]
+        return [float(one[0]) for one in found] if all(one.size == 1 for one in found) else []
+    return as_floats(value).tolist()
 
 
 def standard_error(x: np.ndarray) -> float:
@@ -142,6 +144,8 @@ class ValueAndError(NumbersExercise):
     def facts(self, case: Case, run: Run):
         c, got = self.worked(case), numbers(run)
         asked = 2 if c.both else 1
+        if len(got) != 2:
+            return None
         if all(close(*pair) for pair in zip(got[:asked], (c.value, c.error)[:asked], strict=True)):
             return None
         found = lost_digits(got[:asked], (c.value, c.error)[:asked]) or self.read(c, *got)
@@ -1003,8 +1007,8 @@ class StepSeconds(NumbersExercise):
         return [self.formula(case)]
 
     def facts(self, case: Case, run: Run):
-        (got,), c = numbers(run), self.worked(case)
-        if close(got, c.right):
+        found, c = numbers(run), self.worked(case)
+        if len(found) != 1 or close(got := found[0], c.right):
             return None
         for chunk in (
             math.ceil(c.parameters / c.p),

@@ -15,7 +15,7 @@ from math import isclose
 import numpy as np
 
 from autograder.exercise import Case, Finding, Mistake, Run
-from autograder.exercises.kinds import PlainExercise, ReportExercise, on_ranks
+from autograder.exercises.kinds import PlainExercise, ReportExercise, as_floats, on_ranks
 from autograder.exercises.readings.contributions import returned
 from autograder.exercises.readings.shares import MODEL_WITH_OFFSET, SharesExercise
 
@@ -847,13 +847,14 @@ class TrainingMemory(PlainExercise):
     def facts(self, case: Case, run: Run):
         """The bytes decide, whatever the GPUs are: a mistake is recognised by the parts that it changes, most of them
         first."""
-        t, found = self.worked(case), run.ranks[0].value[0]
-        if set(found) != set(t.parts):
+        t, answer = self.worked(case), run.ranks[0].value
+        found = answer[0] if isinstance(answer, (list, tuple)) and answer else None
+        if not isinstance(found, dict) or set(found) != set(t.parts):
             return None
-        got = {
-            name: float(np.asarray(getattr(part, "values", part), dtype=float).reshape(()))
-            for name, part in found.items()
-        }
+        parts = {name: as_floats(part) for name, part in found.items()}
+        if any(part.size != 1 for part in parts.values()):
+            return None
+        got = {name: float(part[0]) for name, part in parts.items()}
         if all(close(got[name], right) for name, right in t.parts.items()):
             return None
         if all(abs(got[name] - right) <= 1e-6 * right for name, right in t.parts.items()):
@@ -949,7 +950,7 @@ class NetworkBytes(PlainExercise):
         return t
 
     def read(self, answer, **case):
-        right, found = self.right(**case), np.ravel(answer).astype(float)
+        right, found = self.right(**case), as_floats(answer)
         if found.size == 1 and len(right) > 1:
             return "all_nodes"
         sends = 2 * len(case["node_of"]) ** 2  # each rounded by less than a byte

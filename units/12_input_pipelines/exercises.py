@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Finding, Mistake
-from autograder.exercises.kinds import HASHES, LIKE_ANYTHING, PlainExercise, RefusingExercise
+from autograder.exercises.kinds import HASHES, LIKE_ANYTHING, PlainExercise, RefusingExercise, holds
 from autograder.exercises.readings.pipelines import (
     bands,
     block_by_block,
@@ -276,8 +276,12 @@ def harness(f, name, samples, spoilt, torn, place):
         return c
 
     def read(self, answer, name, samples, spoilt, torn, place, **rest):
+        if not holds(answer, "samples", "broken"):
+            return None
         right = self.right(name, samples, spoilt, torn, place)
         got, broken = answer["samples"], answer["broken"]
+        if not all(isinstance(one, (list, tuple)) and len(one) == 2 for one in (*got, *broken)):
+            return None
         some, wanted = ([one for one in these if one and one[1] is not None] for these in (got, right["samples"]))
         if some == wanted and len(got) > len(right["samples"]):
             return "keeps_a_place"
@@ -484,9 +488,11 @@ def harness(f, stream, size, seed, odd):
         return c
 
     def read(self, answer, stream, odd, **rest):
-        out = answer["out"]
         if odd == "things":
             return "takes_for_a_sign"
+        out = answer["out"] if holds(answer, "out") else []
+        if not all(isinstance(one, (int, float)) for one in out):
+            return None
         return "own_generator" if sorted(out) == sorted(stream) else "not_each_once"
 
     def read_right(self, answer, stream, size, level, **rest):

@@ -166,7 +166,7 @@ class PlaceRanks(RefusingExercise):
     def read(self, answer, hosts, slots, p, by):
         if self.impossible(slots, p, by):
             return "takes_anything"
-        placed = answer["value"] if isinstance(answer, dict) else None
+        placed = answer.get("value") if isinstance(answer, dict) else None
         if isinstance(placed, list) and any(placed.count(h) > room for h, room in zip(hosts, slots, strict=True)):
             return "overfills_a_host"
         other = [hosts[k] for k in (by_node if by == "slot" else by_slot)(slots, p)]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.exercise import Case, Exercise, Opaque, Tensor, rng_for
+from autograder.exercise import ANYTHING, Case, Exercise, Opaque, RankRun, Run, Tensor, Typed, rng_for
 from autograder.judging import cards
 from autograder.judging.case import judge_case
 from autograder.registry import all_exercises
@@ -41,6 +41,65 @@ def test_no_value_makes_the_judge_itself_fail(exercise):
     for name, value in ODD.items():
         for values in ([value] * case.world_size, [*right[:-1], value], _with_a_part(right, value)):
             assert came(exercise, case, values).verdict in ("wrong", "passed"), name
+
+
+NUMBERS = (0, 0.0, -1, -1.5, 1e-300, 1e300, 2**70, -(10**400), float("nan"), float("inf"), -float("inf"), True)
+WHOLE = (
+    *NUMBERS,
+    *ODD.values(),
+    None,
+    "",
+    (),
+    {},
+    [[]],
+    [[1], [2, 3]],
+    [{}],
+    np.zeros(0),
+    np.zeros((0, 3)),
+    np.ones(3),
+)
+
+
+def with_numbers(value, number):
+    """What is expected, with another number in the place of each."""
+    if isinstance(value, Typed):
+        return with_numbers(value.values, number)
+    if isinstance(value, Tensor):
+        return Tensor(with_numbers(value.values, number), value.dtype)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):
+            return np.full(value.shape, float(max(min(number, 10**300), -(10**300)))).astype(value.dtype)
+    if isinstance(value, (list, tuple)):
+        return type(value)(with_numbers(one, number) for one in value)
+    if isinstance(value, dict):
+        return {key: with_numbers(one, number) for key, one in value.items()}
+    return number if isinstance(value, (int, float, np.number)) or value is ANYTHING else value
+
+
+def emptied(value, depth: int):
+    """What is expected, with nothing in its lists, dicts and arrays at that depth."""
+    if isinstance(value, Typed):
+        return emptied(value.values, depth)
+    if isinstance(value, (list, tuple)):
+        return type(value)(emptied(one, depth - 1) for one in value) if depth else type(value)()
+    if isinstance(value, dict):
+        return {key: emptied(one, depth - 1) for key, one in value.items()} if depth else {}
+    if isinstance(value, Tensor):
+        return Tensor(value.values.reshape(-1)[:0], value.dtype)
+    return value.reshape(-1)[:0] if isinstance(value, np.ndarray) else 0 if value is ANYTHING else value
+
+
+@pytest.mark.parametrize("exercise", [e for e in all_exercises() if e.runtime == "plain"], ids=lambda e: e.function)
+def test_no_reading_of_a_plain_exercise_raises(exercise):
+    """Nothing is divided by what an answer returned, and nothing looked for where it may not be."""
+    for case in exercise.cases(rng_for(exercise, "odd")):
+        (right,) = exercise.expected(case)
+        values = [with_numbers(right, number) for number in NUMBERS]
+        values += [emptied(right, depth) for depth in range(3)]
+        for value in (*values, *WHOLE):
+            ran = RankRun(value, after=tuple(case.arguments_of(0)))
+            exercise.facts(case, Run((ran,)))
+            assert all(len(wrong) == 1 for wrong in exercise.misconceptions(case).values() if wrong is not None)
 
 
 def _with_a_part(right: list, odd) -> list:
