@@ -29,6 +29,7 @@ from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, ClearSolut
 from traitlets.config import Config, ConfigFileNotFound, PyFileConfigLoader
 
 from autograder.course import Course
+from autograder.grading.store import Store
 from autograder.grading.submission import reading, rebuilding
 from autograder.grading.submission.reading import Flag, HandedIn
 from autograder.grading.submission.rebuilding import Rebuilt
@@ -246,7 +247,10 @@ def _handed_in(coursedir: CourseDirectory, assignment: str, student: str, notebo
     given = reading.modules_of(Path(coursedir.format_path(coursedir.release_directory, ".", assignment)))
     renamed = Flag("renamed", f"The notebook has another name than it was given: it counts as {notebook}.ipynb.")
     root = submissions_root(coursedir, assignment, student)
-    found = HandedIn.at(path, given, [renamed] * (path.stem != notebook), root, lambda file: owner_of(coursedir, file))
+    flags = [renamed] * (path.stem != notebook)
+    if time := Store(Path(coursedir.root)).time_note(assignment, student):
+        flags.append(Flag("time", f"{time}: the later time counts.", needs_person=True))
+    found = HandedIn.at(path, given, flags, root, lambda file: owner_of(coursedir, file))
     asks = _asks_for_files(str(source_folder(coursedir, assignment) / f"{notebook}.ipynb"))
     if asks and found.refused not in (reading.LINKED, reading.BORROWED):
         which = registry.find([assignment, notebook], asks)

@@ -2,6 +2,7 @@
 
     results/DIGEST.json                the result of one submission, by the hash of everything that decides it
     scratch/                           what is needed for a moment
+    times/ASSIGNMENT/STUDENT.json      what is to be said of the time at which it was handed in
     graded/ASSIGNMENT/STUDENT.json     its grades are in the gradebook and its folder in autograded/ is complete
     lock                               held by whoever writes to the gradebook; says who that is
 
@@ -80,8 +81,21 @@ class Store:
         """Removes the mark of a graded submission: from now on it counts as not graded."""
         self._mark(assignment, student).unlink(missing_ok=True)
 
-    def _mark(self, assignment: str, student: str) -> Path:
-        return self.folder / "graded" / quote(assignment, safe="") / f"{quote(student, safe='')}.json"
+    def _mark(self, assignment: str, student: str, kind: str = "graded") -> Path:
+        return self.folder / kind / quote(assignment, safe="") / f"{quote(student, safe='')}.json"
+
+    def time_note(self, assignment: str, student: str) -> str:
+        """The sentence about the time of a collected submission, without its full stop; "" where there is nothing to
+        say."""
+        return str((_read(self._mark(assignment, student, "times")) or {}).get("says", ""))
+
+    def set_time_note(self, assignment: str, student: str, says: str | None) -> None:
+        """Keeps that sentence; None: there is nothing to say of this submission. Raises DiskFull."""
+        place = self._mark(assignment, student, "times")
+        if says is None:
+            place.unlink(missing_ok=True)
+        else:
+            self._write(place, {"says": says})
 
     def _write(self, path: Path, data: dict) -> None:
         part = path.with_name(f".{path.name}.{os.getpid()}")

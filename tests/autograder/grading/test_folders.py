@@ -14,11 +14,13 @@ import os
 import re
 import sys
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from nbconvert import HTMLExporter
+from nbgrader import utils
 from nbgrader.api import MissingEntry
 from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
@@ -38,6 +40,7 @@ from autograder.reports import results
 FOLDERS = sorted((Path(__file__).parents[2] / "attacks" / "folders").glob("[0-9]*.py"))
 HIS_OWN = "rivals-own-answer-77"
 TIME = "2027-01-02 03:04:05 UTC"
+EARLY = "2002-03-04 05:06:07 UTC"
 LOADS = {"src", "srcset", "poster", "data", "background", "srcdoc", "style", "xlink:href", "content"}
 
 
@@ -153,7 +156,8 @@ def look_at(place: Place, comes: str, folder: Path) -> None:
     found = course_files.handed_in(place.coursedir, "homework", "mallory", "homework")
     assert (comes == "refused") == bool(found.refused), found.refused
     rebuilt = rebuilding.rebuild_handed_in(released_notebook(), found)
-    assert place.coursedir.get_existing_timestamp(str(folder)) is None
+    collected = next(place.inbound.iterdir(), None) is not None
+    assert place.coursedir.get_existing_timestamp(str(folder)) == (utils.parse_utc(TIME) if collected else None)
     assert len(course_files.hashes_of_submission(place.coursedir, "homework", "mallory")) < 5000
     copied = copied_files(place)
     said = json.dumps(
@@ -249,3 +253,48 @@ def test_what_we_may_not_read_is_left_out_and_said(tmp_path, monkeypatch):
     ]
     copy_what_is_ordinary(tmp_path / "homework", tmp_path / "copy", [])
     assert [path.name for path in (tmp_path / "copy").iterdir()] == ["open.py"]
+
+
+def time_collected(place: Place, monkeypatch, said: str, written: str = "") -> tuple[datetime, list[str]]:
+    """(when the submission counts as handed in, what is said of that). said: in the folder's name; written: in its
+    timestamp.txt, the same where nothing else is said."""
+    folder = place.inbound / f"mallory+homework+{said}+x"
+    folder.mkdir()
+    for name, content in (("homework.ipynb", as_bytes(handed_in())), ("timestamp.txt", (written or said).encode())):
+        (folder / name).write_bytes(content)
+        os.utime(folder / name, (1e9, 1e9))
+    os.utime(folder, (1e9, 1e9))
+    collect(place, monkeypatch)
+    submitted = place.course / "submitted" / "mallory" / "homework"
+    found = course_files.handed_in(place.coursedir, "homework", "mallory", "homework")
+    return place.coursedir.get_existing_timestamp(str(submitted)), [f.sentence for f in found.flags if f.kind == "time"]
+
+
+def utc(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M:%S.%f} UTC"
+
+
+@pytest.mark.parametrize("written", ["", "yesterday", "2001-01-01 00:00:00 UTC"])
+def test_nothing_is_handed_in_before_its_last_change(place, monkeypatch, written):
+    """A folder's name, its timestamp.txt and its files' times of change (mtime) are all the student's to write."""
+    before = datetime.now(UTC).replace(tzinfo=None) - timedelta(seconds=2)  # a file system's clock is coarser
+    time, flags = time_collected(place, monkeypatch, EARLY, written)
+    assert time >= before
+    assert len(flags) == 1 and f"handed in on {EARLY[:16]} UTC" in flags[0] and utc(time)[:16] in flags[0]
+
+
+def test_a_time_that_fits_the_last_change_is_kept(place, monkeypatch):
+    said = datetime.now(UTC).replace(tzinfo=None) - timedelta(seconds=20)
+    assert time_collected(place, monkeypatch, utc(said)) == (said, [])
+
+
+def test_the_later_of_two_times_counts_also_where_it_is_the_students(place, monkeypatch):
+    time, flags = time_collected(place, monkeypatch, EARLY, TIME)
+    assert time == utils.parse_utc(TIME) and "2027-01-02 03:04 UTC" in flags[0]
+
+
+def test_the_note_of_a_time_goes_with_the_next_submission(place, monkeypatch):
+    _, flags = time_collected(place, monkeypatch, EARLY)
+    place.config.ExchangeCollect.update = True
+    said = datetime.now(UTC).replace(tzinfo=None) + timedelta(seconds=20)
+    assert flags and time_collected(place, monkeypatch, utc(said)) == (said, [])
