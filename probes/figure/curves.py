@@ -9,8 +9,10 @@ import numpy as np
 
 from probes.figure.axes import Drawn, same, segment
 from probes.figure.page import Page, Path, Rect, Text
+from probes.figure.seen import Seen, some_places, within
 from probes.figure.types import Curve
 
+HIDDEN = "A curve of it cannot be seen: it has the colour of what lies below it, is covered, or as good as transparent."
 SMALL = 22.0  # points: a mark is not larger
 AT_PLACE = 0.05  # points by which a marker may be off the vertex it belongs to
 
@@ -39,13 +41,14 @@ class Series:
     sure: bool
     order: int
     stroke: str = ""
+    paths: list[Path] = field(default_factory=list)
 
 
 def curves(
-    page: Page, drawn: Drawn, samples: list[Sample], owners: dict[int, int], index: int
+    page: Page, drawn: Drawn, samples: list[Sample], owners: dict[int, int], index: int, seen: Seen
 ) -> tuple[list[Curve], list[tuple]]:
     """(the curves of a panel in page coordinates, their looks). owners: order of a path -> index of the panel that it
-    belongs to."""
+    belongs to. seen: of the page; what nobody sees is no curve, and a problem of the panel."""
     frame = drawn.panel.frame
     in_legends = {order for sample in samples for order in sample.orders}
     mine = [path for path in page.paths if owners.get(path.order) == index and path.order not in in_legends]
@@ -55,10 +58,16 @@ def curves(
     bars = {path.order for path in lines if _is_upright(path)} | _level_bars(lines)
     strokes = [path for path in lines if path.order in bars]
     lines = [path for path in lines if path.order not in bars and not _is_base(path, strokes)]
-    lines = _once(lines)
+    hidden = [path for path in _once(lines) if not _is_seen(path, seen, frame)]
+    lines = [path for path in _once(lines) if path not in hidden]
     found = [_curve(path, page, frame) for path in lines]
     looks = [(path.stroke, path.dash, path.width, None, path.order) for path in lines]
-    for one in series:
+    unseen = [one for one in series if not _are_seen(one, seen, frame)]
+    if any(not _is_drawn_again(path, lines) for path in hidden) or any(
+        not _is_cap(one) and len(one.places) >= 2 and _carrier(one, found, looks) is None for one in unseen
+    ):
+        drawn.panel.problems.append(HIDDEN)
+    for one in (one for one in series if one not in unseen):
         owner = _carrier(one, found, looks)
         if owner is not None:
             _put_on(found[owner], one, frame)
@@ -245,6 +254,28 @@ def _areas(mine: list[Path], frame: Rect) -> list[Path]:
     return [path for path in filled if path in large or any(round(path.box[side], 1) in feet for side in (0, 1, 3))]
 
 
+def _is_seen(path: Path, seen: Seen, frame: Rect) -> bool:
+    """True if a line is seen at half of its places within the frame at least, or has none there."""
+    points = np.concatenate([np.concatenate([piece, (piece[1:] + piece[:-1]) / 2]) for piece in path.pieces])
+    places = within(points, frame)
+    return not len(places) or bool(seen.of_line(path, places[some_places(places)]).mean() >= 0.5)
+
+
+def _are_seen(one: Series, seen: Seen, frame: Rect) -> bool:
+    """The same of marks."""
+    places = within(one.places, frame)
+    return not len(places) or bool(seen.of_marks(one.paths, places[some_places(places)]).mean() >= 0.5)
+
+
+def _is_drawn_again(path: Path, lines: list[Path]) -> bool:
+    """True if a line that can be seen has the same vertices: what cannot is its outline, as text has one."""
+    same_length = (line.pieces for line in lines if list(map(len, line.pieces)) == list(map(len, path.pieces)))
+    return any(
+        all(np.allclose(a, b, atol=AT_PLACE) for a, b in zip(path.pieces, pieces, strict=True))
+        for pieces in same_length
+    )
+
+
 def _curve(path: Path, page: Page, frame: Rect) -> Curve:
     pieces = [piece for piece in path.pieces if len(piece) > 1] or path.pieces
     points = np.concatenate(pieces)
@@ -308,7 +339,7 @@ def _series(marks: list[Path]) -> list[Series]:
     for (shape, stroke, fill), group in zip(keys, groups, strict=True):
         placed = [place_of(path) for path in group]
         places, sure = np.array([place for place, _ in placed]), all(certain for _, certain in placed)
-        found.append(Series(shape, stroke or fill, fill, places, sure, group[0].order, stroke))
+        found.append(Series(shape, stroke or fill, fill, places, sure, group[0].order, stroke, group))
     return _joined(found)
 
 

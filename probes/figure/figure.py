@@ -32,6 +32,7 @@ from probes.figure import axes as pdf_axes
 from probes.figure import calibration, curves, naming, numbers
 from probes.figure import page as pdf_drawing
 from probes.figure.page import Page, Text, TooMuch
+from probes.figure.seen import Seen
 from probes.figure.types import MAX_JSON_POINTS, NEEDS_PERSON, READABLE, Axis, Curve, Figure, Panel, Tick, symlog
 
 __all__ = ["Axis", "Curve", "Figure", "Panel", "Tick", "NEEDS_PERSON", "READABLE", "from_matplotlib", "read", "symlog"]
@@ -151,6 +152,8 @@ def _judge(figure: Figure, pages: list[Page], pictures: bool) -> Figure:
         unsure = [problem for problem in panel.problems if "exact places" in problem or "which axis" in problem]
         if unsure:
             figure.needs_person("ambiguous", unsure[0])
+        if curves.HIDDEN in panel.problems:
+            figure.needs_person("hidden", curves.HIDDEN)
     points = sum(len(curve.x) for panel in figure.panels for curve in panel.curves)
     if points > MAX_JSON_POINTS or sum(len(panel.curves) for panel in figure.panels) > 200 or len(figure.panels) > 50:
         figure.panels = []
@@ -161,10 +164,10 @@ def _judge(figure: Figure, pages: list[Page], pictures: bool) -> Figure:
 def _read_curves(page: Page, drawn: list[pdf_axes.Drawn]) -> None:
     """Fill in the curves of all panels of a page, their names and values."""
     samples = naming.legend(page, drawn)
-    owners = curves.owners_of(page, drawn)
+    owners, seen = curves.owners_of(page, drawn), Seen(page)
     for index, one in enumerate(drawn):
         panel = one.panel
-        panel.curves, looks = curves.curves(page, one, samples, owners, index)
+        panel.curves, looks = curves.curves(page, one, samples, owners, index, seen)
         if panel.right is not None and not _twins(panel, one, looks):
             panel.right = None
         for curve in panel.curves:

@@ -47,7 +47,8 @@ class Path:
     only.
 
     stroke, fill: "#rrggbb" or "" where it is not stroked or filled. width, dash: in points. order: of painting, counted
-    over the page. anchor: of a mark drawn as a form: the place that it marks.
+    over the page. anchor: of a mark drawn as a form: the place that it marks. phase: where in its dashes it begins.
+    outline: of what is filled and has Bezier curves, `pieces` with points on these.
     """
 
     pieces: list[np.ndarray]
@@ -61,6 +62,8 @@ class Path:
     alpha: float
     order: int
     anchor: tuple[float, float] | None = None
+    phase: float = 0.0
+    outline: list[np.ndarray] = field(default_factory=list)
     box: Rect = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,7 +75,8 @@ class Path:
         """The same path elsewhere."""
         shift = np.array([dx, dy])
         anchor = (self.anchor[0] + dx, self.anchor[1] + dy) if self.anchor else None
-        return replace(self, pieces=[piece + shift for piece in self.pieces], clip=clip, order=order, anchor=anchor)
+        pieces, outline = ([piece + shift for piece in some] for some in (self.pieces, self.outline))
+        return replace(self, pieces=pieces, outline=outline, clip=clip, order=order, anchor=anchor)
 
 
 @dataclass(eq=False)
@@ -205,6 +209,10 @@ class _Interpreter(PDFPageInterpreter):
                 self.graphicstate.clip = (max(left, old[0]), max(bottom, old[1]), min(right, old[2]), min(top, old[3]))
         self.clipping = False
 
+    def do_sh(self, name) -> None:
+        """A smooth shade: what it covers cannot be seen, and what it shows cannot be read."""
+        self.device.shade(self.graphicstate.clip)
+
     def do_Do(self, xobjid_arg) -> None:
         name = literal_name(xobjid_arg)
         try:
@@ -275,6 +283,7 @@ class _Device(PDFTextDevice):
         placed = [np.asarray(piece) @ linear + shift for piece in pieces]
         if not all(np.isfinite(piece).all() for piece in placed):
             return
+        phase = graphicstate.dash[1] if graphicstate.dash else 0
         dash = graphicstate.dash[0] if graphicstate.dash else ()
         dash = (
             tuple(float(v) * scale for v in dash if isinstance(v, int | float))
@@ -293,6 +302,8 @@ class _Device(PDFTextDevice):
                 graphicstate.clip,
                 graphicstate.stroke_alpha if stroke else graphicstate.fill_alpha,
                 self.order,
+                phase=float(phase) * scale if isinstance(phase, int | float) else 0.0,
+                outline=[np.asarray(piece) @ linear + shift for piece in _outline(path)] if fill and curved else [],
             )
         )
 
@@ -312,6 +323,9 @@ class _Device(PDFTextDevice):
         corners = np.array([_apply(ctm, x, y) for x in (0, 1) for y in (0, 1)])
         (left, bottom), (right, top) = corners.min(0), corners.max(0)
         self.page.pictures.append((float(left), float(bottom), float(right), float(top)))
+
+    def shade(self, clip: Rect | None) -> None:
+        self.page.pictures.append(clip or (0.0, 0.0, self.page.width, self.page.height))
 
     def render_char(self, matrix, font, fontsize, scaling, rise, cid, ncs, graphicstate) -> float:
         try:
@@ -440,6 +454,27 @@ def _pieces(path) -> tuple[list[list], list[bool], bool]:
             curved |= kind != "l"
     kept = [k for k, piece in enumerate(pieces) if len(piece) > 1 or closed[k]]
     return [pieces[k] for k in kept], [closed[k] for k in kept], curved
+
+
+_STEPS = np.linspace(0.125, 1.0, 8)[:, None]  # of a Bezier curve
+
+
+def _outline(path) -> list[np.ndarray]:
+    """The subpaths of pdfminer's path, Bezier curves as eight lines each."""
+    pieces: list[list] = []
+    for kind, *numbers in path:
+        places = np.array(numbers, float).reshape(-1, 2)
+        if kind == "m":
+            pieces.append([places[0]])
+        elif kind in "lcvy" and pieces:
+            start = pieces[-1][-1]
+            if kind != "l":
+                first = start if kind == "v" else places[0]
+                second, end = (places[0] if kind == "v" else places[-1] if kind == "y" else places[1]), places[-1]
+                t = _STEPS
+                places = (1 - t) ** 3 * start + 3 * t * (1 - t) ** 2 * first + 3 * t**2 * (1 - t) * second + t**3 * end
+            pieces[-1] += list(places)
+    return [np.array(piece) for piece in pieces if len(piece) > 2]
 
 
 # -- characters to texts -----------------------------------------------------------------------------------------------
