@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -255,25 +256,33 @@ def _areas(mine: list[Path], frame: Rect) -> list[Path]:
 
 
 def _is_seen(path: Path, seen: Seen, frame: Rect) -> bool:
-    """True if a line is seen at half of its places within the frame at least, or has none there."""
-    points = np.concatenate([np.concatenate([piece, (piece[1:] + piece[:-1]) / 2]) for piece in path.pieces])
-    places = within(points, frame)
-    return not len(places) or bool(seen.of_line(path, places[some_places(places)]).mean() >= 0.5)
+    """True if a line is seen at half of its vertices within the frame at least, or half-way to the next; or if it has
+    no vertex there."""
+    before = np.concatenate([(piece + np.roll(piece, 1, axis=0)) / 2 for piece in path.pieces])
+    behind = np.concatenate([(piece + np.roll(piece, -1, axis=0)) / 2 for piece in path.pieces])
+    vertices = np.concatenate(path.pieces)
+    for ends in np.cumsum([len(piece) for piece in path.pieces]):
+        behind[ends - 1] = vertices[ends - 1]
+    for begins in np.cumsum([0, *(len(piece) for piece in path.pieces[:-1])]):
+        before[begins] = vertices[begins]
+    some = within(vertices, frame)
+    some = some[some_places(some)]
+    around = [seen.of_line(path, places[some]) for places in (vertices, before, behind)]
+    return not len(some) or bool(np.any(around, axis=0).mean() >= 0.5)
 
 
 def _are_seen(one: Series, seen: Seen, frame: Rect) -> bool:
     """The same of marks."""
-    places = within(one.places, frame)
-    return not len(places) or bool(seen.of_marks(one.paths, places[some_places(places)]).mean() >= 0.5)
+    some = within(one.places, frame)
+    places = one.places[some[some_places(some)]]
+    return not len(places) or bool(seen.of_marks(one.paths, places).mean() >= 0.5)
 
 
 def _is_drawn_again(path: Path, lines: list[Path]) -> bool:
     """True if a line that can be seen has the same vertices: what cannot is its outline, as text has one."""
-    same_length = (line.pieces for line in lines if list(map(len, line.pieces)) == list(map(len, path.pieces)))
-    return any(
-        all(np.allclose(a, b, atol=AT_PLACE) for a, b in zip(path.pieces, pieces, strict=True))
-        for pieces in same_length
-    )
+    sizes = [len(piece) for piece in path.pieces]
+    alike = (line.pieces for line in lines if [len(piece) for piece in line.pieces] == sizes)
+    return any(all(map(partial(np.allclose, atol=AT_PLACE), path.pieces, pieces)) for pieces in alike)
 
 
 def _curve(path: Path, page: Page, frame: Rect) -> Curve:

@@ -28,6 +28,7 @@ class Seen:
         filled = [path for path in page.paths if path.fill and path.alpha > 0 and _size(path) > LARGE]
         wide = [path for path in page.paths if path.stroke and not path.fill and path.width > LARGE / 2]
         self._areas = sorted(filled[-_MOST:] + wide[-_MOST:], key=lambda path: path.order)
+        self._lines = [path for path in page.paths if path.stroke and not path.fill and 2 <= path.width <= LARGE / 2]
         self._small = [path for path in page.paths if path.fill and path.alpha > 0.9 and _size(path) <= LARGE]
 
     def of_line(self, path: Path, places: np.ndarray) -> np.ndarray:
@@ -65,31 +66,33 @@ class Seen:
         return below, above
 
     def _erased(self, order: int, places: np.ndarray, below: np.ndarray) -> np.ndarray:
-        """Says at which places a mark in the colour of what lies below stands on top. A mark in another colour hides
-        what is below it, too, and shows that there is something."""
+        """Says at which places a mark or a line in the colour of what lies below stands on top. One in another colour
+        hides what is below it, too, and shows that there is something."""
         erased = np.zeros(len(places), bool)
+        for path in self._lines[-_MOST:]:
+            if path.order > order and path.alpha > 0.9:
+                erased |= _covers(path, places) & (_apart(path.stroke, below) < LEAST)
         for path in self._small:
             if path.order > order:
                 left, bottom, right, top = path.box
                 x, y = places.T
                 at = np.flatnonzero((x > left) & (x < right) & (y > bottom) & (y < top))
-                if len(at) and not (
-                    path.stroke and path.width >= THIN and _apart(path.stroke, below[at]).max() > LEAST
-                ):
+                edged = path.stroke and path.width >= THIN and (_apart(path.stroke, below[at]) > LEAST).any()
+                if len(at) and not edged:
                     erased[at[_apart(path.fill, below[at]) < LEAST]] = True
         return erased
 
 
 def some_places(points: np.ndarray) -> np.ndarray:
-    """Indices of at most `_PLACES` points, evenly."""
+    """Indices of at most `_PLACES` of these, evenly."""
     return np.unique(np.linspace(0, len(points) - 1, min(len(points), _PLACES)).astype(int))
 
 
 def within(points: np.ndarray, frame: Rect) -> np.ndarray:
-    """Those of the points that lie within a frame."""
+    """Indices of the points that lie within a frame."""
     left, bottom, right, top = frame
     x, y = points.T
-    return points[(x >= left) & (x <= right) & (y >= bottom) & (y <= top)]
+    return np.flatnonzero((x > left - 0.6) & (x < right + 0.6) & (y > bottom - 0.6) & (y < top + 0.6))
 
 
 def _size(path: Path) -> float:

@@ -135,6 +135,11 @@ class Curve:
         keep = ~self.cut
         return self.x[keep], self.y[keep]
 
+    def seen(self) -> tuple[np.ndarray, np.ndarray]:
+        """(x, y) of the points that are data and lie within the frame."""
+        keep = ~self.cut & self.visible if len(self.visible) == len(self.cut) else ~self.cut
+        return self.x[keep], self.y[keep]
+
 
 @dataclass
 class Panel:
@@ -162,9 +167,9 @@ class Figure:
     """The reading of a figure. verdict: "readable", or "needs_person" with the reason (one sentence).
 
     kind: why nothing or not everything was read: "" "not_a_pdf" "empty" "encrypted" "too_many_pages" "too_large"
-    "broken" "image" "no_axes" "ambiguous" "too_slow". pages: (width, height) of each page in points. texts: all that
-    are in the figure, tick labels left out. problems: sentences about the whole figure. Those about a panel or axis are
-    with it.
+    "broken" "image" "no_axes" "ambiguous" "hidden" "too_slow". pages: (width, height) of each page in points. texts:
+    all that are in the figure, tick labels left out. problems: sentences about the whole figure. Those about a panel or
+    axis are with it.
     """
 
     source: str = ""

@@ -13,6 +13,8 @@ from machine import needs
 
 matplotlib.use("pdf")
 import matplotlib.pyplot as plt
+from matplotlib.patches import Ellipse
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter
 
 from benchmarks import plots as bench
@@ -41,6 +43,106 @@ def only_curve(figure):
     assert figure.verdict == READABLE, figure.reason
     (curve,) = [curve for panel in figure.panels for curve in panel.curves]
     return curve
+
+
+# -- curves that nobody sees -------------------------------------------------------------------------------------------
+
+
+def two_lines(ax, **look):
+    ax.plot(EPOCHS, TRAINING, **look)
+    ax.plot(EPOCHS, VALIDATION, "--", **look)
+
+
+def ribbon(ax, half, **look):
+    ax.fill_between(EPOCHS, TRAINING - half, TRAINING + half, **look)
+
+
+def dots(ax, **look):
+    ax.plot(EPOCHS, TRAINING, **{"marker": "o", "ls": "", **look})
+
+
+def bars(ax, **look):
+    ax.bar(EPOCHS, TRAINING, width=0.4, **look)
+
+
+def ellipse(ax, **look):
+    ax.add_patch(Ellipse((4.5, 0.85), 12, 0.5, **look))
+
+
+def gouraud(ax, **look):
+    ax.pcolormesh([[0, 9], [0, 9]], [[0.5, 0.5], [1, 1]], np.ones((2, 2)), shading="gouraud", cmap="Greys_r", **look)
+
+
+def over_all(ax, **look):
+    ax.axhspan(0, 2, **look)
+    ax.set_ylim(0.6, 1)
+
+
+UNSEEN = {
+    "white": [(two_lines, {"color": "white"})],
+    "nearly white": [(two_lines, {"color": "#f4f4f4"})],
+    "transparent": [(two_lines, {"alpha": 0.03})],
+    "thin": [(two_lines, {"lw": 0.01})],
+    "a dash an ell": [(two_lines, {"dashes": (0.001, 5000)})],
+    "before its first dash": [(dots, {"marker": "", "ls": (5000, (5000, 5000))})],
+    "under a ribbon": [(two_lines, {"color": "k"}), (ribbon, {"half": 0.1, "color": "tab:blue", "zorder": 9})],
+    "under a white ribbon": [(two_lines, {"color": "k"}), (ribbon, {"half": 0.1, "color": "w", "zorder": 9})],
+    "in a ribbon's colour": [(ribbon, {"half": 0.1, "color": "tab:blue"}), (two_lines, {"color": "tab:blue"})],
+    "under a span": [(two_lines, {"color": "k"}), (over_all, {"color": "w", "zorder": 9})],
+    "far below": [(two_lines, {"color": "k", "zorder": -9}), (over_all, {"color": "w", "zorder": 0})],
+    "under an ellipse": [(two_lines, {"color": "k"}), (ellipse, {"fc": "w", "zorder": 9})],
+    "under a white line": [(two_lines, {"color": "k"}), (two_lines, {"color": "w", "lw": 10, "zorder": 9})],
+    "under a very wide line": [(two_lines, {"color": "k"}), (two_lines, {"color": "w", "lw": 40, "zorder": 9})],
+    "under a shade": [(two_lines, {"color": "k"}), (gouraud, {"zorder": 9})],
+    "white marks": [(dots, {"color": "w"})],
+    "marks of no size": [(dots, {"ms": 0.01, "mew": 0})],
+    "marks under white ones": [(dots, {"color": "k"}), (dots, {"color": "w", "ms": 9})],
+}
+SEEN = {
+    "ribbons below": [(ribbon, {"half": 0.01, "color": "lightblue"}), (two_lines, {})],
+    "a ribbon above": [(two_lines, {"color": "tab:red"}), (ribbon, {"half": 0.01, "alpha": 0.3, "zorder": 9})],
+    "an outline": [(two_lines, {"path_effects": [withStroke(linewidth=4, foreground="w")]})],
+    "the same curves": [(dots, {"ls": "-"}), (dots, {"ls": "-"})],
+    "hollow marks": [(dots, {"mfc": "w"})],
+    "white edges": [(dots, {"mec": "w", "ms": 9, "ls": "-"})],
+    "yellow": [(two_lines, {"color": "yellow"})],
+    "pale": [(two_lines, {"alpha": 0.2})],
+    "dotted": [(dots, {"marker": "", "ls": (0, (1, 10)), "lw": 0.5})],
+    "on bars": [(bars, {"color": "tab:blue"}), (dots, {"color": "tab:orange", "ls": "-"})],
+    "beside bars of its colour": [(bars, {"color": "tab:blue"}), (two_lines, {"color": "tab:blue"})],
+    "a white mark on a line": [(two_lines, {}), (dots, {"color": "w"})],
+}
+
+
+@pytest.mark.parametrize("drawn", UNSEEN.values(), ids=UNSEEN)
+def test_what_nobody_sees_is_left_to_a_person(drawn, tmp_path):
+    for draw, look in drawn:
+        draw(plt.gca(), **look)
+    figure = saved(tmp_path / "a.pdf")
+    assert (figure.verdict, figure.kind) in ((NEEDS_PERSON, "hidden"), (NEEDS_PERSON, "image"))
+
+
+@pytest.mark.parametrize("style", ["default", "dark_background", "ggplot"])
+@pytest.mark.parametrize("drawn", SEEN.values(), ids=SEEN)
+def test_what_is_seen_is_read(drawn, style, tmp_path):
+    with plt.style.context(style):
+        for draw, look in drawn:
+            draw(plt.gca(), **look)
+        figure = saved(tmp_path / "a.pdf")
+    (panel,) = figure.panels
+    assert figure.verdict == READABLE and panel.curves
+    for curve in panel.curves:
+        assert np.allclose(curve.x, EPOCHS, atol=0.02)
+        assert min(np.abs(curve.y - one).max() for one in (TRAINING, VALIDATION)) < 1e-3
+
+
+@pytest.mark.parametrize("colour", ["white", "black"])
+def test_the_background_decides_what_is_seen(colour, tmp_path):
+    for style, seen in (("default", colour == "black"), ("dark_background", colour == "white")):
+        with plt.style.context(style):
+            two_lines(plt.figure().gca(), color=colour)
+            figure = saved(tmp_path / "a.pdf")
+        assert (figure.verdict == READABLE, len(figure.panels[0].curves)) == (seen, 2 * seen)
 
 
 # -- known curves in random styles -------------------------------------------------------------------------------------

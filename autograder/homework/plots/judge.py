@@ -121,7 +121,7 @@ def _scaling(figure: Figure | None, why: str, sizes: list[int], homework: Homewo
 
 def _sizes(one: Shown) -> set[int]:
     """The numbers of ranks at which the curve has a point."""
-    x, _ = one.curve.data()
+    x, _ = one.curve.seen()
     if re.search(EPOCH, one.panel.x.label.lower()):
         return set()
     x = ranks_at(one.panel, x)

@@ -99,7 +99,7 @@ def drawn(figure, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[i
         for curve in panel.curves:
             axis = panel.right if curve.axis == "right" and panel.right else panel.y
             quantity = _says((axis.label, curve.name, panel.title, figure.title))
-            x, y = curve.data()
+            x, y = curve.seen()
             points = _over_ranks(ranks_at(panel, x), y)
             if len(points) < 2:
                 continue
