@@ -266,16 +266,19 @@ def _is_seen(path: Path, seen: Seen, frame: Rect) -> bool:
     for begins in np.cumsum([0, *(len(piece) for piece in path.pieces[:-1])]):
         before[begins] = vertices[begins]
     some = within(vertices, frame)
+    if not len(some):
+        return True
     some = some[some_places(some)]
     around = [seen.of_line(path, places[some]) for places in (vertices, before, behind)]
-    return not len(some) or bool(np.any(around, axis=0).mean() >= 0.5)
+    return bool(np.any(around, axis=0).mean() >= 0.5)
 
 
 def _are_seen(one: Series, seen: Seen, frame: Rect) -> bool:
     """The same of marks."""
     some = within(one.places, frame)
-    places = one.places[some[some_places(some)]]
-    return not len(places) or bool(seen.of_marks(one.paths, places).mean() >= 0.5)
+    if not len(some):
+        return True
+    return bool(seen.of_marks(one.paths, one.places[some[some_places(some)]]).mean() >= 0.5)
 
 
 def _is_drawn_again(path: Path, lines: list[Path]) -> bool:

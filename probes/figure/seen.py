@@ -30,6 +30,8 @@ class Seen:
         self._areas = sorted(filled[-_MOST:] + wide[-_MOST:], key=lambda path: path.order)
         self._lines = [path for path in page.paths if path.stroke and not path.fill and 2 <= path.width <= LARGE / 2]
         self._small = [path for path in page.paths if path.fill and path.alpha > 0.9 and _size(path) <= LARGE]
+        self._boxes = np.array([path.box for path in self._small], float).reshape(-1, 4)
+        self._orders = np.array([path.order for path in self._small], int)
 
     def of_line(self, path: Path, places: np.ndarray) -> np.ndarray:
         """Says at which places a line is seen."""
@@ -72,20 +74,27 @@ class Seen:
         for path in self._lines[-_MOST:]:
             if path.order > order and path.alpha > 0.9:
                 erased |= _covers(path, places) & (_apart(path.stroke, below) < LEAST)
-        for path in self._small:
-            if path.order > order:
-                left, bottom, right, top = path.box
-                x, y = places.T
-                at = np.flatnonzero((x > left) & (x < right) & (y > bottom) & (y < top))
-                edged = path.stroke and path.width >= THIN and (_apart(path.stroke, below[at]) > LEAST).any()
-                if len(at) and not edged:
-                    erased[at[_apart(path.fill, below[at]) < LEAST]] = True
+        (left, bottom), (right, top) = places.min(0), places.max(0)
+        boxes = self._boxes
+        near = (boxes[:, 0] < right) & (boxes[:, 2] > left) & (boxes[:, 1] < top) & (boxes[:, 3] > bottom)
+        for path in [self._small[k] for k in np.flatnonzero(near & (self._orders > order))]:
+            at = _in_box(path.box, places)
+            edged = path.stroke and path.width >= THIN and (_apart(path.stroke, below[at]) > LEAST).any()
+            if not edged:
+                erased[at[_apart(path.fill, below[at]) < LEAST]] = True
         return erased
 
 
 def some_places(points: np.ndarray) -> np.ndarray:
     """Indices of at most `_PLACES` of these, evenly."""
     return np.unique(np.linspace(0, len(points) - 1, min(len(points), _PLACES)).astype(int))
+
+
+def _in_box(box: Rect, places: np.ndarray) -> np.ndarray:
+    """Indices of the places inside of a box."""
+    left, bottom, right, top = box
+    x, y = places.T
+    return np.flatnonzero((x > left) & (x < right) & (y > bottom) & (y < top))
 
 
 def within(points: np.ndarray, frame: Rect) -> np.ndarray:

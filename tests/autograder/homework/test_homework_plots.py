@@ -626,3 +626,17 @@ def test_scaling_figures_of_bars_and_of_logarithms(tmp_path):
     speedups()
     plt.plot(RANKS, 1 / (0.1 + 0.9 / RANKS), ":", label="Amdahl's law")
     assert scaling(tmp_path / "a.pdf") == {}
+
+
+@pytest.mark.parametrize("look", [{"color": "white"}, {"alpha": 0.02}, {"lw": 0.01}])
+def test_right_curves_that_nobody_sees_earn_nothing_by_themselves(look, tmp_path):
+    """Made-up ones are drawn as areas, which are not read, and the right ones so that only a program finds them."""
+    two()
+    for line in plt.gca().lines:
+        line.set(**look)
+    plt.ylim(*plt.ylim())
+    for made_up in (0.5 + 0.06 * X, 0.45 + 0.06 * X):
+        plt.fill_between(X, made_up - 0.004, made_up + 0.004, lw=0)
+    found = judged(tmp_path / "a.pdf")
+    assert {one.verdict for one in found.values()} == {"needs_person"}
+    assert {one.diagnosis for one in found.values()} == {"hidden"}

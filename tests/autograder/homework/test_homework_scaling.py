@@ -405,6 +405,14 @@ def test_what_a_figure_can_get_wrong(two_cores):
         assert two_cores.lost() == {"figure": said}
 
 
+def test_a_point_outside_of_the_limits_is_not_drawn(two_cores):
+    figure = figure_of(("speedup", "", {p: r / two_cores.rates[1] for p, r in two_cores.rates.items()}))
+    (curve,) = figure.panels[0].curves
+    curve.cut, curve.visible = np.zeros(len(curve.x), bool), np.abs(curve.x - 8) > 0.1
+    two_cores.figure = figure
+    assert two_cores.lost() == {"figure": ("missing_sizes", 3.75)}
+
+
 @pytest.fixture
 def noisy(tmp_path) -> Submission:
     """Runs that tell so little that their 95 % interval holds nearly everything."""
