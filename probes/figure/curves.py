@@ -64,9 +64,7 @@ def curves(
     found = [_curve(path, page, frame) for path in lines]
     looks = [(path.stroke, path.dash, path.width, None, path.order) for path in lines]
     unseen = [one for one in series if not _are_seen(one, seen, frame)]
-    if any(not _is_drawn_again(path, lines) for path in hidden) or any(
-        not _is_cap(one) and len(one.places) >= 2 and _carrier(one, found, looks) is None for one in unseen
-    ):
+    if _lack_something(hidden, lines, [one for one in unseen if _carrier(one, found, looks) is None]):
         drawn.panel.problems.append(HIDDEN)
     for one in (one for one in series if one not in unseen):
         owner = _carrier(one, found, looks)
@@ -253,6 +251,12 @@ def _areas(mine: list[Path], frame: Rect) -> list[Path]:
     ]
     feet = {round(path.box[side], 1) for path in large for side in (0, 1, 3)}
     return [path for path in filled if path in large or any(round(path.box[side], 1) in feet for side in (0, 1, 3))]
+
+
+def _lack_something(hidden: list[Path], lines: list[Path], alone: list[Series]) -> bool:
+    """True if lines that nobody sees, or such marks that stand on no line, are more than outlines of what is seen."""
+    marks = any(not _is_cap(one) and len(one.places) >= 2 for one in alone)
+    return marks or not all(_is_drawn_again(path, lines) for path in hidden)
 
 
 def _is_seen(path: Path, seen: Seen, frame: Rect) -> bool:
