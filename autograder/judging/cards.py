@@ -130,7 +130,7 @@ def _story(case: CaseResult, depth: int, said: set) -> list[str]:
 
 
 def _facts(case: CaseResult, depth: int) -> list[str]:
-    """The lines that differ, without what the advice below says in the same words: an exception of which no line is known."""
+    """The lines that differ, without what the advice says in the same words: an exception of which no line is known."""
     said = case.why.rstrip(".").casefold() if depth >= 2 else ""
     return [line for line in case.differs if not said or line.rstrip(".").casefold() != said]
 
