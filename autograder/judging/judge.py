@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from autograder.exercise import PUBLIC_KEY, Case, Exercise, drawn
 from autograder.judging.case import judge_case
 from autograder.judging.diagnoses import diagnosis_of, what_to_compare
+from autograder.judging.hiding import REFERENCE
 from autograder.judging.measured import says_of
 from autograder.judging.naming import keep_names_that_explain_all
 from autograder.judging.runners import LAST_S, Runners
@@ -141,6 +142,6 @@ def chunks_of_file(source: str, function: str, label: str) -> list[Chunk] | None
 def with_references(chunks: list[Chunk], uses: Sequence[Exercise], defined: set[str]) -> list[Chunk]:
     """The references of earlier exercises put before `chunks`, for those not in `defined`."""
     stand_ins = [
-        Chunk(f"reference of {e.function}", 1, e.reference) for e in uses if e.function not in defined and e.reference
+        Chunk(f"{REFERENCE}{e.function}", 1, e.reference) for e in uses if e.function not in defined and e.reference
     ]
     return [*stand_ins, *chunks]

@@ -250,6 +250,7 @@ def _judge(rebuilt: Rebuilt, item: Item, unit: str | None, runners: Runners, key
         lambda *which: rebuilt.chunks(item, exercise, *which),
         lambda chunks, note: judge_with(runners, exercise, chunks, key=key, note=note),
         failed,
+        forget=runners.close,
     )
     share = result.score / result.max_score if result.max_score else 0.0
     points = item.points if share == 1 else round(item.points * share, 4)
