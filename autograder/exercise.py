@@ -37,6 +37,7 @@ __all__ = [
     "Tensor",
     "Typed",
     "drawn",
+    "drawn_further",
     "names_of",
     "rng_for",
 ]
@@ -203,6 +204,12 @@ class Exercise:
         """
         raise NotImplementedError
 
+    def further(self, rng: np.random.Generator) -> list[Case]:
+        """Cases that count besides the others under the key of a class, and that no check in a notebook has: for a
+        level whose own cases have so few inputs that a table could hold them all.
+        """
+        return []
+
     def expected(self, case: Case) -> list:
         """One right value per rank, by a plain formula. `ANYTHING` where a rank's value does not matter."""
         raise NotImplementedError
@@ -323,6 +330,12 @@ def names_of(signature: str) -> list[str]:
 def drawn(exercise: Exercise, key: str = PUBLIC_KEY) -> tuple[Case, ...]:
     """The exercise's cases under a key, in their order. They are drawn once in a process: nobody changes a case."""
     return tuple(exercise.cases(rng_for(exercise, key)))
+
+
+@functools.lru_cache(maxsize=256)
+def drawn_further(exercise: Exercise, key: str = PUBLIC_KEY) -> tuple[Case, ...]:
+    """The exercise's further cases under a key; none under the public one."""
+    return () if key == PUBLIC_KEY else tuple(exercise.further(rng_for(exercise, f"{key}/further")))
 
 
 def rng_for(exercise: Exercise, key: str = PUBLIC_KEY) -> np.random.Generator:

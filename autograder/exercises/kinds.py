@@ -79,7 +79,7 @@ class PlainExercise(Exercise):
     with the names in `given`, which are those of the signature but `rank`; what else it names, only we know. The
     harness calls the function for ranks world_size - 1 down to 0 and returns a list of what came, by rank; lists,
     ranges, arrays and tensors are the same. A harness of the exercise's own takes the function and what is `given`; it
-    may call `as_lists`.
+    may call `as_lists`. `draw_further` yields `further` cases in the same way.
 
     right(**case): what is right, by a plain formula: one value, or a list with one for each rank; `ANYTHING` where what
     came is judged by `read_right` alone. read(answer, **case): names what no mistake's `value` shows, or None;
@@ -105,6 +105,9 @@ class PlainExercise(Exercise):
     def draw(self, rng: np.random.Generator) -> Iterator[tuple]:
         raise NotImplementedError
 
+    def draw_further(self, rng: np.random.Generator) -> Iterator[tuple]:
+        yield from ()
+
     def right(self, **case: Any) -> Any:
         return ANYTHING
 
@@ -116,6 +119,9 @@ class PlainExercise(Exercise):
 
     def cases(self, rng):
         return [self._case(*drawn) for drawn in self.draw(rng)]
+
+    def further(self, rng):
+        return [self._case(*drawn) for drawn in self.draw_further(rng)]
 
     def _case(self, level: str, known: dict[str, Any], options: dict[str, Any] | None = None) -> Case:
         known = {name: plain(value) for name, value in known.items()}

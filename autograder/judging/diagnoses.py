@@ -104,6 +104,10 @@ BUILT_IN = {
         "Look for a default argument that is a list or a dict, for a global variable, and for a cache that overlooks "
         "one of the arguments. Make what a call needs within the call.",
     ),
+    "knows_its_cases": Diagnosis(
+        "Your function is right for the inputs of its check, and wrong for most others.",
+        "Compute the result from the arguments: any that the docstring allows may come.",
+    ),
     "protocol": Diagnosis(
         "A rank sent something the relay does not understand.", "Leave the process group's own connection alone."
     ),

@@ -11,7 +11,7 @@ import time
 import zlib
 from collections.abc import Iterable, Sequence
 
-from autograder.exercise import PUBLIC_KEY, Case, Exercise, drawn
+from autograder.exercise import PUBLIC_KEY, Case, Exercise, drawn, drawn_further
 from autograder.judging.case import judge_case
 from autograder.judging.diagnoses import diagnosis_of, what_to_compare
 from autograder.judging.hiding import REFERENCE
@@ -50,24 +50,32 @@ def judge_with(
     key: str = PUBLIC_KEY,
     note: str = "",
     until_named: bool = False,
+    unseen: Sequence[Case] = (),
 ) -> Result:
     """`judge` for one candidate after another: an MPI job that one has left in order serves the next, unless the
     launcher is isolated (see `Runners.student`). chunks: None with a note, which then says where, is a function whose
     text is no valid Python.
 
     until_named: only the verdict and the diagnosis are asked for. The judging ends as soon as nothing can change them;
-    the result has the levels that were judged until then.
+    the result has the levels that were judged until then. unseen: inputs for an answer that is right in all cases (see
+    `Trial.knows_only_its_cases`).
     """
     if chunks is None:
         return _nothing(exercise, "syntax_error" if note else "missing", note)
     with runners.student([exercise]):
-        return _judge(runners, exercise, chunks, key, note, until_named)
+        return _judge(runners, exercise, chunks, key, note, until_named, unseen)
 
 
 def _judge(
-    runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], key: str, note: str, until_named: bool
+    runners: Runners,
+    exercise: Exercise,
+    chunks: Sequence[Chunk],
+    key: str,
+    note: str,
+    until_named: bool,
+    unseen: Sequence[Case],
 ) -> Result:
-    cases = drawn(exercise, key)
+    cases = [*drawn(exercise, key), *drawn_further(exercise, key)]
     seed = zlib.crc32(f"{key}/{exercise.unit}/{exercise.function}".encode())
     trial = Trial(runners, exercise, chunks, seed, until_named)
     levels = []
@@ -79,7 +87,8 @@ def _judge(
         levels.append(LevelResult(name, points, points if passed else 0, "passed", results))
         if trial.knows_enough():
             break
-    _take_away(levels, trial.call_again())
+    _take_away(levels, trial.call_again(drawn(exercise, key)))
+    _take_away(levels, trial.knows_only_its_cases(unseen))
     keep_names_that_explain_all(exercise, trial.results)
     for case in trial.results:
         if case.diagnosis == "unrecognised" and "unrecognised" not in exercise.diagnoses:

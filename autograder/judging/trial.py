@@ -16,6 +16,7 @@ from labkit.relay import wire
 from labkit.relay.outcome import Outcome
 
 CALLED_AGAIN = ("plain", "torch", "mpi4py")  # runtimes whose ranks serve more than one case
+FEW = 4  # of so many inputs that no check has, an answer may be wrong for one
 SLOW = 1.3  # times the usual pace from which on a case that was too slow is run again
 
 
@@ -70,15 +71,42 @@ class Trial:
         self.hurry = self.hurry or result.verdict == "too_slow" or stands_still
         return result
 
-    def call_again(self) -> list[CaseResult]:
-        """The results of the cases in which an answer that was right in every one is wrong when it is called for one
+    def call_again(self, cases: Sequence[Case]) -> list[CaseResult]:
+        """The results of those of these cases in which an answer that was right in every one is wrong when it is called for one
         after the other (`autograder.judging.again`)."""
         possible = self.exercise.runtime in CALLED_AGAIN and not self.exercise.shares_files
         if not possible or len(self.passed) < len(self.results):
             return []
-        found = again(self.runners, self.exercise, self.chunks, self.seed, self.passed)
+        own = {id(case) for case in cases}
+        passed = [(case, outcome) for case, outcome in self.passed if id(case) in own]
+        found = again(self.runners, self.exercise, self.chunks, self.seed, passed)
         self.results += found
         return found
+
+    def knows_only_its_cases(self, unseen: Sequence[Case]) -> list[CaseResult]:
+        """A result for every level where an answer that was right in all cases is wrong for more than a quarter of
+        these inputs; else none. An answer that holds a table of the cases is right for no other input. One that fails a
+        single rare input keeps what it has: its grade must not hang on what was drawn."""
+        failed: list[CaseResult] = []
+        if len(self.passed) < len(self.results):
+            return failed
+        for case in unseen:
+            result, _ = self._run(case, Ranks.SHARED, 1)
+            if result.verdict != "passed":
+                result, _ = self._run(case, Ranks.FRESH, 2)
+            if result.verdict != "passed":
+                failed.append(result)
+                self.hurry = self.hurry or result.verdict == "too_slow"
+            if FEW * len(failed) > len(unseen):
+                return [self._of_a_table(level, failed[0]) for level in self.exercise.levels]
+        return []
+
+    def _of_a_table(self, level: str, failed: CaseResult) -> CaseResult:
+        text = diagnosis_of(self.exercise, "knows_its_cases")
+        result = CaseResult(level, failed.says, failed.world_size, "wrong", "knows_its_cases", why=text.why)
+        result.how, result.differs, result.printed = text.how, failed.differs, failed.printed
+        self.results.append(result)
+        return result
 
     def _run(self, case: Case, ranks: Ranks, attempt: int) -> tuple[CaseResult, Outcome]:
         """The result of one run. Where it was too slow on a machine that was slow meanwhile, that of a second one with

@@ -39,6 +39,7 @@ import psutil
 from autograder.course import Course
 from autograder.exercise import rng_for
 from autograder.grading import isolation
+from autograder.inputs.unseen import unseen
 from autograder.judging import cards
 from autograder.judging.judge import Runners, chunks_of_file, judge_with
 from autograder.registry import find
@@ -278,7 +279,8 @@ class Range:
     def _judge(self, which: int, function: str, source: str, name: str, limits: Limits) -> Result:
         with Runners(self.launchers[which], limits) as runners:
             exercise = find(function)
-            return judge_with(runners, exercise, chunks_of_file(source, function, name), key=self.outside.key)
+            chunks, key = chunks_of_file(source, function, name), self.outside.key
+            return judge_with(runners, exercise, chunks, key=key, unseen=unseen(exercise, key))
 
     def _neighbour(self, which: int) -> str:
         result = self._judge(which, "count_inside", HONEST, "honest", Limits(cpu_seconds=20))

@@ -28,6 +28,7 @@ from autograder.grading.submission.reading import Flag
 from autograder.grading.submission.rebuilding import Item, Rebuilt
 from autograder.homework import handed_in
 from autograder.judging.following import Follows, Judged, follows_from
+from autograder.inputs.unseen import unseen
 from autograder.judging.helpers import judge_with_its_helpers
 from autograder.judging.judge import LAST_S, Runners, judge_with
 from autograder.registry import UnknownExercise, find
@@ -248,7 +249,7 @@ def _judge(rebuilt: Rebuilt, item: Item, unit: str | None, runners: Runners, key
     result = judge_with_its_helpers(
         exercise,
         lambda *which: rebuilt.chunks(item, exercise, *which),
-        lambda chunks, note: judge_with(runners, exercise, chunks, key=key, note=note),
+        lambda chunks, note: judge_with(runners, exercise, chunks, key=key, note=note, unseen=unseen(exercise, key)),
         failed,
         forget=runners.close,
     )
