@@ -114,7 +114,7 @@ class OnMpi(Runner):
         self.job: MpiRunner | None = None
 
     def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
-        most = max(case.world_size for case in drawn(asked.exercise))
+        most = max(asked.case.world_size, *(case.world_size for case in drawn(asked.exercise)))
         if self.job is None or self.job.most < most:
             self.close()
             self.job = MpiRunner(most, asked.limits, self.runners.launcher.isolation)

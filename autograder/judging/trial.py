@@ -72,8 +72,8 @@ class Trial:
         return result
 
     def call_again(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """The results of those of these cases in which an answer that was right in every one is wrong when it is called for one
-        after the other (`autograder.judging.again`)."""
+        """The results of those of these cases in which an answer that was right in every one is wrong when it is called
+        for one after the other (`autograder.judging.again`)."""
         possible = self.exercise.runtime in CALLED_AGAIN and not self.exercise.shares_files
         if not possible or len(self.passed) < len(self.results):
             return []

@@ -145,6 +145,12 @@ def fair_share(n, rank, world_size):
         for p, n in ((5, 3), (2, 0), (7, 61), (11, 15)):  # 7 * (61 / 7) is less than 61
             yield "n does not divide", {"n": n, "world_size": p}
 
+    def draw_further(self, rng):
+        for p in map(int, rng.integers(6, 40, 2)):
+            n = p * int(rng.integers(50, 5000))
+            yield "n divides", {"n": n, "world_size": p}
+            yield "n does not divide", {"n": n + int(rng.integers(1, p)), "world_size": p}
+
     def read_right(self, value, n, world_size):
         """Several ways to cut are right."""
         listed = isinstance(value, list) and len(value) == world_size

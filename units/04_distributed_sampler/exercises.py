@@ -128,6 +128,12 @@ class StridedShare(PlainExercise):
         for n, p in ((3, 5), (1, 2), (302, 3)):  # the last has more samples than a byte numbers
             yield "n does not divide", {"n": n, "world_size": p}
 
+    def draw_further(self, rng):
+        for p in map(int, rng.integers(5, 20, 2)):
+            n = p * int(rng.integers(3, 12))
+            yield "n divides", {"n": n, "world_size": p}
+            yield "n does not divide", {"n": n + int(rng.integers(1, p)), "world_size": p}
+
     def right(self, n, world_size):
         return strides(np.arange(n), world_size)
 

@@ -363,6 +363,14 @@ def harness(f, steps, base_rate, world_size, warmup_steps):
             known = {"steps": steps, "base_rate": rate, "world_size": p, "warmup_steps": warmup}
             yield level, known, {"says": says, "atol": 1e-12}
 
+    def draw_further(self, rng):
+        during, after = self.levels
+        for level in (during, after):
+            p, warmup = int(rng.integers(2, 40)), int(rng.integers(8, 50))
+            steps = np.sort(rng.integers(1, warmup, 4)) if level == during else warmup + np.sort(rng.integers(0, 90, 3))
+            known = {"steps": steps.tolist(), "base_rate": float(rng.uniform(1e-3, 0.1)), "world_size": p}
+            yield level, known | {"warmup_steps": warmup}, {"atol": 1e-12}
+
     @staticmethod
     def _climb(first, last):
         return lambda part: first + (last - first) * min(1, part)

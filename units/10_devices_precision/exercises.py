@@ -90,6 +90,14 @@ class DeviceBatches(PlainExercise):
         ):
             yield level, {"kind": kind, "batch_size": size, "devices": devices}
 
+    def draw_further(self, rng):
+        even, uneven = self.levels
+        for kind in ("DataParallel", "DDP"):
+            devices = int(rng.integers(5, 40))
+            size = devices * int(rng.integers(10, 400))
+            yield even, {"kind": kind, "batch_size": size, "devices": devices}
+            yield uneven, {"kind": kind, "batch_size": size + int(rng.integers(1, devices)), "devices": devices}
+
     def right(self, kind, batch_size, devices):
         return [batch_size] * devices if kind == "DDP" else chunks(batch_size, devices)
 
@@ -421,6 +429,12 @@ class DynamicScale(PlainExercise):
             start = 2.0 ** int(rng.integers(8, 20))
             start = {"111": 2.0, "0" * 9: 2.0**23}.get(pattern, start)  # there is no floor, and no ceiling
             yield level, {"found_inf": [one == "1" for one in pattern], "start": start, "growth_interval": interval}
+
+    def draw_further(self, rng):
+        halves, doubles = self.levels
+        for level, share, interval in ((halves, 0.4, 60), (doubles, 0.2, 2), (doubles, 0.15, 3)):
+            found = [bool(one) for one in rng.random(int(rng.integers(12, 30))) < share]
+            yield level, {"found_inf": found, "start": 2.0 ** int(rng.integers(8, 20)), "growth_interval": interval}
 
     def right(self, found_inf, start, growth_interval):
         return scales_after(found_inf, start, growth_interval)

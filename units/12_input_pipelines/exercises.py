@@ -751,6 +751,11 @@ class SamplesPerSecond(PlainExercise):
             known = {"read": read * unit, "decode": decode * unit, "step": step * unit}
             yield level, known | {"workers": workers, "cores": cores, "ranks": ranks}
 
+    def draw_further(self, rng):
+        for level, known in self.draw(rng):
+            seconds = {name: known[name] * float(rng.uniform(0.97, 1.03)) for name in ("read", "decode", "step")}
+            yield level, known | seconds
+
     def right(self, **case):
         return rate(**case)
 

@@ -84,6 +84,13 @@ class LogGrid(RefusingExercise):
         yield wrong, {"low": 0.5, "high": 0.5, "n": 3}
         yield wrong, {"low": 0.1, "high": 1.0, "n": 1}
 
+    def draw_further(self, rng):
+        _, _, wrong = self.levels
+        low, high = float(rng.uniform(0.01, 1)), float(rng.uniform(2, 9))
+        for ends in ((-low, high), (-high, -low), (high, low), (high, high)):
+            yield wrong, {"low": ends[0], "high": ends[1], "n": int(rng.integers(2, 9))}
+        yield wrong, {"low": low, "high": high, "n": 1}
+
     def impossible(self, low, high, n):
         return not (0 < low < high and n >= 2)
 
@@ -764,9 +771,17 @@ class HyperbandBrackets(RefusingExercise):
         paper, powers, none, wrong = self.levels
         known = [(paper, 81, 3), (powers, 243, 3), (powers, 125, 5), (powers, 1000, 10), (powers, 16, 4)]
         known += [(none, 100, 3), (none, int(rng.integers(300, 360)), 4), (none, 1, 3), (none, 2, 3)]
-        known += [(powers, 32, 2), (none, 50, 2), (wrong, 0, 3), (wrong, 27, 1)]
+        known += [(powers, 32, 2), (powers, 196, 14), (none, 50, 2), (wrong, 0, 3), (wrong, 27, 1)]
         for level, R, eta in known:
             yield level, {"R": R, "eta": eta}
+
+    def draw_further(self, rng):
+        _, powers, none, wrong = self.levels
+        for eta in map(int, rng.integers(5, 60, 2)):
+            yield powers, {"R": eta**2, "eta": eta}
+            yield none, {"R": eta**3 + int(rng.integers(2, eta**3)), "eta": eta}
+        yield wrong, {"R": -int(rng.integers(1, 500)), "eta": int(rng.integers(2, 9))}
+        yield wrong, {"R": int(rng.integers(2, 500)), "eta": -int(rng.integers(500))}
 
     def impossible(self, R, eta):
         return R < 1 or eta < 2

@@ -134,6 +134,16 @@ def harness(f, params, p, stage, optimizer, mixed):
             yield case(wrong, int(rng.integers(100, 200)), p, stage, "adam", True)
         yield case(wrong, 0, 0, 3, "adam", True)
 
+    def draw_further(self, rng):
+        _, others, wrong = self.levels
+        kinds = (1, "momentum", True), (2, "adam", False), (3, "sgd", False), (3, "momentum", True)
+        for stage, optimizer, mixed in kinds:
+            p = int(rng.integers(3, 90))
+            params = p * int(rng.integers(1000, 10**6)) + int(rng.integers(1, p))
+            yield others, {"params": params, "p": p, "stage": stage, "optimizer": optimizer, "mixed": mixed}
+        for p, stage in ((int(rng.integers(2, 90)), int(rng.integers(4, 90))), (-int(rng.integers(90)), 1)):
+            yield wrong, {"params": int(rng.integers(9999)), "p": p, "stage": stage, "optimizer": "adam", "mixed": True}
+
     def right(self, params, p, stage, optimizer, mixed):
         possible = 0 <= stage <= 3 and p >= 1
         return int(held(params, p, stage, parts(optimizer, mixed))) if possible else None

@@ -88,6 +88,11 @@ class Bubble(PlainExercise):
         for p, m, v in ((4, 8, 2), (4, 8, 4), (3, 3 * int(rng.integers(2, 9)), 5)):
             yield "v chunks per rank", {"p": p, "m": m, "v": v}
 
+    def draw_further(self, rng):
+        for p in map(int, rng.integers(9, 90, 2)):
+            yield "one chunk per rank", {"p": p, "m": int(rng.integers(1, 900)), "v": 1}
+            yield "v chunks per rank", {"p": p, "m": p * int(rng.integers(2, 90)), "v": int(rng.integers(2, 9))}
+
     reference = """
 def bubble(p, m, v=1):
     return (p - 1) / (v * m + p - 1)
@@ -157,6 +162,12 @@ class EnoughMicroBatches(PlainExercise):
             shares = (n / 1000 for n in itertools.count(int(rng.integers(40, 50))))
             part = next(s for s in shares if self._tells(p, s, v))
             yield "v chunks per rank", {"p": p, "share": part, "v": v}
+
+    def draw_further(self, rng):
+        for _ in range(2):
+            share = float(rng.uniform(0.05, 0.6))
+            yield "one chunk per rank", {"p": int(rng.integers(17, 60)), "share": share, "v": 1}
+            yield "v chunks per rank", {"p": int(rng.integers(4, 20)), "share": share, "v": int(rng.integers(2, 5))}
 
     @staticmethod
     def _tells(p: int, share: float, v: int) -> bool:
@@ -318,6 +329,12 @@ def order_1f1b(rank, p, m):
         for p, m in ((5, 3), (int(rng.integers(6, 9)), 2), (4, 1)):
             yield "fewer micro-batches than ranks", {"p": p, "m": m}
 
+    def draw_further(self, rng):
+        long, fewer = self.levels
+        for p in map(int, rng.integers(4, 14, 2)):
+            yield long, {"p": p, "m": int(rng.integers(p, 90))}
+            yield fewer, {"p": p, "m": int(rng.integers(2, p))}
+
     def limits(self, rank, p, m):
         return min(m, p - rank)
 
@@ -381,6 +398,13 @@ def harness(f, p, m, v):
         for p, m, v in ((4, some + 2, 2), (3, 2, 2)):
             yield "p does not divide m", {"p": p, "m": m, "v": v}
 
+    def draw_further(self, rng):
+        bubble, divides_not = self.levels
+        for p in map(int, rng.integers(3, 9, 2)):
+            m, v = p * int(rng.integers(2, 9)), int(rng.integers(2, 6))
+            yield bubble, {"p": p, "m": m, "v": v}
+            yield divides_not, {"p": p, "m": m + int(rng.integers(1, p)), "v": v}
+
     def read_right(self, answer, p, m, **known):
         said = [refused(one) for one in answer] if isinstance(answer, list) else []
         if m % p:
@@ -428,6 +452,10 @@ class OrderZeroBubble(OrderExercise):
         some = int(rng.integers(9, 60))
         for p, m in ((4, 8), (2, 5), (3, some), (8, 16), (5, 5), (1, 3)):
             yield "p - 1 idle slots, and no more alive than 1F1B", {"p": p, "m": m}
+
+    def draw_further(self, rng):
+        for p in map(int, rng.integers(3, 10, 3)):
+            yield next(iter(self.levels)), {"p": p, "m": int(rng.integers(p, 60))}
 
     def replayed(self, orders, p, m):
         return replay(orders, p, m, forward=1.0, backward=1.0, weights=1.0)

@@ -1113,6 +1113,16 @@ class WallTime(PlainExercise):
             names = ("work", "interval", "save", "restart", "failures")
             yield level, dict(zip(names, (work, interval, save, restart, failures), strict=True))
 
+    def draw_further(self, rng):
+        none, some, bad = self.levels
+        for level in (none, none, some, some, bad, bad):
+            interval, save, restart = int(rng.integers(10, 50)), int(rng.integers(3, 9)), int(rng.integers(3, 30))
+            done = int(rng.integers(1, 6))  # saves before the failure
+            at = done * (interval + save) + int(rng.integers(1, interval))
+            at += interval + int(rng.integers(1, save)) - at % (interval + save) if level == bad else 0
+            known = {"work": interval * (done + 2) + int(rng.integers(1, interval)), "interval": interval}
+            yield level, known | {"save": save, "restart": restart, "failures": [at] if level != none else []}
+
     def right(self, work, interval, save, restart, failures):
         return wall_time(work, interval, save, restart, failures)
 

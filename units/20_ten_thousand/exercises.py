@@ -75,6 +75,14 @@ class MeshCoordinates(RefusingExercise):
             yield "no such rank", {"rank": rank, "shape": (4, 3, 2)}
         yield "no such rank", {"rank": 1, "shape": ()}
 
+    def draw_further(self, rng):
+        three, any_, wrong = self.levels
+        for level, axes in ((three, 3), (three, 3), (any_, 2), (any_, 4), (any_, 5), (wrong, 3)):
+            shape = tuple(int(length) for length in rng.integers(2, 12, axes))
+            size = math.prod(shape)
+            rank = int(rng.integers(size))
+            yield level, {"rank": rank + size if level == wrong else rank, "shape": shape}
+
     def impossible(self, rank, shape):
         return not 0 <= rank < math.prod(shape)
 
@@ -131,6 +139,17 @@ class AxisGroups(PlainExercise):
         yield "the last axis", {"shape": (3, 2, int(rng.integers(3, 6))), "axis": 2}
         for shape, axis in (((2, 3, 4), 0), ((2, 3, 4), 1), ((3, 2, 2, 2), 2), ((2, 4, 1), 2), ((5,), 0)):
             yield "any axis", {"shape": shape, "axis": axis}
+
+    def draw_further(self, rng):
+        for level, axes in (
+            ("the last axis", 3),
+            ("the last axis", 3),
+            ("any axis", 2),
+            ("any axis", 3),
+            ("any axis", 4),
+        ):
+            shape = tuple(int(length) for length in rng.integers(2, 6, axes))
+            yield level, {"shape": shape, "axis": axes - 1 if level != "any axis" else int(rng.integers(axes - 1))}
 
     reference = """
 def axis_groups(shape, axis):
@@ -313,6 +332,17 @@ def harness(f, model, shape, stage, micro_batches, zero):
             m = micro_batches or int(rng.integers(20, 60))
             yield level, {"model": of, "shape": shape, "stage": stage, "micro_batches": m, "zero": zero}
 
+    def draw_further(self, rng):
+        for level in self.levels:
+            for _ in range(2):
+                data, tensor = (int(n) for n in rng.integers(2, 7, 2))
+                pipeline = 1 if level == "one stage" else int(rng.integers(2, 6))
+                of = {"layers": pipeline * int(rng.integers(2, 9)), "width": 64 * tensor * int(rng.integers(2, 9))}
+                of |= {"heads": 2 * tensor, "vocabulary": 512 * int(rng.integers(9, 90)), "sequence": 256}
+                stage, zero = int(rng.integers(pipeline)), int(rng.integers(1, 4)) if level == "ZeRO" else 0
+                known = {"model": of, "shape": (data, pipeline, tensor), "stage": stage}
+                yield level, known | {"micro_batches": int(rng.integers(6, 60)), "zero": zero}
+
     reference = """
 def rank_memory(model, shape, stage, micro_batches, zero=1):
     data, pipeline, tensor = shape
@@ -471,6 +501,11 @@ class BestMesh(SearchExercise):
         ):
             model = dict(zip(("layers", "width", "heads"), of, strict=True)) | {"vocabulary": 51200, "sequence": 2048}
             yield at, {"model": model, "gpus": gpus, "batch": batch, "per_node": per_node, "memory": memory}
+
+    def draw_further(self, rng):
+        for level, known in self.draw(rng):
+            if known["model"]["width"] >= 6144 and known["memory"] in range(60 * 10**9, 75 * 10**9):
+                yield level, known | {"memory": float(rng.uniform(60e9, 75e9))}
 
 
 # -- utilisation -------------------------------------------------------------------------------------------------------
@@ -632,6 +667,14 @@ class CheckpointEvery(PlainExercise):
                                   (0.001, 0.05, 1.9), (90.0, 16.0, 800.0)):  # fmt: skip
             yield slow, {"step": step, "save": save, "mtbf": 8192.0 * every, "ranks": 8192}
         yield slow, {"step": 1.0, "save": 600.0, "mtbf": 3600.0, "ranks": 1}
+
+    def draw_further(self, rng):
+        quick, slow = self.levels
+        year = 365 * 86400.0
+        for level, mtbf in ((quick, 6 * year), (slow, float(rng.uniform(4, 7)) * year)):
+            ranks = int(rng.integers(1000, 4000))
+            save = round(mtbf / ranks / float(rng.uniform(3, 6)), 1) if level == slow else float(rng.uniform(10, 30))
+            yield level, {"step": float(rng.uniform(2, 6)), "save": save, "mtbf": mtbf, "ranks": ranks}
 
     def read_right(self, answer, step, save, mtbf, ranks):
         known = {"step": step, "save": save, "mtbf": mtbf, "ranks": ranks}

@@ -27,8 +27,8 @@ from autograder.grading.submission.grades import Graded, ItemGrade
 from autograder.grading.submission.reading import Flag
 from autograder.grading.submission.rebuilding import Item, Rebuilt
 from autograder.homework import handed_in
-from autograder.judging.following import Follows, Judged, follows_from
 from autograder.inputs.unseen import unseen
+from autograder.judging.following import Follows, Judged, follows_from
 from autograder.judging.helpers import judge_with_its_helpers
 from autograder.judging.judge import LAST_S, Runners, judge_with
 from autograder.registry import UnknownExercise, find

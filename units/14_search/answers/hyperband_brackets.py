@@ -35,7 +35,7 @@ def hyperband_brackets(R, eta):
 -        raise ValueError("R at least 1, eta at least 2")
 +        return []
 
-# %% wrong_cut_off (right_loop): wrong, rounded_on_the_way, levels 1 1 0 1
+# %% wrong_cut_off (right_loop): wrong, rounded_on_the_way, levels 1 0 0 1
 -        raise ValueError("R at least 1, eta at least 2")
 +        raise ValueError("no brackets")
 @@
