@@ -502,11 +502,6 @@ class BestMesh(SearchExercise):
             model = dict(zip(("layers", "width", "heads"), of, strict=True)) | {"vocabulary": 51200, "sequence": 2048}
             yield at, {"model": model, "gpus": gpus, "batch": batch, "per_node": per_node, "memory": memory}
 
-    def draw_further(self, rng):
-        for level, known in self.draw(rng):
-            if known["model"]["width"] >= 6144 and known["memory"] in range(60 * 10**9, 75 * 10**9):
-                yield level, known | {"memory": float(rng.uniform(60e9, 75e9))}
-
 
 # -- utilisation -------------------------------------------------------------------------------------------------------
 
