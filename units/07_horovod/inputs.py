@@ -46,7 +46,8 @@ def learning_rate(exercise):
 
 TRAINING = {"p": st.integers(1, 4), "steps": st.integers(1, 3), "n": st.integers(1, 4)}
 SHAPE = {"inputs": st.integers(1, 3), "outputs": st.integers(1, 3)}
-LIKE = st.sampled_from([{}, {"own_start": True}, {"own_start": True, "resumed": True}])
+OWN = {"own_start": True, "first_is_zero": True}  # who broadcasts before a step and who behind it then agree
+LIKE = st.sampled_from([{}, OWN, OWN | {"resumed": True}])
 
 
 def trained(more=None):
@@ -60,7 +61,7 @@ def horovod_step(exercise):
     def case(drawn):
         rng, sizes, how, _ = drawn
         equal, own, resumed = exercise.levels
-        known = UNIT.training_data(rng, **sizes, **how)
+        known = UNIT.training_data(rng, **(sizes | how))
         known["built"] = list(known["momentum"]) if "resumed" in how else [None] * sizes["p"]
         level = resumed if "resumed" in how else own if how else equal
         return UNIT.training_case(level, sizes["p"], "x[r] y[r] weights[r] offsets[r] built[r] rate", known, str(sizes))
@@ -96,7 +97,7 @@ def keras_callbacks(exercise):
         if more["asked"] == "losses":  # of the first batch of the only epoch
             sizes, more = sizes | {"steps": 1}, more | {"epochs": 1}
         how = {name: value for name, value in how.items() if name != "resumed" and more["asked"] == "weights"}
-        known = UNIT.training_data(rng, **sizes, **how)
+        known = UNIT.training_data(rng, **(sizes | how))
         for name in ("x", "y"):  # every epoch goes through the same minibatches
             known[name] = np.tile(known[name], (1, more["epochs"], 1, 1))
         known["offsets"][:] = 0
@@ -112,7 +113,7 @@ def train_torch(exercise):
     def case(drawn):
         rng, sizes, how, _ = drawn
         equal, resumed = exercise.levels
-        known = UNIT.training_data(rng, **sizes, **how)
+        known = UNIT.training_data(rng, **(sizes | how))
         known["offsets"][:] = 0
         known["saved"] = [known["momentum"][0] if "resumed" in how else None, *[None] * (sizes["p"] - 1)]
         names = "x[r] y[r] weights[r] saved[r] rate"
