@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import autograder.content as content
 from autograder.case import Case
-from autograder.exercise import Exercise, rng_for
+from autograder.exercise import Exercise, names_of, rng_for
 from autograder.inputs.generator import EdgeGenerator
 
 SHARES = (0.0, 0.1, 0.3, 0.6)  # of a case's values that are edges
@@ -37,6 +37,11 @@ def added_cases(exercise: Exercise) -> st.SearchStrategy[Case] | None:
     """The strategy that `INPUTS` of the unit's `inputs.py` has for an exercise; None if it has none."""
     make = inputs_of(exercise.unit).get(exercise.function)
     return make(exercise) if make else None
+
+
+def takes_nothing(exercise: Exercise) -> bool:
+    """True if there is nothing to draw: the exercise's function has no arguments, so each of its cases is the same."""
+    return not names_of(exercise.signature)
 
 
 def inputs_of(unit: str) -> dict[str, Callable[[Exercise], st.SearchStrategy[Case]]]:

@@ -505,7 +505,9 @@ def training_data(
 
 def training_case(level: str, p: int, names: str, known: dict, says: str) -> Case:
     """A case whose ranks get float32 arrays; what is known of it are these numbers in float64."""
-    exact = {name: np.float64(value) if isinstance(value, np.ndarray) else value for name, value in known.items()}
+    exact = {
+        name: value.astype(np.float64) if isinstance(value, np.ndarray) else value for name, value in known.items()
+    }
     return replace(on_ranks(level, p, names, known, says, rtol=1e-4, atol=1e-5), known=exact)
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from autograder.exercises.kinds import on_ranks
 from autograder.inputs.common import RANKS
 from autograder.inputs.strategies import plain_cases
+from autograder.registry import module_of
 
+UNIT = module_of("07_horovod")
 GENERATORS = st.integers(0, 2**31).map(np.random.default_rng)
 
 
@@ -41,4 +44,90 @@ def learning_rate(exercise):
     )
 
 
-INPUTS = {"init_and_pin": init_and_pin, "shard_dataset": shard_dataset, "learning_rate": learning_rate}
+TRAINING = {"p": st.integers(1, 4), "steps": st.integers(1, 3), "n": st.integers(1, 4)}
+SHAPE = {"inputs": st.integers(1, 3), "outputs": st.integers(1, 3)}
+OWN = {"own_start": True, "first_is_zero": True}  # who broadcasts before a step and who behind it then agree
+LIKE = st.sampled_from([{}, OWN, OWN | {"resumed": True}])
+
+
+def trained(more=None):
+    """What a training begins with on one rank and more, in steps of one sample and more: equal models, one on each
+    rank, and rank 0 with a momentum; first the generator, then what `training_data` takes, then what `more` adds."""
+    sizes = st.fixed_dictionaries(TRAINING | SHAPE | {"first_is_zero": st.booleans()})
+    return st.tuples(GENERATORS, sizes, LIKE, st.fixed_dictionaries(more or {}))
+
+
+def horovod_step(exercise):
+    def case(drawn):
+        rng, sizes, how, _ = drawn
+        equal, own, resumed = exercise.levels
+        known = UNIT.training_data(rng, **(sizes | how))
+        known["built"] = list(known["momentum"]) if "resumed" in how else [None] * sizes["p"]
+        level = resumed if "resumed" in how else own if how else equal
+        return UNIT.training_case(level, sizes["p"], "x[r] y[r] weights[r] offsets[r] built[r] rate", known, str(sizes))
+
+    return trained().map(case)
+
+
+def finish_epoch(exercise):
+    """Ranks without a sample, and counts that float32 has not; several epochs, and one."""
+
+    def case(drawn):
+        p, asked, counts, metrics = drawn
+        rows = [[(*metrics[(k + r) % 4], n) if n else (0.0, 0.0, 0) for r, n in enumerate(one[:p])]
+                for k, one in enumerate(counts)]  # fmt: skip
+        known = {"asked": asked, "epochs": rows, "own": list(zip(*rows, strict=True))}
+        level = list(exercise.levels)[asked == "saved"]
+        says = "; ".join(f"counts {', '.join(map(str, one[:p]))}" for one in counts)
+        return on_ranks(level, p, "asked own[r]", known, says, rtol=1e-5, ranks_per_node=2)
+
+    some = st.integers(1, 50) | st.just(2**24 + 1)
+    of_ranks = st.tuples(some, *[st.just(0) | some] * 3)
+    numbers = st.tuples(st.floats(0, 8, width=32), st.sampled_from([0.0, 0.25, 1.0]))
+    asked, epochs = st.sampled_from(["metrics", "saved"]), st.lists(of_ranks, min_size=1, max_size=3)
+    return st.tuples(st.integers(1, 4), asked, epochs, st.lists(numbers, min_size=4, max_size=4)).map(case)
+
+
+def keras_callbacks(exercise):
+    """A warm-up that ends with the first epoch, in the middle of the training, and behind it."""
+
+    def case(drawn):
+        rng, sizes, how, more = drawn
+        model, metrics = exercise.levels
+        if more["asked"] == "losses":  # of the first batch of the only epoch
+            sizes, more = sizes | {"steps": 1}, more | {"epochs": 1}
+        how = {name: value for name, value in how.items() if name != "resumed" and more["asked"] == "weights"}
+        known = UNIT.training_data(rng, **(sizes | how))
+        for name in ("x", "y"):  # every epoch goes through the same minibatches
+            known[name] = np.tile(known[name], (1, more["epochs"], 1, 1))
+        known["offsets"][:] = 0
+        known |= more | {"scaled": 0.05 * sizes["p"]}
+        names = "asked x[r] y[r] weights[r] scaled warmup epochs"
+        return UNIT.training_case(model if more["asked"] == "weights" else metrics, sizes["p"], names, known, str(more))
+
+    asked = st.sampled_from(["weights", "losses"])
+    return trained({"asked": asked, "epochs": st.integers(1, 3), "warmup": st.integers(1, 4)}).map(case)
+
+
+def train_torch(exercise):
+    def case(drawn):
+        rng, sizes, how, _ = drawn
+        equal, resumed = exercise.levels
+        known = UNIT.training_data(rng, **(sizes | how))
+        known["offsets"][:] = 0
+        known["saved"] = [known["momentum"][0] if "resumed" in how else None, *[None] * (sizes["p"] - 1)]
+        names = "x[r] y[r] weights[r] saved[r] rate"
+        return UNIT.training_case(resumed if how else equal, sizes["p"], names, known, str(sizes))
+
+    return trained().map(case)
+
+
+INPUTS = {
+    "init_and_pin": init_and_pin,
+    "shard_dataset": shard_dataset,
+    "learning_rate": learning_rate,
+    "horovod_step": horovod_step,
+    "finish_epoch": finish_epoch,
+    "keras_callbacks": keras_callbacks,
+    "train_torch": train_torch,
+}

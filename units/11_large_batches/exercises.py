@@ -1064,7 +1064,7 @@ def harness(f, judge, steps, every, n):
         said = f"The ranks validated {', '.join(map(str, busy))} samples; there are {times} times {c.n}."
         if sum(busy) > times * c.n:
             return Finding("everybody_everything", said)
-        if max(busy) == times * c.n:
+        if max(busy) == times * c.n > times * -(-c.n // c.p):
             return Finding("rank_0_alone", said)
         if max(busy) > times * -(-c.n // c.p):
             return Finding("uneven_shares", said)

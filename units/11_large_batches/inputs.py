@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from autograder.exercises.kinds import on_ranks
 from autograder.inputs.strategies import plain_cases
 
 SEEDS = st.integers(0, 2**20)
@@ -86,6 +87,22 @@ def sync_norm_backward(exercise):
     return _drawn(exercise, _shares(1), st.integers(1, 3))
 
 
+def train_and_validate(exercise):
+    """Validations after every step, after the last alone and none at all; a sample, and fewer than there are ranks;
+    all of them right, or none."""
+
+    def case(drawn):
+        level, seed, p, steps, every, n, share = drawn
+        table = (np.random.default_rng(seed).random((steps + 1, n)) < share).astype(np.int64)
+        known = {"table": table, "rows": table.tolist(), "steps": steps, "every": every, "n": n}
+        says = f"n = {n}, {steps} steps, every = {every}"
+        return on_ranks(level, p, "rows steps every n", known, says)
+
+    levels, shares = st.sampled_from(list(exercise.levels)), st.sampled_from([0.0, 0.5, 1.0])
+    few = st.integers(1, 6)
+    return st.tuples(levels, SEEDS, st.integers(2, 5), few, few, st.integers(1, 12), shares).map(case)
+
+
 INPUTS = {
     "scaled_rate": scaled_rate,
     "ghost_batch_norm": ghost_batch_norm,
@@ -94,4 +111,5 @@ INPUTS = {
     "noise_scale": noise_scale,
     "global_moments": global_moments,
     "sync_norm_backward": sync_norm_backward,
+    "train_and_validate": train_and_validate,
 }

@@ -148,6 +148,13 @@ def train_through(exercise):
     return st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(lambda drawn: on(*drawn))
 
 
+def save_in_background(exercise):
+    """States without a number, with numbers that are none, and steps that a float has not; writes that fail."""
+    numbers = st.lists(st.sampled_from([0.0, -0.0, 0.1, -1.5, 1e-300, 1e300, float("inf")]), max_size=4)
+    steps, fails = st.sampled_from([0, 1, 98, 2**53 + 1]), st.sampled_from(["", "OSError", "another"])
+    return plain_cases(exercise, values=numbers, momentum=numbers, step=steps, fails=fails)
+
+
 INPUTS = {
     "write_whole": write_whole,
     "resume_order": resume_order,
@@ -159,4 +166,5 @@ INPUTS = {
     "wall_time": wall_time,
     "young_interval": young_interval,
     "train_through": train_through,
+    "save_in_background": save_in_background,
 }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 from hypothesis import strategies as st
 
+from autograder.exercises.readings.mesh_search import meshes, most_memory, that_fit
 from autograder.exercises.readings.meshes import timed_step
 from autograder.inputs.common import SEEDS, SMALL, shapes
 from autograder.inputs.generator import EdgeGenerator
-from autograder.inputs.strategies import SHARES, plain_cases
+from autograder.inputs.strategies import SHARES, plain_case, plain_cases
 
 
 def mesh_coordinates(exercise):
@@ -96,6 +98,34 @@ def checkpoint_every(exercise):
     return st.tuples(times, shares, steps, ranks).flatmap(lambda drawn: within(*drawn))
 
 
+@st.composite
+def _searched(draw):
+    """A memory that one of the meshes takes to the byte, one byte more, one less, or what all of them can have."""
+    width = 128 * draw(st.integers(1, 4))
+    heads = draw(st.sampled_from([1, 2, 6, 8, 12, 20]))
+    model = {"layers": draw(st.sampled_from([1, 2, 3, 6, 8, 18])), "width": heads * width, "heads": heads}
+    model |= {"vocabulary": 51200, "sequence": 2048}
+    known = {"model": model, "gpus": draw(st.sampled_from([1, 2, 3, 4, 6, 8, 12, 16, 24]))}
+    known |= {
+        "batch": draw(st.sampled_from([1, 2, 3, 12, 16, 24, 60])),
+        "per_node": draw(st.sampled_from([1, 3, 4, 8])),
+    }
+    held = {most_memory(model, shape, known["batch"]) for shape in meshes(**known)}
+    bounds = sorted({math.ceil(size) + more for size in held for more in (-1, 1)} | {1})
+    return known | {"memory": float(draw(st.sampled_from(bounds)))}
+
+
+def best_mesh(exercise):
+    """Searches in which the rule of thumb that the exercise allows, most replicas and then fewest tensor ranks, is
+    within the 5 % that it allows: elsewhere right answers may differ."""
+
+    def is_good(known):
+        fit = that_fit(SimpleNamespace(**known))
+        return not fit or fit[max(fit, key=lambda shape: (shape[0], -shape[2]))] <= 1.05 * min(fit.values())
+
+    return _searched().filter(is_good).map(lambda known: plain_case(exercise, known))
+
+
 INPUTS = {
     "mesh_coordinates": mesh_coordinates,
     "axis_groups": axis_groups,
@@ -105,4 +135,5 @@ INPUTS = {
     "mfu_and_hfu": mfu_and_hfu,
     "average_and_norm": average_and_norm,
     "checkpoint_every": checkpoint_every,
+    "best_mesh": best_mesh,
 }

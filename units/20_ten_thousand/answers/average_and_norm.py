@@ -15,8 +15,8 @@ def average_and_norm(gradients, replicated, shape):
         g.div_(shape[0])
     if last and stage in (0, last):
         own, other = gradients["embedding"], torch.empty_like(gradients["embedding"])
-        peer = dist.get_rank() + (last - 2 * stage if last == stage or not stage else 0) * shape[2]
-        requests = [dist.isend(own.clone(), peer), dist.irecv(other, peer)]
+        peer = dist.get_rank() + (last - 2 * stage) * shape[2]
+        requests = [dist.isend(own, peer), dist.irecv(other, peer)]
         for request in requests:
             request.wait()
         own += other
