@@ -18,6 +18,7 @@ from machine import FULL, needs
 from autograder.grading.submission import judging, reading, rebuilding
 from autograder.judging import bank
 from autograder.judging.bank import Answer
+from autograder.judging.hiding import REFERENCE
 from autograder.judging.judge import Runners, chunks_of_file
 from autograder.registry import find
 from labkit.cells.slicing import bound_names
@@ -66,7 +67,8 @@ def test_what_reaches_the_judge_is_the_answer_and_nothing_else(unit):
             if wanted is None:
                 assert chunks is None, answer.file
                 continue
-            references = sum(bool(find(name).reference) for name in exercise.uses)
+            references = sum(chunk.label.startswith(REFERENCE) for chunk in chunks)
+            assert references <= sum(bool(find(name).reference) for name in exercise.uses)
             assert bool(note) == bool(references), answer.file
             if not set(exercise.uses) & bound_names(source):
                 found_sources, own = [c.source for c in chunks[references:]], [c.source for c in wanted]
