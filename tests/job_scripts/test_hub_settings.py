@@ -22,6 +22,8 @@ sys.path[:0] = [str(HUB), str(ROOT / "tools")]
 import hub as hub_tool  # noqa: E402
 from course_hub import collect, places, settings, spawners  # noqa: E402
 
+from autograder.grading import collecting  # noqa: E402
+
 MINIMAL = {
     **{
         "course": "dl",
@@ -233,7 +235,7 @@ def test_only_ones_own_files_are_collected(tmp_path):
 @needs("root")
 def test_nobody_hands_in_for_another(tmp_path):
     """nbgrader's collect takes the newest folder with a student's name on it, whoever made it: ours takes the student's
-    own.
+    own, and believes neither its name nor its timestamp.txt about the time.
     """
     from nbgrader.coursedir import CourseDirectory
     from traitlets.config import Config
@@ -243,7 +245,8 @@ def test_nobody_hands_in_for_another(tmp_path):
         folder = inbound / f"root+01_unit+2026-11-21 {stamp} UTC+x{uid}"
         folder.mkdir(parents=True)
         (folder / "unit.ipynb").write_text(text)
-        for path in (folder, folder / "unit.ipynb"):
+        (folder / "timestamp.txt").write_text(f"2026-11-21 {stamp} UTC")
+        for path in (folder, folder / "unit.ipynb", folder / "timestamp.txt"):
             os.chown(path, uid, uid)
     config = Config()
     config.CourseDirectory.root, config.CourseDirectory.course_id = str(tmp_path / "class"), "dl"
@@ -252,7 +255,10 @@ def test_nobody_hands_in_for_another(tmp_path):
     (tmp_path / "exchange").chmod(0o1777)
     found = collect.OwnWorkOnly(coursedir=CourseDirectory(config=config), config=config)
     found.start()
-    assert (tmp_path / "class" / "submitted" / "root" / "01_unit" / "unit.ipynb").read_text() == "her own"
+    collected = tmp_path / "class" / "submitted" / "root" / "01_unit"
+    assert (collected / "unit.ipynb").read_text() == "her own"
+    changed = collecting.last_changed(inbound / f"root+01_unit+2026-11-21 10:00:00.0 UTC+x{os.getuid()}")
+    assert (collected / "timestamp.txt").read_text() == f"{changed:%Y-%m-%d %H:%M:%S.%f} UTC"
 
 
 def start_server():

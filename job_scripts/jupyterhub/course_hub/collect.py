@@ -1,7 +1,8 @@
 """nbgrader's `collect`, for an exchange that students can write to with more than `nbgrader submit`.
 
 Who handed in is who owns the files, not what the folder is called; and what is copied are files that this owner has
-written: no link to somebody else's work, which the grader could read and which would come back in the feedback.
+written: no link to somebody else's work, which the grader could read and which would come back in the feedback. When
+it was handed in is what `autograder.grading.collecting` finds, not what a student's own file says.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import pwd
 import stat
 from pathlib import Path
 
-from nbgrader.exchange.default.collect import ExchangeCollect
 from nbgrader.utils import ignore_patterns
 
+from autograder.grading.collecting import Collect
 
-class OwnWorkOnly(ExchangeCollect):
+
+class OwnWorkOnly(Collect):
     """Leaves out what was handed in under another student's name, and every file that is not its owner's own."""
 
     def _path_to_record(self, path):
@@ -41,6 +43,7 @@ class OwnWorkOnly(ExchangeCollect):
         )
         for path in copy_owned(Path(src), Path(dest), ignored, 1000 * self.coursedir.max_dir_size):
             self.log.warning("%s is a link, or not its owner's, or too much: left out", path)
+        self._write_time(src, dest)
 
 
 def owner(path: str | Path) -> str:
