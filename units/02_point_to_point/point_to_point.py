@@ -404,7 +404,7 @@ def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
         occur more than once, but not all are equal
     round_trip_s: list or array (k,), s (> 0) until each message had gone there and come
         back
-    Returns: (alpha, beta) of one way, in s and s/byte
+    Returns: (alpha, beta) of one way, floats, in s and s/byte
 
     - times on a line: every time is 2 (alpha + beta n).
     - scattered times: fit all of them, for example by least squares.
