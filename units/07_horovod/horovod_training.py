@@ -339,8 +339,8 @@ def shard_dataset(
         rank
     n: int, number of samples
     local_batch_size: int, samples of one step on each rank
-    Returns: (a dataset of exactly `steps` minibatches of local_batch_size samples,
-        steps)
+    Returns: (minibatches, steps): a tf.data.Dataset of exactly `steps` minibatches of
+        local_batch_size samples, and an int
 
     - what divides: steps is the number of whole global minibatches in n samples,
       perhaps 0. No sample is used twice; which rank sees which is up to you.
