@@ -299,7 +299,7 @@ def prepared_images(hvd, is_ready, prepare, load):
     """Load the images from this node's disk on every rank, prepared first where
     missing.
 
-    hvd: horovod.tensorflow, initialised
+    hvd: the horovod.tensorflow module, initialised
     is_ready: function, is_ready() is True if this node's disk has the images; any rank
         may ask, also again and again
     prepare: function, prepare() makes them on this node's disk
@@ -392,7 +392,7 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
     n: int, number of images, at least one for each rank
     local_batch_size: int, images of a minibatch
     seed: int
-    Returns: (a dataset of minibatches that never ends, number of steps)
+    Returns: (minibatches, steps): a tf.data.Dataset that never ends, and an int
 
     - shares of equal size: every rank has a share of its own (it may change from pass
       to pass); together they hold every image once. A pass holds every image of the
