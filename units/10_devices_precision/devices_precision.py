@@ -437,7 +437,7 @@ def scaled_step(
     scale: float, at least 1
     lr: float, learning rate
     max_norm: float, the largest norm of the gradient
-    Returns: (new float32 weights, True if the step was skipped)
+    Returns: (float32 tensor, the new weights; bool, True if the step was skipped)
 
     - what is too small for float16: the gradient is float16, so multiply the loss by
       `scale`, and divide the gradient by it in float32.
@@ -768,7 +768,7 @@ def evaluate(
     loss_sum: float, sum of its losses
     count: int, its samples
     root: int, the rank that returns the result, or None for all
-    Returns: (accuracy, mean loss), or None on a rank that is not the root
+    Returns: (accuracy, mean loss), floats, or None on a rank that is not the root
 
     - shards of any size: a shard may be empty, but not all are; counts may be larger
       than 2**24.
