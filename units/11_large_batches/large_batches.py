@@ -639,7 +639,7 @@ def sync_norm_backward(g, xhat, weight, inv, n):
     xhat: tensor (rows, C), this rank's normalised inputs
     weight, inv: tensors (C,)
     n: int, rows of all ranks together
-    Returns: (gradient of x in the shape of g, of the weight, of the bias)
+    Returns: three tensors, the gradient of x in the shape of g, of weight, of bias
 
     - uneven and empty shards: by the formulas above; the gradients of weight and bias,
       (C,), come from this rank's rows alone.
