@@ -622,7 +622,7 @@ def asha_next(
         those that still run
     n: int, number of configurations, 0 to n - 1
     eta: int, the factor between two rungs
-    Returns: (configuration, rung), or None if there is nothing to do now
+    Returns: (configuration, rung), ints, or None if there is nothing to do now
 
     - up or a new one: look at rung len(finished) - 2 first, then at the next lower one,
       down to rung 0. Of the m that have finished rung k the best m // eta may go up.
