@@ -471,7 +471,8 @@ def all_reduce_seconds(
     nbytes: int, bytes of the vector
     nodes: int, number of nodes
     per_node: int, ranks on each node
-    inside, between: (alpha, beta) of the links in s and s/byte; those inside are faster
+    inside, between: tuples (alpha, beta) of the links in s and s/byte; those inside are
+        faster
     Returns: float, seconds
 
     - one rank on a node: all links are those between nodes.
