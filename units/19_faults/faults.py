@@ -618,7 +618,7 @@ def train_until_told(step: Callable, told: Callable, steps: int) -> int:
     - a few bytes: beside what step() sends, each rank hands over at most 8 bytes before
       each step.
 
-    Example: steps = 7. If rank 1 is told before the fifth step begins, every rank
+    Example: steps = 7. If rank 1 is told just before the fifth step begins, every rank
     returns 4.
     """
     ### BEGIN SOLUTION
