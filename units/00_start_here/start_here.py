@@ -251,7 +251,7 @@ def right_neighbour(rank: int, world_size: int) -> int:
     Returns: int, the next larger rank, and 0 for the last one
 
     - 4 ranks: the neighbours are 1, 2, 3 and 0.
-    - any number of ranks: the same, also for one rank.
+    - any number of ranks: world_size may even be 1.
 
     Example: right_neighbour(3, 4) is 0.
     """

@@ -108,8 +108,8 @@ def count_inside(x: np.ndarray, y: np.ndarray) -> int:
 
     - counts: the circle has the radius 1/2 around (0, 0); no point lies on it. x and y
       are not changed.
-    - no Python loop: no Python for each point: no loop, no `map`, `np.vectorize` or the
-      like.
+    - no Python loop: no Python runs for each point; no loop, `map`, `np.vectorize` or
+      the like.
 
     Example: count_inside(np.array([0.0, 0.4]), np.array([0.1, 0.4])) == 1
     """
@@ -412,13 +412,13 @@ print(
 def estimate_pi(comm, n: int, draw) -> float:
     """Estimate pi from n points that all ranks throw together in fair shares.
 
-    comm: MPI communicator
+    comm: MPI communicator; it may hold only some of all ranks
     n: int, at least 1, points of all ranks together
     draw: function, draw(k) gives this rank's next k random points as two arrays x, y of
         shape (k,), each in [-1/2, 1/2]; call it as often as you like, also with k = 0
     Returns: float, 4 * (points inside) / n over all ranks, the same on every rank
 
-    - n divides: together the ranks throw exactly n points.
+    - n divides: together the ranks of comm throw exactly n points.
     - n does not divide: the shares differ by at most one.
     - fewer samples than ranks: some shares are empty.
 
@@ -615,7 +615,7 @@ def speedup_and_efficiency(
     """Return the speedup and efficiency of each run, compared with the first one.
 
     ranks: array (m,), number of ranks of each run, rising, at least 1
-    seconds: array (m,), time of each run
+    seconds: array (m,), time of each run in s
     Returns: (speedup, efficiency), arrays (m,), both 1.0 in the first place
 
     - from one rank: the first run is on one rank.

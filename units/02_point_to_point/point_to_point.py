@@ -211,7 +211,7 @@ def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
       all others with zeros. The source's matrix is sent as one message, the only one.
       On the destination the result is filled with `value`, on all others with zeros
       (the rank's own matrix, cleared, or a new one).
-    - between any two ranks: the same. Every request is waited for.
+    - between any two ranks: every request is waited for.
 
     Example: move_matrix(1.0, 0, 1): ones on rank 1, zeros on all others.
     """
@@ -404,9 +404,9 @@ def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
         occur more than once, but not all are equal
     round_trip_s: list or array (k,), s (> 0) until each message had gone there and come
         back
-    Returns: (alpha, beta) of one way, in s and s/byte
+    Returns: (alpha, beta) of one way, floats, in s and s/byte
 
-    - times on a line: every time is alpha + beta n, twice.
+    - times on a line: every time is 2 (alpha + beta n).
     - scattered times: fit all of them, for example by least squares.
 
     Example: fit_alpha_beta([0, 100], [2.0, 4.0]) == (1.0, 0.01)
@@ -660,7 +660,7 @@ def ring_pass(x: torch.Tensor) -> torch.Tensor:
 
     - a ring of four: each of p ranks makes p - 1 sends, all to its right neighbour
       (rank + 1) % p, and no collective.
-    - rings of any size: the same, with p = 1, too.
+    - rings of any size: p may be 1.
     - unchanged: x.
 
     Example: p = 3: two sends on each rank, and all return the same 3 rows.

@@ -360,8 +360,8 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     Returns: a new tensor of that shape and dtype, equal on every rank
 
     - powers of two: no collectives except a barrier. A rank sends at most 2 ceil(log2
-      p) messages and receives at most as many.
-    - any number of ranks: the same if p is not a power of two.
+      p) messages and receives no more.
+    - any number of ranks: p need not be a power of two.
     - few steps: all of it takes at most 4 ceil(log2 p) times as long as one message; 2
       ceil(log2 p) is possible. (A rank can send one message and receive one at the same
       time.)
@@ -429,10 +429,11 @@ def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
     Returns: a new tensor (n,) in the dtype of x, equal on every rank
 
     - n divisible by p: every rank adds up a chunk of n / p elements.
-    - any n: n may be smaller than p, or not divisible.
+    - any n: n may be smaller than p, or not divisible; a padded chunk has at most n //
+      p + 1 elements.
     - unchanged: x.
 
-    Example: n = 10, p = 3: chunks of 4 elements are equally long.
+    Example: n = 10, p = 3: three chunks of 4 elements, 2 of them padding.
     """
     ### BEGIN SOLUTION
     p, n = dist.get_world_size(), x.numel()
@@ -571,7 +572,7 @@ def all_reduce_time(
 
     - through rank 0, and as a tree: a rank sends one message at a time and receives one
       at a time; adding up costs nothing.
-    - as a ring: the same.
+    - as a ring: all ranks send and receive at the same time.
 
     Example: all_reduce_time("ring", 2, 8, 0.0, 8.0) == 8.0
     """

@@ -272,7 +272,7 @@ def stock_indices(
       beginning until its length is the next multiple.
     - drop_last: the order is cut to the largest multiple of world_size in n, which may
       be 0.
-    - shuffle: the order depends on seed and epoch.
+    - shuffle: the order is that of seed + epoch.
     - fewer samples than ranks: the order is repeated several times.
 
     Example: n = 10 on 4 ranks: rank 2 gets [2, 6, 0], with drop_last [2, 6].
@@ -378,8 +378,9 @@ def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) ->
     Returns: list with an entry for each epoch: the list of this rank's batches, each a
         tensor or list of items
 
-    - one epoch: shuffled and padded as by a DistributedSampler with this seed.
-    - three epochs: a new order in every epoch.
+    - one epoch: shuffled and padded as by a DistributedSampler with this seed;
+      torch.distributed is initialised.
+    - three epochs: each has the sampler's order for that epoch.
     - nothing divides: neither sampler nor loader drops anything.
 
     Example: 10 samples, 2 ranks, global_batch_size = 4: batches of 2, 2 and 1 on each
@@ -479,7 +480,7 @@ def minibatch_shares(
       each.
     - a short last minibatch: it holds the rest; nothing is padded or dropped.
     - fewer samples than ranks: a share without samples is an empty list.
-    - everything divides: the same.
+    - everything divides: all shares have batch_size / world_size ids.
     - unchanged: order.
 
     Example: minibatch_shares([7, 8, 9, 5], 3, 1, 2) == [[8], []]

@@ -790,7 +790,8 @@ def average_and_clip(model: nn.Module, max_norm: float) -> float:
       together is larger than max_norm, all are scaled by one factor so that it is
       max_norm (1e-6 added to the norm does not matter). The result is in `p.grad`.
     - a gradient that is short enough: it is only averaged.
-    - frozen parameters, and zero: frozen ones have no gradient; the norm may be 0.
+    - frozen parameters, and zero: frozen ones have no gradient; None on a rank counts
+      as zero; the norm may be 0.
 
     Example: gradients [6] and [2], max_norm 1: the mean is [4], the result [1],
     returned 4.

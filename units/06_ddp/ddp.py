@@ -140,7 +140,7 @@ def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
 
     - the weights of the sequential run: the ranks begin with different values; training
       starts from those of rank 0. Make one step for each minibatch; afterwards every
-      rank's model holds what sequential training would.
+      rank's model holds what sequential training would, in training mode.
     - the loss of all ranks: the mean cross-entropy of the whole minibatch, before the
       step.
 

@@ -300,9 +300,9 @@ def init_and_pin(tf, hvd) -> None:
     - one machine: a rank sees (`tf.config.set_visible_devices`) the GPU whose number is
       its local rank, and no other. The memory of at least that GPU grows as needed
       (`tf.config.experimental.set_memory_growth`).
-    - several machines, and one without a GPU: the same on each machine. A machine has
-      GPUs for all its ranks, or none (`tf.config.list_physical_devices("GPU")` is
-      empty): then pin nothing.
+    - several machines, and one without a GPU: the local rank counts, not the rank. A
+      machine has GPUs for all its ranks, or none
+      (`tf.config.list_physical_devices("GPU")` is empty): then pin nothing.
 
     Example: local rank 2 of a machine with 4 GPUs sees GPU 2 alone.
     """
@@ -335,11 +335,12 @@ def shard_dataset(
 ) -> tuple[tf.data.Dataset, int]:
     """Step 3: return this rank's minibatches and the number of steps of an epoch.
 
-    dataset: tf.data.Dataset of n samples, in the same order on every rank
+    dataset: tf.data.Dataset, n elements of one sample each, in the same order on every
+        rank
     n: int, number of samples
     local_batch_size: int, samples of one step on each rank
-    Returns: (a dataset of exactly `steps` minibatches of local_batch_size samples,
-        steps)
+    Returns: (minibatches, steps): a tf.data.Dataset of exactly `steps` minibatches of
+        local_batch_size samples, and an int
 
     - what divides: steps is the number of whole global minibatches in n samples,
       perhaps 0. No sample is used twice; which rank sees which is up to you.
@@ -430,8 +431,8 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
 
     - all start equal: average the gradients over all ranks before they are applied.
     - every rank starts with its own model: on the first batch, and only then, all ranks
-      take over rank 0's variables, the model's and the optimizer's, before or after the
-      step.
+      take over all of rank 0's variables, the model's (also frozen ones) and the
+      optimizer's, before or after the step.
     - rank 0 goes on from a checkpoint: from the first batch on all ranks hold the same.
 
     Example: 2 ranks with gradients [1] and [3]: both apply [2].
@@ -685,15 +686,14 @@ print(f"before: {before.losses}   behind: {behind.losses}")
 def keras_callbacks(
     scaled_rate: float, warmup_epochs: int, plateau, checkpoint
 ) -> list:
-    """Steps 4 and 6 to 8 for `model.fit`: return this rank's callbacks, in Keras's
-    order.
+    """Steps 4 and 6 to 8 for `model.fit`: return this rank's callbacks.
 
     scaled_rate: float, learning rate after the warm-up: base rate times number of ranks
     warmup_epochs: int, at least 1
     plateau: callback that lowers the rate when the loss over all ranks no longer falls;
         every rank needs it
     checkpoint: callback that saves the model and notes that loss; rank 0 alone needs it
-    Returns: list of callbacks
+    Returns: list of callbacks, in the order in which Keras is to call them
 
     - one model, one learning rate: rank 0's variables are broadcast, and the rate
       climbs for warmup_epochs. Horovod's LearningRateWarmupCallback(initial_lr,

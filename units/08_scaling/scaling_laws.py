@@ -342,12 +342,13 @@ def scaling_efficiency(
     step_seconds: array (m,), seconds of a step
     Returns: (kind, efficiencies), a str and an array (m,)
 
-    - fixed global batch: kind is "strong". The efficiency of a row is (its images per
-      second / those of the first row) / (its ranks / those of the first row).
+    - fixed global batch: kind is "strong" if the global batch is the same in all rows.
     - fixed local batch: kind is "weak" if global batch / ranks, not rounded, is the
-      same in all rows; the same efficiency.
-    - neither, or not from one rank: kind is "neither"; the same efficiency. The first
-      row may have any number of ranks.
+      same in all rows.
+    - neither, or not from one rank: kind is "neither" otherwise. The first row may have
+      any number of ranks.
+    - efficiency: of a row, (its images per second / those of the first row) divided by
+      (its ranks / those of the first row).
 
     Example: 1 and 2 ranks, 8 images each time, 1.0 s and 0.5 s: "strong", [1.0, 1.0].
     """
@@ -753,9 +754,9 @@ def step_seconds(
         communication
     Returns: float, s
 
-    - nothing hidden: images are dealt out whole and as evenly as possible; the slowest
-      rank has the largest share. The gradients are summed by one ring all-reduce: 2 (p
-      - 1) messages of 1/p of the bytes, not rounded; none on one rank.
+    - nothing hidden: images are dealt out whole and as evenly as possible; the time is
+      that of the largest share plus one ring all-reduce of the gradients: 2 (p - 1)
+      messages of 1/p of the bytes, not rounded; none on one rank.
     - communication behind computation: only the communication that is not hidden is
       added.
 

@@ -139,10 +139,9 @@ def read_products(text: str, classes: list[int] | None = None):
 
     - paths: those of all images, in the order of the list; there may be empty lines at
       the end.
-    - labels: ints from 0. If classes is None, those that occur in this list, smallest
-      first.
-    - the test list: if classes is given, it decides the labels; no image is of another
-      class.
+    - labels: ints, positions in classes. If None is given, classes are the
+      super_class_ids of this list, smallest first.
+    - the test list: given classes are returned as they are; no image is of another one.
 
     Example: super_class_ids 7, 3, 7 and classes None: labels [1, 0, 1], classes [3, 7].
     """
@@ -300,7 +299,7 @@ def prepared_images(hvd, is_ready, prepare, load):
     """Load the images from this node's disk on every rank, prepared first where
     missing.
 
-    hvd: horovod.tensorflow, initialised
+    hvd: the horovod.tensorflow module, initialised
     is_ready: function, is_ready() is True if this node's disk has the images; any rank
         may ask, also again and again
     prepare: function, prepare() makes them on this node's disk
@@ -308,8 +307,8 @@ def prepared_images(hvd, is_ready, prepare, load):
     Returns: what load() returns
 
     - two nodes: on each node prepare is called once, by local rank 0 alone, if they are
-      missing; every rank calls load once they are there.
-    - one node: the same.
+      missing.
+    - one node: every rank calls load, after the images are there.
     - a node that has them already: prepare is not called there.
 
     Example: node 0 is ready, node 1 is not: one call of prepare, by local rank 0 of
@@ -393,13 +392,13 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
     n: int, number of images, at least one for each rank
     local_batch_size: int, images of a minibatch
     seed: int
-    Returns: (a dataset of minibatches that never ends, number of steps)
+    Returns: (minibatches, steps): a tf.data.Dataset that never ends, and an int
 
     - shares of equal size: every rank has a share of its own (it may change from pass
       to pass); together they hold every image once. A pass holds every image of the
       share once, in a new order; any image may come first. Two calls with the same seed
-      give the same orders, with another seed others (once the data is shared out, ranks
-      may add their number).
+      give the same orders, with another seed others (once the data is dealt out, a rank
+      may add its number to the seed).
     - shares of unequal size: shares differ by at most one image. Every minibatch is
       full and may reach into the next pass. The steps are the fewest in which all ranks
       together see every image, the same number on every rank.
@@ -647,7 +646,7 @@ def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[f
 
     - one ring, node after node: with two_levels False, rank r sends to rank (r + 1) %
       p; every rank makes 2 (p - 1) sends of nbytes / p.
-    - one ring, ranks dealt out in turn: the same, however the ranks lie on the nodes.
+    - one ring, ranks dealt out in turn: the ring follows the ranks, wherever they are.
     - in two levels: every node has g ranks. A reduce-scatter within each node; then
       each of the g ranks is in one ring over the N nodes that all-reduces nbytes / g,
       by the same rule with N for p; then an all-gather within the node.
@@ -815,12 +814,12 @@ def training_memory(
     activations: int, values kept for each sample of the local minibatch
     global_batch_size: int, a multiple of world_size
     world_size: int, number of ranks
-    gpu_bytes: int, memory of one GPU
+    gpu_bytes: int, memory of one GPU in bytes
     Returns: (parts, gpus), a dict with the bytes of "weights", "gradients", "copy",
         "optimizer" and "activations", and an int
 
     - float32: all values have 4 bytes, and there is no copy: 0 bytes.
-    - mixed precision: as listed above.
+    - mixed precision: 2 bytes for weights, gradients and activations, 4 for the copy.
     - a model that does not fit: gpus is the smallest number of GPUs whose memory
       together is at least the sum of the parts; 1 if one is enough.
 

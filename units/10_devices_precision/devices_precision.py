@@ -103,8 +103,9 @@ def device_batches(kind: str, batch_size: int, devices: int) -> list[int]:
     devices: int, number of devices
     Returns: list of ints, one for each device, 0 for a device that gets none
 
-    - what divides: batch_size is a multiple of devices.
-    - what does not: the same rules; what does torch.chunk leave for the last devices?
+    - what divides: batch_size is for all devices together with DataParallel, for each
+      device with DDP.
+    - what does not: DataParallel cuts the batch as torch.chunk does.
 
     Example: device_batches("DataParallel", 5, 4) == [2, 2, 1, 0]
     """
@@ -152,7 +153,7 @@ def data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn) -> list[Te
     - each row once, on all devices: each row goes through one replica, once; no replica
       gets more than ceil(rows / replicas) rows.
 
-    Example: 5 rows on 2 replicas: 3 on one and 2 on the other, each with the weight
+    Example: 5 rows on 2 replicas: 3 on one and 2 on the other, each row with the weight
     1/5.
     """
     ### BEGIN SOLUTION
@@ -436,7 +437,7 @@ def scaled_step(
     scale: float, at least 1
     lr: float, learning rate
     max_norm: float, the largest norm of the gradient
-    Returns: (new float32 weights, True if the step was skipped)
+    Returns: (float32 tensor, the new weights; bool, True if the step was skipped)
 
     - what is too small for float16: the gradient is float16, so multiply the loss by
       `scale`, and divide the gradient by it in float32.
@@ -598,7 +599,7 @@ ax.set_yscale("log", base=2)
 
 # %% nbgrader={"grade": false, "grade_id": "found_inf_anywhere", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def found_inf_anywhere(grads: list[Tensor]) -> bool:
-    """Find out on all ranks if a gradient of any rank holds an infinity or nan.
+    """Return on all ranks whether a gradient of any rank holds an infinity or nan.
 
     grads: list of float32 or float16 tensors, this rank's, perhaps none
     Returns: bool
@@ -767,7 +768,7 @@ def evaluate(
     loss_sum: float, sum of its losses
     count: int, its samples
     root: int, the rank that returns the result, or None for all
-    Returns: (accuracy, mean loss), or None on a rank that is not the root
+    Returns: (accuracy, mean loss), floats, or None on a rank that is not the root
 
     - shards of any size: a shard may be empty, but not all are; counts may be larger
       than 2**24.
@@ -870,7 +871,7 @@ def evaluate_padded(
 ) -> float:
     """Return the accuracy over n samples of which the sampler has dealt some twice.
 
-    predictions, labels: int64 tensors, this rank's ceil(n / p) samples
+    predictions, labels: int64 tensors, this rank's samples, ceil(n / p) on p ranks
     indices: int64 tensor, their numbers among the n (you may not need them)
     n: int, number of samples
     Returns: float, the same on every rank
@@ -925,8 +926,8 @@ def macro_f1(predicted: Tensor, labels: Tensor, classes: int) -> float:
     Returns: float, the same on every rank
 
     - one matrix for all: F1 = 2 TP / (2 TP + FP + FN) for each class.
-    - classes that are missing: a class that nobody has and nobody predicts has F1 = 0,
-      and counts.
+    - classes that are missing: a class without labels and predictions has F1 = 0, and
+      counts.
     - one collective: a rank hands over at most max(2, classes**2) numbers of 8 bytes.
 
     Example: 2 classes, labels [0, 0] on rank 0 and [1] on rank 1, all predicted 0: F1

@@ -233,7 +233,8 @@ def accumulate_uneven(ddp, micro_batches, n):
     n: int, rows of all ranks together
     Changes: the gradients of ddp's parameters, which are None at first
 
-    - every row counts alike: afterwards every rank has the gradient over all n rows.
+    - every row counts alike: afterwards every rank has the gradient of the mean over
+      all n rows.
     - one synchronisation, one micro-batch at a time: only one micro-batch at a time
       goes through the model, and its backward pass comes before the next. The gradients
       are synchronised once, by DDP or by you. Make no step.
@@ -638,10 +639,10 @@ def sync_norm_backward(g, xhat, weight, inv, n):
     xhat: tensor (rows, C), this rank's normalised inputs
     weight, inv: tensors (C,)
     n: int, rows of all ranks together
-    Returns: (gradient of x in the shape of g, of the weight, of the bias)
+    Returns: three tensors, the gradient of x in the shape of g, of weight, of bias
 
-    - uneven and empty shards: the gradients of weight and bias, (C,), come from this
-      rank's rows alone.
+    - uneven and empty shards: by the formulas above; the gradients of weight and bias,
+      (C,), come from this rank's rows alone.
     - one all_reduce: one collective, of 2 C elements on every rank.
     - unchanged: all arguments.
 
@@ -944,7 +945,7 @@ print(f"your second guess: {guess_2}")
 
 # %% nbgrader={"grade": false, "grade_id": "train_and_validate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_and_validate(step, correct, steps, every, n):
-    """Make all steps and validate on all ranks after every `every` steps.
+    """Make all steps and validate on all ranks whenever `every` steps are done.
 
     step: function, step(k) makes step k, from 0 on, on all ranks together
     correct: function, correct(start, stop), 0 <= start <= stop <= n, counts the

@@ -479,7 +479,8 @@ def samples_per_second(
     ranks: int, ranks on the machine
     Returns: float
 
-    - one rank: reading, decoding and steps go on at once; queues are long enough.
+    - one rank: workers and accelerator are busy at the same time; queues are long
+      enough.
     - ranks that share the cores: a rank has cores / ranks of them for decoding, with
       workers and without.
     - no workers: if workers is 0, the program itself reads, decodes and steps, one
@@ -640,7 +641,7 @@ def utilisation(
 
     - one rank: by the rules above; the three add up to the time of the whole run.
     - ranks that wait for each other: that sum is the same on all ranks.
-    - fetched ahead: depth > 0.
+    - fetched ahead: if depth > 0, batch k waits until batch k - depth is taken.
 
     Example: utilisation([[1.0, 1.0]], 2.0, 0) == [(4.0, 2.0, 0.0)]
     """
@@ -1060,6 +1061,7 @@ def pack(lengths: list[int], capacity: int) -> list[list[int]]:
     - every sequence once: whole, in one row; a row has at most `capacity` tokens.
     - few rows: not more than "longest first, each into the first row with room" makes.
     - what cannot be: raise ValueError if a sequence is longer than a row.
+    - unchanged: lengths.
 
     Example: pack([5, 3, 5, 2], 8) may be [[0, 1], [2, 3]].
     """

@@ -263,8 +263,9 @@ def global_loss(per_example, penalty, global_batch: int):
     global_batch: int, number of samples of all replicas together in this step
     Returns: scalar tensor
 
-    - equal minibatches: all parts together are the mean loss of all samples plus the
-      penalty, once. How the replicas share the penalty is up to you.
+    - equal minibatches: it is called within a replica; all parts together are the mean
+      loss of all samples plus the penalty, once. How the replicas share the penalty is
+      up to you.
     - unequal minibatches, one of them empty: per_example may have no entry.
 
     Example: losses [1, 2] and [6] with penalty 0.5: the parts add up to 3.5.
@@ -465,7 +466,8 @@ def distribute(dataset: tf.data.Dataset, strategy, batch: int):
 
     - one worker: in one pass every sample is seen once, also the last ones, if they do
       not fill a step.
-    - several workers: on one replica of one worker. Workers may end one step apart.
+    - several workers: each sample is on one replica of one worker. Workers may end one
+      step apart.
 
     Example: 10 samples, 2 workers with 2 replicas each, batch 2: at most 8 samples a
     step.

@@ -111,7 +111,7 @@ def log_grid(low: float, high: float, n: int) -> list[float]:
 
     - a learning rate: both ends are included; each point is the same factor larger than
       the one before.
-    - any ends: the same for any 0 < low < high.
+    - any ends: they need not be powers of ten.
     - what cannot be: raise ValueError unless 0 < low < high and n is at least 2.
 
     Example: log_grid(0.01, 1.0, 3) == [0.01, 0.1, 1.0]
@@ -306,11 +306,11 @@ def farm(next_job, report, work) -> None:
     work: function, work(config, epochs) returns the loss, a float, and takes long
     Changes: nothing
 
-    - every job once: rank 0 calls next_job, as often as you like, and report, once for
-      each job. The other ranks call work with two ints, once for each job. No digit of
-      a loss is lost. Rank 0 works itself only if it is alone.
-    - no worker idle: no worker waits while there is a job for it; nobody waits for a
-      certain worker.
+    - every job once: rank 0 alone calls next_job, as often as you like, and report,
+      once for each job. The other ranks call work with two ints, once for each job. No
+      digit of a loss is lost. Rank 0 works itself only if it is alone.
+    - no worker idle: no worker waits while there is a job for it; no rank waits for a
+      particular worker.
     - jobs that come later: after None, more jobs may come once a result has been
       reported. If next_job() gives None and nobody works any more, the search is over.
 
@@ -533,8 +533,8 @@ def hyperband_brackets(R: int, eta: int) -> list[list[tuple[int, int]]]:
         (configurations, epochs), ints
 
     - R = 81, eta = 3: by the two formulas above.
-    - other powers: the same for any R that is a power of eta.
-    - R is no power: the same for any other R.
+    - other powers: R is any power of eta.
+    - R is no power: the epochs of a rung are rounded down.
     - what cannot be: raise ValueError if R < 1 or eta < 2.
 
     Example: hyperband_brackets(3, 3) == [[(3, 1), (1, 3)], [(2, 3)]]
@@ -622,19 +622,20 @@ def asha_next(
         those that still run
     n: int, number of configurations, 0 to n - 1
     eta: int, the factor between two rungs
-    Returns: (configuration, rung), or None if there is nothing to do now
+    Returns: (configuration, rung), ints, or None if there is nothing to do now
 
     - up or a new one: look at rung len(finished) - 2 first, then at the next lower one,
       down to rung 0. Of the m that have finished rung k the best m // eta may go up.
-      The best of these that is not yet started on rung k + 1 is next. If nobody can go
+      The best of these that is not yet started on rung k + 1 is next. If none can go
       up, configuration number len(started[0]) begins on rung 0.
-    - while others run: only losses that are there count.
+    - while others run: a configuration that still runs on rung k is not one of the m.
     - diverged, equal, nothing left: a nan counts among the m, but never goes up; of
-      equal losses the smaller number is better. If all n have begun and nobody can go
-      up: None.
+      equal losses the smaller number is better. If all n have begun and none can go up:
+      None.
+    - unchanged: finished and started.
 
-    Example: finished = [{0: 0.5, 1: 0.4, 2: 0.9}, {}], eta = 3, nobody started on rung
-    1: (1, 1).
+    Example: finished = [{0: 0.5, 1: 0.4, 2: 0.9}, {}], eta = 3, none started on rung 1:
+    (1, 1).
     """
     ### BEGIN SOLUTION
     for k in range(len(finished) - 2, -1, -1):
@@ -762,7 +763,7 @@ def best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, 
     """Return the number and the test error of the best trial of all ranks.
 
     numbers: int64 tensor (n,), from 0 to 2**53, each number once on all ranks
-    validation: float64 tensor (n,), validation losses
+    validation: float64 tensor (n,), validation losses, finite or nan
     test: float64 tensor (n,), test errors, finite
     Returns: (number, test error) of that trial, (int, float), the same on every rank
 
@@ -987,7 +988,8 @@ def spectral(
     - without noise: a set has 0 to `degree` columns; the empty one, (), stands for the
       constant 1. The coefficients are those of the least-squares fit with these s sets
       alone.
-    - with noise: the same.
+    - with noise: y also has noise, and perhaps terms of larger sets, which do not
+      count.
 
     Example: y = 3 + 2 x0 x2 with s = 2 gives [((), 3.0), ((0, 2), 2.0)].
     """

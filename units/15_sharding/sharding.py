@@ -227,7 +227,7 @@ def shard(flat: Tensor, rank: int, p: int) -> Tensor:
 
     - shards of one size: the numbers of flat from rank * k up to (rank + 1) * k, filled
       up with zeros at the end.
-    - more ranks than numbers: the same; a shard may be zeros alone, or empty if n = 0.
+    - more ranks than numbers: a shard may be zeros alone, or empty if n = 0.
     - unchanged: flat.
 
     Example: shard(torch.tensor([1, 2, 3]), 1, 2).tolist() == [3, 0]
@@ -259,7 +259,7 @@ def unshard(part: Tensor, n: int) -> Tensor:
     Returns: tensor of n numbers, dtype of part
 
     - the whole vector: the shards in the order of the ranks, without the padding.
-    - more ranks than numbers: the same.
+    - more ranks than numbers: some shards may be padding alone.
     - in one collective: a single call, to which each rank brings its shard and no more.
 
     Example: p = 2, n = 3. From the shards [1, 2] and [3, 0] both ranks make [1, 2, 3].
@@ -308,7 +308,7 @@ def zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) ->
 
     - the weights of sequential Adam: the step of `adam` with the mean of all ranks'
       gradients.
-    - p does not divide n: the same; shards are padded.
+    - p does not divide n: shards are padded with zeros.
     - no more than it must move: at most two collectives, and no more bytes than an
       all_reduce of the gradient and an all_gather of the weights, both padded. The
       moments stay where they are.

@@ -803,7 +803,7 @@ def sequence_parallel_mlp(
     up, up_bias, down, down_bias: as in `tp_mlp`
     Returns: tensor (n / p, d), the output for these tokens
 
-    - the output: as in `tp_mlp`.
+    - the output: that of `tp_mlp` for this rank's tokens.
     - all gradients: each rank calls `.backward` with the gradient of its tokens. Then
       every argument has its gradient: x for these tokens, down_bias the whole one, the
       others this rank's part.

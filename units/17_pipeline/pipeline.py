@@ -406,7 +406,7 @@ def gpipe(block, loss_of, xs, ys, m, shape):
     xs: list of m input tensors on rank 0; None on the other ranks
     ys: list of m target tensors on the last rank; None on the other ranks
     m: int, number of micro-batches, all of the same size
-    shape: shape of every tensor that travels between two ranks; its dtype is float64
+    shape: tuple, shape of every tensor sent between two ranks; its dtype is float64
     Returns: float, the loss of the minibatch, on the last rank; on others anything
 
     - the gradients of the whole model: leave the gradients of the minibatch's loss in
@@ -531,10 +531,10 @@ def order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]:
     m: int, number of micro-batches
     Returns: list of ("F", k) and ("B", k), k from 0 to m - 1, each exactly once
 
-    - no longer than GPipe, and p - rank alive: all ranks together need at most
-      3 (m + p - 1) slots, where "F" takes one and "B" two. At any time at most p - rank
+    - no longer than GPipe, and p - rank alive: all ranks together need 3 (m + p - 1)
+      slots at most, where "F" takes one and "B" two. At any time at most p - rank
       micro-batches are between their "F" and their "B".
-    - fewer micro-batches than ranks: the same for m < p.
+    - fewer micro-batches than ranks: m may be smaller than p.
 
     Example: order_1f1b(1, 2, 2) == [("F", 0), ("B", 0), ("F", 1), ("B", 1)]
     """

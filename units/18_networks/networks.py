@@ -123,7 +123,7 @@ def ring_order(node_of: list[int]) -> list[int]:
 
     - placed in turn: the ring goes from one node to another as rarely as possible. Any
       of the best orders will do.
-    - any placement: the same, however the ranks are placed.
+    - any placement: nodes may have different numbers of ranks, in any order.
 
     Example: ring_order([0, 1, 0, 1]) may be [0, 2, 1, 3]: two messages between nodes.
     """
@@ -387,8 +387,8 @@ def halving_doubling(x: Tensor) -> Tensor:
     - messages and bytes: no collectives. If p is a power of two, each rank sends at
       most 2 log2 p messages and 2 (p - 1) / p of the bytes of x, up to one element a
       message more.
-    - any number of ranks: else the same limits with q for p, plus two messages and one
-      extra copy of x.
+    - any number of ranks: otherwise the limits hold with q for p, plus two messages and
+      the bytes of x once.
 
     Example: p = 4, 8 elements. Each rank sends 4 + 2 and then 2 + 4 elements.
     """
@@ -471,12 +471,13 @@ def all_reduce_seconds(
     nbytes: int, bytes of the vector
     nodes: int, number of nodes
     per_node: int, ranks on each node
-    inside, between: (alpha, beta) of the links in s and s/byte; those inside are faster
+    inside, between: tuples (alpha, beta) of the links in s and s/byte; those inside are
+        faster
     Returns: float, seconds
 
     - one rank on a node: all links are those between nodes.
-    - shared cards: the g ranks of a node that send to other nodes at the same time
-      share one card, alpha + g n beta.
+    - shared cards: if the g ranks of a node send n bytes each to other nodes at the
+      same time, that takes alpha + g n beta.
     - what cannot be: raise ValueError for another algorithm, and for doubling and
       halving_doubling if nodes * per_node is not a power of two.
 

@@ -286,8 +286,8 @@ def resume_order(
 
     - as many ranks as before: together the ranks take in each step the samples that it
       would have taken without the stop. The last step of an epoch takes what is left.
-    - another number of ranks: the same; a rank takes at most one sample more than
-      another, and [] is its list if there is none for it.
+    - another number of ranks: a rank takes at most one sample more than another, and []
+      is its list if there is none for it.
 
     Example: resume_order([7, 4, 9, 8, 5, 6], 1, 2, 2, 0, 1) == [[5, 6]]
     """
@@ -606,8 +606,8 @@ def train_until_told(step: Callable, told: Callable, steps: int) -> int:
     """Run training steps until any rank is told to stop.
 
     step: function, step() is one training step, which all ranks have to take together
-    told: function, told() says whether this rank was told to stop; once it says yes it
-        goes on saying yes; a signal may come between any two calls
+    told: function, told() is True if this rank was told to stop, and stays so; a signal
+        may come between any two calls
     steps: int, the largest number of steps
     Returns: int, the number of steps taken, the same on every rank
 
@@ -618,7 +618,7 @@ def train_until_told(step: Callable, told: Callable, steps: int) -> int:
     - a few bytes: beside what step() sends, each rank hands over at most 8 bytes before
       each step.
 
-    Example: steps = 7. If rank 1 is told before the fifth step begins, every rank
+    Example: steps = 7. If rank 1 is told just before the fifth step begins, every rank
     returns 4.
     """
     ### BEGIN SOLUTION
@@ -800,8 +800,8 @@ def stragglers(times: np.ndarray, k: float) -> list[int]:
       median of all ranks' times; the spread is 1.4826 times the median distance of
       these times to the centre. A rank is slow if its time is more than k spreads above
       the centre, and more than 2 % above it.
-    - what misleads a mean: the same. One step may have written a checkpoint, and
-      several ranks may be slow.
+    - what misleads a mean: one step may have written a checkpoint, and several ranks
+      may be slow.
     - nobody: if no rank is slow, return [].
 
     Example: stragglers(np.array([[1.0], [1.0], [1.0], [2.0]]), 3.0) == [3]
@@ -1005,7 +1005,7 @@ def wall_time(
     - no failure: a save follows every `interval` seconds of computing, but not at the
       very end.
     - failures: a failure throws away what is not in a complete save, and `restart`
-      seconds later the work goes on from there.
+      seconds later the work continues from there.
     - at a bad moment: a failure during the restart begins the restart again. A save, a
       restart or the work that ends at second t is done, even if a failure comes at t.
 
@@ -1184,7 +1184,7 @@ def lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]:
     posted: array (steps, ranks), when each rank called the all-reduce of a step, in
         seconds
     ended: array (steps, ranks), when it had the result; at least two ranks
-    Returns: (list of floats, one for each rank; float for the network)
+    Returns: (list of floats, one for each rank; float for the network), in s
 
     - the ranks: in each step the last to call is charged with the time since the last
       but one called (0 if both called at once).

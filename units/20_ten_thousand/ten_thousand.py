@@ -83,7 +83,7 @@ def mesh_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     Returns: tuple of ints, one for each axis, in the order of shape
 
     - three axes: ranks that follow each other differ in the last coordinate first.
-    - any axes: the same for any number of axes, even none.
+    - any axes: there may be any number of axes, even none.
     - no such rank: raise ValueError, also for a negative rank.
 
     Example: mesh_coordinates(6, (2, 2, 4)) == (0, 1, 2)
@@ -117,7 +117,7 @@ def axis_groups(shape: tuple[int, ...], axis: int) -> list[list[int]]:
 
     - the last axis: a group holds the ranks that differ in this coordinate and in no
       other, in rising order; the groups are sorted by their first rank.
-    - any axis: the same for every axis.
+    - any axis: the ranks of a group need not be neighbours.
 
     Example: axis_groups((2, 2), 0) == [[0, 2], [1, 3]]
     """
@@ -342,7 +342,7 @@ def rank_memory(
     Returns: dict of bytes, "parameters", "gradients", "optimizer" and "activations"
 
     - one stage: every stage has the same number of layers, and everything is divided
-      over the tensor ranks. The first stage has an embedding of V + s rows besides.
+      over the tensor ranks. The first stage also has an embedding of V + s rows.
     - stages: the last stage, unless it is also the first, has a copy of the V rows.
     - ZeRO: 0 divides nothing over the `data` replicas, 1 the optimizer's state, 2 also
       the gradients, 3 also the parameters.
@@ -418,7 +418,7 @@ def pipeline_seconds(
     Returns: float, seconds, within 1 %; leave out the messages between stages
 
     - one chunk on each rank: the slots of work and of waiting, then once "gradients".
-    - v chunks: the same, with v m slots of work; "head" is 0.
+    - v chunks: there are v m slots of work; "head" is 0.
     - an output on the last stage: that stage alone needs "head" seconds more for each
       micro-batch.
 
@@ -525,9 +525,9 @@ def best_mesh(
         not divide
     Returns: (data, pipeline, tensor)
 
-    - within 5 % of the best: of all meshes that divide evenly, as said above, and
-      fit. A mesh fits if the four parts of `rank_memory` with ZeRO 1 add up to at most
-      `memory` on every stage.
+    - within 5 % of the best: `seconds` is at most 5 % more than on the best mesh that
+      divides evenly, as said above, and fits. A mesh fits if the four parts of
+      `rank_memory` with ZeRO 1 add up to at most `memory` on every stage.
     - nothing fits: raise ValueError.
 
     Example: with batch 64 and 16 replicas each replica computes 4 micro-batches.
@@ -644,11 +644,10 @@ def mfu_and_hfu(
     recompute: "none" or "full"
     Returns: (MFU, HFU), floats from 0 to 1
 
-    - nothing is recomputed: both count 6 FLOPs for a parameter and 12 l h s for a
-      token.
+    - nothing is recomputed: for a token both count 6 FLOPs a parameter plus 12 l h s.
     - everything is recomputed: HFU counts 8 and 16 l h s, MFU as before.
 
-    Example: if no time were spent on attention, MFU : HFU would be 6 : 8.
+    Example: with recompute = "full", MFU : HFU is 3 : 4.
     """
     ### BEGIN SOLUTION
     attention = model["layers"] * model["width"] * model["sequence"]
@@ -913,9 +912,9 @@ def average_and_norm(
 
     - one stage: average over `data`; write into the given tensors.
     - stages: add the two gradients of "embedding", on the first and the last stage.
-    - all three axes: both at once.
-    - messages: beside the averages send the embedding's gradient between first and last
-      stage, and at most 128 bytes for each rank.
+    - all three axes: average over `data` and add "embedding".
+    - messages: besides the averages send only the embedding's gradient, between first
+      and last stage, and at most 128 bytes for each rank.
 
     Example: on (1, 1, 2) with gradients [3] and [4], not replicated, both ranks return
     5.
@@ -979,7 +978,7 @@ def checkpoint_every(step: float, save: float, mtbf: float, ranks: int) -> int:
 
     - saves are quick: the expected time for each second of steps is within 0.1 % of the
       least.
-    - saves are slow: the same; Young's interval is not near enough.
+    - saves are slow: within 0.1 % as well; Young's interval is not near enough.
 
     Example: if a step takes 1,400 s, a save 200 s and M is 1,200 s, save after each
     step.
