@@ -221,6 +221,7 @@ class Runners:
         arguments = [case.arguments_of(r) for r in range(case.world_size)]
         how = {"runtime": exercise.runtime, "harness": exercise.harness, "seed": seed, "poison": seed + poison}
         how |= {"may_change": exercise.may_change, "returns": exercise.returns, "withheld": exercise.withheld}
+        how["untouched"] = True
         how |= {"apart": exercise.apart}
         jobs = make_jobs(chunks, exercise.function, arguments, **how)
         return runner.run(Asked(exercise, case, jobs, limits, ranks, hurry, seed))

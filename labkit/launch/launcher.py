@@ -353,6 +353,7 @@ def make_jobs(
     returns: str = "",
     withheld: Sequence[str] = (),
     apart: bool = False,
+    untouched: bool = False,
     torch=None,
 ):
     """One job per rank: what to run (source chunks, name of the function) on which arguments (one tuple per rank).
@@ -360,7 +361,7 @@ def make_jobs(
     function's arguments that it may change; what it did to the others is told (`labkit.launch.arguments`). None: nobody
     looks. returns: the type of its result, as a signature writes it (`labkit.launch.returned`). withheld: functions of
     labkit that it may not call (`labkit.launch.rank_program.withheld`). apart: the harness calls it in child processes
-    only (`labkit.launch.apart`).
+    only (`labkit.launch.apart`). untouched: no function of labkit and of the harness may be replaced.
     """
     jobs = []
     for rank, args in enumerate(arguments):
@@ -375,7 +376,7 @@ def make_jobs(
             "poison": (poison * MAX_RANKS) % (1 << 62),
             "may_change": None if may_change is None else list(may_change),
             "returns": returns,
-            **{"withheld": list(withheld), "apart": apart},
+            **{"withheld": list(withheld), "apart": apart, "untouched": untouched},
             "arguments": tagged,
         }
         jobs.append((job, payload))

@@ -197,7 +197,7 @@ def logarithmic(c: Curves) -> Figure:
 def scaling_plain(t: Table) -> Figure:
     figure, ax = plt.subplots()
     ax.plot(t.ranks, t.rates, "o-", label="measured")
-    ax.plot(t.ranks, t.rates[0] * np.array(t.ranks), "k--", label="ideal")
+    ax.plot(t.ranks, t.rates[0] * np.array(t.ranks), "C1--", label="ideal")
     ax.set(xlabel="number of ranks", ylabel="images per second", title="Scaling of MNIST training")
     ax.legend()
     return figure
