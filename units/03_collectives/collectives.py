@@ -361,7 +361,7 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
 
     - powers of two: no collectives except a barrier. A rank sends at most 2 ceil(log2
       p) messages and receives no more.
-    - any number of ranks: p need not be a power of two.
+    - any number of ranks: the same limits if p is not a power of two.
     - few steps: all of it takes at most 4 ceil(log2 p) times as long as one message; 2
       ceil(log2 p) is possible. (A rank can send one message and receive one at the same
       time.)

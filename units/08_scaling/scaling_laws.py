@@ -345,8 +345,8 @@ def scaling_efficiency(
     - fixed global batch: kind is "strong" if the global batch is the same in all rows.
     - fixed local batch: kind is "weak" if global batch / ranks, not rounded, is the
       same in all rows.
-    - neither, or not from one rank: kind is "neither" otherwise. The first row may have
-      any number of ranks.
+    - neither, or not from one rank: in any other table kind is "neither". The first row
+      of each kind may have any number of ranks.
     - efficiency: of a row, (its images per second / those of the first row) divided by
       (its ranks / those of the first row).
 

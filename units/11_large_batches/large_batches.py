@@ -148,7 +148,7 @@ def scaled_rate(
 
     - the linear rule, with warm-up: the peak follows from the linear rule. Step 0 has
       base_rate, step warmup_steps the peak, and between them each step adds the same.
-      If warmup_steps is 0, step 0 has the peak; if it is equal to steps, no step has.
+      If warmup_steps is 0, step 0 has the peak; if it is steps, no step reaches it.
     - down to zero: from warmup_steps on the rate falls along half a cosine, which would
       be zero at step `steps`.
     - no such step: raise ValueError unless 0 <= step < steps and 0 <= warmup_steps <=

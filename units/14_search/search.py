@@ -533,8 +533,8 @@ def hyperband_brackets(R: int, eta: int) -> list[list[tuple[int, int]]]:
         (configurations, epochs), ints
 
     - R = 81, eta = 3: by the two formulas above.
-    - other powers: R is any power of eta.
-    - R is no power: the epochs of a rung are rounded down.
+    - other powers: the same for any R that is a power of eta.
+    - R is no power: and for any other R; the epochs of a rung are rounded down.
     - what cannot be: raise ValueError if R < 1 or eta < 2.
 
     Example: hyperband_brackets(3, 3) == [[(3, 1), (1, 3)], [(2, 3)]]

@@ -117,7 +117,7 @@ def axis_groups(shape: tuple[int, ...], axis: int) -> list[list[int]]:
 
     - the last axis: a group holds the ranks that differ in this coordinate and in no
       other, in rising order; the groups are sorted by their first rank.
-    - any axis: the ranks of a group need not be neighbours.
+    - any axis: the same, whatever the number of axes; a group may have one rank.
 
     Example: axis_groups((2, 2), 0) == [[0, 2], [1, 3]]
     """
