@@ -11,7 +11,7 @@ import numpy as np
 
 from autograder.compare import same
 from autograder.exercise import Case, Exercise, Finding, Mistake, Record, Run, Tensor
-from autograder.exercises.kinds import PlainExercise
+from autograder.exercises.kinds import PlainExercise, fits
 from autograder.exercises.readings import contributions
 from autograder.exercises.readings.contributions import everywhere, sum_case, tensors, total
 from autograder.exercises.readings.messages import forbidden_collective, message_time, messages, time_without_barriers
@@ -62,6 +62,10 @@ FROM_SENDS = [
     USES_ALL_REDUCE.but(name="uses_collective", why="The sum is right, but a collective did the work."),
 ]  # fmt: skip
 
+RANKS_DIFFER = Mistake("ranks_differ", "The sums are right to the last digits, and in these the ranks differ: they added "
+                       "in different orders, and rounding depends on the order.",
+                       "Add each number up on one rank, and give the others a copy of what it has.")  # fmt: skip
+
 MOVES_TWICE = ("each number travels p - 1 times until it is summed and p - 1 times until all have the sum (Patarasuk "
                "and Yuan 2009).")  # fmt: skip
 ALL_SEND = "Start the send with isend, receive, then wait for it: all ranks then send at the same time."
@@ -76,6 +80,7 @@ class SumExercise(Exercise):
     """
 
     reading = staticmethod(contributions.read)
+    equal = False  # whether the text asks for the same bits on every rank
 
     def named(self, case: Case, name: str) -> str:
         return name
@@ -93,11 +98,29 @@ class SumExercise(Exercise):
         return tensors(case, value) if isinstance(value, list) else everywhere(case, value)
 
     def facts(self, case: Case, run: Run):
+        if not case.known["base"]:  # nobody can tell who is in such a sum
+            if not (self.equal and fits(case, self.expected(case), [rank.value for rank in run.ranks])):
+                return None
+            return self.rules(case, run) or (RANKS_DIFFER.name if bits_differ(run) else None)
         found = self.reading(case, run)
         if found is None:
             return self.rules(case, run)
         name = self.named(case, found.diagnosis)
         return Finding(name, found.detail) if name in self.diagnoses else None
+
+
+def bits_differ(run: Run) -> bool:
+    """True if two ranks' tensors are not the same to the last bit."""
+    values = [rank.value.values for rank in run.ranks if isinstance(rank.value, Tensor)]
+    return any(not np.array_equal(values[0], other, equal_nan=True) for other in values[1:])
+
+
+def rounded(case: Case) -> Case:
+    """The same case of floats, with numbers of which no two sums in another order are equal in all places."""
+    parts = [part * (1 + rank / 7) / 3 for rank, part in enumerate(case.known["parts"])]
+    arguments = [(replace(given, values=part),) for (given,), part in zip(case.arguments, parts, strict=True)]
+    says = f"{case.says}, of which no sum is exact"
+    return replace(case, arguments=arguments, says=says, known={**case.known, "parts": parts, "base": None})
 
 
 def with_zeros(case: Case) -> Case:
@@ -156,9 +179,6 @@ class SumOverRanks(SumExercise):
         known = {"parts": [matrix] * 4, "base": None, "unit": 1, "dtype": "float32"}
         says = f"3 x 4{which}, the same on every rank"
         return Case("the matrix 1..12", 4, (Tensor(matrix, "float32"),), says=says, known=known)
-
-    def facts(self, case: Case, run: Run):
-        return super().facts(case, run) if case.known["base"] else None
 
 
 class MeanOverRanks(SumExercise):
@@ -319,8 +339,9 @@ class TreeAllReduce(SumExercise):
 
     signature = "tree_all_reduce(x: torch.Tensor) -> torch.Tensor"
     levels = {"powers of two": 1, "any number of ranks": 1, "few steps": 1}
+    equal = True
     mistakes = [
-        *READINGS, *FROM_SENDS,
+        *READINGS, *FROM_SENDS, RANKS_DIFFER,
         ONLY_ONE_RANK.giving(None).but(how="Walk the tree a second time, from the root down to the leaves."),
         Mistake("powers_of_two_only", "Some ranks are missing in the sum: this works for 2, 4, 8 ... ranks only.",
                 "A partner >= p does not exist, and what it should have passed on is lost. Round log2 p up."),
@@ -341,6 +362,7 @@ class TreeAllReduce(SumExercise):
             sum_case(rng, "any number of ranks", 5, (4,), "int32"),
             sum_case(rng, "any number of ranks", 3, ()),
             sum_case(rng, "few steps", 16, (3,), "int64"),
+            rounded(sum_case(rng, "few steps", 8, (60,))),
             sum_case(rng, "any number of ranks", 1, (4,)),
         ]
 

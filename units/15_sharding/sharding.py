@@ -710,8 +710,8 @@ def zero3_forward_backward(layers: list, x: Tensor, loss_gradient) -> list[Tenso
       over the ranks, of the layer's gradient.
     - no more than it must move: at most three times the bytes of the weights, for each
       layer two all_gathers and a reduce_scatter.
-    - two layers at most: at any time at most two layers' weights are whole. What
-      async_op=True returned holds them, too, as long as you hold it.
+    - two layers at most: at any time at most two layers are whole, weights or gradient.
+      What async_op=True returned holds its tensors, too, as long as you hold it.
     - gathers ahead: while a layer computes, the next layer's weights are on their way,
       in both passes.
 

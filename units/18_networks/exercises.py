@@ -86,6 +86,8 @@ class RingOrder(PlainExercise):
                         break
             yield level, {"node_of": of}
         yield any_, {"node_of": [31, -3, 30, 3, 31, -3, 3, 30]}  # alike in size, alike in the first digit
+        for level in self.levels:
+            yield level, {"node_of": [5, 2, 9, 5, 2, 9]}  # in order, rank 0's node is the one in the middle
 
     def facts(self, case: Case, run: Run):
         answer, node_of = run.ranks[0].value, case.known["node_of"]

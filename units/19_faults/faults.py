@@ -487,7 +487,7 @@ def train_through(
     Returns: tensor, the weights after all steps, on every rank that is still alive
 
     - nobody dies: the result is that of one rank, to the bit. Compute each shard once
-      in a step, in shares as even as can be.
+      in a step; no rank computes more than shards / alive, rounded up.
     - one dies: the result is the same. Take only the failed step again, all its shards
       or those still missing.
     - one after the other: several ranks may die, each in place of a collective (not of

@@ -351,6 +351,36 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
 -        dist.isend(total, parent).wait()
 +        dist.send(total, parent)
 
+# %% wrong_order_of_its_own: wrong, ranks_differ, levels 1 1 0
+def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    rank, p = dist.get_rank(), dist.get_world_size()
+    total = x.clone()
+    arrived = torch.empty_like(total)
+    step = 1
+    if p & (p - 1) == 0:
+        while step < p:
+            outgoing = total.clone()
+            request = dist.isend(outgoing, dst=(rank + step) % p)
+            dist.recv(arrived, src=(rank - step) % p)
+            request.wait()
+            total += arrived
+            step *= 2
+        return total
+    while step < p:
+        if rank % (2 * step) == step:
+            dist.send(total, dst=rank - step)
+        elif rank % (2 * step) == 0 and rank + step < p:
+            dist.recv(arrived, src=rank + step)
+            total += arrived
+        step *= 2
+    while step > 1:
+        step //= 2
+        if rank % (2 * step) == step:
+            dist.recv(total, src=rank - step)
+        elif rank % (2 * step) == 0 and rank + step < p:
+            dist.send(total, dst=rank + step)
+    return total
+
 # %% wrong_partner_does_not_exist: raised, ValueError, levels 1 0 1
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     rank, p = dist.get_rank(), dist.get_world_size()

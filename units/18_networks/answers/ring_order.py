@@ -56,6 +56,11 @@ def ring_order(node_of):
 +                order.append(ranks.pop(0))
 +    return order
 
+# %% wrong_rank_0_first: wrong, crosses_too_often, levels 0 0
+def ring_order(node_of: list[int]) -> list[int]:
+    others = sorted(range(1, len(node_of)), key=lambda r: node_of[r])
+    return [0] + others if node_of else []
+
 # %% wrong_ranks: wrong, crosses_too_often, levels 0 0
 def ring_order(node_of):
     return list(range(len(node_of)))
