@@ -62,8 +62,8 @@ FROM_SENDS = [
     USES_ALL_REDUCE.but(name="uses_collective", why="The sum is right, but a collective did the work."),
 ]  # fmt: skip
 
-RANKS_DIFFER = Mistake("ranks_differ", "The sums are right to the last digits, and in these the ranks differ: they added "
-                       "in different orders, and rounding depends on the order.",
+RANKS_DIFFER = Mistake("ranks_differ", "The sums are right to the last digits, and in these the ranks differ: they "
+                       "added in different orders, and rounding depends on the order.",
                        "Add each number up on one rank, and give the others a copy of what it has.")  # fmt: skip
 
 MOVES_TWICE = ("each number travels p - 1 times until it is summed and p - 1 times until all have the sum (Patarasuk "
