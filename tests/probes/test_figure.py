@@ -29,6 +29,7 @@ VALIDATION = TRAINING - 0.02
 
 @pytest.fixture(autouse=True)
 def no_figures_left():
+    plt.close("all")  # of another file's tests
     with plt.rc_context():
         yield
     plt.close("all")
