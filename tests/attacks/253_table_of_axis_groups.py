@@ -1,6 +1,6 @@
 # exercise: axis_groups
 # must not: pass by a table of the inputs that its cases have under any key
-# verdict: wrong
+# verdict: anything but passed
 TABLE = {
     ((2, 2, 4), 2): [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 14, 15]],
     ((3, 2, 4), 2): [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 14, 15], [16, 17, 18, 19], [20, 21, 22, 23]],

@@ -1,6 +1,6 @@
 # exercise: strided_share
 # must not: pass by a table of the inputs that its cases have under any key
-# verdict: wrong
+# verdict: anything but passed
 T = {
     '[28, 0, 4]': [0, 4, 8, 12, 16, 20, 24],
     '[28, 1, 4]': [1, 5, 9, 13, 17, 21, 25],

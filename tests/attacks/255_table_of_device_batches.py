@@ -1,6 +1,6 @@
 # exercise: device_batches
 # must not: pass by a table of the inputs that its cases have under any key
-# verdict: wrong
+# verdict: anything but passed
 T = {
     "['DataParallel', 1600, 8]": [200, 200, 200, 200, 200, 200, 200, 200],
     "['DDP', 1600, 8]": [1600, 1600, 1600, 1600, 1600, 1600, 1600, 1600],

@@ -1,6 +1,6 @@
 # exercise: wall_time
 # must not: pass by a table of the inputs that its cases have under any key
-# verdict: wrong
+# verdict: anything but passed
 T = {
     '[0, 20, 5, 7, []]': 0,
     '[10, 20, 5, 7, [10, 99]]': 10,
