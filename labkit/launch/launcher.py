@@ -367,8 +367,7 @@ def make_jobs(
     for rank, args in enumerate(arguments):
         tagged, payload = wire.encode(list(args), torch)
         job = {
-            **{"rank": rank, "world_size": len(arguments)},
-            "runtime": runtime,
+            **{"rank": rank, "world_size": len(arguments), "runtime": runtime},
             "chunks": [[c.label, c.line, c.source] for c in chunks],
             "function": function,
             "harness": harness,
