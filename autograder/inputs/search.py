@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import hypothesis
 import numpy as np
-from hypothesis import strategies as st
 
 from autograder.case import Case, Tensor
 from autograder.exercise import Exercise
 from autograder.inputs.edges import edges_of_all
-from autograder.inputs.strategies import added_cases, cases_of
+from autograder.inputs.strategies import added_cases, cases_of, draw
 from autograder.judging.judge import Runners, chunks_of_file, with_references
 from autograder.judging.trial import Trial
 from autograder.registry import find
@@ -55,26 +54,6 @@ class Agreement:
     cases: list[Case]
     differ: list[Told] = field(default_factory=list)
     impossible: list[Told] = field(default_factory=list)
-
-
-def draw(strategy: st.SearchStrategy[Case], count: int) -> list[Case]:
-    """`count` cases, the same at every call."""
-    cases: list[Case] = []
-
-    @hypothesis.settings(
-        max_examples=count,
-        database=None,
-        derandomize=True,
-        deadline=None,
-        phases=[hypothesis.Phase.generate],
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
-    @hypothesis.given(strategy)
-    def collect(case: Case) -> None:
-        cases.append(case)
-
-    collect()
-    return cases[:count]
 
 
 def agreement(launcher: Launcher, exercise: Exercise, answers: Sequence[Program], count: int) -> Agreement:

@@ -81,3 +81,23 @@ def _round(exercise: Exercise, seed: int, share: float) -> tuple[Case, ...]:
         return tuple(exercise.cases(EdgeGenerator(seed, share)))
     except (ArithmeticError, AssertionError, LookupError, ValueError):
         return ()
+
+
+def draw(strategy: st.SearchStrategy[Case], count: int, seed: str | None = None) -> list[Case]:
+    """`count` cases, the same at every call; others with another seed."""
+    cases: list[Case] = []
+
+    @hypothesis.settings(
+        max_examples=count,
+        database=None,
+        derandomize=seed is None,
+        deadline=None,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(strategy)
+    def collect(case: Case) -> None:
+        cases.append(case)
+
+    (collect if seed is None else hypothesis.seed(seed)(collect))()
+    return cases[:count]
