@@ -279,6 +279,9 @@ def mutate(
         bool,
         typer.Option("--survivors", help="Judge again only what lived before the exercise changed."),
     ] = False,
+    recorded: Annotated[
+        bool, typer.Option("--recorded", help="Judge what is recorded as equivalent under all keys, too.")
+    ] = False,
     record: Annotated[
         bool, typer.Option("--record", help="Write down what lives as equivalent, for a person to give the reasons.")
     ] = False,
@@ -288,7 +291,7 @@ def mutate(
     from autograder.holes import command, records, run
 
     unit, _, exercise = which.partition("/")
-    options = run.Options(keys, answers, survivors)
+    options = run.Options(keys, answers, recorded, survivors)
     try:
         chosen = run.chosen(options, unit or None, exercise or None)
         if not chosen:

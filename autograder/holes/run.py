@@ -1,8 +1,9 @@
-"""All mutants of some answers, in two processes side by side, and the report on them."""
+"""All mutants of some answers, in processes side by side, and the report on them."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -19,16 +20,19 @@ from autograder.judging.bank import Answer
 from labkit.launch.launcher import Launcher
 
 EQUIVALENT = "equivalent"
-PROCESSES = 2
+PROCESSES = len(os.sched_getaffinity(0)) + 1  # one more than cores: a mutant that stands still is waited for
+RECORDED = 2  # keys under which a recorded equivalent is judged: it was under all when it was recorded
 
 
 @dataclass(frozen=True)
 class Options:
     """The thoroughness of a run. keys: the number of keys under which a survivor is judged. answers: right answers of
-    each exercise, by name; 0 for all. survivors: what was killed before the exercise changed is killed (`results`)."""
+    each exercise, by name; 0 for all. recorded: what is recorded as equivalent is judged under all keys, too.
+    survivors: what was killed before the exercise changed is killed (`results`)."""
 
     keys: int = 1 + len(OTHER_KEYS)
     answers: int = 0
+    recorded: bool = False
     survivors: bool = False
     bank: Path = BANK
     records: Path | None = None  # a folder with a file for each unit; None: in the units' rooms
@@ -114,27 +118,31 @@ def report_of(answer: Answer, launcher: Launcher, options: Options) -> Report:
         if report.reached.unknown and (failure := judge.failure(source, "public")) is not None:
             report.failed = f"the right answer itself fails: {failure.verdict} {failure.diagnosis}"
             return report
+        entries = [entry for entry in records.equivalents(report.unit, options.records) if entry.answer == report.answer]
+        report.equivalent = _equivalent(made, entries)
         for mutant in made:
+            sure = not options.recorded and mutant.identity in report.equivalent
+            keys = min(options.keys, RECORDED) if sure else options.keys
             fate = kept.get(mutant)
-            if fate is None or not fate.is_known(options.keys):
-                fate = judge.fate(mutant.source, options.keys, fate)
+            if fate is None or not fate.is_known(keys):
+                fate = judge.fate(mutant.source, keys, fate)
                 kept.put(mutant, fate)
             report.fates.append((mutant, fate))
-    _compare_with_records(report, options)
+    _compare_with_records(report, entries)
     return report
 
 
-def _compare_with_records(report: Report, options: Options) -> None:
+def _equivalent(made: list[Mutant], entries: list[records.Equivalent]) -> dict[tuple, str]:
+    """Why a mutant is as right as the answer: by its operator, or by its record."""
     accepted = records.accepted()
-    report.equivalent = {
-        mutant.identity: accepted[mutant.operator] for mutant, _ in report.fates if mutant.operator in accepted
-    }
+    found = {mutant.identity: accepted[mutant.operator] for mutant in made if mutant.operator in accepted}
+    return found | {identity: entry.reason for entry in entries for identity in entry.mutants}
+
+
+def _compare_with_records(report: Report, entries: list[records.Equivalent]) -> None:
     fates = {mutant.identity: fate for mutant, fate in report.fates}
-    for entry in records.equivalents(report.unit, options.records):
-        if entry.answer != report.answer:
-            continue
+    for entry in entries:
         for identity in entry.mutants:
-            report.equivalent[identity] = entry.reason
             fate = fates.get(identity)
             if fate is None:
                 report.needless.append(f"no such mutant: {records.said(identity)}")

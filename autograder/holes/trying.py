@@ -7,11 +7,15 @@ under the other keys, until one of them fails it. What fails in a case that is t
 come to an end, is killed. What fails in a case whose values are drawn is judged under two other keys, beginning with
 that case; where another case than that one has to tell, under all. A mutant that passes under any key is not killed:
 the verdict would hang on the key.
+
+Most mutants of an exercise fail in the same few cases. So the cases that are the same under every key come first, and
+of these the one that has killed most.
 """
 
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from dataclasses import dataclass, field
 
 from autograder.exercise import PUBLIC_KEY, Case, Exercise, rng_for, seed_of
@@ -25,7 +29,7 @@ from labkit.relay import wire
 
 OTHER_KEYS = tuple(f"key {k}" for k in range(1, 10))
 SAMPLED = 2  # other keys for what a drawn case has killed
-LIMITS = Limits(cpu_seconds=4, deadline=10.0, patience=2.0)  # a right answer takes a hundredth of that
+LIMITS = Limits(cpu_seconds=2, deadline=10.0, patience=2.0)  # a right answer takes a fiftieth of that
 KILLED, BY_KEY, ALIVE, BROKEN = "killed", "by key", "alive", "breaks the judge"
 
 
@@ -59,10 +63,12 @@ class Judge:
     def __init__(self, exercise: Exercise, launcher: Launcher, limits: Limits = LIMITS):
         self.exercise = exercise
         self.runners = Runners(launcher, limits, windows=2)
-        self.cases = functools.cache(self._cases)
+        self.is_fixed = functools.cache(self._is_fixed)
+        self.killers: Counter[int] = _killers(exercise)
 
-    def _cases(self, key: str) -> list[Case]:
-        return list(self.exercise.cases(rng_for(self.exercise, key)))
+    def cases(self, key: str) -> list[Case]:
+        """The exercise's cases under that key."""
+        return _cases(self.exercise, key)
 
     def __enter__(self) -> Judge:
         return self
@@ -112,20 +118,21 @@ class Judge:
                 return Fate(BY_KEY, fails, f"{other.verdict} {other.diagnosis}")
         return Fate(ALIVE, fails)
 
-    def failure(self, source: str, key: str, begin: int = 0, sure: bool = True) -> Failure | None:
+    def failure(self, source: str, key: str, begin: int | None = None, sure: bool = True) -> Failure | None:
         """The first case that an answer fails under that key, case `begin` before the others; None where it passes all.
         sure: a case that fails in ranks that have served before is run again in fresh ones."""
         with self.runners.student([self.exercise]):
             return self._failure(source, key, begin, sure)
 
-    def _failure(self, source: str, key: str, begin: int, sure: bool) -> Failure | None:
+    def _failure(self, source: str, key: str, begin: int | None, sure: bool) -> Failure | None:
         cases, chunks = self.cases(key), self.chunks(source)
-        for k in [begin, *(n for n in range(len(cases)) if n != begin)]:
+        for k in sorted(range(len(cases)), key=lambda n: (n != begin, not self.is_fixed(n), -self.killers[n])):
             result = self._judged(cases[k], chunks, key, k, Ranks.SHARED)
             again = sure and self.runners.served_before and result.verdict != "passed"
             if again:
                 result = self._judged(cases[k], chunks, key, k, Ranks.FRESH)
             if result.verdict != "passed":
+                self.killers[k] += 1
                 return Failure(k, result.verdict, result.diagnosis)
         return None
 
@@ -141,9 +148,21 @@ class Judge:
             raise ValueError(f"there is no {self.exercise.function} in this answer")
         return with_references(chunks, [find(name) for name in self.exercise.uses], bound_names(source))
 
-    def is_fixed(self, k: int) -> bool:
+    def _is_fixed(self, k: int) -> bool:
         """True if case k hands out the same under every key that is tried."""
-        return len({_content(self.cases(key)[k]) for key in (PUBLIC_KEY, *OTHER_KEYS)}) == 1
+        content = _content(self.cases(PUBLIC_KEY)[k])
+        return all(_content(self.cases(key)[k]) == content for key in OTHER_KEYS)
+
+
+@functools.lru_cache(maxsize=2 + len(OTHER_KEYS))
+def _cases(exercise: Exercise, key: str) -> list[Case]:
+    return list(exercise.cases(rng_for(exercise, key)))
+
+
+@functools.lru_cache(maxsize=8)
+def _killers(exercise: Exercise) -> Counter[int]:
+    """The number of mutants that each case of an exercise has failed, in this process."""
+    return Counter()
 
 
 def _content(case: Case) -> str:
