@@ -55,7 +55,7 @@ def training_memory(exercise):
     def of(drawn):
         each, p, known = drawn
         known = {**known, "global_batch_size": each * p, "world_size": p, "gpu_bytes": 1}
-        total = sum(exercise.right(**known)[0].values())
+        total = int(sum(exercise.right(**known)[0].values()))
         sizes = st.sampled_from(sorted({total, max(total - 1, 1), total + 1, -(-total // 2), 48 * 10**9}))
         return plain_cases(exercise, **{name: st.just(value) for name, value in known.items()} | {"gpu_bytes": sizes})
 

@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from pathlib import Path
+
 import pytest
 
 from autograder.exercise import PUBLIC_KEY, drawn, drawn_further, rng_for
+from autograder.inputs.strategies import takes_nothing
 from autograder.inputs.unseen import COUNT, unseen
 from autograder.judging.judge import Runners, chunks_of_file, judge_with
 from autograder.judging.runners import OnMpi
-from autograder.registry import find
+from autograder.registry import all_exercises, find
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
+
+import exercise_texts as texts  # noqa: E402
 
 SMALL = ("axis_groups", "bubble", "device_batches", "dynamic_scale", "hyperband_brackets", "wall_time")
+
+
+PLAIN = [one for one in all_exercises() if one.runtime == "plain" and not takes_nothing(one)]
+KINDS = {"int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "list": (list,)}
+
+
+def kinds_of(exercise):
+    """Argument -> the types of which its text says that it is one, where that is a simple one."""
+    text = texts.text_of(exercise)
+    found = re.findall(r"^([\w*, ]+): (int|float|str|bool|list)(?=[,; ]|$)", text.docstring, re.MULTILINE)
+    kinds = {name.strip(): KINDS[kind] for names, kind in found for name in names.split(",")}
+    return [kinds.get(name) for name in text.parameters]
+
+
+def fits(value, kind):
+    return value is None or isinstance(value, kind) and isinstance(value, bool) == (kind == (bool,))
+
+
+def arguments_of(cases):
+    return [case.arguments_of(r) for case in cases for r in range(case.world_size)]
+
+
+@pytest.mark.parametrize("exercise", PLAIN, ids=lambda one: f"{one.unit[:2]}-{one.function}")
+def test_inputs_are_what_the_text_says_that_they_are(exercise):
+    """A right answer may lean on it: `Fraction(total, gpu_bytes)` takes integers alone. Where the exercise's own cases
+    are something else, its harness makes the function's argument of it."""
+    own = arguments_of(drawn(exercise))
+    inputs = arguments_of([*unseen(exercise, "one"), *unseen(exercise, "another"), *drawn_further(exercise, "one")])
+    for place, kind in enumerate(kinds_of(exercise)):
+        if kind is not None and all(fits(given[place], kind) for given in own if place < len(given)):
+            assert [given for given in inputs if place < len(given) and not fits(given[place], kind)] == []
 
 
 def table(exercise, keys=40):
