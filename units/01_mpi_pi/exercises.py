@@ -94,7 +94,7 @@ def is_cut_for(p: int, starts: np.ndarray, stops: np.ndarray, n: int) -> bool:
 class FairShare(PlainExercise):
     """Fair shares"""
 
-    signature = "fair_share(n, rank, world_size) -> (start, stop)"
+    signature = "fair_share(n, rank, world_size) -> tuple[int, int]"
     levels = {"n divides": 1, "n does not divide": 1}
     reference = """
 def fair_share(n, rank, world_size):
@@ -179,7 +179,8 @@ def distinct_inside(c: SimpleNamespace) -> int | None:
 class CountInside(PlainExercise):
     """Count without a loop"""
 
-    signature = "count_inside(x, y) -> number of points inside the circle"
+    signature = "count_inside(x, y) -> int"
+    any_type = "a sum of ones and zeros may be a whole float"
     levels = {"counts": 1, "no Python loop": 1}
     given = ("x", "y", "watch")
     # A loop over the points executes at least one line or call of Python per point; whole-array operations execute a
@@ -843,7 +844,7 @@ def harness(estimate_pi, comm, n, points, drawn, team):
 class SamplesNeeded(PlainExercise):
     """How many samples for how many digits"""
 
-    signature = "samples_needed(error) -> n"
+    signature = "samples_needed(error) -> int"
     levels = {"n for an error": 1}
     mistakes = [
         Mistake("forgets_square", "n = sigma / error is missing a square: the error shrinks as 1 / sqrt(n), so half "
@@ -870,6 +871,11 @@ class SamplesNeeded(PlainExercise):
                 "still larger than `error`.",
                 "The error may be at most `error`: round up, `math.ceil(...)`.",
                 lambda c: math.floor((SIGMA / c.error) ** 2)),
+        Mistake("not_rounded", "This is a fraction of a sample: the formula's value, not rounded up.",
+                "Nobody throws a part of a dart: round up, `math.ceil(...)`.", lambda c: (SIGMA / c.error) ** 2),
+        Mistake("at_least_two", "Two samples, where one is enough: its standard error is sigma, 1.64.",
+                "Return what the formula gives, rounded up, also where that is 1.",
+                lambda c: 2 if c.error > SIGMA else None),
         Mistake("overflow", "A number of samples cannot be negative: n has outgrown its integer type.",
                 "Return a Python int, which has no limit: `math.ceil(...)`."),
         Mistake("two_standard_errors", "That is four times the n that was asked for: half the error, as for an "
@@ -881,13 +887,14 @@ class SamplesNeeded(PlainExercise):
     ]  # fmt: skip
 
     def draw(self, rng):
+        yield "n for an error", {"error": 5.0}, {"says": "error = 5", "rtol": 0.025}  # 0.11 of a sample: one
         for low in (1e-2, 1e-3, 1e-5):
             error = float(np.round(rng.uniform(low, 3 * low), 6))
             if low == 1e-2:  # sigma / error is a half behind the point: who rounds that is wrong under every key
                 error = float(np.round(SIGMA / (int(SIGMA / error) + 0.48), 9))
             # 0.5 %: room for sigma = 1.64, pi = 3.14 and any rounding of n.
             yield "n for an error", {"error": error}, {"says": f"error = {error:g}", "rtol": 5e-3}
-        # 30.37 samples, 30.28 with sigma = 1.64: 31 or that fraction, and not 30, which is less than it takes.
+        # 30.37 samples, 30.28 with sigma = 1.64: 31, and not 30, which is less than it takes.
         yield "n for an error", {"error": 0.298}, {"says": "error = 0.298", "rtol": 0.025}
 
     def right(self, error):
@@ -897,12 +904,14 @@ class SamplesNeeded(PlainExercise):
         if not isinstance(value, int | float) or not abs(value) < math.inf:
             return None
         value = float(max(-1.0, min(value, 1e300)))
+        if error > SIGMA:  # one sample will do
+            return "shrinks_with_error" if 1 < value < 100 else "too_many" if value > 1 else None
         if value <= 1:
             return "overflow" if value < 0 else "shrinks_with_error"
-        shown = [m for m in self.mistakes if m.value is not None]
-        for mistake in shown:
-            if abs(value - mistake.value(SimpleNamespace(error=error))) < 1:  # rounding is not the mistake
-                return mistake.name
+        shown = {m.name: m.value(SimpleNamespace(error=error)) for m in self.mistakes if m.value is not None}
+        for name, shows in shown.items():
+            if shows is not None and abs(value - shows) < 1:  # rounding is not the mistake
+                return name
         detail = (
             f"With n = {value:g} the standard error is {SIGMA / math.sqrt(value):.2g}, and {error:.2g} was asked for."
         )

@@ -104,7 +104,7 @@ def count_inside(x: np.ndarray, y: np.ndarray) -> int:
     """Return how many of the points (x[i], y[i]) lie inside the circle.
 
     x, y: float64 arrays (n,); n may be 0
-    Returns: int
+    Returns: int (a whole float does, too)
 
     - counts: the circle has the radius 1/2 around (0, 0); no point lies on it. x and y
       are not changed.
@@ -505,7 +505,7 @@ def samples_needed(error: float) -> int:
     """Return how many points make the estimate of pi precise enough.
 
     error: float, > 0, the standard error wanted
-    Returns: int
+    Returns: int, at least 1
 
     - n for an error: the fewest points with a standard error of at most `error`. 0.5 %
       more or less does not matter, but do not round down.

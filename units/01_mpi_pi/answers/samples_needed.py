@@ -6,11 +6,6 @@ import numpy as np
 def samples_needed(error):
     return math.ceil(math.pi * (4 - math.pi) / error**2)
 
-# %% right_not_rounded: passed
-# differs: The formula with its numbers put in, and not rounded up: a fraction of a dart is no matter here.
-def samples_needed(error):
-    return 3.14 * 0.86 * error**-2
-
 # %% right_rounded_sigma: passed
 def samples_needed(error):
     n = 1
@@ -33,6 +28,15 @@ p = np.pi / 4
 def samples_needed(error):
     sigma = 4 * np.sqrt(p * (1 - p))
     return int(np.ceil((sigma / error) ** 2))
+
+# %% wrong_a_float: wrong, other_type, levels 0
+def samples_needed(error):
+    return np.ceil(np.pi * (4 - np.pi) / error**2)
+
+# %% wrong_at_least_two: wrong, at_least_two, levels 0
+def samples_needed(error):
+    n = math.ceil(math.pi * (4 - math.pi) / error**2)
+    return max(n, 2)  # one point has no scatter
 
 # %% wrong_confidence_95: wrong, two_standard_errors, levels 0
 def samples_needed(error):
@@ -67,6 +71,10 @@ def samples_needed(error):
 # %% wrong_int32: wrong, overflow, levels 0
 def samples_needed(error):
     return np.ceil(np.pi * (4 - np.pi) / error**2).astype(np.int32)
+
+# %% wrong_not_rounded: wrong, not_rounded, levels 0
+def samples_needed(error):
+    return 3.14 * 0.86 * error**-2
 
 # %% wrong_relative_error: wrong, relative_error, levels 0
 def samples_needed(error):
