@@ -418,6 +418,9 @@ class AllReduceInTwoHalves(SumExercise):
                 "With reduce_scatter each rank receives and adds only its own chunk: p times fewer bytes."),
         Mistake("no_all_gather", "The sum is right, but the second half is not an all_gather.",
                 "One all_gather passes all chunks on at once."),
+        Mistake("pads_for_nothing", "The sum is right, but p divides n, and still there were zeros added behind x: "
+                "chunks of more than n / p elements.",
+                "`-n % p` zeros make the length a multiple of p; where it is one, that is none."),
         Mistake("too_many_bytes", "The sum is right, but more bytes went into collectives than the two halves need.",
                 "Each element goes into one reduce_scatter, and each rank's summed chunk into one all_gather; "
                 "nothing else is called for."),
@@ -438,9 +441,8 @@ class AllReduceInTwoHalves(SumExercise):
         return "not_summed" if name == "overwrites" else name
 
     def rules(self, case, run):
-        """The two halves, and no more bytes than chunks of one element more than n // p, so that any padding fits, p of
-        them for the first half and one for the second; of the widest type, as a detour through it is another
-        mistake."""
+        """The two halves, and no more bytes than chunks of n / p elements, rounded up, p of them for the first half and
+        one for the second; of the widest type, as a detour through it is another mistake."""
         for rank, rank_run in enumerate(run.ranks):
             called = rank_run.collectives
             if any(name.startswith("all_reduce") for name in called):
@@ -448,12 +450,13 @@ class AllReduceInTwoHalves(SumExercise):
             for half in ("reduce_scatter", "all_gather"):
                 if not any(name.startswith(half) for name in called):
                     return Finding(f"no_{half}", f"Rank {rank} called {', '.join(called) or 'no collective'}.")
-        limit = (case.world_size + 1) * (total(case).size // case.world_size + 1) * 8
+        limit = (case.world_size + 1) * -(-total(case).size // case.world_size) * 8
         most = max(run.ranks, key=lambda rank: rank.collective_bytes)
         if most.collective_bytes <= limit:
             return None
         who = f"Rank {run.ranks.index(most)} handed {most.collective_bytes} B to {', '.join(most.collectives)}"
-        return Finding("too_many_bytes", f"{who}; {limit} B are plenty.")
+        one_more = most.collective_bytes <= limit + (case.world_size + 1) * 8
+        return Finding("pads_for_nothing" if one_more else "too_many_bytes", f"{who}; {limit} B are plenty.")
 
 
 class RingAllReduce(SumExercise):

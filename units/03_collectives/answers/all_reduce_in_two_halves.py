@@ -73,6 +73,18 @@ def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
     dist.all_gather_single(room.view(-1), mine)
     return room.flatten()[:n]
 
+# %% wrong_always_padded: wrong, pads_for_nothing, levels 0 0
+def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
+
+    p, n = dist.get_world_size(), len(x)
+    size = n // p + 1
+    padded = x.new_zeros(p * size)
+    padded[:n] = x
+    chunk = x.new_empty(size)
+    dist.reduce_scatter_single(chunk, padded)
+    dist.all_gather_single(padded, chunk)
+    return padded[:n]
+
 # %% wrong_broadcasts_chunks: wrong, no_all_gather, levels 0 0
 def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
     rank, p, n = dist.get_rank(), dist.get_world_size(), x.numel()
