@@ -466,6 +466,7 @@ def harness(training_batches, n, global_batch_size, epochs, seed):
             case("three epochs", 3, 18, 6, 3, late=(1,)),
             case("nothing divides", 4, 21, 16, 3),
             case("nothing divides", 5, 3, 10, 3),
+            case("nothing divides", 5, 2, 10, 1),  # filled up with more than there are: the order, and once more
         ]
 
     def made(self, case, orders=None, drop_last=False, local=None, seeds=None) -> list[list[list[list[int]]]]:

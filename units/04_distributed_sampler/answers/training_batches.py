@@ -208,6 +208,24 @@ def training_batches(dataset, global_batch_size, epochs, seed):
 +        if dist.get_rank() == 0:
 +            sampler.set_epoch(epoch)
 
+# %% wrong_padded_once: wrong, uneven_shares, levels 1 1 0
+def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) -> list:
+    p, rank = dist.get_world_size(), dist.get_rank()
+    local = global_batch_size // p
+    result = []
+    for epoch in range(epochs):
+        g = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(len(dataset), generator=g).tolist()
+        order += order[: -len(order) % p]
+        mine = order[rank::p]
+        result.append(
+            [
+                [dataset[i] for i in mine[k : k + local]]
+                for k in range(0, len(mine), local)
+            ]
+        )
+    return result
+
 # %% wrong_returns_too_early (right_plain): wrong, first_epoch_only, levels 1 0 0
 -    seen = []
 @@
