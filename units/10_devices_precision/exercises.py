@@ -310,7 +310,7 @@ class ScaledStep(ReportExercise):
 
     @staticmethod
     def _case(rng, level, low, high, scale, lr, max_norm, overflow=0, nan=False, lost=False, sums=False):
-        n = 6
+        n = 24 if sums else 6  # 24 numbers from 2^14 on: their norm, too, is more than float16 holds
         slopes = rng.choice(MANTISSAS, n) * 2.0 ** rng.integers(low, high, n) * rng.choice([-1, 1], n)
         slopes[0], slopes[1] = 1.25 * 2.0**low, -1.5 * 2.0 ** (high - 1)
         if overflow:

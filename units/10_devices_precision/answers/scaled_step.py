@@ -117,6 +117,20 @@ def scaled_step(weights, loss_of, scale, lr, max_norm):
 -    norm = g.norm()
 +    norm = g.half().norm()
 
+# %% wrong_norm_overflows: wrong, overflows_itself, levels 1 0 1
+def scaled_step(
+    weights: Tensor, loss_of, scale: float, lr: float, max_norm: float
+) -> tuple[Tensor, bool]:
+    half = weights.detach().half().requires_grad_()
+    (loss_of(half) * scale).backward()
+    if not half.grad.norm().isfinite():
+        return weights.clone(), True
+    gradient = half.grad.float() / scale
+    norm = gradient.norm().item()
+    if norm > max_norm:
+        gradient *= max_norm / norm
+    return weights - lr * gradient, False
+
 # %% wrong_scale_in_half (right_by_hand): wrong, scale_in_half, levels 0 1 1
 -    (loss_of(half) * scale).backward()
 +    loss = loss_of(half)
