@@ -208,7 +208,7 @@ def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
     Returns: float32 tensor (3, 4), this rank's matrix
 
     - from rank 0 to rank 1: each rank makes a matrix: the source fills it with `value`,
-      all others with zeros. The source's matrix is sent as one message, the only one.
+      all others with zeros. There is one message in all: the source's matrix.
       On the destination the result is filled with `value`, on all others with zeros
       (the rank's own matrix, cleared, or a new one).
     - between any two ranks: every request is waited for.
@@ -622,7 +622,7 @@ def exchange(x: torch.Tensor, partner: int) -> torch.Tensor:
 
     - neighbours: talk to the partner only. It works even if each send waits for its
       recv.
-    - any partners: a rank that is its own partner returns its own numbers.
+    - any partners: a rank that is its own partner returns its own numbers, or x itself.
     - unchanged: x.
 
     Example: partners 0 and 2, and 1 alone: rank 1 gets its own x.
@@ -659,7 +659,7 @@ def ring_pass(x: torch.Tensor) -> torch.Tensor:
     Returns: tensor (p, n) in the dtype of x, row r is the x of rank r
 
     - a ring of four: each of p ranks makes p - 1 sends, all to its right neighbour
-      (rank + 1) % p, and no collective.
+      (rank + 1) % p; no collective, no barrier. A send may wait for its recv.
     - rings of any size: p may be 1.
     - unchanged: x.
 

@@ -571,7 +571,7 @@ def all_reduce_time(
     Returns: float, s
 
     - through rank 0, and as a tree: a rank sends one message at a time and receives one
-      at a time; adding up costs nothing.
+      at a time; adding up costs nothing. Rank 0 of "server" sends when it has them all.
     - as a ring: all ranks send and receive at the same time.
 
     Example: all_reduce_time("ring", 2, 8, 0.0, 8.0) == 8.0

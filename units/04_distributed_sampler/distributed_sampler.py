@@ -802,7 +802,7 @@ def epoch_generators(
 
     - the order: the same numbers on every rank, others in every epoch.
     - the noise: other numbers for every pair (rank, epoch).
-    - both: another seed gives other numbers at the same rank and epoch; the same
+    - both: another seed alone (same rank, same epoch) gives other numbers; the same
       arguments give the same numbers in every process. PyTorch's global generator stays
       as it is.
 

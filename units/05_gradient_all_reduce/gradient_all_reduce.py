@@ -784,7 +784,7 @@ def average_and_clip(model: nn.Module, max_norm: float) -> float:
 
     model: nn.Module, after backward and before the step
     max_norm: float
-    Returns: float, the norm before clipping
+    Returns: float (or a tensor of one element), the norm before clipping
 
     - a gradient that is too long: if the Euclidean norm of all averaged gradients
       together is larger than max_norm, all are scaled by one factor so that it is

@@ -322,9 +322,9 @@ def buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]:
     Returns: list of lists, the numbers of each bucket's parameters, from 0, in the
         order in which they go in: the last parameter first
 
-    - equal caps: a bucket is full when it holds at least its cap. The last bucket need
-      not be full; no bucket is empty.
+    - equal caps: a bucket that holds at least its cap is full; the last need not be.
     - a small first bucket: first_cap is the cap of the first bucket.
+    - unchanged: sizes. No bucket is empty.
 
     Example: buckets([3, 1, 2, 2], 2, 3) == [[3], [2, 1], [0]]
     """
@@ -804,9 +804,9 @@ def load_checkpoint(
     """Load a checkpoint of `save_checkpoint` on every rank.
 
     path: str, a file that every rank can read; it stays
-    ddp: DistributedDataParallel, just made; its model has parameters and buffers
+    ddp: DistributedDataParallel, just made, of a model with parameters and buffers
     optimizer: its optimizer, just made
-    Returns: int, the epoch in the file, on every rank
+    Returns: int or tensor, the epoch in the file, on every rank
 
     - the uninterrupted run: afterwards training resumes as if it had never stopped.
 

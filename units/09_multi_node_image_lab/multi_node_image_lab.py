@@ -438,7 +438,7 @@ def go_on(model, optimizer, read_checkpoint) -> int:
     read_checkpoint: function; on rank 0 it returns {"epochs": finished epochs,
         "weights": for model.set_weights, "optimizer": values for optimizer.variables,
         in their order}, or None; other ranks may call it and get None
-    Returns: int, the first epoch to train: the number of finished ones
+    Returns: int or tensor, the first epoch to train: the number of finished ones
 
     - a fresh start: without a checkpoint all ranks start with rank 0's variables, at
       epoch 0.

@@ -237,8 +237,8 @@ def accumulate_uneven(ddp, micro_batches, n):
       all n rows.
     - one synchronisation, one micro-batch at a time: only one micro-batch at a time
       goes through the model, and its backward pass comes before the next. The gradients
-      are synchronised once, by DDP or by you. Make no step.
-    - no rows on a rank: all micro-batches of a rank may be empty.
+      are synchronised once each, by DDP or by you. Make no step.
+    - no rows on a rank: micro-batches, even all of a rank, may be empty: skip them or not.
 
     Example: 3 rows on rank 0 and 1 on rank 1: each row has the weight 1/4.
     """

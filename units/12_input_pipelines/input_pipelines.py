@@ -229,8 +229,8 @@ def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
     - whole shards: every file is a sample; its key is the file's name.
     - samples that cannot be decoded: they are in `broken`, and reading goes on.
     - torn shards: a sample is whole if all its own bytes are there, even if the padding
-      that follows is torn; a torn one is in `broken`. If it is not an archive at all,
-      return [] and [(name, None)].
+      that follows is torn; a torn one is in `broken`. If it is no archive, or torn
+      in its first header, return [] and [(name, None)].
 
     Example: of files "a" and "b", "b" torn, in shard "s": ([("a", ...)], [("s", "b")]).
     """

@@ -415,7 +415,7 @@ def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int
       losses of rung k - 1, to r * eta**k epochs in all.
     - numbers that do not divide; diverged trials: there is no rung without
       configurations, and none of more than R epochs. Of equal losses the smaller number
-      comes first; nan is worse than all others, even than inf.
+      comes first; nan is worse than all others, even than inf; several in any order.
     - no epoch too many: no configuration is trained further than its last rung.
 
     Example: n = 9, r = 1, R = 9, eta = 3: rungs of 9, 3 and 1 configurations.
@@ -629,7 +629,7 @@ def asha_next(
       The best of these that is not yet started on rung k + 1 is next. If none can go
       up, configuration number len(started[0]) begins on rung 0.
     - while others run: a configuration that still runs on rung k is not one of the m.
-    - diverged, equal, nothing left: a nan counts among the m, but never goes up; of
+    - diverged, equal, nothing left: a nan is one of the m, but never goes up itself; of
       equal losses the smaller number is better. If all n have begun and none can go up:
       None.
     - unchanged: finished and started.

@@ -102,7 +102,7 @@ def memory_per_rank(
     stage: int, 0 to 3, ZeRO's stage
     optimizer: "adam", "momentum" or "sgd"
     mixed: bool, True for mixed precision, False for 32 bits throughout
-    Returns: int, bytes
+    Returns: int, bytes (a whole float does, too)
 
     - Adam in mixed precision: the bytes in the table above. From the stage in its row
       on, a part counts as a shard.

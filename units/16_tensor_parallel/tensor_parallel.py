@@ -152,7 +152,7 @@ def row_linear(
 ) -> torch.Tensor:
     """Compute a linear layer whose rows are divided over the ranks.
 
-    x: tensor (n, d_r), this rank's d_r of the d inputs
+    x: tensor (n, d_r), this rank's d_r of the d inputs, at least 1; ranks may differ
     weight: tensor (h, d_r), the weights that belong to them
     bias: tensor (h,), the same on every rank, or None
     Returns: tensor (n, h), the whole output, on every rank
@@ -557,8 +557,8 @@ def vocab_cross_entropy(
       gives it, and the gradient of this mean.
     - large logits: they may be about 1e4 above or below zero.
     - any vocabulary: ranks may hold different numbers of columns, and none at all.
-    - messages: each rank hands over at most 3 n + p numbers in all; what it gets does
-      not count.
+    - messages: to sends and collectives a rank hands over at most 8 (3 n + p) bytes in
+      all; what it gets does not count.
     - unchanged: logits and targets.
 
     Example: p = 2, targets = [1]. From logits [[0]] on both ranks the loss is log 2;

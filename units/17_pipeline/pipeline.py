@@ -592,13 +592,13 @@ def one_f_one_b(block, loss_of, xs, ys, m, shape):
     """Run `gpipe`'s forward and backward pass in the order of `order_1f1b`.
 
     block, loss_of, xs, ys, m, shape: as in `gpipe`
-    Returns: float, as `gpipe` does
+    Returns: float, the loss of the minibatch, on the last rank; on others anything
 
-    - the gradients of the whole model, p - rank alive: as with `gpipe` and as fast, but
-      at most p - rank micro-batches at a time are between their forward pass and their
-      backward pass.
+    - the gradients of the whole model, p - rank alive: as with `gpipe`, in m + p - 1
+      forward slots and as many backward slots, but at most p - rank micro-batches at a
+      time are between their forward pass and their backward pass.
     - one rank; fewer micro-batches than ranks: both work, too.
-    - messages: as with `gpipe`.
+    - messages: only between neighbours, one for each micro-batch and direction.
 
     Example: p = 4, m = 8. Rank 0 keeps at most 4 micro-batches, rank 3 only one.
     """
@@ -743,7 +743,7 @@ def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int,
 
     - the bubble of v chunks: all ranks together need at most 3 (v m + p - 1) slots of a
       chunk. At most 2 (p - 1 - rank) + (v - 1) p + 1 forward passes wait for their
-      backward pass at any time.
+      backward pass at any time. Any order that keeps both bounds is right.
     - p does not divide m: raise ValueError.
 
     Example: order_interleaved(0, 1, 1, 2) == [

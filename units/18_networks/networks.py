@@ -620,7 +620,7 @@ def top_k_mean(gradient: Tensor, error: Tensor, k: int) -> Tensor:
       magnitude (no two are equally large) and takes zeros elsewhere. The result is the
       mean of that over the ranks, which may choose the same entries or different ones.
     - error feedback over many steps: afterwards `error` holds the rest, in place.
-    - bytes: a rank hands over at most 16 k bytes in each step: k values, k indices.
+    - bytes: k values and k indices, at most 16 k bytes in a step, count once for all.
     - unchanged: gradient.
 
     Example: p = 1, k = 1, gradient [1, 3], error [0, 0]: the mean is [0, 3], error [1,

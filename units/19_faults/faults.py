@@ -799,7 +799,7 @@ def stragglers(times: np.ndarray, k: float) -> list[int]:
     - one slow rank: a rank's time is the median over its steps. The centre is the
       median of all ranks' times; the spread is 1.4826 times the median distance of
       these times to the centre. A rank is slow if its time is more than k spreads above
-      the centre, and more than 2 % above it.
+      the centre, and more than 2 % above it, not just 2 %.
     - what misleads a mean: one step may have written a checkpoint, and several ranks
       may be slow.
     - nobody: if no rank is slow, return [].

@@ -420,7 +420,7 @@ def pipeline_seconds(
     - one chunk on each rank: the slots of work and of waiting, then once "gradients".
     - v chunks: there are v m slots of work; "head" is 0.
     - an output on the last stage: that stage alone needs "head" seconds more for each
-      micro-batch.
+      micro-batch: m * "head" in a step.
 
     Example: p = 1, m = 2, v = 1, one layer with forward 1, backward 2, all else 0: 6 s.
     """
