@@ -347,6 +347,15 @@ def last_of_each_size(c: SimpleNamespace) -> tuple[float, float]:
     return float(alpha), float(beta)
 
 
+def between_neighbours(c: SimpleNamespace) -> tuple[float, float]:
+    """The slopes between neighbouring sizes, averaged by their distance; nan where two measurements are of one size."""
+    order = np.argsort(c.sizes)
+    n, t = c.sizes[order].astype(float), c.times[order] / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        beta = np.average(np.diff(t) / np.diff(n), weights=np.diff(n))
+    return float(np.mean(t - beta * n)), float(beta)
+
+
 class FitAlphaBeta(Exercise):
     """Latency and bandwidth from ping-pong times"""
 
@@ -389,6 +398,10 @@ class FitAlphaBeta(Exercise):
         Mistake("two_points", "The line goes through the first and the last point only, so all other measurements are "
                 "wasted, and the scatter of those two goes straight into the result.",
                 "Fit all points by least squares, for example with `np.polyfit(sizes_bytes, times, 1)`.", two_points),
+        Mistake("between_neighbours", "The slopes between neighbouring sizes were averaged: between two measurements of "
+                "one size that is 0 / 0, and of all others only the first and the last count.",
+                "Fit all points by least squares, for example with `np.polyfit(sizes_bytes, times, 1)`.",
+                between_neighbours),
         Mistake("last_of_each_size", "Where a size was measured several times, only its last time counts.",
                 "Fit all pairs; a dict keeps one time for each size.", last_of_each_size),
         Mistake("arrays_only", "Sizes and times are plain lists in this case, and something was done to them that only "

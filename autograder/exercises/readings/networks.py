@@ -58,6 +58,18 @@ def from_the_first_again(slots: list[int], p: int) -> list[int]:
     return placed
 
 
+def skips_a_turn(slots: list[int], p: int) -> list[int]:
+    """The same, but the host behind one that has just become full is passed over."""
+    free, placed, at = [host for host, room in enumerate(slots) if room], [], 0
+    while len(placed) < p:
+        at %= len(free)
+        placed.append(free[at])
+        if placed.count(free[at]) == slots[free[at]]:
+            free.pop(at)
+        at += 1
+    return placed
+
+
 # -- cost models -------------------------------------------------------------------------------------------------------
 
 ALGORITHMS = ("ring", "doubling", "halving_doubling", "hierarchical")

@@ -98,6 +98,15 @@ def fit_alpha_beta(sizes_bytes, round_trip_s):
 +    microseconds = 1e6 * np.asarray(round_trip_s) / 2
 +    beta, alpha = np.polyfit(sizes_bytes, microseconds, 1)
 
+# %% wrong_neighbours: wrong, between_neighbours, levels 0 0
+def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
+    n, t = np.array(sizes_bytes, float), np.array(round_trip_s, float) / 2
+    order = np.argsort(n)
+    n, t = n[order], t[order]
+    slopes = np.diff(t) / np.diff(n)
+    beta = np.average(slopes, weights=np.diff(n))
+    return float(np.mean(t - beta * n)), float(beta)
+
 # %% wrong_only_latency_halved: wrong, only_alpha_halved, levels 0 0
 def fit_alpha_beta(sizes_bytes, round_trip_s):
     beta, alpha = np.polyfit(sizes_bytes, round_trip_s, 1)

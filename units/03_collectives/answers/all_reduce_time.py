@@ -102,6 +102,18 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
 -        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
 +        return 2 * int(math.log2(p)) * (latency + seconds)
 
+# %% wrong_latency_cut_too: wrong, latency_cut_too, levels 1 0
+def all_reduce_time(
+    algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float
+) -> float:
+
+    p, message = world_size, latency + 8 * nbytes / bandwidth
+    if algorithm == "server":
+        return 2 * (p - 1) * message
+    if algorithm == "tree":
+        return 2 * math.ceil(math.log2(p)) * message
+    return 2 * (p - 1) / p * message
+
 # %% wrong_latency_once (right_if): wrong, latency_once, levels 0 0
 -        return 2 * (p - 1) * (latency + seconds)
 +        return latency + 2 * (p - 1) * seconds

@@ -133,6 +133,23 @@ def place_ranks(hosts, slots, p, by):
 -            places += [host for host, room in zip(hosts, slots) if room > turn]
 +        places = [hosts[r % len(hosts)] for r in range(p)]
 
+# %% wrong_skips_behind_a_full_host: wrong, skips_a_turn, levels 0 0 1
+def place_ranks(hosts, slots, p, by):
+    if by not in ("slot", "node") or p > sum(slots):
+        raise ValueError("cannot place them")
+    left = [[host, n] for host, n in zip(hosts, slots) if n]
+    placed, i = [], 0
+    while len(placed) < p:
+        i %= len(left)
+        placed.append(left[i][0])
+        left[i][1] -= 1
+        if left[i][1] == 0:
+            left.pop(i)
+            i += by == "node"
+        elif by == "node":
+            i += 1
+    return placed
+
 # %% wrong_slot: wrong, not_by_node, levels 0 0 1
 def place_ranks(hosts, slots, p, by):
     if by not in ("slot", "node") or p > sum(slots):

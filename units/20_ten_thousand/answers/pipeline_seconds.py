@@ -41,6 +41,14 @@ def pipeline_seconds(p, m, v, layers, seconds):
 -    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
 +    return (m * v + p - 1) * slot + m * seconds["head"] + m * seconds["gradients"]
 
+# %% wrong_four_in_a_chunk: wrong, four_in_a_chunk, levels 0 0 0
+def pipeline_seconds(
+    p: int, m: int, v: int, layers: int, seconds: dict[str, float]
+) -> float:
+    slot = layers * (seconds["forward"] + seconds["backward"])
+    slot += 4 * seconds["all_reduce"]
+    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
+
 # %% wrong_layers_of_a_rank: wrong, layers_of_a_rank, levels 1 0 1
 def pipeline_seconds(p, m, v, layers, seconds):
     stage = layers * (seconds["forward"] + seconds["backward"] + 4 * seconds["all_reduce"])
