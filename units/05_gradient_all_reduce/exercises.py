@@ -456,6 +456,8 @@ def global_metrics(losses, correct):
                 "Sum over the ranks first: losses, hits and counts. Then divide, once."),
         Mistake("empty_is_nan", "The mean over no sample is not a number (0 / 0), and one NaN in a sum makes it NaN.",
                 "Sum before you divide: an empty rank then adds 0 to the sums and 0 to the count."),
+        Mistake("empty_left_out", "A rank without samples returned something else than the others.",
+                "The result is the same on every rank: return what the sums of all ranks give, there, too."),
         Mistake("sum_for_mean", "The sums were not divided.", "Divide by the number of all samples."),
         Mistake("divided_by_ranks", "The sum over all samples was divided by the number of ranks.",
                 "Divide by the number of all samples."),
@@ -549,7 +551,8 @@ def global_metrics(losses, correct):
             return np.allclose(found[there], np.broadcast_to(value, p)[there], rtol=1e-4)
 
         if like(total / n):
-            return "empty_is_nan" if np.isnan(found).any() else None
+            alike = np.allclose(found, total / n, rtol=1e-4)
+            return "empty_is_nan" if np.isnan(found).any() else None if alike else "empty_left_out"
         ways = (
             ("mean_of_means", (sums / own).mean()),
             ("mean_of_means", (sums / own).sum() / there.sum()),

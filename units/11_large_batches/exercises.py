@@ -497,6 +497,11 @@ def harness(f, shards, updates, adapt, lr, trust):
 # -- the noise scale ---------------------------------------------------------------------------------------------------
 
 
+def is_huge(value: object, right: float) -> bool:
+    """True if a number is infinite or thousands of times what is right, and positive."""
+    return isinstance(value, float) and value > 1e3 * abs(right)
+
+
 class NoiseScale(ReportExercise):
     """The noise scale, on the way"""
 
@@ -544,6 +549,9 @@ def harness(f, gradient, b):
                 lambda c: c.noises(c.right_noise * c.signal)),
         Mistake("cut_off_at_zero", "A negative estimate was cut off at zero: means over many steps come out too large.",
                 "Single estimates scatter; return them as they are.", lambda c: c.noises(max(c.right_noise, 0.0))),
+        Mistake("signal_cut_off", "A negative estimate of |G|^2 was replaced by a small positive number, and S divided "
+                "by that is huge.",
+                "Single estimates scatter: divide by the estimate as it is. It is negative at times, and never 0."),
         Mistake("sign_lost", "A negative estimate lost its sign: means over many steps come out too large.",
                 "Single estimates scatter; return them as they are.", lambda c: c.noises(abs(c.right_noise))),
         TOO_MANY,
@@ -603,6 +611,9 @@ def harness(f, gradient, b):
         if p == 1:
             said = [isinstance(value, dict) and refused(value["noise"]) for value in values]
             return None if all(said) else NOT_REFUSED.name
+        right = self.expected(case)[0]["noise"]
+        if right < 0 and all(isinstance(v, dict) and is_huge(v["noise"], right) for v in values):
+            return "signal_cut_off"
         if case.level != list(self.levels)[1]:
             return None
         return too_much(run, 1, 2 * (p - 1) * (len(case.known["g"][0]) + 1) * 8)
@@ -740,6 +751,9 @@ def harness(f, g, xhat, weight, inv, n):
         Mistake("mean_of_means", "The means of the ranks were averaged: a row on a rank with few of them counts more.",
                 "Add up the sums of all ranks, then divide by n.",
                 lambda c: c.gx(lambda r: sum(c.means) / c.p, lambda r: 1)),
+        Mistake("empty_means_zero", "The means of the ranks were averaged, and a rank without rows counts as one whose "
+                "means are 0.", "Add up the sums of all ranks, then divide by n.",
+                lambda c: c.gx(lambda r: sum(map(np.nan_to_num, c.means)) / c.p, lambda r: 1)),
         Mistake("as_if_constant", "Mean and variance were treated as constants: but every row moves them.",
                 "Subtract the mean of g, and xhat times the mean of g xhat.",
                 lambda c: c.gx(lambda r: 0 * c.total, lambda r: c.n)),

@@ -78,6 +78,17 @@ def global_metrics(losses, correct):
     dist.all_reduce(sums)
     return tuple((sums / dist.get_world_size()).tolist())
 
+# %% wrong_empty_rank_returns_0: wrong, empty_left_out, levels 1 1 0
+def global_metrics(losses: torch.Tensor, correct: torch.Tensor) -> tuple[float, float]:
+    sums = torch.tensor(
+        [losses.sum().item(), correct.sum().item(), len(losses)], dtype=torch.float64
+    )
+    dist.all_reduce(sums)
+    if len(losses) == 0:
+        return 0.0, 0.0
+    loss, hits, count = sums.tolist()
+    return loss / count, hits / count
+
 # %% wrong_equal_shares: wrong, divided_by_equal_share, levels 1 0 0
 def global_metrics(losses, correct):
     sums = torch.stack([losses.sum(), correct.float().sum()])

@@ -117,6 +117,20 @@ def noise_scale(gradient, b):
 -    B = p * b
 +    B, b = p, 1
 
+# %% wrong_never_negative: wrong, signal_cut_off, levels 0 1 1
+def noise_scale(gradient, b):
+    p = dist.get_world_size()
+    if p == 1:
+        raise ValueError("one rank")
+    both = torch.cat([gradient, (gradient @ gradient).reshape(1)])
+    dist.all_reduce(both)
+    both /= p
+    mean, small = both[:-1], both[-1].item()
+    large, B = (mean @ mean).item(), p * b
+    G2 = max((B * large - b * small) / (B - b), 1e-12)
+    S = (small - large) / (1 / b - 1 / B)
+    return mean, S / G2
+
 # %% wrong_not_averaged (right_one_tensor): wrong, sum_of_gradients, levels 0 0 1
 -    both /= p
 

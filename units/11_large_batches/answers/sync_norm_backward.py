@@ -41,6 +41,16 @@ def sync_norm_backward(g, xhat, weight, inv, n):
 -    gx = weight * inv * (g - total[0] / n - xhat * total[1] / n)
 +    gx = weight * inv * g
 
+# %% wrong_empty_means_zero: wrong, empty_means_zero, levels 0 0
+def sync_norm_backward(g, xhat, weight, inv, n):
+    g_bias, g_weight = g.sum(0), (g * xhat).sum(0)
+    means = torch.cat([g_bias, g_weight]) / max(1, len(g))
+    dist.all_reduce(means)
+    means /= dist.get_world_size()
+    mean_g, mean_gx = means.chunk(2)
+    g_x = weight * inv * (g - mean_g - xhat * mean_gx)
+    return g_x, g_weight, g_bias
+
 # %% wrong_empty_stays_out: hung, missing_rank, levels 0 1
 def sync_norm_backward(g, xhat, weight, inv, n):
     own = torch.stack([g.sum(0), (g * xhat).sum(0)])
