@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autograder.exercise import Finding, Mistake, Tensor
+from autograder.exercise import ANYTHING, Finding, Mistake, Tensor
 from autograder.exercises.kinds import fits, tells_apart
 from autograder.exercises.readings import divided
 from autograder.exercises.readings.divided import DividedLayer, as_tensors, divided_case, drawn, part
@@ -547,7 +547,8 @@ def harness(f, logits, targets):
         Mistake("equal_shares_assumed", "The first column was taken to be rank times the own width; the shares are of "
                 "different widths here.",
                 "Exchange the widths, p numbers: the first column is the sum of those before.",
-                lambda c: c.answer(starts=[r * w for r, w in enumerate(c.widths)])),
+                lambda c: [(ANYTHING, gradient) for _, gradient in
+                           c.answer(starts=[r * w for r, w in enumerate(c.widths)])] if len({*c.widths}) > 1 else None),
         Mistake("not_finite", "The result is inf or nan: the exponentials of a row's logits are too large for "
                 "float64, or all of them too small.",
                 "Subtract the row's maximum over all ranks before `exp`."),
@@ -589,7 +590,8 @@ def harness(f, logits, targets):
         return divided.loss_divided(c)
 
     def per_rank(self, case, value):
-        return [(as_tensors(float(loss)), as_tensors(gradient)) for loss, gradient in value]
+        value = [(loss if loss is ANYTHING else float(loss), gradient) for loss, gradient in value]
+        return [(as_tensors(loss), as_tensors(gradient)) for loss, gradient in value]
 
     def most(self, c):
         return 8 * 2 * (c.p - 1) * (3 * c.n + c.p)

@@ -96,6 +96,24 @@ def vocab_cross_entropy(logits, targets):
 -    top = logits.max(1).values if width else logits.new_full((n,), -torch.inf)
 +    top = logits.max(1).values
 
+# %% wrong_equal_offsets: wrong, equal_shares_assumed, levels 1 1 0
+def vocab_cross_entropy(logits, targets):
+    n, columns = logits.shape
+    first = dist.get_rank() * columns
+    m = logits.amax(1) if columns else logits.new_full((n,), float("-inf"))
+    dist.all_reduce(m, op=dist.ReduceOp.MAX)
+    powers = (logits - m[:, None]).exp()
+    mine = (targets >= first) & (targets < first + columns)
+    rows = torch.nonzero(mine).flatten()
+    where = targets[rows] - first
+    both = logits.new_zeros(2, n)
+    both[0] = powers.sum(1)
+    both[1, rows] = logits[rows, where] - m[rows]
+    dist.all_reduce(both)
+    gradient = powers / both[0][:, None]
+    gradient[rows, where] -= 1
+    return (both[0].log() - both[1]).mean().item(), gradient / n
+
 # %% wrong_equal_shares (right_three_all_reduces): wrong, equal_shares_assumed, levels 1 1 0
 -    widths = torch.zeros(p, dtype=torch.int64)
 -    widths[r] = width
