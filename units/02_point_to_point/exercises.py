@@ -398,8 +398,8 @@ class FitAlphaBeta(Exercise):
         Mistake("two_points", "The line goes through the first and the last point only, so all other measurements are "
                 "wasted, and the scatter of those two goes straight into the result.",
                 "Fit all points by least squares, for example with `np.polyfit(sizes_bytes, times, 1)`.", two_points),
-        Mistake("between_neighbours", "The slopes between neighbouring sizes were averaged: between two measurements of "
-                "one size that is 0 / 0, and of all others only the first and the last count.",
+        Mistake("between_neighbours", "The slopes between neighbouring sizes were averaged: between two measurements "
+                "of one size that is 0 / 0, and of all others only the first and the last count.",
                 "Fit all points by least squares, for example with `np.polyfit(sizes_bytes, times, 1)`.",
                 between_neighbours),
         Mistake("last_of_each_size", "Where a size was measured several times, only its last time counts.",

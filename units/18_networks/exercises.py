@@ -122,8 +122,9 @@ class PlaceRanks(RefusingExercise):
         Mistake("from_the_first_again", "Where a host was full, the turn began again with the first one.",
                 "A host without a free slot is passed over: the next one has its turn.",
                 lambda c: c.possible and c.by == "node" and c.named(from_the_first_again)),
-        Mistake("skips_a_turn", "A host that had become full was taken off the list, and the one behind it lost its turn.",
-                "What is behind a host that is taken off moves up: do not step on after that, or pass over full hosts.",
+        Mistake("skips_a_turn", "A host that had become full was taken off the list, and the one behind it lost its "
+                "turn.",
+                "What is behind a host that is taken off moves up: do not step on after that.",
                 lambda c: c.possible and c.by == "node" and c.named(skips_a_turn)),
         REFUSES.but(how="Only a `by` that there is not, or more ranks than slots: as many are welcome."),
         Mistake("takes_anything", "What cannot be placed was placed.",
