@@ -410,6 +410,16 @@ def harness(f, jobs, judge, after):
         return run.uncharged(together=sum(case.known["seconds"]))
 
 
+def mistakes_show(validation: np.ndarray, test: np.ndarray, ranks: int) -> bool:
+    """True if no trial is what two mistakes take for the winner: best by its test error and nearly so by validation,
+    and, on a single rank, the first of all trials besides."""
+    finite, lost = np.flatnonzero(~np.isnan(validation)), np.flatnonzero(np.isnan(validation))
+    by_test, near = finite[np.argmin(test[finite])], finite[np.argsort(validation[finite])[:4]]
+    first = ranks == 1 and 0 in (by_test, *near, np.argmax(validation))
+    known = min(test[lost], default=1) > 0 and (not len(lost) or len(finite) > 3)
+    return bool(by_test not in near and known and not first)
+
+
 class BestTrial(Exercise):
     """The winner, and what it is worth"""
 
@@ -523,13 +533,7 @@ def harness(f, numbers, validation, test):
                     validation[: sizes[0]] = np.nan
                 else:
                     validation[rng.permutation(n)[: int(share * n)]] = np.nan
-            finite = np.flatnonzero(~np.isnan(validation))
-            if not len(finite):
-                break
-            lost = np.flatnonzero(np.isnan(validation))
-            best = [finite[np.argmin(which[finite])] for which in (validation, test)]
-            near = finite[np.argsort(validation[finite])[:4]]  # those that a mistake may take for the winner
-            if best[1] not in near and min(test[lost], default=1) > 0 and (not len(lost) or len(finite) > 3):
+            if np.isnan(validation).all() or mistakes_show(validation, test, len(sizes)):
                 break
         known = {"numbers": numbers, "validation": validation, "test": test, "sizes": list(sizes)}
         parts = [slice(a, b) for a, b in pairwise(starts)]
@@ -642,6 +646,12 @@ def harness(f, curves, n, r, R, eta):
                 "The best first: the winner is rungs[-1][0].", lambda c: c.of("not_in_order")),
         Mistake("stops_before_R", "The last rung is missing.", "Go on while r * eta**k <= R.",
                 lambda c: c.of("stops_before_R")),
+        Mistake("order_of_training", "The rungs hold the right configurations in the order in which they were trained, "
+                "which is that of the rung before.",
+                "Append a rung after sorting it by its own losses: the winner is rungs[-1][0].",
+                lambda c: c.of("order_of_training")),
+        Mistake("new_epochs", "Only the epochs that a rung adds were passed to `train`, which then trains fewer.",
+                "`train(i, epochs)` takes the epochs in all: r * eta**k.", lambda c: c.of("new_epochs")),
         Mistake("nan_stays", "A configuration whose loss is nan stands before one with a number.",
                 "nan counts as worse than any number: `sorted` alone does not know that."),
         Mistake("not_rungs", "What came is not a list of lists of numbers of configurations."),

@@ -110,6 +110,7 @@ def halving(c, slip: str = "") -> list[list[int]]:
     alive, rungs, k, best = list(range(n)), [], 0, {i: math.inf for i in range(n)}
     while c.r * c.eta**k <= c.R and (n // eta**k >= 1 or slip == "rounds_up"):
         epochs = c.r * (k + 1) if slip == "equal_epochs" else c.r * c.eta**k
+        epochs -= c.r * c.eta ** (k - 1) if slip == "new_epochs" and k else 0
         losses = {i: float(c.curves[i][epochs]) for i in alive}
         if slip == "best_so_far":
             best |= {i: min(best[i], loss) for i, loss in losses.items()}
@@ -120,7 +121,7 @@ def halving(c, slip: str = "") -> list[list[int]]:
         diverged = sorted(i for i in ordered if math.isnan(losses[i]))  # in any order, so in that of their numbers
         shown = [i for i in ordered if i not in diverged]
         shown = diverged + shown if slip == "keeps_the_worst" else shown + diverged
-        rungs.append(sorted(ordered) if slip == "not_in_order" else shown)
+        rungs.append({"not_in_order": sorted(ordered), "order_of_training": alive}.get(slip, shown))
         k += 1
         alive = ordered[: max(1, math.ceil(len(ordered) / eta)) if slip == "rounds_up" else n // eta**k]
     return rungs[:-1] if slip == "stops_before_R" else rungs

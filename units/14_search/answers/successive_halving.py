@@ -85,6 +85,36 @@ def successive_halving(train, n, r, R, eta):
         alive, epochs = alive[: len(alive) // eta], epochs * eta
     return rungs
 
+# %% wrong_new_epochs: wrong, new_epochs, levels 0 0 0
+def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int]]:
+    rungs, alive, k, had = [], list(range(n)), 0, 0
+    while n // eta**k > 0 and r * eta**k <= R:
+        alive = alive[: n // eta**k]
+        more = r * eta**k - had
+        loss = {i: train(i, more) for i in alive}
+        alive = sorted(
+            alive,
+            key=lambda i: (math.isnan(loss[i]), 0 if math.isnan(loss[i]) else loss[i], i),
+        )
+        rungs.append(alive)
+        had += more
+        k += 1
+    return rungs
+
+# %% wrong_order_of_training: wrong, order_of_training, levels 0 0 0
+def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int]]:
+    rungs, alive, k = [], list(range(n)), 0
+    while n // eta**k > 0 and r * eta**k <= R:
+        alive = alive[: n // eta**k]
+        rungs.append(alive)
+        loss = {i: train(i, r * eta**k) for i in alive}
+        alive = sorted(
+            alive,
+            key=lambda i: (math.isnan(loss[i]), 0 if math.isnan(loss[i]) else loss[i], i),
+        )
+        k += 1
+    return rungs
+
 # %% wrong_rounds_up: wrong, rounds_up, levels 1 0 0
 def successive_halving(train, n, r, R, eta):
     alive, rungs, epochs = list(range(n)), [], r
