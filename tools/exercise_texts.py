@@ -21,7 +21,7 @@ The text of an exercise is the docstring of the function that a student writes:
 
 1. The purpose: one sentence.
 2. Each argument in the order of the signature, with its type, shape and unit; then "Returns:", or "Changes:" for a
-   function that returns None.
+   function that returns None. An int is held against the class's signature, or the text says what else will do.
 3. The rules, as a list: one for each level of the card, which it names, in the card's order; then those for all levels
    ("- messages: ...").
 4. An example with numbers. Where it is an equation between Python expressions it is computed, with the reference.
@@ -107,6 +107,7 @@ def out_of_form(exercise: Exercise, root: Path = ROOT) -> list[str]:
     return [
         *_purpose(paragraphs[0]),
         *_arguments(text, items[0] if items else ""),
+        *_whole_numbers(exercise, items[0] if items else ""),
         *_rules(exercise, re.split(r"\n(?=- )", "\n".join(rules))),
         *_example(exercise, paragraphs[-1]),
     ]
@@ -124,6 +125,15 @@ def _arguments(text: Text, paragraph: str) -> list[str]:
     if None not in items and any(heads == [*text.parameters, last] for last in text.ends):
         return []
     return [f"name in this order, each with a colon: {', '.join([*text.parameters, ' or '.join(text.ends)])}"]
+
+
+def _whole_numbers(exercise: Exercise, paragraph: str) -> list[str]:
+    """A sentence where the text asks for an int and an answer that returns something else would pass."""
+    said = set(re.findall(r"\w+", paragraph.partition("Returns: ")[2]))
+    looked_at = "int" in re.findall(r"\w+", exercise.returns)
+    if looked_at or not said & {"int", "ints"} or said & {"float", "tensor", "array"}:
+        return []
+    return ["the text returns an int: name it in the signature of the class, or say here what else will do"]
 
 
 def _rules(exercise: Exercise, bullets: list[str]) -> list[str]:

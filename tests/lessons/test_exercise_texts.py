@@ -62,6 +62,7 @@ def course(tmp_path, monkeypatch):
         ("    m: int, number of micro-batches\n", "", "p, m, v, Returns"),
         ("    p: int, number of ranks\n    m:", "    m: int, number of ranks\n    p:", "p, m, v, Returns"),
         ("Returns: float", "A float", "p, m, v, Returns"),
+        ("Returns: float", "Returns: int", "the text returns an int"),
         ("- v chunks per rank: another.\n", "", "one chunk per rank; v chunks per rank"),
         ("- v chunks per rank:", "- chunks:", "one chunk per rank; v chunks per rank"),
         ("    Example: bubble(4, 4) == 3 / 7\n", "", "Example"),

@@ -473,7 +473,7 @@ def minibatch_shares(
     batch_size: int, samples of a minibatch
     rank: int, this rank
     world_size: int, number of ranks
-    Returns: list with a list of ids for each minibatch
+    Returns: list with a list, array or tensor of ids for each minibatch
 
     - minibatches that do not divide: a minibatch is batch_size consecutive entries of
       the order. Rank r takes positions r, r + world_size, r + 2 world_size, ... of

@@ -367,7 +367,7 @@ class TrainingBatches(Exercise):
     """Epochs of a training loop"""
 
     talks = False  # sampler and seed are enough
-    signature = "training_batches(dataset, global_batch_size, epochs, seed) -> for each epoch, this rank's batches"
+    signature = "training_batches(dataset, global_batch_size, epochs, seed) -> list"
     never_alone = "values are drawn until every mistake shows in every case, and alone none does"
     levels = {"one epoch": 1, "three epochs": 2, "nothing divides": 1}
     harness = f"""{AS_LISTS}

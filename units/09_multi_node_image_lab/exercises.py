@@ -742,7 +742,7 @@ class TrainingMemory(PlainExercise):
 
     signature = (
         "training_memory(parameters, optimizer, precision, activations, global_batch_size, world_size, gpu_bytes) "
-        "-> (parts, gpus)"
+        "-> tuple[dict, int]"
     )
     levels = {"float32": 1, "mixed precision": 1, "a model that does not fit": 1}
     mistakes = [

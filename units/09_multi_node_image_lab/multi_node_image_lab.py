@@ -392,7 +392,7 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
     n: int, number of images, at least one for each rank
     local_batch_size: int, images of a minibatch
     seed: int
-    Returns: (minibatches, steps): a tf.data.Dataset that never ends, and an int
+    Returns: (minibatches, steps): an endless tf.data.Dataset, and an int or tensor
 
     - shares of equal size: every rank has a share of its own (it may change from pass
       to pass); together they hold every image once. A pass holds every image of the
