@@ -27,7 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from labkit.environment import mpi_environment, mpiexec, outside_of_jobs
-from labkit.launch import jail, reaper
+from labkit.launch import jail, mpi_cells, reaper
 from labkit.launch.children import PROCESSES
 from labkit.launch.launcher import Limits
 from labkit.launch.process import die_with_parent
@@ -39,6 +39,8 @@ from labkit.watch.pace import MOST, Deadline
 
 START_TIMEOUT = 60.0
 LAST_WORDS = 5.0  # seconds mpiexec has to say how a rank died
+# What ranks that share no files can do without: one-sided operations and the names of ranks by messages alone.
+_IN_CELLS = {"OMPI_MCA_osc": "pt2pt", "PMIX_MCA_gds": "hash"}
 QUIET = 1.0  # seconds without any progress after which a circle of waiting counts as one
 
 
@@ -139,10 +141,10 @@ class _Job:
 
     def _start_jail(self, most: int) -> subprocess.Popen:
         """mpiexec in a jail; the jail's folder for the job comes over the lifeline, and the jail waits for a word
-        before it begins.
+        before it begins. Where there are namespaces each rank gets a cell (`labkit.launch.mpi_cells`).
         """
         inside = "namespaces" in self.isolation["protections"]
-        folder = "/tmp/job" if inside else str(self.folder / "job")
+        folder = jail.JOB_FOLDER if inside else str(self.folder / "job")
         os.chmod(self.folder, 0o700 if inside else 0o711)
         environment = {
             **self.isolation["environment"],
@@ -162,10 +164,14 @@ class _Job:
         spec = {**self.isolation, "keep": [theirs.fileno()], "lifeline": theirs.fileno(), "folder": folder}
         spec |= {"loopback": True, "limits": limits}
         program = [sys.executable, "-m", "labkit.launch.mpi_program", f"{folder}/socket", folder]
-        command = [*mpiexec(), "-n", str(most), *program]
+        if inside:
+            environment |= _IN_CELLS
+            what, command = "serve", self._of_cells(spec, most, program)
+        else:
+            what, command = "run", [*mpiexec(), "-n", str(most), *program]
         try:
             return subprocess.Popen(
-                [sys.executable, "-I", "-S", jail.__file__, json.dumps(spec), "run", *command],
+                [sys.executable, "-I", "-S", jail.__file__, json.dumps(spec), what, *command],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -177,6 +183,16 @@ class _Job:
         finally:
             theirs.close()
 
+    def _of_cells(self, spec: dict, most: int, rank: list[str]) -> list[str]:
+        """The command of the jail's first process, which starts mpiexec and the ranks."""
+        stub = [sys.executable, "-I", "-S", "-c", mpi_cells.STUB, f"{spec['folder']}/{mpi_cells.PLACE}"]
+        asked = {"spec": spec, "ranks": most, "rank": rank, "mpiexec": [*mpiexec(), "-n", str(most), *stub]}
+        program = (
+            f"import sys; sys.path[:] = {self.isolation['path']!r}; from labkit.launch import mpi_cells; "
+            "mpi_cells.main()"
+        )
+        return [sys.executable, "-I", "-S", "-c", program, json.dumps(asked)]
+
     def _receive_folder(self) -> int:
         self.lifeline.settimeout(START_TIMEOUT * MOST)
         _, handles, _, _ = socket.recv_fds(self.lifeline, 64, 1)
@@ -187,21 +203,29 @@ class _Job:
         return handles[0]
 
     @contextlib.contextmanager
-    def _recordings(self) -> Iterator[Path | None]:
-        """The folder into which the flight recorders of the present case write; None if it does not exist."""
+    def _recordings(self) -> Iterator[Path | dict[int, Path] | None]:
+        """The folder into which the flight recorders of the present case write, or that of each rank; None if it does
+        not exist."""
         name = f"case{self.number}"
         if self.isolation is None:
             yield self.folder / name if (self.folder / name).exists() else None
             return
-        try:
-            handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=self.handle)
-        except OSError:
-            yield None
-            return
-        try:
-            yield Path(f"/proc/self/fd/{handle}")
-        finally:
-            os.close(handle)
+        with contextlib.ExitStack() as opened:
+
+            def handle_of(path: str) -> Path | None:
+                try:
+                    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=self.handle)
+                except OSError:
+                    return None
+                opened.callback(os.close, handle)
+                return Path(f"/proc/self/fd/{handle}")
+
+            if "namespaces" not in self.isolation["protections"]:
+                yield handle_of(name)
+                return
+            # what leads to a rank's folder is not the rank's, the folder is
+            found = {r: handle_of(f"rank{r}/{name}") for r in range(len(self.sockets))}
+            yield {r: path for r, path in found.items() if path is not None}
 
     def _said(self) -> str:
         """The standard error of mpiexec and the ranks. A file, not a pipe: a full pipe would stop them."""

@@ -2,6 +2,9 @@
 
 Started once per exercise. Each case comes over the socket with the number of ranks it wants; the first so many ranks of
 the job form a communicator of their own for it, and note what they do in the flight recorder.
+
+A third argument is the number of a socket: then the rank has been started before mpiexec asked for it, and gives up what
+leads to the others beside MPI before its first case (`labkit.launch.mpi_cells`).
 """
 
 from __future__ import annotations
@@ -11,24 +14,45 @@ import os
 import socket
 import sys
 
-from mpi4py import MPI
-
+from labkit.launch.mpi_cells import Seal
 from labkit.launch.process import apply_limits, die_with_parent
 from labkit.launch.rank_program import run_job
-from labkit.mpi.traced import install, traced
 from labkit.relay import wire
 from labkit.watch import recorder
 
 
 def main() -> None:
-    path, folder = sys.argv[1:3]
+    path, folder, *of_the_cell = sys.argv[1:]
+    seal = Seal(int(of_the_cell[0])) if of_the_cell else None
+    if seal is not None:
+        seal.wait_for_call()
     die_with_parent()
+    from mpi4py import MPI  # starts MPI
+
     world = MPI.COMM_WORLD
     rank = world.Get_rank()
     sock = socket.socket(socket.AF_UNIX)
     sock.connect(path)
+    if seal is not None:
+        _meet(world)
+        seal.close()
     wire.send(sock, wire.READY, {"rank": rank, "pid": os.getpid()})
     sys.argv = [""]
+    _run_cases(sock, world, folder)
+
+
+def _meet(world) -> None:
+    """A message to each rank and from each: Open MPI looks for a rank when it is first spoken to."""
+    world.alltoall([0] * world.Get_size())
+
+
+def _run_cases(sock: socket.socket, world, folder: str) -> None:
+    """One after the other, until the other end of `sock` closes."""
+    from mpi4py import MPI
+
+    from labkit.mpi.traced import install, traced
+
+    rank = world.Get_rank()
     install()
     while True:
         try:
