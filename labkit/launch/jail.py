@@ -235,8 +235,8 @@ def start_compartment(spec: dict) -> int:
 
 
 def fork_into(compartment: int, left_out: int = 0) -> int:
-    """`os.fork` of a child within a compartment that `start_compartment` has made (0: there are none). left_out: so many
-    numbers of processes are used up before."""
+    """`os.fork` of a child within a compartment that `start_compartment` has made (0: there are none). left_out: how
+    many numbers of processes are used up before."""
     if not compartment:
         return os.fork()
     _children_belong_to(str(compartment))

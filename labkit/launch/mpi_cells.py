@@ -2,10 +2,10 @@
 
 mpiexec has no rights, so a rank that it forks could be given no namespace. It forks *stubs* instead, which run nothing
 of a student's: a stub hands the variables and the standard streams that it got to this process, which has forked the
-ranks beforehand, and ends as its rank does. A rank finds the others as Open MPI has it, over a loopback device and files
-that all share, and then asks for its cell to be closed (`Seal`): from there on it sees a /tmp and a /dev/shm of its own,
-no process but its own, no network, and can open no socket. The memory in which Open MPI passes messages is mapped by
-then, and so are its connections to mpiexec: they remain.
+ranks beforehand, and ends as its rank does. A rank finds the others as Open MPI has it, over a loopback device and
+files that all share, and then asks for its cell to be closed (`Seal`): from there on it sees a /tmp and a /dev/shm of
+its own, no process but its own, and can open no socket. The memory in which Open MPI passes messages is mapped by then,
+and its connections to mpiexec are open: they remain.
 
 Started by `labkit.launch.mpi_job`, within `jail.py SPEC serve`; `Seal` is the rank's side.
 """

@@ -3,8 +3,8 @@
 Started once per exercise. Each case comes over the socket with the number of ranks it wants; the first so many ranks of
 the job form a communicator of their own for it, and note what they do in the flight recorder.
 
-A third argument is the number of a socket: then the rank has been started before mpiexec asked for it, and gives up what
-leads to the others beside MPI before its first case (`labkit.launch.mpi_cells`).
+A third argument is the number of a socket: then the rank has been started before mpiexec asked for it, and gives up
+what leads to the others beside MPI before its first case (`labkit.launch.mpi_cells`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import socket
 import sys
 
+from labkit.launch import jail
 from labkit.launch.mpi_cells import Seal
 from labkit.launch.process import apply_limits, die_with_parent
 from labkit.launch.rank_program import run_job
@@ -27,6 +28,10 @@ def main() -> None:
     if seal is not None:
         seal.wait_for_call()
     die_with_parent()
+    import mpi4py
+
+    if seal is not None:  # Open MPI's one-sided operations by messages want it
+        mpi4py.rc.thread_level = "serialized"
     from mpi4py import MPI  # starts MPI
 
     world = MPI.COMM_WORLD
@@ -34,26 +39,28 @@ def main() -> None:
     sock = socket.socket(socket.AF_UNIX)
     sock.connect(path)
     if seal is not None:
-        _meet(world)
+        from labkit.mpi.pool import Pool, PooledWin
+
+        PooledWin.pool = Pool(jail.JOB_FOLDER + "/windows", world)
+        world.alltoall([0] * world.Get_size())  # Open MPI looks for a rank when it is first spoken to
         seal.close()
     wire.send(sock, wire.READY, {"rank": rank, "pid": os.getpid()})
     sys.argv = [""]
+    from labkit.mpi.traced import install
+
+    install()
+    if seal is not None:
+        MPI.Win = PooledWin
     _run_cases(sock, world, folder)
-
-
-def _meet(world) -> None:
-    """A message to each rank and from each: Open MPI looks for a rank when it is first spoken to."""
-    world.alltoall([0] * world.Get_size())
 
 
 def _run_cases(sock: socket.socket, world, folder: str) -> None:
     """One after the other, until the other end of `sock` closes."""
     from mpi4py import MPI
 
-    from labkit.mpi.traced import install, traced
+    from labkit.mpi.traced import traced
 
     rank = world.Get_rank()
-    install()
     while True:
         try:
             _, job, payload = wire.receive(sock)
