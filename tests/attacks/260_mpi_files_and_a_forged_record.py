@@ -10,10 +10,13 @@ import numpy as np
 
 from labkit.watch import recorder
 
+CALLS = []
+
 
 def sum_counts(comm, counts):
     rank, n = comm.Get_rank(), comm.Get_size()
-    name = f"mine-{'-'.join(map(str, comm.members))}-{len(counts.shape)}-{counts.size}"
+    CALLS.append(None)
+    name = f"mine-{'-'.join(map(str, comm.members))}-{counts.shape}-{len(CALLS)}"
     token = recorder.begin(
         "Allreduce", nbytes=counts.nbytes, dtype=str(counts.dtype), shape=counts.shape, group=comm.recorded_group
     )
