@@ -193,13 +193,25 @@ class _Job:
             self.shielded = True
 
 
+def command(spec: dict, ranks: int, rank: list[str], mpiexec: list[str], stubs: int = 1) -> list[str]:
+    """The first process of a job's jail, for `jail.py SPEC serve`. rank: the command of each rank, to which the number
+    of a socket is added (`Seal`); mpiexec: what starts the stubs, to which a stub's command is added, `stubs` times as
+    JSON where that is more than once."""
+    stub = [sys.executable, "-I", "-S", "-c", STUB, f"{jail.JOB_FOLDER}/{PLACE}"]
+    started = [*mpiexec, *(stub if stubs == 1 else [json.dumps(stub)] * stubs)]
+    asked = {"spec": spec, "ranks": ranks, "rank": rank, "mpiexec": started}
+    program = f"import sys; sys.path[:] = {spec['path']!r}; from labkit.launch import mpi_cells; mpi_cells.main()"
+    return [sys.executable, "-I", "-S", "-c", program, json.dumps(asked)]
+
+
 def main() -> None:
     """argv: a JSON object with the SPEC, the number of ranks, a rank's command, mpiexec's."""
     asked = json.loads(sys.argv[1])
     spec = asked["spec"]
     status = 125
     try:
-        jail.settle(spec, socket.socket(fileno=spec["lifeline"]))
+        jail.settle(spec, socket.socket(fileno=spec["lifeline"]) if "lifeline" in spec else None)
+        os.makedirs(jail.JOB_FOLDER, exist_ok=True)
         status = _Job(spec, asked["ranks"], asked["rank"], asked["mpiexec"]).stay()
     except OSError as error:
         print(f"the jail cannot be built: {error}", file=sys.stderr, flush=True)

@@ -166,7 +166,7 @@ class _Job:
         program = [sys.executable, "-m", "labkit.launch.mpi_program", f"{folder}/socket", folder]
         if inside:
             environment |= _IN_CELLS
-            what, command = "serve", self._of_cells(spec, most, program)
+            what, command = "serve", mpi_cells.command(spec, most, program, [*mpiexec(), "-n", str(most)])
         else:
             what, command = "run", [*mpiexec(), "-n", str(most), *program]
         try:
@@ -182,16 +182,6 @@ class _Job:
             )
         finally:
             theirs.close()
-
-    def _of_cells(self, spec: dict, most: int, rank: list[str]) -> list[str]:
-        """The command of the jail's first process, which starts mpiexec and the ranks."""
-        stub = [sys.executable, "-I", "-S", "-c", mpi_cells.STUB, f"{spec['folder']}/{mpi_cells.PLACE}"]
-        asked = {"spec": spec, "ranks": most, "rank": rank, "mpiexec": [*mpiexec(), "-n", str(most), *stub]}
-        program = (
-            f"import sys; sys.path[:] = {self.isolation['path']!r}; from labkit.launch import mpi_cells; "
-            "mpi_cells.main()"
-        )
-        return [sys.executable, "-I", "-S", "-c", program, json.dumps(asked)]
 
     def _receive_folder(self) -> int:
         self.lifeline.settimeout(START_TIMEOUT * MOST)
