@@ -1,8 +1,9 @@
 """Tries what two ranks of a job could tell each other beside their messages.
 
 `python -m probes.between_ranks give` leaves signs and prints the number of its process and a time; `... look` reads
-both and prints, as JSON, which of the signs it sees: names of `WAYS`. `... cell NUMBER` is a rank of `labkit.launch.mpi_cells` and does the one or the other once its cell is
-closed. `... two COMMAND COMMAND` starts both and prints what was seen, in place of mpiexec. `autograder.grading.isolation.probe` runs it.
+both and prints, as JSON, which of the signs it sees: names of `WAYS`. `... cell NUMBER` is a rank of
+`labkit.launch.mpi_cells` and does the one or the other once its cell is closed. `... two COMMAND COMMAND` starts both
+and prints what was seen, in place of mpiexec. `autograder.grading.isolation.probe` runs it.
 """
 
 from __future__ import annotations

@@ -633,8 +633,9 @@ def _fail(number: int) -> bytes:
 def _refusals(machine: str, denied: dict, locks: bool) -> list[bytes]:
     """The beginning of a filter, as BPF instructions: the calls in `denied` fail, and locks on files unless
     `locks`."""
-    instruction, column = _instruction, list(_AUDIT_ARCH).index(machine)
-    program = [instruction(_LOAD, 4), instruction(_JUMP_EQUAL, _AUDIT_ARCH[machine], 1, 0)]
+    instruction, arch = _instruction, _AUDIT_ARCH[machine]
+    column = list(_AUDIT_ARCH).index(machine)
+    program = [instruction(_LOAD, 4), instruction(_JUMP_EQUAL, arch, 1, 0)]
     program += [instruction(_RETURN, _KILL_PROCESS), instruction(_LOAD, 0)]
     if machine == "x86_64":  # the x32 numbers, by which every call could be made once more
         program += [instruction(_JUMP_ABOVE, 0x40000000, 0, 1), instruction(_RETURN, _KILL_PROCESS)]
@@ -655,9 +656,9 @@ def filter_program(machine: str, apart: bool = False) -> bytes:
     apart: those of DENIED_APART and locks on files, too, for ranks that must not hear of each other. Raises KeyError
     for a machine whose system calls are not in the table.
     """
-    column = list(_AUDIT_ARCH).index(machine)
     instruction, fail = _instruction, _fail
     program = _refusals(machine, DENIED | DENIED_APART if apart else DENIED, locks=not apart)
+    column = list(_AUDIT_ARCH).index(machine)
     # sizes of a socket's buffers are as they are: what lies in there is counted nowhere (told that it worked, programs
     # go on)
     sizes = [instruction(_JUMP_EQUAL, option, 0, 1) + fail(0) for option in (socket.SO_SNDBUF, socket.SO_RCVBUF)]
