@@ -188,6 +188,14 @@ def test_mpi_runs_in_the_jail(came_out):
     assert came_out["mpi"] == [[2, user, True]] * 2
 
 
+def test_messages_and_windows_of_mpi_work_between_cells(came_out):
+    assert came_out["messages_of_mpi"] == [[["job", "note"]], [["job", "note"]], [["job", "note"]]]
+
+
+def test_how_a_rank_of_mpi_has_ended_is_known(came_out):
+    assert came_out["ends_of_mpi"] == ["dead", {"signal": 9, "exit": None}]
+
+
 # -- what a rank says about itself is read with suspicion -------------------------------------------------------------
 
 
