@@ -165,7 +165,8 @@ found = {
     "counters": any(map(os.path.exists, ("/proc/meminfo", "/proc/sys", "/sys/devices")))
     or not refused("sysinfo", b" " * 256),
     "filter": refused("unshare", 0x10000000) and refused("ptrace", 16, 1, 0, 0)
-    and refused("semget", 4711, 1, 0) and refused("shmget", 4711, 1, 0) and refused("syscall", 444, 0, 0, 1),
+    and refused("semget", 4711, 1, 0) and refused("shmget", 4711, 1, 0)
+    and (refused("syscall", 444, 0, 0, 1) or not outside["stay"]),
     "times": timed("/dev/null") or timed("/dev/urandom"),
     "numpy": imported("numpy"),
     "folders": max(os.statvfs(path).f_blocks * os.statvfs(path).f_frsize for path in ("/tmp", "/dev/shm")),

@@ -370,7 +370,7 @@ def drop_rights(spec: dict, processes: int, apart: bool = False) -> None:
     _set_capabilities(0)
     _prctl(_NO_NEW_PRIVS, 1)
     if "seccomp" in protections:
-        install_filter(apart)
+        install_filter(apart, "namespaces" in protections)
     _prctl(_DUMPABLE, 1)  # changing the user has cleared it, and a process could not open its own /proc/self
     die_with_parent()  # cleared as well
 
@@ -587,6 +587,9 @@ DENIED = {
     "shmget": (29, 194),
     "msgget": (68, 186),
     "semget": (64, 190),
+}
+# for ranks that have no cell, a way to make up for it
+LANDLOCK = {
     "landlock_create_ruleset": (444, 444),
     "landlock_add_rule": (445, 445),
     "landlock_restrict_self": (446, 446),
@@ -649,15 +652,17 @@ def _refusals(machine: str, denied: dict, locks: bool) -> list[bytes]:
     return program
 
 
-def filter_program(machine: str, apart: bool = False) -> bytes:
+def filter_program(machine: str, apart: bool = False, landlock: bool = True) -> bytes:
     """The seccomp filter as BPF instructions: the calls in DENIED fail with EPERM, and so do new namespaces and unusual
     sockets.
 
-    apart: those of DENIED_APART and locks on files, too, for ranks that must not hear of each other. Raises KeyError
-    for a machine whose system calls are not in the table.
+    apart: those of DENIED_APART and locks on files, too, for ranks that must not hear of each other. landlock: those of
+    LANDLOCK. Raises KeyError for a machine whose system calls are not in the table.
     """
     instruction, fail = _instruction, _fail
-    program = _refusals(machine, DENIED | DENIED_APART if apart else DENIED, locks=not apart)
+    program = _refusals(
+        machine, DENIED | (DENIED_APART if apart else {}) | (LANDLOCK if landlock else {}), locks=not apart
+    )
     column = list(_AUDIT_ARCH).index(machine)
     # sizes of a socket's buffers are as they are: what lies in there is counted nowhere (told that it worked, programs
     # go on)
@@ -674,9 +679,9 @@ def filter_program(machine: str, apart: bool = False) -> bytes:
     return b"".join([*program, fail(errno.EAFNOSUPPORT)])
 
 
-def install_filter(apart: bool = False) -> None:
+def install_filter(apart: bool = False, landlock: bool = True) -> None:
     """From here on, for this process and all its descendants. Needs no_new_privs."""
-    program = filter_program(platform.machine(), apart)
+    program = filter_program(platform.machine(), apart, landlock)
     buffer = ctypes.create_string_buffer(program, len(program))
     description = struct.pack("=H6xQ", len(program) // 8, ctypes.addressof(buffer))
     _call("prctl", _SET_SECCOMP, ctypes.c_ulong(2), ctypes.c_char_p(description), ctypes.c_ulong(0), ctypes.c_ulong(0))

@@ -21,7 +21,7 @@ import socket
 import sys
 import tempfile
 
-from labkit.launch import jail
+from labkit.launch import jail, landlock
 
 PLACE = "cells"  # of the socket on which stubs call, in the job's folder
 _LONGEST = 1 << 20  # bytes of variables that a stub may hand over
@@ -243,13 +243,25 @@ class Seal:
         if self.sock.recv(1) != b"!":
             os._exit(1)
         self.sock.close()
-        os.chdir("/tmp")
-        _let_go_of_files()
-        os.environ["TMPDIR"] = tempfile.tempdir = "/tmp"
-        limit = jail.DESCRIPTORS_APART
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
-        if seccomp_is_on():
-            jail.install_seal()
+        _withdraw("/tmp")
+
+
+def shut_in(folder: str) -> None:
+    """Give up as much of that as a rank can without a cell, for a `folder` of its own."""
+    os.mkdir(folder, 0o700)
+    _withdraw(folder)
+    landlock.shut_in(folder)
+
+
+def _withdraw(folder: str) -> None:
+    """Go to work in `folder`, without files and sockets that others have, too."""
+    os.chdir(folder)
+    _let_go_of_files()
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    limit = jail.DESCRIPTORS_APART
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+    if _seccomp_is_on():
+        jail.install_seal()
 
 
 def _let_go_of_files() -> None:
@@ -266,7 +278,7 @@ def _let_go_of_files() -> None:
     os.close(nothing)
 
 
-def seccomp_is_on() -> bool:
+def _seccomp_is_on() -> bool:
     """True if this process has a filter of system calls, as all have where the machine can."""
     with open("/proc/self/status") as file:
         return any(line.split() == ["Seccomp:", "2"] for line in file)

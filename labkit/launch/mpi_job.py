@@ -40,7 +40,7 @@ from labkit.watch.pace import MOST, Deadline
 START_TIMEOUT = 60.0
 LAST_WORDS = 5.0  # seconds mpiexec has to say how a rank died
 # What ranks that share no files can do without: one-sided operations and the names of ranks by messages alone.
-_IN_CELLS = {"OMPI_MCA_osc": "pt2pt", "PMIX_MCA_gds": "hash"}
+_APART = {"OMPI_MCA_osc": "pt2pt", "PMIX_MCA_gds": "hash"}
 QUIET = 1.0  # seconds without any progress after which a circle of waiting counts as one
 
 
@@ -164,11 +164,11 @@ class _Job:
         spec = {**self.isolation, "keep": [theirs.fileno()], "lifeline": theirs.fileno(), "folder": folder}
         spec |= {"loopback": True, "limits": limits}
         program = [sys.executable, "-m", "labkit.launch.mpi_program", f"{folder}/socket", folder]
+        environment |= _APART
         if inside:
-            environment |= _IN_CELLS
             what, command = "serve", mpi_cells.command(spec, most, program, [*mpiexec(), "-n", str(most)])
         else:
-            what, command = "run", [*mpiexec(), "-n", str(most), *program]
+            what, command = "run", [*mpiexec(), "-n", str(most), *program, "apart"]
         try:
             return subprocess.Popen(
                 [sys.executable, "-I", "-S", jail.__file__, json.dumps(spec), what, *command],
@@ -202,20 +202,17 @@ class _Job:
             return
         with contextlib.ExitStack() as opened:
 
-            def handle_of(path: str) -> Path | None:
+            def handle_of(name: str, folder: int) -> int | None:
                 try:
-                    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=self.handle)
+                    handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
                 except OSError:
                     return None
                 opened.callback(os.close, handle)
-                return Path(f"/proc/self/fd/{handle}")
+                return handle
 
-            if "namespaces" not in self.isolation["protections"]:
-                yield handle_of(name)
-                return
-            # what leads to a rank's folder is not the rank's, the folder is
-            found = {r: handle_of(f"rank{r}/{name}") for r in range(len(self.sockets))}
-            yield {r: path for r, path in found.items() if path is not None}
+            own = {r: handle_of(f"rank{r}", self.handle) for r in range(len(self.sockets))}
+            found = {r: handle_of(name, handle) for r, handle in own.items() if handle is not None}
+            yield {r: Path(f"/proc/self/fd/{handle}") for r, handle in found.items() if handle is not None}
 
     def _said(self) -> str:
         """The standard error of mpiexec and the ranks. A file, not a pipe: a full pipe would stop them."""

@@ -3,8 +3,9 @@
 Started once per exercise. Each case comes over the socket with the number of ranks it wants; the first so many ranks of
 the job form a communicator of their own for it, and note what they do in the flight recorder.
 
-A third argument is the number of a socket: then the rank has been started before mpiexec asked for it, and gives up
-what leads to the others beside MPI before its first case (`labkit.launch.mpi_cells`).
+With a third argument the rank gives up what leads to the others beside MPI before its first case: in a cell, if it is
+the number of a socket, and then it has been started before mpiexec asked for it (`labkit.launch.mpi_cells`); or as far
+as it can by itself, if it is APART.
 """
 
 from __future__ import annotations
@@ -14,23 +15,24 @@ import os
 import socket
 import sys
 
-from labkit.launch import jail
-from labkit.launch.mpi_cells import Seal
+from labkit.launch.mpi_cells import Seal, shut_in
 from labkit.launch.process import apply_limits, die_with_parent
 from labkit.launch.rank_program import run_job
 from labkit.relay import wire
 from labkit.watch import recorder
 
+APART = "apart"
+
 
 def main() -> None:
-    path, folder, *of_the_cell = sys.argv[1:]
-    seal = Seal(int(of_the_cell[0])) if of_the_cell else None
+    path, folder, *how = sys.argv[1:]
+    seal = Seal(int(how[0])) if how and how[0] != APART else None
     if seal is not None:
         seal.wait_for_call()
     die_with_parent()
     import mpi4py
 
-    if seal is not None:  # Open MPI's one-sided operations by messages want it
+    if how:  # Open MPI's one-sided operations by messages want it
         mpi4py.rc.thread_level = "serialized"
     from mpi4py import MPI  # starts MPI
 
@@ -38,18 +40,22 @@ def main() -> None:
     rank = world.Get_rank()
     sock = socket.socket(socket.AF_UNIX)
     sock.connect(path)
-    if seal is not None:
+    if how:
         from labkit.mpi.pool import Pool, PooledWin
 
-        PooledWin.pool = Pool(jail.JOB_FOLDER + "/windows", world)
+        PooledWin.pool = Pool(f"{folder}/windows", world)
         world.alltoall([0] * world.Get_size())  # Open MPI looks for a rank when it is first spoken to
-        seal.close()
+        if seal is not None:
+            seal.close()
+        else:
+            folder = f"{folder}/rank{rank}"
+            shut_in(folder)
     wire.send(sock, wire.READY, {"rank": rank, "pid": os.getpid()})
     sys.argv = [""]
     from labkit.mpi.traced import install
 
     install()
-    if seal is not None:
+    if how:
         MPI.Win = PooledWin
     _run_cases(sock, world, folder)
 
