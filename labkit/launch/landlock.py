@@ -24,7 +24,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def version() -> int:
-    """Of Landlock here; 0 where there is none, or where a filter of system calls forbids it."""
+    """The version of Landlock here; 0 where there is none, or where a filter of system calls forbids it."""
     return max(0, _libc.syscall(_CREATE, None, ctypes.c_size_t(0), 1))
 
 
@@ -53,12 +53,12 @@ def shut_in(folder: str) -> bool:
 
 
 def _latest(table: dict[int, int], here: int) -> int:
-    """What the newest version up to `here` has."""
+    """The entry of the newest version up to `here`; 0 where there is none."""
     return next((table[number] for number in sorted(table, reverse=True) if number <= here), 0)
 
 
 def _allow(rules: int, path: str, rights: int) -> None:
-    """What is below `path`, if there is such a thing."""
+    """Allow `rights` to what is below `path`, if there is such a thing."""
     try:
         handle = os.open(path, os.O_PATH)
     except OSError:

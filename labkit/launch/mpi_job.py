@@ -146,15 +146,7 @@ class _Job:
         inside = "namespaces" in self.isolation["protections"]
         folder = jail.JOB_FOLDER if inside else str(self.folder / "job")
         os.chmod(self.folder, 0o700 if inside else 0o711)
-        environment = {
-            **self.isolation["environment"],
-            **mpi_environment(most, here=True),
-            "MPLBACKEND": "Agg",
-            "TMPDIR": folder,
-        }
-        environment["OMPI_MCA_btl_vader_backing_directory"] = "/dev/shm" if inside else folder
-        # one process may not read another's memory there
-        environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
+        environment = self._environment_of_jail(most, folder, inside)
         self.lifeline, theirs = socket.socketpair()
         limits = {
             "file_bytes": self.limits.file_bytes,
@@ -164,7 +156,6 @@ class _Job:
         spec = {**self.isolation, "keep": [theirs.fileno()], "lifeline": theirs.fileno(), "folder": folder}
         spec |= {"loopback": True, "limits": limits}
         program = [sys.executable, "-m", "labkit.launch.mpi_program", f"{folder}/socket", folder]
-        environment |= _APART
         if inside:
             what, command = "serve", mpi_cells.command(spec, most, program, [*mpiexec(), "-n", str(most)])
         else:
@@ -182,6 +173,15 @@ class _Job:
             )
         finally:
             theirs.close()
+
+    def _environment_of_jail(self, most: int, folder: str, inside: bool) -> dict[str, str]:
+        """The variables of mpiexec and its ranks. inside: the job has file systems of its own."""
+        environment = {**self.isolation["environment"], **mpi_environment(most, here=True), **_APART}
+        environment |= {"MPLBACKEND": "Agg", "TMPDIR": folder}
+        environment["OMPI_MCA_btl_vader_backing_directory"] = "/dev/shm" if inside else folder
+        # one process may not read another's memory there
+        environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
+        return environment
 
     def _receive_folder(self) -> int:
         self.lifeline.settimeout(START_TIMEOUT * MOST)

@@ -74,7 +74,7 @@ def hand_over(sock: socket.socket) -> None:
 
 
 class Saves:
-    """What is seen of a process that writes `path`, `size` bytes. synced: True if the file that has got this name was
+    """The view of a process that writes `path`, `size` bytes. synced: True if the file that has got this name was
     on the disk before it got it; None where the kernel cannot say."""
 
     def __init__(self, path: str, size: int):
@@ -144,7 +144,7 @@ class Saves:
             self._before = set(self._on_disk)
 
     def _look(self) -> None:
-        """What has become of the last call: which file has the name now, and which opened ones there are."""
+        """Find out what has become of the last call: which file has the name now, and which opened ones there are."""
         self._on_disk.update(inode for inode in map(_inode, self._opened) if inode is not None)
         inode = _inode(self.path)
         if self._before is not None and inode != self._inode and self.synced is not None:

@@ -32,7 +32,7 @@ class Pool:
         self.used, self.end = REGION * rank, REGION * (rank + 1)
 
     def take(self, size: int) -> int | None:
-        """Where so many bytes begin; None if there are not so many left."""
+        """The place at which so many bytes begin; None if there are not so many left."""
         start = -(-self.used // _ALIGNED) * _ALIGNED
         if size < 0 or start + size > self.end:
             return None
