@@ -175,7 +175,7 @@ class _Job:
 
     def _look(self, ended: int) -> None:
         """Wait for a fifth of a second at most, and do what there is to be done."""
-        watched = [ended, self.server, *(cell.process for cell in self.waiting + self.alive)]
+        watched = [ended, self.server, *(cell.process for cell in self.alive)]
         watched += [one for cell in self.alive for one in (cell.stub, *([] if cell.sealed else [cell.sock]))]
         readable, _, _ = select.select(watched, [], [], 0.2)
         for cell in list(self.alive):

@@ -232,8 +232,11 @@ class _Job:
                         f"mpiexec could not start {most} ranks; `labkit doctor` says more.\n{self._said()[-1500:]}"
                     ) from None
                 continue
-            sock.settimeout(20)
-            _, hello, _ = wire.receive(sock)
+            sock.settimeout(START_TIMEOUT)
+            try:
+                _, hello, _ = wire.receive(sock)
+            except (wire.Closed, TimeoutError):
+                raise RuntimeError(f"a rank of an MPI job ended as it began.\n{self._said()[-1500:]}") from None
             found[hello["rank"]] = sock
             self.pids[hello["rank"]] = hello["pid"]
             peer = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))

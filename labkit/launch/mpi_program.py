@@ -38,13 +38,14 @@ def main() -> None:
 
     world = MPI.COMM_WORLD
     rank = world.Get_rank()
-    sock = socket.socket(socket.AF_UNIX)
-    sock.connect(path)
     if how:
         from labkit.mpi.pool import Pool, PooledWin
 
         PooledWin.pool = Pool(f"{folder}/windows", world)
         world.alltoall([0] * world.Get_size())  # Open MPI looks for a rank when it is first spoken to
+    sock = socket.socket(socket.AF_UNIX)
+    sock.connect(path)
+    if how:
         if seal is not None:
             seal.close()
         else:
