@@ -22,7 +22,7 @@ from pathlib import Path
 
 import labkit
 import probes
-from labkit.launch import jail
+from labkit.launch import jail, mpi_cells
 
 FIRST_UID = 60000  # slot k runs as user 60000 + k
 SLOTS = 4000
@@ -165,7 +165,8 @@ found = {
     "counters": any(map(os.path.exists, ("/proc/meminfo", "/proc/sys", "/sys/devices")))
     or not refused("sysinfo", b" " * 256),
     "filter": refused("unshare", 0x10000000) and refused("ptrace", 16, 1, 0, 0)
-    and refused("semget", 4711, 1, 0) and refused("shmget", 4711, 1, 0) and refused("syscall", 444, 0, 0, 1),
+    and refused("semget", 4711, 1, 0) and refused("shmget", 4711, 1, 0)
+    and (refused("syscall", 444, 0, 0, 1) or not outside["stay"]),
     "times": timed("/dev/null") or timed("/dev/urandom"),
     "numpy": imported("numpy"),
     "folders": max(os.statvfs(path).f_blocks * os.statvfs(path).f_frsize for path in ("/tmp", "/dev/shm")),
@@ -207,6 +208,7 @@ def _try(mode: str, protections: tuple[str, ...]) -> dict | None:
     """The findings of a program in such a jail; None if the jail could not be built or nothing could run in it."""
     with _outside() as outside:
         outside["stay"] = "namespaces" in protections
+        two = _start_two_ranks(mode, protections)
         # A user whom no grader at work on this machine uses.
         spec = _spec(mode, SLOTS + os.getpid() % 1000, protections)
         spec |= {"keep": [], "folder": outside["writable"][-1], "alone": True}
@@ -232,7 +234,40 @@ def _try(mode: str, protections: tuple[str, ...]) -> dict | None:
         finally:
             process.stdout.close()
             process.wait()
-    return found
+            between = _said_between(two)
+    return found and {**found, "between": between}
+
+
+def _start_two_ranks(mode: str, protections: tuple[str, ...]) -> subprocess.Popen | None:
+    """Two ranks of an MPI job in such a jail, one of which prints what the other can tell it beside MPI
+    (`probes.between_ranks`); None where ranks are not kept apart."""
+    if "namespaces" not in protections:
+        return None
+    spec = _spec(mode, SLOTS + 1000 + os.getpid() % 1000, protections) | {"keep": [], "loopback": True}
+    spec["limits"] = {"file_bytes": 1 << 20, "memory_bytes": 2 << 30, "processes": _TRIAL_PROCESSES}
+    probe = [sys.executable, "-S", "-m", "probes.between_ranks"]
+    command = mpi_cells.command(spec, 2, [*probe, "cell"], [*probe, "two"], stubs=2)
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", jail.__file__, json.dumps(spec), "serve", *command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=spec["environment"],
+        cwd="/",
+        start_new_session=True,
+    )
+
+
+def _said_between(two: subprocess.Popen | None) -> list[str] | None:
+    """The ways by which one of them has heard of the other; None where that could not be tried."""
+    if two is None:
+        return None
+    with two:
+        try:
+            return list(json.loads(two.communicate(timeout=30)[0]))
+        except (subprocess.TimeoutExpired, ValueError):
+            two.kill()
+            return None
 
 
 @contextlib.contextmanager
@@ -288,6 +323,11 @@ _PROTECTIONS = (  # name, what it protects, what to do where it does not hold
         "Ranks do not see what the kernel counts for the whole machine: files, memory, processor time.",
         'Linux 5.8 or later, and what "system calls" needs.',
     ),
+    (
+        "ranks of MPI",
+        "The ranks of an MPI job have no files, locks, sockets, signals or processes in common: they talk through MPI.",
+        _NAMESPACES,
+    ),
     ("memory", "A process gets the memory it may have and no more.", "Linux 4.7 or later."),
     (
         "number of processes",
@@ -324,6 +364,7 @@ def _holding(found: dict) -> dict[str, bool]:
         "rights": nothing("capabilities") and found.get("no_new_privs", False),
         "system calls": bool(found.get("filter")),
         "counters": nothing("counters"),
+        "ranks of MPI": nothing("between"),
         "memory": bool(found.get("memory")),
         "number of processes": 8 <= found.get("children", 0) <= _TRIAL_PROCESSES,
         "disk": 0 < found.get("folders", 0) <= max(TMP_BYTES, SHM_BYTES),

@@ -6,10 +6,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import socket
 import sys
 from collections.abc import Callable, Sequence
 
 from labkit.cells.slicing import Chunk, execute
+from labkit.launch.saves import Saves, hand_over
 
 
 class Raised(Exception):
@@ -42,17 +44,22 @@ class Apart:
             raise NameError(f"name '{self.name}' is not defined")
         return namespace[self.name](*arguments)
 
-    def reported(self, prepare: Callable[[], dict], *arguments) -> dict:
+    def reported(self, prepare: Callable[[], dict], saves: Saves, *arguments) -> dict:
         """The notes that `prepare` returned, in the child in which the function is then called, as they are afterwards.
-        Prints what the function did. Raises Raised."""
+        saves: looks at that child from here. Prints what the function did. Raises Raised."""
         out, into = os.pipe()
+        ours, theirs = socket.socketpair()
         child = os.fork()
         if child == 0:
             os.close(out)
+            ours.close()
+            with theirs:
+                hand_over(theirs)
             self._report(into, prepare, arguments)
         os.close(into)
-        with open(out, "rb") as file:
-            said = file.read(1 << 20)
+        theirs.close()
+        with ours, open(out, "rb"):
+            said = saves.follow(ours, out)
         os.waitpid(child, 0)
         try:
             report = json.loads(said)

@@ -33,6 +33,7 @@ import struct
 import sys
 
 ROOT_MAP = "/opt/course"  # where the package labkit lies inside
+JOB_FOLDER = "/tmp/job"  # of an MPI job
 LEADER_UID = 59999  # of a compartment's leader, when the jail is built by root: its ranks must not be able to signal it
 # ranks that are kept apart are users of their own, from here on: the kernel counts much by user
 RANKS_UID = 1_900_000_000
@@ -233,11 +234,17 @@ def start_compartment(spec: dict) -> int:
     return pid
 
 
-def fork_into(compartment: int) -> int:
-    """`os.fork` of a child within a compartment that `start_compartment` has made (0: there are none)."""
+def fork_into(compartment: int, left_out: int = 0) -> int:
+    """`os.fork` of a child within a compartment that `start_compartment` has made (0: there are none). left_out: how
+    many numbers of processes are used up before."""
     if not compartment:
         return os.fork()
     _children_belong_to(str(compartment))
+    for _ in range(left_out):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
     pid = os.fork()
     if pid:
         _children_belong_to("self")
@@ -290,9 +297,25 @@ def _hide_the_machine() -> None:
         _mount("tmpfs", "/sys", "tmpfs", flags | _RDONLY, "mode=0755,size=4k")
 
 
-def _private_folders(spec: dict) -> None:
+def enter_cell(spec: dict) -> int:
+    """The namespaces that a rank of an MPI job has for itself from its beginning; returns a handle of its mount
+    namespace. The network and the folders in which Open MPI's processes find each other it gives up when it has found
+    them (`cover_folders`, `install_seal`)."""
+    _call("unshare", _NEWNS | _NEWIPC | _NEWUTS)
+    _hide_the_machine()
+    return os.open("/proc/self/ns/mnt", os.O_RDONLY)
+
+
+def cover_folders(spec: dict, namespace: int, own: str) -> None:
+    """In another process' mount namespace, a handle: a fresh /tmp and /dev/shm cover those that its job shares. Of the
+    job's files the folder `own` alone stays in sight, as JOB_FOLDER."""
+    _call("setns", namespace, _NEWNS)
+    _private_folders(spec, own)
+
+
+def _private_folders(spec: dict, own: str = "") -> None:
     """A fresh /tmp and /dev/shm of limited size. What the root shows below /tmp (a course that lies there) stays in
-    sight."""
+    sight. own: what JOB_FOLDER is from then on, which the job of a rank has had until then."""
     for path, size in (("/dev/shm", spec["shm_bytes"]), ("/tmp", spec["tmp_bytes"])):
         shown = os.listdir(path)
         options = f"mode=1777,size={size},nr_inodes=16384"
@@ -302,6 +325,9 @@ def _private_folders(spec: dict) -> None:
         _mount("tmpfs", "/opt", "tmpfs", _NOSUID | _NODEV, options)
         for name in shown:
             os.mkdir(f"/opt/{name}")
+            if own and f"/tmp/{name}" == JOB_FOLDER:
+                _mount(own, f"/opt/{name}", None, _BIND)
+                continue
             _mount(f"/tmp/{name}", f"/opt/{name}", None, _BIND | _REC)
             # the folders on the way to what is shown belong to the user who grades: without this, ranks could write
             # into them
@@ -344,7 +370,7 @@ def drop_rights(spec: dict, processes: int, apart: bool = False) -> None:
     _set_capabilities(0)
     _prctl(_NO_NEW_PRIVS, 1)
     if "seccomp" in protections:
-        install_filter(apart)
+        install_filter(apart, "namespaces" in protections)
     _prctl(_DUMPABLE, 1)  # changing the user has cleared it, and a process could not open its own /proc/self
     die_with_parent()  # cleared as well
 
@@ -561,6 +587,9 @@ DENIED = {
     "shmget": (29, 194),
     "msgget": (68, 186),
     "semget": (64, 190),
+}
+# for ranks that have no cell, a way to make up for it
+LANDLOCK = {
     "landlock_create_ruleset": (444, 444),
     "landlock_add_rule": (445, 445),
     "landlock_restrict_self": (446, 446),
@@ -575,45 +604,66 @@ DENIED_APART = {
     "cachestat": (451, 451),
     "preadv2": (327, 286),
 }
+# Between the ranks of an MPI job there is a network, over which they have found mpiexec before their first case began.
+DENIED_SEALED = {
+    "socket": (41, 198),
+    "bind": (49, 200),
+    "listen": (50, 201),
+    "accept": (43, 202),
+    "accept4": (288, 242),
+    "connect": (42, 203),
+}
 _FCNTL = (72, 25)
 # F_GETLK, F_SETLK, F_SETLKW, those of open files, leases, notices, sizes of pipes: memory that the kernel counts by
 # user
 _LOCK_COMMANDS = (5, 6, 7, 36, 37, 38, 1024, 1025, 1026, 1031, 1032)
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_CLONE, _CLONE3, _SOCKET, _SETSOCKOPT = (56, 220), (435, 435), (41, 198), (54, 208)
+_CLONE, _CLONE3, _SOCKET, _SETSOCKOPT, _SECCOMP = (56, 220), (435, 435), (41, 198), (54, 208), (317, 277)
 # and netlink, by which a process lists its network devices
 _FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
 _LOAD, _JUMP_EQUAL, _JUMP_ABOVE, _JUMP_ANY, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 
 
-def filter_program(machine: str, apart: bool = False) -> bytes:
+def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, if_true, if_false, value)
+
+
+def _fail(number: int) -> bytes:
+    return _instruction(_RETURN, _ERRNO | number)
+
+
+def _refusals(machine: str, denied: dict, locks: bool) -> list[bytes]:
+    """The beginning of a filter, as BPF instructions: the calls in `denied` fail, and locks on files unless
+    `locks`."""
+    instruction, arch = _instruction, _AUDIT_ARCH[machine]
+    column = list(_AUDIT_ARCH).index(machine)
+    program = [instruction(_LOAD, 4), instruction(_JUMP_EQUAL, arch, 1, 0)]
+    program += [instruction(_RETURN, _KILL_PROCESS), instruction(_LOAD, 0)]
+    if machine == "x86_64":  # the x32 numbers, by which every call could be made once more
+        program += [instruction(_JUMP_ABOVE, 0x40000000, 0, 1), instruction(_RETURN, _KILL_PROCESS)]
+    for numbers in denied.values():
+        if numbers[column] is not None:
+            program += [instruction(_JUMP_EQUAL, numbers[column], 0, 1), _fail(errno.EPERM)]
+    if not locks:
+        commands = [instruction(_JUMP_EQUAL, command, 0, 1) + _fail(errno.ENOLCK) for command in _LOCK_COMMANDS]
+        program += [instruction(_JUMP_EQUAL, _FCNTL[column], 0, 2 * len(commands) + 2), instruction(_LOAD, 24)]
+        program += [*commands, instruction(_RETURN, _ALLOW)]
+    return program
+
+
+def filter_program(machine: str, apart: bool = False, landlock: bool = True) -> bytes:
     """The seccomp filter as BPF instructions: the calls in DENIED fail with EPERM, and so do new namespaces and unusual
     sockets.
 
-    apart: those of DENIED_APART and locks on files, too, for ranks that must not hear of each other. Raises KeyError
-    for a machine whose system calls are not in the table.
+    apart: those of DENIED_APART and locks on files, too, for ranks that must not hear of each other. landlock: those of
+    LANDLOCK. Raises KeyError for a machine whose system calls are not in the table.
     """
-    arch = _AUDIT_ARCH[machine]
+    instruction, fail = _instruction, _fail
+    program = _refusals(
+        machine, DENIED | (DENIED_APART if apart else {}) | (LANDLOCK if landlock else {}), locks=not apart
+    )
     column = list(_AUDIT_ARCH).index(machine)
-
-    def instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
-        return struct.pack("=HBBI", code, if_true, if_false, value)
-
-    def fail(number: int) -> bytes:
-        return instruction(_RETURN, _ERRNO | number)
-
-    program = [instruction(_LOAD, 4), instruction(_JUMP_EQUAL, arch, 1, 0), instruction(_RETURN, _KILL_PROCESS)]
-    program.append(instruction(_LOAD, 0))
-    if machine == "x86_64":  # the x32 numbers, by which every call could be made once more
-        program += [instruction(_JUMP_ABOVE, 0x40000000, 0, 1), instruction(_RETURN, _KILL_PROCESS)]
-    for numbers in (DENIED | DENIED_APART if apart else DENIED).values():
-        if numbers[column] is not None:
-            program += [instruction(_JUMP_EQUAL, numbers[column], 0, 1), fail(errno.EPERM)]
-    if apart:
-        commands = [instruction(_JUMP_EQUAL, command, 0, 1) + fail(errno.ENOLCK) for command in _LOCK_COMMANDS]
-        program += [instruction(_JUMP_EQUAL, _FCNTL[column], 0, 2 * len(commands) + 2), instruction(_LOAD, 24)]
-        program += [*commands, instruction(_RETURN, _ALLOW)]
     # sizes of a socket's buffers are as they are: what lies in there is counted nowhere (told that it worked, programs
     # go on)
     sizes = [instruction(_JUMP_EQUAL, option, 0, 1) + fail(0) for option in (socket.SO_SNDBUF, socket.SO_RCVBUF)]
@@ -629,12 +679,27 @@ def filter_program(machine: str, apart: bool = False) -> bytes:
     return b"".join([*program, fail(errno.EAFNOSUPPORT)])
 
 
-def install_filter(apart: bool = False) -> None:
+def install_filter(apart: bool = False, landlock: bool = True) -> None:
     """From here on, for this process and all its descendants. Needs no_new_privs."""
-    program = filter_program(platform.machine(), apart)
+    program = filter_program(platform.machine(), apart, landlock)
     buffer = ctypes.create_string_buffer(program, len(program))
     description = struct.pack("=H6xQ", len(program) // 8, ctypes.addressof(buffer))
     _call("prctl", _SET_SECCOMP, ctypes.c_ulong(2), ctypes.c_char_p(description), ctypes.c_ulong(0), ctypes.c_ulong(0))
+
+
+def sealing_program(machine: str) -> bytes:
+    """A second filter, for a rank of an MPI job that has found the others: no socket, and nothing of DENIED_APART."""
+    return b"".join([*_refusals(machine, DENIED_SEALED | DENIED_APART, locks=False), _instruction(_RETURN, _ALLOW)])
+
+
+def install_seal() -> None:
+    """From here on, for all threads of this process, Open MPI's among them, and all descendants. Needs
+    no_new_privs."""
+    program = sealing_program(platform.machine())
+    buffer = ctypes.create_string_buffer(program, len(program))
+    description = struct.pack("=H6xQ", len(program) // 8, ctypes.addressof(buffer))
+    number = _SECCOMP[list(_AUDIT_ARCH).index(platform.machine())]
+    _syscall("seccomp", number, 1, 1, ctypes.c_char_p(description))  # SET_MODE_FILTER, for all threads
 
 
 # -- what a compartment uses in all ------------------------------------------------------------------------------------
@@ -734,24 +799,8 @@ def _serve(command: list[str], lifeline) -> int:
 
 def _run(spec: dict, command: list[str], lifeline: socket.socket | None) -> int:
     """The first process of the only compartment: run `command`, reap, end with it."""
-    if "namespaces" in spec["protections"]:
-        _private_folders(spec)
-        if spec.get("alone"):
-            _hide_the_machine()
-        if spec.get("loopback"):
-            _loopback_up()
-    if lifeline is not None:
-        _hand_over_folder(spec, lifeline)
-    os.chdir("/tmp" if "namespaces" in spec["protections"] else spec["folder"])
-    pid = os.fork()
-    if pid == 0:
-        try:
-            apply_limits(spec["limits"])
-            drop_rights(spec, spec["limits"]["processes"])
-            os.execv(command[0], command)
-        except OSError as error:
-            print(f"the jail cannot be built: {error}", file=sys.stderr, flush=True)
-        os._exit(125)
+    settle(spec, lifeline)
+    pid = start(spec, command)
     shield_leader(spec)
     main_process = os.pidfd_open(pid)
     while True:
@@ -767,9 +816,36 @@ def _run(spec: dict, command: list[str], lifeline: socket.socket | None) -> int:
             return 128 + signal.SIGKILL
 
 
+def settle(spec: dict, lifeline: socket.socket | None) -> None:
+    """Make the only compartment of this jail, and hand its folder over, if there is a lifeline."""
+    if "namespaces" in spec["protections"]:
+        _private_folders(spec)
+        if spec.get("alone"):
+            _hide_the_machine()
+        if spec.get("loopback"):
+            _loopback_up()
+    if lifeline is not None:
+        _hand_over_folder(spec, lifeline)
+    os.chdir("/tmp" if "namespaces" in spec["protections"] else spec["folder"])
+
+
+def start(spec: dict, command: list[str]) -> int:
+    """Fork a process without rights that becomes `command`; its number."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            apply_limits(spec["limits"])
+            drop_rights(spec, spec["limits"]["processes"])
+            os.execv(command[0], command)
+        except OSError as error:
+            print(f"the jail cannot be built: {error}", file=sys.stderr, flush=True)
+        os._exit(125)
+    return pid
+
+
 def _hand_over_folder(spec: dict, lifeline: socket.socket) -> None:
-    """Make /tmp/job for the command, hand it to whoever started us, and wait for the word to begin."""
-    folder = "/tmp/job" if "namespaces" in spec["protections"] else spec["folder"]
+    """Make JOB_FOLDER for the command, hand it to whoever started us, and wait for the word to begin."""
+    folder = JOB_FOLDER if "namespaces" in spec["protections"] else spec["folder"]
     os.makedirs(folder, mode=0o700, exist_ok=True)
     give(spec, folder)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

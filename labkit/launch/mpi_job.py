@@ -27,7 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from labkit.environment import mpi_environment, mpiexec, outside_of_jobs
-from labkit.launch import jail, reaper
+from labkit.launch import jail, mpi_cells, reaper
 from labkit.launch.children import PROCESSES
 from labkit.launch.launcher import Limits
 from labkit.launch.process import die_with_parent
@@ -39,6 +39,8 @@ from labkit.watch.pace import MOST, Deadline
 
 START_TIMEOUT = 60.0
 LAST_WORDS = 5.0  # seconds mpiexec has to say how a rank died
+# What ranks that share no files can do without: one-sided operations and the names of ranks by messages alone.
+_APART = {"OMPI_MCA_osc": "pt2pt", "PMIX_MCA_gds": "hash"}
 QUIET = 1.0  # seconds without any progress after which a circle of waiting counts as one
 
 
@@ -139,20 +141,12 @@ class _Job:
 
     def _start_jail(self, most: int) -> subprocess.Popen:
         """mpiexec in a jail; the jail's folder for the job comes over the lifeline, and the jail waits for a word
-        before it begins.
+        before it begins. Where there are namespaces each rank gets a cell (`labkit.launch.mpi_cells`).
         """
         inside = "namespaces" in self.isolation["protections"]
-        folder = "/tmp/job" if inside else str(self.folder / "job")
+        folder = jail.JOB_FOLDER if inside else str(self.folder / "job")
         os.chmod(self.folder, 0o700 if inside else 0o711)
-        environment = {
-            **self.isolation["environment"],
-            **mpi_environment(most, here=True),
-            "MPLBACKEND": "Agg",
-            "TMPDIR": folder,
-        }
-        environment["OMPI_MCA_btl_vader_backing_directory"] = "/dev/shm" if inside else folder
-        # one process may not read another's memory there
-        environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
+        environment = self._environment_of_jail(most, folder, inside)
         self.lifeline, theirs = socket.socketpair()
         limits = {
             "file_bytes": self.limits.file_bytes,
@@ -162,10 +156,13 @@ class _Job:
         spec = {**self.isolation, "keep": [theirs.fileno()], "lifeline": theirs.fileno(), "folder": folder}
         spec |= {"loopback": True, "limits": limits}
         program = [sys.executable, "-m", "labkit.launch.mpi_program", f"{folder}/socket", folder]
-        command = [*mpiexec(), "-n", str(most), *program]
+        if inside:
+            what, command = "serve", mpi_cells.command(spec, most, program, [*mpiexec(), "-n", str(most)])
+        else:
+            what, command = "run", [*mpiexec(), "-n", str(most), *program, "apart"]
         try:
             return subprocess.Popen(
-                [sys.executable, "-I", "-S", jail.__file__, json.dumps(spec), "run", *command],
+                [sys.executable, "-I", "-S", jail.__file__, json.dumps(spec), what, *command],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -177,6 +174,15 @@ class _Job:
         finally:
             theirs.close()
 
+    def _environment_of_jail(self, most: int, folder: str, inside: bool) -> dict[str, str]:
+        """The variables of mpiexec and its ranks. inside: the job has file systems of its own."""
+        environment = {**self.isolation["environment"], **mpi_environment(most, here=True), **_APART}
+        environment |= {"MPLBACKEND": "Agg", "TMPDIR": folder}
+        environment["OMPI_MCA_btl_vader_backing_directory"] = "/dev/shm" if inside else folder
+        # one process may not read another's memory there
+        environment["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
+        return environment
+
     def _receive_folder(self) -> int:
         self.lifeline.settimeout(START_TIMEOUT * MOST)
         _, handles, _, _ = socket.recv_fds(self.lifeline, 64, 1)
@@ -187,21 +193,26 @@ class _Job:
         return handles[0]
 
     @contextlib.contextmanager
-    def _recordings(self) -> Iterator[Path | None]:
-        """The folder into which the flight recorders of the present case write; None if it does not exist."""
+    def _recordings(self) -> Iterator[Path | dict[int, Path] | None]:
+        """The folder into which the flight recorders of the present case write, or that of each rank; None if it does
+        not exist."""
         name = f"case{self.number}"
         if self.isolation is None:
             yield self.folder / name if (self.folder / name).exists() else None
             return
-        try:
-            handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=self.handle)
-        except OSError:
-            yield None
-            return
-        try:
-            yield Path(f"/proc/self/fd/{handle}")
-        finally:
-            os.close(handle)
+        with contextlib.ExitStack() as opened:
+
+            def handle_of(name: str, folder: int) -> int | None:
+                try:
+                    handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+                except OSError:
+                    return None
+                opened.callback(os.close, handle)
+                return handle
+
+            own = {r: handle_of(f"rank{r}", self.handle) for r in range(len(self.sockets))}
+            found = {r: handle_of(name, handle) for r, handle in own.items() if handle is not None}
+            yield {r: Path(f"/proc/self/fd/{handle}") for r, handle in found.items() if handle is not None}
 
     def _said(self) -> str:
         """The standard error of mpiexec and the ranks. A file, not a pipe: a full pipe would stop them."""
@@ -221,8 +232,11 @@ class _Job:
                         f"mpiexec could not start {most} ranks; `labkit doctor` says more.\n{self._said()[-1500:]}"
                     ) from None
                 continue
-            sock.settimeout(20)
-            _, hello, _ = wire.receive(sock)
+            sock.settimeout(START_TIMEOUT)
+            try:
+                _, hello, _ = wire.receive(sock)
+            except (wire.Closed, TimeoutError):
+                raise RuntimeError(f"a rank of an MPI job ended as it began.\n{self._said()[-1500:]}") from None
             found[hello["rank"]] = sock
             self.pids[hello["rank"]] = hello["pid"]
             peer = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))

@@ -431,9 +431,14 @@ def _places(data: bytes, first: int) -> list[int]:
 _FLIGHT = re.compile(r"rank(\d{1,5})\.flight")
 
 
-def _flights(path: str | Path, ranks: Collection[int] | None = None) -> list[_Flight]:
+def _flights(path: str | Path | Mapping[int, Path], ranks: Collection[int] | None = None) -> list[_Flight]:
     """The recordings of these ranks (None: of all), by rank. In a folder a rank's file has its number and one name:
-    whatever else a program may have put there is not read."""
+    whatever else a program may have put there is not read. Where each rank has a folder of its own, one that says that
+    it is another rank is left out."""
+    if isinstance(path, Mapping):
+        of_each = [(rank, path[rank] / f"rank{rank}.flight") for rank in sorted(path) if ranks is None or rank in ranks]
+        found = [(rank, _read(file)) for rank, file in of_each if file.exists() and file.lstat().st_nlink == 1]
+        return [flight for rank, flight in found if flight.rank == rank]
     path = Path(path)
     if not path.is_dir():
         return [flight for flight in [_read(path)] if ranks is None or flight.rank in ranks]
@@ -455,9 +460,10 @@ def began(path: str | Path) -> dict[int, float]:
 
 
 def states(
-    path: str | Path, dead: Mapping[int, str] | None = None, ranks: Collection[int] | None = None
+    path: str | Path | Mapping[int, Path], dead: Mapping[int, str] | None = None, ranks: Collection[int] | None = None
 ) -> list[RankState]:
-    """The state of every recorded rank, by rank. `path`: the folder given to `open`, or one rank's file.
+    """The state of every recorded rank, by rank. `path`: the folder given to `open`, one rank's file, or the folder of
+    each rank.
 
     dead: for each rank that the caller knows to have died, how ("SIGKILL"); a recorder cannot know its own end.
     ranks: of them alone. A rank that keeps polling is "running" with the kind it polls and the number of polls in
@@ -508,7 +514,7 @@ def _waiting_in(flight: _Flight) -> tuple[_Operation, str] | None:
     return None
 
 
-def events(path: str | Path, ranks: Collection[int] | None = None) -> list[Event]:
+def events(path: str | Path | Mapping[int, Path], ranks: Collection[int] | None = None) -> list[Event]:
     """Every operation since the last `mark("running")`, ordered by time; times in s since the first rank began.
 
     The two ends of a message and the members of a collective carry the same `match`; `started` is when the last partner
@@ -530,7 +536,7 @@ def events(path: str | Path, ranks: Collection[int] | None = None) -> list[Event
     return sorted(matched(recorded, everybody, from_the_end=cut > zero), key=lambda event: (event.posted, event.rank))
 
 
-def overwritten(path: str | Path, ranks: Collection[int] | None = None) -> list[int]:
+def overwritten(path: str | Path | Mapping[int, Path], ranks: Collection[int] | None = None) -> list[int]:
     """Those of `ranks` (None: all) that have called more operations since the last `mark("running")` than a recording
     holds: `events` lacks the older ones."""
     return [flight.rank for flight in _flights(path, ranks) if flight.lost]

@@ -1,6 +1,6 @@
 # exercise: sum_counts
 # must not: have the numbers of other ranks out of files, without a message or a collective
-# verdict: wrong
+# verdict: anything but passed
 # deadline: 30
 import os
 import time

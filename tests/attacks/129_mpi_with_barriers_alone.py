@@ -1,6 +1,6 @@
 # exercise: sum_counts
 # must not: have the numbers out of shared memory and let barriers stand for the collective
-# verdict: wrong
+# verdict: anything but passed
 # deadline: 30
 import mmap
 import os

@@ -1,6 +1,6 @@
 # exercise: sum_counts
 # must not: have the numbers of other ranks over sockets of one's own
-# verdict: wrong
+# verdict: anything but passed
 # deadline: 30
 import socket
 import time

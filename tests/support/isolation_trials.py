@@ -317,6 +317,56 @@ def mpi(place: Place):
     return place.values(source, ranks=2, runtime="mpi4py", arguments=(COMM,))
 
 
+MESSAGES = """
+import os
+import tempfile
+import numpy as np
+from mpi4py import MPI
+
+def f(comm):
+    n, me, wrong = comm.size, comm.rank, []
+    for k in (0, 1, 512, 5000, 1 << 19):
+        mine = np.arange(k, dtype=np.float64) + me
+        total, all_, boxes = np.empty(k), np.empty((n, k)), np.empty((n, k))
+        comm.Allreduce(mine, total)
+        comm.Alltoall(np.tile(mine, (n, 1)), all_)
+        requests = [comm.Irecv(boxes[r], r) for r in range(n)] + [comm.Isend(mine, r) for r in range(n)]
+        MPI.Request.Waitall(requests)
+        rows = np.arange(k) + np.arange(n)[:, None]
+        wrong += [k] * (not all(np.array_equal(a, b) for a, b in ((total, rows.sum(0)), (all_, rows), (boxes, rows))))
+    part = comm.Split(me % 2, me)
+    wrong += ["part"] * (part.allreduce(1) != (n + 1 - me % 2) // 2)
+    table, own = np.zeros(n), np.array([me + 1.0])
+    window = MPI.Win.Create(table, disp_unit=8, comm=comm)
+    window.Fence()
+    for r in range(n):
+        window.Put(own, r, me)
+    window.Fence()
+    wrong += ["window"] * (table.tolist() != list(range(1, n + 1)))
+    shared = MPI.Win.Allocate_shared(8 if me else 16, 8, comm=comm)
+    tables = [np.frombuffer(shared.Shared_query(r)[0]) for r in range(n)]
+    tables[me][-1] = me
+    comm.Barrier()
+    wrong += ["shared"] * ([len(t) for t in tables] != [2, 1, 1] or [t[-1] for t in tables] != [0, 1, 2])
+    with open("note", "w") as file, tempfile.TemporaryFile() as other:
+        file.write("mine")
+        other.write(b"mine")
+    return [*wrong, sorted(os.listdir("."))]
+"""
+
+
+@trial
+def messages_of_mpi(place: Place):
+    return place.values(MESSAGES, ranks=3, runtime="mpi4py", arguments=(COMM,))
+
+
+@trial
+def ends_of_mpi(place: Place):
+    source = "import os\ndef f(comm):\n    os.kill(os.getpid(), 9) if comm.rank else comm.Barrier()"
+    outcome, ends = place.run(source, ranks=2, runtime="mpi4py", arguments=(COMM,))
+    return [outcome.ranks[1].state, ends[1]]
+
+
 FORGED = """
 import os
 def f(comm):

@@ -52,6 +52,8 @@ import shutil
 import signal
 import tempfile
 
+from labkit.launch.saves import Saves
+
 CHANGES = ("replace", "rename", "renames", "remove", "unlink", "link", "truncate", "ftruncate")
 
 
@@ -176,8 +178,10 @@ def trials(f, folder, old, new, killed):
         noting(noted, path, len(new))
         return noted
 
-    noted = f.reported(prepare, path, new)
-    report = {"finished": content(path, old, new), "synced": noted["synced"], "left": os.listdir(os.path.dirname(path))}
+    saves = Saves(path, len(new))
+    noted = f.reported(prepare, saves, path, new)
+    synced = noted["synced"] if saves.synced is None else saves.synced
+    report = {"finished": content(path, old, new), "synced": synced, "left": os.listdir(os.path.dirname(path))}
     report["open"] = "old"
     if reader:
         with reader:

@@ -188,6 +188,14 @@ def test_mpi_runs_in_the_jail(came_out):
     assert came_out["mpi"] == [[2, user, True]] * 2
 
 
+def test_messages_and_windows_of_mpi_work_between_cells(came_out):
+    assert came_out["messages_of_mpi"] == [[["job", "note"]], [["job", "note"]], [["job", "note"]]]
+
+
+def test_how_a_rank_of_mpi_has_ended_is_known(came_out):
+    assert came_out["ends_of_mpi"] == ["dead", {"signal": 9, "exit": None}]
+
+
 # -- what a rank says about itself is read with suspicion -------------------------------------------------------------
 
 
@@ -352,12 +360,13 @@ def answer(program: bytes, number: int, arch: int, arguments: tuple[int, ...] = 
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-@pytest.mark.parametrize("apart", [False, True])
-def test_the_filter_refuses_what_is_listed_and_nothing_else(machine, apart):
+@pytest.mark.parametrize(("apart", "landlock"), [(False, True), (True, True), (False, False)])
+def test_the_filter_refuses_what_is_listed_and_nothing_else(machine, apart, landlock):
     column = ["x86_64", "aarch64"].index(machine)
     arch = [0xC000003E, 0xC00000B7][column]
-    program = jail.filter_program(machine, apart)
-    refused = {numbers[column] for numbers in jail.DENIED.values()} - {None}
+    program = jail.filter_program(machine, apart, landlock)
+    denied = jail.DENIED | (jail.LANDLOCK if landlock else {})
+    refused = {numbers[column] for numbers in denied.values()} - {None}
     quiet = {numbers[column] for numbers in jail.DENIED_APART.values()} - {None}
     special = {numbers[column] for numbers in (jail._CLONE, jail._CLONE3, jail._SOCKET, jail._FCNTL, jail._SETSOCKOPT)}
     for number in set(range(480)) - special:
@@ -379,6 +388,18 @@ def test_the_filter_refuses_what_is_listed_and_nothing_else(machine, apart):
         (9, ALLOW),
     ):  # sizes of buffers are not set, and nobody is told
         assert answer(program, jail._SETSOCKOPT[column], arch, (3, 1, option)) == what
+    assert answer(program, 39, arch ^ 1) == KILL
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_a_closed_cell_has_no_sockets_and_no_locks(machine):
+    column = ["x86_64", "aarch64"].index(machine)
+    arch = [0xC000003E, 0xC00000B7][column]
+    program = jail.sealing_program(machine)
+    refused = {numbers[column] for numbers in (jail.DENIED_SEALED | jail.DENIED_APART).values()} - {None}
+    for number in set(range(480)) - {jail._FCNTL[column]}:
+        assert answer(program, number, arch) == (0x50001 if number in refused else ALLOW), number
+    assert answer(program, jail._FCNTL[column], arch, (3, 6)) == 0x50025  # F_SETLK
     assert answer(program, 39, arch ^ 1) == KILL
 
 
@@ -424,7 +445,7 @@ def test_doctor_lists_every_protection():
     result = CliRunner().invoke(cli.app, ["doctor", "--json"])
     told = json.loads(result.stdout)
     assert result.exit_code == (0 if all(row["holds"] for row in told["protections"]) else 1)
-    assert len(told["protections"]) == 12
+    assert len(told["protections"]) == 13
     assert all(row["says"] and row["remedy"] for row in told["protections"])
 
 
