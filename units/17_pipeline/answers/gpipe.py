@@ -37,7 +37,7 @@ def gpipe(block, loss_of, xs, ys, m, shape):
 # %% right_blocking: passed
 def gpipe(block, loss_of, xs, ys, m, shape):
     rank, p = dist.get_rank(), dist.get_world_size()
-    inputs, outs, works, total = [], [], [], 0.0
+    inputs, outs, total = [], [], 0.0
     for k in range(m):
         if rank == 0:
             x = xs[k]
@@ -61,8 +61,6 @@ def gpipe(block, loss_of, xs, ys, m, shape):
             outs[k].backward(g)
         if rank > 0:
             dist.send(inputs[k].grad, rank - 1)
-    for work in works:
-        work.wait()
     return total if rank == p - 1 else None
 
 # %% right_isend: passed
@@ -249,15 +247,15 @@ def gpipe(block, loss_of, xs, ys, m, shape):
 +            dist.recv(received, rank - 1)
 +            x = received.detach().requires_grad_()
 
-# %% wrong_one_tensor (right_blocking): wrong, one_tensor, levels 0 0
+# %% wrong_one_tensor (right_isend): wrong, one_tensor, levels 0 0
      inputs, outs, works, total = [], [], [], 0.0
 +    buffer = torch.empty(shape, dtype=torch.float64)
 @@
 -            x = torch.empty(shape, dtype=torch.float64)
 +            x = buffer
 @@
--            dist.send(out.detach(), rank + 1)
-+            works.append(dist.isend(out.detach(), rank + 1))
+-            works.append(dist.isend(inputs[k].grad, rank - 1))
++            dist.send(inputs[k].grad, rank - 1)
 
 # %% wrong_ones (right_isend): wrong, own_gradient, levels 0 0
 -            outs[k].backward(g)
