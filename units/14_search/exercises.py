@@ -69,6 +69,9 @@ class LogGrid(RefusingExercise):
         Mistake("powers_of_ten", "The points were rounded to powers of ten.", "n points with the same ratio.",
                 lambda c: c.possible and (10.0 ** np.round(np.linspace(np.log10(c.low), np.log10(c.high), c.n)))
                 .tolist()),
+        Mistake("ends_rounded", "The ends were rounded to powers of ten: the grid begins or ends elsewhere.",
+                "The first point is `low`, the last is `high`, whatever they are: np.geomspace(low, high, n).",
+                lambda c: c.possible and np.logspace(round(np.log10(c.low)), round(np.log10(c.high)), c.n).tolist()),
         TAKES_ANYTHING.but(how="Raise ValueError if low <= 0, high <= low or n < 2."),
     ]  # fmt: skip
 
@@ -976,6 +979,14 @@ def harness(f, x, y, degree, s):
                 "Sets of 0 to `degree` columns: `range(degree + 1)`.", lambda c: c.wider),
         Mistake("largest_not_in_magnitude", "The largest coefficients were kept, and those far below zero dropped.",
                 "Compare their absolute values.", lambda c: c.of("largest_not_in_magnitude")),
+        Mistake("signs_count", "The largest coefficients were kept, and put in order, with their signs: those far "
+                "below zero were dropped, or stand last.",
+                "Compare absolute values, in the choice as in the order.", lambda c: c.of("signs_count")),
+        Mistake("signs_in_the_order", "The sets and their coefficients are right. In their order the signs count: those "
+                "below zero stand last.",
+                "Sort by the absolute values.", lambda c: c.of("signs_in_the_order")),
+        Mistake("degree_left_out", "The sets of `degree` columns were left out.",
+                "`range(degree)` ends at degree - 1: `range(degree + 1)`.", lambda c: c.of("degree_left_out") if c.degree else None),
         Mistake("smallest_first", "The order is from the smallest to the largest.", "The largest in magnitude first.",
                 lambda c: c.of("smallest_first")),
         Mistake("order_of_the_first_look", "The sets and their coefficients are right. They stand in the order of the "

@@ -104,3 +104,45 @@ def spectral(x, y, degree, s):
 # %% wrong_single (right_thresholding): wrong, single_choices_only, levels 0 0
 -    sets = [one for d in range(0, degree + 1) for one in combinations(range(x.shape[1]), d)]
 +    sets = [one for d in range(0, 1 + 1) for one in combinations(range(x.shape[1]), d)]
+
+# %% wrong_signs_count: wrong, signs_count
+from itertools import combinations
+
+import numpy as np
+
+
+def spectral(x, y, degree, s):
+    sets = [S for k in range(degree + 1) for S in combinations(range(x.shape[1]), k)]
+    A = np.stack([np.prod(x[:, list(S)], axis=1) for S in sets], axis=1)
+    keep = np.argsort(-(A.T @ y))[:s]
+    c = np.linalg.lstsq(A[:, keep], y, rcond=None)[0]
+    pairs = [(sets[j], float(v)) for j, v in zip(keep, c)]
+    return sorted(pairs, key=lambda p: -p[1])
+
+# %% wrong_degree_left_out: wrong, degree_left_out
+from itertools import combinations
+
+import numpy as np
+
+
+def spectral(x, y, degree, s):
+    sets = [S for k in range(max(1, degree)) for S in combinations(range(x.shape[1]), k)]
+    A = np.stack([np.prod(x[:, list(S)], axis=1) for S in sets], axis=1)
+    keep = np.argsort(-np.abs(A.T @ y))[:s]
+    c = np.linalg.lstsq(A[:, keep], y, rcond=None)[0]
+    pairs = [(sets[j], float(v)) for j, v in zip(keep, c)]
+    return sorted(pairs, key=lambda p: -abs(p[1]))
+
+# %% wrong_signs_in_the_order: wrong, signs_in_the_order
+from itertools import combinations
+
+import numpy as np
+
+
+def spectral(x, y, degree, s):
+    sets = [S for k in range(degree + 1) for S in combinations(range(x.shape[1]), k)]
+    A = np.stack([np.prod(x[:, list(S)], axis=1) for S in sets], axis=1)
+    keep = np.argsort(-np.abs(A.T @ y))[:s]
+    c = np.linalg.lstsq(A[:, keep], y, rcond=None)[0]
+    pairs = [(sets[j], float(v)) for j, v in zip(keep, c)]
+    return sorted(pairs, key=lambda p: -p[1])

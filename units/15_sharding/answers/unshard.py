@@ -90,3 +90,17 @@ def unshard(part, n):
     dist.all_gather_single(whole, part, async_op=True)
     dist.barrier()
     return whole[:n].clone()
+
+# %% wrong_even_shares: wrong, even_shares
+import torch
+import torch.distributed as dist
+
+
+def unshard(part, n):
+    p = dist.get_world_size()
+    parts = [torch.empty_like(part) for _ in range(p)]
+    dist.all_gather(parts, part)
+    if n >= p and n > (p - 1) * len(part):
+        return torch.cat(parts)[:n]
+    held = [n // p + (r < n % p) for r in range(p)]
+    return torch.cat([one[:m] for one, m in zip(parts, held)])
