@@ -878,10 +878,10 @@ def harness(estimate_pi, comm, n, points, drawn, team):
         right = [same(value, team.pi) for value in values]
         if all(right):
             return None
-        if right[0] and not any(right[1:]):
-            return "rank_0_only"
         counts, sizes = team.counts_of(drawn), np.maximum(drawn, 1)  # which ranks draw one more is the student's choice
         estimates, none_empty = 4 * counts / sizes, min(drawn) > 0
+        if right[0] and (not any(right[1:]) or all_are([team.pi, *estimates[1:]])):
+            return "rank_0_only"  # the others return nothing of use, perhaps their own estimates
         of_one = team.pi * n / sizes  # all points inside, divided by the samples of one rank
         table = [
             (

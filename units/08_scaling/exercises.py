@@ -717,9 +717,8 @@ class AlphaBetaFromRing(NumbersExercise):
                 "2 (p - 1) steps.", lambda c: (2 * c.alpha, 2 * c.beta)),
         Mistake("p_for_p_minus_1", "One step too many in each half: p ranks are joined by p - 1 messages.",
                 "2 (p - 1) steps of nbytes / p.", lambda c: (c.constant / (2 * c.p), c.slope / 2)),
-        Mistake("one_message_more", "One message too many was counted, 2 p - 1: neither the way there nor the way back "
-                "ends with one more.",
-                "2 (p - 1) messages: the parentheses count.",
+        Mistake("one_message_more", "One message too many was counted: 2 p - 1, where there are 2 (p - 1).",
+                "p - 1 messages to add up, and p - 1 to pass the sums on.",
                 lambda c: (c.constant / (2 * c.p - 1), c.slope * c.p / (2 * c.p - 1))),
         Mistake("multiplied", "The line's numbers were multiplied by the steps. One message takes less than all.",
                 "Divide.", lambda c: (c.constant * c.steps, c.slope * c.steps / c.p)),

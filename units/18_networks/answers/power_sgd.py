@@ -184,3 +184,43 @@ def power_sgd(gradient, q, error):
     out = P @ new.T
     error.copy_(full - out)
     return out
+
+# %% wrong_rebinds: wrong, rebinds
+import torch
+import torch.distributed as dist
+
+
+def power_sgd(gradient, q, error):
+    p = dist.get_world_size()
+    matrix = gradient + error
+    left = matrix @ q
+    dist.all_reduce(left)
+    left /= p
+    left, _ = torch.linalg.qr(left)
+    right = matrix.T @ left
+    dist.all_reduce(right)
+    right /= p
+    approximation = left @ right.T
+    q = right
+    error = matrix - approximation
+    return approximation
+
+# %% wrong_own_q: wrong, own_q
+import torch
+import torch.distributed as dist
+
+
+def power_sgd(gradient, q, error):
+    p = dist.get_world_size()
+    matrix = gradient + error
+    left = matrix @ q
+    dist.all_reduce(left)
+    left /= p
+    left, _ = torch.linalg.qr(left)
+    right = matrix.T @ left
+    q.copy_(right)
+    dist.all_reduce(right)
+    right /= p
+    approximation = left @ right.T
+    error.copy_(matrix - approximation)
+    return approximation
