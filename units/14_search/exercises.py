@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from autograder.case import name_of
+from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import HASHES, PlainExercise, RefusingExercise
 from autograder.exercises.readings.search import (
@@ -979,9 +980,6 @@ def harness(f, x, y, degree, s):
                 "Sets of 0 to `degree` columns: `range(degree + 1)`.", lambda c: c.wider),
         Mistake("largest_not_in_magnitude", "The largest coefficients were kept, and those far below zero dropped.",
                 "Compare their absolute values.", lambda c: c.of("largest_not_in_magnitude")),
-        Mistake("signs_count", "The largest coefficients were kept, and put in order, with their signs: those far "
-                "below zero were dropped, or stand last.",
-                "Compare absolute values, in the choice as in the order.", lambda c: c.of("signs_count")),
         Mistake("signs_in_the_order", "The sets and their coefficients are right. In their order the signs count: those "
                 "below zero stand last.",
                 "Sort by the absolute values.", lambda c: c.of("signs_in_the_order")),
@@ -1070,4 +1068,5 @@ def harness(f, x, y, degree, s):
         pairs = isinstance(answer, list) and all(isinstance(one, list) and len(one) == 2 for one in answer)
         if not pairs or len(answer) != s or not all(isinstance(one[0], list) for one in answer):
             return "not_products"
-        return None
+        signed = spectral(SimpleNamespace(x=x, y=y, degree=degree, s=s), "signs_count")  # in the order, too
+        return "largest_not_in_magnitude" if difference(signed, answer, 1e-9) is None else None

@@ -364,10 +364,7 @@ def estimate_pi(comm, n, draw):
     x, y = draw(mine)
     return 4 * MPI.COMM_WORLD.allreduce(int((x**2 + y**2 < 0.25).sum())) / n
 
-# %% wrong_the_others_return_their_own: wrong, rank_0_only
-import numpy as np
-
-
+# %% wrong_the_others_return_their_own: wrong, rank_0_only, levels 0 0 0
 def estimate_pi(comm, n: int, draw) -> float:
     mine = n // comm.size + (comm.rank < n % comm.size)
     x, y = draw(mine)
