@@ -77,8 +77,8 @@ def bands(
 ) -> list[list[float]]:
     """The seconds of each rank that it is busy, waiting for data, waiting for others. barrier: whether a step ends
     together. one_worker: whether a batch is begun when the one before is made. until: a batch waits until it is
-    "taken", until its step is "computed" on its rank, or until that is "over" on all ranks. last: whether the ranks wait
-    for each other after the last step, too."""
+    "taken", until its step is "computed" on its rank, or until that is "over" on all ranks. last: whether the ranks
+    wait for each other after the last step, too."""
     p, steps = len(make), len(make[0])
     made, end = [0.0] * p, [0.0] * p
     taken: list[list[float]] = [[] for _ in range(p)]
