@@ -836,6 +836,7 @@ class Utilisation(PlainExercise):
                     break
                 eighths = rng.integers(4, 12, (p, steps)) * (2 if level == others else 1)
             yield level, known
+        yield others, {"make": [[0.5, 0.75, 0.5], [0.75, 0.5, 1.5]], "step": 1.0, "depth": 0}  # a wait at the end, too
         steady, slow, bursts = [1.25] * 9, [2.5] * 9, [7.0 if k % 3 == 2 else 1.25 for k in range(9)]
         yield ahead, {"make": [steady, slow, bursts], "step": 2.0, "depth": 2}
         yield ahead, {"make": [slow, [3.0, *steady[1:]]], "step": 2.0, "depth": 4}

@@ -980,11 +980,12 @@ def harness(f, x, y, degree, s):
                 "Sets of 0 to `degree` columns: `range(degree + 1)`.", lambda c: c.wider),
         Mistake("largest_not_in_magnitude", "The largest coefficients were kept, and those far below zero dropped.",
                 "Compare their absolute values.", lambda c: c.of("largest_not_in_magnitude")),
-        Mistake("signs_in_the_order", "The sets and their coefficients are right. In their order the signs count: those "
-                "below zero stand last.",
+        Mistake("signs_in_the_order", "The sets and their coefficients are right. In their order the signs count: "
+                "those below zero stand last.",
                 "Sort by the absolute values.", lambda c: c.of("signs_in_the_order")),
         Mistake("degree_left_out", "The sets of `degree` columns were left out.",
-                "`range(degree)` ends at degree - 1: `range(degree + 1)`.", lambda c: c.of("degree_left_out") if c.degree else None),
+                "`range(degree)` ends at degree - 1: `range(degree + 1)`.",
+                lambda c: c.of("degree_left_out") if c.degree else None),
         Mistake("smallest_first", "The order is from the smallest to the largest.", "The largest in magnitude first.",
                 lambda c: c.of("smallest_first")),
         Mistake("order_of_the_first_look", "The sets and their coefficients are right. They stand in the order of the "

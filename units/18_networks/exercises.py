@@ -445,8 +445,8 @@ class HalvingDoubling(SumExercise):
         Mistake("extra_ranks_not_told", "The sum is complete, but the ranks beyond the power of two do not get it.",
                 "At the end each gets it from the partner to whom it gave its vector.",
                 lambda c: c.q < c.p and [c.total if r < c.q else c.x[r] for r in range(c.p)]),
-        Mistake("rest_not_summed", "The entries behind q equal chunks were left out of the halving: each rank still has "
-                "its own there, perhaps with those of the partner beyond the power of two.",
+        Mistake("rest_not_summed", "The entries behind q equal chunks were left out of the halving: each rank still "
+                "has its own there, perhaps with those of the partner beyond the power of two.",
                 "Let the halves differ by one, or fill x up with zeros: every entry belongs to some chunk.",
                 rest_not_summed),
         Mistake("too_many_messages", "The sum is right, but the ranks sent more messages than 2 log2 p.",
@@ -639,8 +639,8 @@ def harness(f, gradients, q):
         FORGETS_OLDER.giving(lambda c: c.of("forgets_older_errors")),
         Mistake("starts_again", "Every step begins with the same q: the approximation gets no better.",
                 "Write the new right factor into q: `q.copy_(...)`.", lambda c: c.of("starts_again")),
-        Mistake("rebinds", "The new q and the new error got the names `q` and `error`, and nothing else: the tensors of "
-                "the caller are as they were.", "In place: `q.copy_(...)`, `error.copy_(...)`.",
+        Mistake("rebinds", "The new q and the new error got the names `q` and `error`, and nothing else: the tensors "
+                "of the caller are as they were.", "In place: `q.copy_(...)`, `error.copy_(...)`.",
                 lambda c: c.of("rebinds")),
         Mistake("own_q", "Each rank kept its own M^T P in q, not the mean: the ranks go on from different factors.",
                 "Copy the right factor into q after its all-reduce.", lambda c: c.of("own_q")),

@@ -187,7 +187,7 @@ def utilisation(make, step, depth):
         ends.append(end)
     return [(steps * step, float(data[r]), float(others[r])) for r in range(p)]
 
-# %% wrong_last_wait_missing: wrong, last_wait_missing, levels 1 1 0
+# %% wrong_last_wait_missing: wrong, last_wait_missing, levels 1 0 0
 def utilisation(make, step, depth):
     p, through = len(make), 0.0
     made, taken = [0.0] * p, [[] for _ in make]
