@@ -980,9 +980,6 @@ def harness(f, x, y, degree, s):
                 "Sets of 0 to `degree` columns: `range(degree + 1)`.", lambda c: c.wider),
         Mistake("largest_not_in_magnitude", "The largest coefficients were kept, and those far below zero dropped.",
                 "Compare their absolute values.", lambda c: c.of("largest_not_in_magnitude")),
-        Mistake("signs_in_the_order", "The sets and their coefficients are right. In their order the signs count: "
-                "those below zero stand last.",
-                "Sort by the absolute values.", lambda c: c.of("signs_in_the_order")),
         Mistake("degree_left_out", "The sets of `degree` columns were left out.",
                 "`range(degree)` ends at degree - 1: `range(degree + 1)`.",
                 lambda c: c.of("degree_left_out") if c.degree else None),
@@ -1002,6 +999,9 @@ def harness(f, x, y, degree, s):
         Mistake("not_fitted_again", "The sets are right. Their coefficients are those of the first look, in which each "
                 "of the others counts as noise.",
                 "Fit the chosen columns once more, together, by least squares.", lambda c: c.of("not_fitted_again")),
+        Mistake("signs_in_the_order", "The sets and their coefficients are right. In their order the signs count: "
+                "those below zero stand last.",
+                "Sort by the absolute values.", lambda c: c.of("signs_in_the_order")),
     ]  # fmt: skip
 
     def draw(self, rng):
