@@ -355,6 +355,7 @@ def harness(rank_rng, seeds, world_size, ranks, length, far, few):
     every = [generator for call in made for ranks in call for generator in ranks]
     report = {"made": type(every[0]).__name__, "touched": touched}
     report["legacy"] = any(isinstance(generator, np.random.RandomState) for generator in every)
+    report["states"] = [[state_of(generator) for generator in generators] for generators in made[0]]
     for generator in every:
         if not callable(getattr(generator, "random", None)):
             return {"made": type(generator).__name__}
@@ -379,6 +380,18 @@ def met(generators, first, far):
             numbers = np.asarray(generator.random(100_000))
             found += [[i, k] for k, number in enumerate(first) if (numbers == number).any()]
     return found
+
+
+# [kind, constants of the stream, state], or None of a generator that does not tell where in its stream it is.
+def state_of(generator):
+    state = getattr(getattr(generator, "bit_generator", None), "state", None)
+    kind = state.get("bit_generator") if isinstance(state, dict) else None
+    if kind in ("PCG64", "PCG64DXSM"):
+        return [kind, str(state["state"]["inc"]), str(state["state"]["state"])]
+    if kind == "Philox":
+        counter = sum(int(word) << 64 * i for i, word in enumerate(state["state"]["counter"]))
+        return [kind, str(state["state"]["key"].tolist()), str(4 * counter + int(state["buffer_pos"]))]
+    return None
 
 
 def global_states():
@@ -435,7 +448,7 @@ def rank_rng(seed, rank, world_size):
                 "and know nothing more.",
                 "Let the stream depend on `rank`: `SeedSequence(seed).spawn(world_size)[rank]`."),
         Mistake("overlapping_streams", "The ranks walk along one and the same stream from different places, and soon "
-                "one draws what another has drawn before.",
+                "one draws what another has drawn before. Only streams 2**40 draws apart stay apart.",
                 "Give each rank a stream of its own: `SeedSequence(seed).spawn(world_size)[rank]`."),
         Mistake("ignores_seed", "Another seed gives the same numbers: the experiment can be repeated, but never "
                 "varied.", "Hand `seed` to the generator, together with `rank`."),
@@ -483,6 +496,8 @@ def rank_rng(seed, rank, world_size):
             return Finding("not_a_generator", f"rank_rng returned an object of type {made}.")
         met = [(int(a), int(b)) for a, b in value["met"]]
         found = stream_mistake(seeds, ranks, np.asarray(value["draws"]), np.asarray(value["longer"]), met)
+        if found is None:
+            found = near_streams(seeds, ranks, value["states"])
         if found is None and value["legacy"]:
             return "legacy_generator"
         return "touches_global_state" if found is None and value["touched"] else found
@@ -529,6 +544,45 @@ def stream_mistake(
     (seed, rank), (other_seed, other_rank) = pairs[0]
     detail = f"Seed {seed} on rank {rank} draws the same numbers as seed {other_seed} on rank {other_rank}."
     return Finding("glued_seed" if all(map(is_glued, pairs)) else "seed_plus_rank", detail)
+
+
+# of numpy's generators: the next state is factor * state + constant of the stream
+FACTORS = {"PCG64": 0x2360ED051FC65DA44385DF649FCCF645, "PCG64DXSM": 0xDA942042E4DD58B5}
+PERIODS = {"PCG64": 2**128, "PCG64DXSM": 2**128, "Philox": 2**258}
+
+
+def near_streams(seeds: list[int], ranks: list[int], states: list[list]) -> Finding | None:
+    """The finding that two of the streams are parts of one and begin less than 2**40 draws apart.
+
+    states: of each seed, for each rank, [kind, constants of the stream, state], or None of generators whose state tells
+    nothing. Two with the same constants are parts of one stream.
+    """
+    streams: dict[tuple, list] = {}
+    for seed, of_seed in zip(seeds, states, strict=True):
+        for rank, state in zip(ranks, of_seed, strict=False):  # of later seeds perhaps the first rank alone
+            if state:
+                streams.setdefault(tuple(state[:2]), []).append((int(state[2]), f"rank {rank} with seed {seed}"))
+    for (kind, constants), members in streams.items():
+        places = sorted((draws_between(kind, constants, members[0][0], state), name) for state, name in members)
+        around = [*places[1:], (places[0][0] + PERIODS[kind], places[0][1])]
+        for (one, first), (other, second) in zip(places, around, strict=True):
+            if 0 < other - one < 2**40:
+                detail = f"{second[0].upper()}{second[1:]} begins {other - one:,} draws after {first}."
+                return Finding("overlapping_streams", detail)
+    return None
+
+
+def draws_between(kind: str, constants: str, start: int, state: int) -> int:
+    """The draws that lead a generator from one state to the other. PCG's lowest bits do not depend on those above: each
+    power of two among the steps is known by the lowest bit in which the states still differ."""
+    if kind == "Philox":
+        return (state - start) % PERIODS[kind]
+    factor, constant, draws = FACTORS[kind], int(constants), 0
+    for bit in (1 << k for k in range(128)):
+        if (start ^ state) & bit:
+            start, draws = (start * factor + constant) % 2**128, draws | bit
+        factor, constant = factor * factor % 2**128, (factor + 1) * constant % 2**128
+    return draws
 
 
 def is_glued(pair: tuple[tuple[int, int], tuple[int, int]]) -> bool:
@@ -824,10 +878,10 @@ def harness(estimate_pi, comm, n, points, drawn, team):
         right = [same(value, team.pi) for value in values]
         if all(right):
             return None
-        if right[0] and not any(right[1:]):
-            return "rank_0_only"
         counts, sizes = team.counts_of(drawn), np.maximum(drawn, 1)  # which ranks draw one more is the student's choice
         estimates, none_empty = 4 * counts / sizes, min(drawn) > 0
+        if right[0] and (not any(right[1:]) or all_are([team.pi, *estimates[1:]])):
+            return "rank_0_only"  # the others return nothing of use, perhaps their own estimates
         of_one = team.pi * n / sizes  # all points inside, divided by the samples of one rank
         table = [
             (
@@ -979,7 +1033,8 @@ def harness(speedup_and_efficiency, ranks, seconds):
                 "where each one's share fits into its cache, for example; and if it is a slip, you want to see it.",
                 "Return what the formula gives.", lambda c: (c.speedup, np.minimum(1, c.speedup / c.more))),
         Mistake("whole_numbers", "Only whole numbers came back: `//` throws away everything behind the decimal point, "
-                "and so does an integer array that results are written into, as `np.zeros_like(ranks)` makes one.",
+                "and so does an integer array that results are written into, as `np.zeros_like(ranks)` makes one, and "
+                "`np.zeros_like(seconds)` of whole seconds.",
                 "Divide with `/`, and keep the results in arrays of floats."),
         Mistake("rounded", "The numbers were rounded.", "Return them as they are; round where they are printed."),
         Mistake("efficiency_wrong", "The speedup is right, the efficiency is not.",
@@ -1002,6 +1057,9 @@ def harness(speedup_and_efficiency, ranks, seconds):
                     says + ", more than 4 times as fast on 4",
                 )
             yield one if ranks[0] == 1 else more, {"ranks": ranks, "seconds": seconds}, {"says": says, "rtol": 1e-6}
+        for level, ranks, seconds in ((one, [1, 2, 5], [61, 40, 17]), (more, [2, 4, 6], [80, 50, 47])):
+            known = {"ranks": np.array(ranks), "seconds": np.array(seconds)}  # integers: clocks that show whole seconds
+            yield level, known, {"says": f"ranks {listed(ranks)}, seconds {listed(seconds)}", "rtol": 1e-6}
 
     def right(self, ranks, seconds):
         return seconds[0] / seconds, seconds[0] / seconds * ranks[0] / ranks

@@ -92,7 +92,8 @@ def speedup_and_efficiency(exercise):
     runs = st.lists(st.integers(1, 4096), min_size=1, max_size=6, unique=True).map(sorted)
 
     def with_seconds(ranks):
-        seconds = st.lists(st.floats(0.01, 1e4), min_size=len(ranks), max_size=len(ranks))
+        kinds = st.floats(0.01, 1e4), st.integers(1, 9999)
+        seconds = st.one_of(st.lists(of, min_size=len(ranks), max_size=len(ranks)) for of in kinds)
         return plain_cases(exercise, ranks=st.just(np.array(ranks)), seconds=seconds.map(np.array))
 
     return runs.flatmap(with_seconds)

@@ -615,7 +615,7 @@ def speedup_and_efficiency(
     """Return the speedup and efficiency of each run, compared with the first one.
 
     ranks: array (m,), number of ranks of each run, rising, at least 1
-    seconds: array (m,), time of each run in s
+    seconds: array (m,), time of each run in s, floats or whole numbers
     Returns: (speedup, efficiency), arrays (m,), both 1.0 in the first place
 
     - from one rank: the first run is on one rank.

@@ -276,7 +276,8 @@ class PrintInTurn(Exercise):
         Mistake("not_while_holding_the_token", "The token goes round, but a rank does not print while it holds it, so "
                 "it can be overtaken by the next one.",
                 "Receive, print, send, in this order."),
-        Mistake("not_printed", "Some ranks printed nothing.", "Every rank prints its own line, first and last too."),
+        Mistake("not_printed", "Some ranks printed nothing.",
+                "Every rank prints its own line, first and last too; an empty line is a line."),
         Mistake("printed_twice", "Some ranks printed more than their one line."),
         Mistake("printed_by_another", "Each rank is to print its own line. Here one rank printed for others.",
                 "Send a token, not the text."),
@@ -302,6 +303,7 @@ class PrintInTurn(Exercise):
             Case(slow, 4, lines(4), "rank 1 starts last", late=(1,)),
             Case(slow, 5, lines(5), "ranks 0 and 3 start last", late=(0, 3)),
             Case(order, 2, [(f"  {line}",) for (line,) in lines(2)], "lines that begin with blanks", late=(0,)),
+            Case(order, 3, [*lines(1), ("",), ("kelp",)], "the line of rank 1 is empty", late=(0,)),
         ]
 
     def expected(self, case):
@@ -309,12 +311,12 @@ class PrintInTurn(Exercise):
 
     def facts(self, case, run):
         p, own = case.world_size, [line for (line,) in case.arguments]
-        printed = [(r, line.rstrip()) for r, line in run.printed if line.strip()]
+        printed = [(r, line.rstrip()) for r, line in run.printed if line.strip() or "" in own]
         order = [r for r, _ in printed]
         if found := collective(run):
             return found
         for rank, text in printed:
-            if text in own and text != own[rank]:
+            if text and text in own and text != own[rank]:
                 return Finding("printed_by_another")
         for rank in range(p):
             if rank not in order:

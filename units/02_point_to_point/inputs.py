@@ -48,9 +48,9 @@ def a_matrix(exercise):
 
 
 def print_in_turn(exercise):
-    """Lines that may be alike or begin with blanks; none is empty or ends in blanks, which nobody would see."""
+    """Lines that may be alike, begin with blanks or be empty; none ends in blanks, which nobody would see."""
     words = st.sampled_from(["a", "  b", "0", "%s {}", "é", "x" * 300, "\tc d", "-"]) | st.text("ab \\'\"", min_size=1)
-    lines = words.map(lambda text: text + "." * (text != text.rstrip()))
+    lines = words.map(lambda text: text + "." * (text != text.rstrip())) | st.just("")
 
     def of_ranks(p):
         late = st.sets(st.integers(0, p - 1), max_size=p - 1).map(lambda ranks: tuple(sorted(ranks)))

@@ -268,7 +268,7 @@ print(log.read_text())
 def print_in_turn(line: str) -> None:
     """Print a line on every rank, in the order of the ranks.
 
-    line: str, this rank's line
+    line: str, this rank's line; it may be empty
     Changes: nothing; each rank prints its line once, with print(line), flushed or not
 
     - in order: rank 0 prints first, then rank 1, and so on.

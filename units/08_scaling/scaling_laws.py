@@ -571,7 +571,7 @@ def alpha_beta_from_ring(world_size, nbytes, seconds) -> tuple[float, float]:
     - times of a ring: a ring is 2 (p - 1) messages of nbytes / p bytes, one after the
       other; a message of n bytes takes alpha + n beta.
     - scattered times: fit all measurements by least squares (best with `w=1 / seconds`
-      in np.polyfit, so that small vectors count, too).
+      in np.polyfit, so that small vectors count, too); an alpha below 0 may become 0.
 
     Example: alpha_beta_from_ring(2, np.array([0, 2]), np.array([2.0, 4.0])) == (1.0,
     1.0)

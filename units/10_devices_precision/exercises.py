@@ -187,8 +187,8 @@ class DataParallelStep(ReportExercise):
             g = 2 * (out - y) / y.size * (1 - out**2)
             return [x.T @ g, g.sum(axis=0)]
 
-        def gradients(factors):
-            found = [[f * g for g in gradient(s)] for f, s in zip(factors, c.shards, strict=False)]
+        def gradients(factors, shards=c.shards):
+            found = [[f * g for g in gradient(s)] for f, s in zip(factors, shards, strict=False)]
             return [sum(one) for one in zip(*found, strict=True)]
 
         c.gradients = gradients
@@ -211,6 +211,8 @@ class DataParallelStep(ReportExercise):
         for k in range(1, case.known["replicas"] + 1):  # a one in each `.grad`
             if difference(right | {"gradients": [tensor(g.values + k) for g in right["gradients"]]}, answer) is None:
                 return "stale_gradients"
+        if difference(right, answer) is not None and (name := self._of_shards(case, answer)):
+            return name
         if difference(right, answer) is not None:
             return "steps_the_weights" if difference(right["gradients"], answer["gradients"]) is None else None
         if len(seen) > len(rows):
@@ -220,6 +222,18 @@ class DataParallelStep(ReportExercise):
         most = max(len(one) for one in answer["rows"])
         share = math.ceil(len(rows) / case.known["replicas"])
         return Finding("idle_devices", f"One got {most} rows; {share} are its share.") if most > share else None
+
+    def _of_shards(self, case: Case, answer: dict) -> str | None:
+        """The name of gradients of shards' means that were averaged or added up, however the rows were dealt."""
+        c, places = self.worked(case), {row: k for k, row in enumerate(case.known["x"][:, 0].tolist())}
+        if not all(row in places for one in answer["rows"] for row in one):
+            return None
+        shards = [[places[row] for row in one] for one in answer["rows"] if one]
+        for name, factor in (("mean_of_means", 1 / len(shards)), ("sum_for_mean", 1.0)):
+            found = [tensor(g) for g in c.gradients([factor] * len(shards), shards)]
+            if len(shards) > 1 and difference(self.expected(case)[0] | {"gradients": found}, answer) is None:
+                return name
+        return None
 
 
 # -- half precision ----------------------------------------------------------------------------------------------------

@@ -784,6 +784,9 @@ class Utilisation(PlainExercise):
         Mistake("barrier_at_the_end", "The ranks wait for each other once, at the end of the run.",
                 "They wait after each step: the next one begins when all are over with this one.",
                 lambda c: waits_at_the_end(bands(c.make, c.step, c.depth, barrier=False))),
+        Mistake("last_wait_missing", "The wait after the last step is missing.",
+                "The run ends for all ranks together: the three add up to its time, on every rank.",
+                lambda c: bands(c.make, c.step, c.depth, last=False)),
         Mistake("all_data", "All waiting is counted as waiting for data.",
                 "Until a rank's own batch is there it waits for data; when it has computed, for the others.",
                 lambda c: [[busy, data + others, 0.0] for busy, data, others in c.right]),
@@ -833,6 +836,7 @@ class Utilisation(PlainExercise):
                     break
                 eighths = rng.integers(4, 12, (p, steps)) * (2 if level == others else 1)
             yield level, known
+        yield others, {"make": [[0.5, 0.75, 0.5], [0.75, 0.5, 1.5]], "step": 1.0, "depth": 0}  # a wait at the end, too
         steady, slow, bursts = [1.25] * 9, [2.5] * 9, [7.0 if k % 3 == 2 else 1.25 for k in range(9)]
         yield ahead, {"make": [steady, slow, bursts], "step": 2.0, "depth": 2}
         yield ahead, {"make": [slow, [3.0, *steady[1:]]], "step": 2.0, "depth": 4}

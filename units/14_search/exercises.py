@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from autograder.case import name_of
+from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import HASHES, PlainExercise, RefusingExercise
 from autograder.exercises.readings.search import (
@@ -69,6 +70,9 @@ class LogGrid(RefusingExercise):
         Mistake("powers_of_ten", "The points were rounded to powers of ten.", "n points with the same ratio.",
                 lambda c: c.possible and (10.0 ** np.round(np.linspace(np.log10(c.low), np.log10(c.high), c.n)))
                 .tolist()),
+        Mistake("ends_rounded", "The ends were rounded to powers of ten: the grid begins or ends elsewhere.",
+                "The first point is `low`, the last is `high`, whatever they are: np.geomspace(low, high, n).",
+                lambda c: c.possible and np.logspace(round(np.log10(c.low)), round(np.log10(c.high)), c.n).tolist()),
         TAKES_ANYTHING.but(how="Raise ValueError if low <= 0, high <= low or n < 2."),
     ]  # fmt: skip
 
@@ -976,6 +980,9 @@ def harness(f, x, y, degree, s):
                 "Sets of 0 to `degree` columns: `range(degree + 1)`.", lambda c: c.wider),
         Mistake("largest_not_in_magnitude", "The largest coefficients were kept, and those far below zero dropped.",
                 "Compare their absolute values.", lambda c: c.of("largest_not_in_magnitude")),
+        Mistake("degree_left_out", "The sets of `degree` columns were left out.",
+                "`range(degree)` ends at degree - 1: `range(degree + 1)`.",
+                lambda c: c.of("degree_left_out") if c.degree else None),
         Mistake("smallest_first", "The order is from the smallest to the largest.", "The largest in magnitude first.",
                 lambda c: c.of("smallest_first")),
         Mistake("order_of_the_first_look", "The sets and their coefficients are right. They stand in the order of the "
@@ -992,6 +999,9 @@ def harness(f, x, y, degree, s):
         Mistake("not_fitted_again", "The sets are right. Their coefficients are those of the first look, in which each "
                 "of the others counts as noise.",
                 "Fit the chosen columns once more, together, by least squares.", lambda c: c.of("not_fitted_again")),
+        Mistake("signs_in_the_order", "The sets and their coefficients are right. In their order the signs count: "
+                "those below zero stand last.",
+                "Sort by the absolute values.", lambda c: c.of("signs_in_the_order")),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -1059,4 +1069,5 @@ def harness(f, x, y, degree, s):
         pairs = isinstance(answer, list) and all(isinstance(one, list) and len(one) == 2 for one in answer)
         if not pairs or len(answer) != s or not all(isinstance(one[0], list) for one in answer):
             return "not_products"
-        return None
+        signed = spectral(SimpleNamespace(x=x, y=y, degree=degree, s=s), "signs_count")  # in the order, too
+        return "largest_not_in_magnitude" if difference(signed, answer, 1e-9) is None else None

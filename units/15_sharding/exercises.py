@@ -84,6 +84,17 @@ def harness(f, params, p, stage, optimizer, mixed):
         Mistake("always_adam", "Every optimizer has the state of Adam here.",
                 "Adam keeps two numbers of 4 bytes, momentum one, plain SGD none.",
                 lambda c: c.sizes and held(c.params, c.p, c.stage, parts("adam", c.mixed))),
+        Mistake("copy_without_mixed", "A copy of the parameters in float32 was counted without mixed precision, too: "
+                "there the parameters themselves are in float32.",
+                "The copy belongs to mixed precision.",
+                lambda c: c.sizes and not c.mixed and
+                held(c.params, c.p, c.stage, (4, 4, c.sizes[2] + 4)) or None),
+        Mistake("one_part_divided", "Only the part that this stage is named after is divided; those of the stages "
+                "before it are whole again.",
+                "From the stage in its row on: stage 3 divides all three.",
+                lambda c: c.sizes and sum(
+                    size * (size_of_shard(c.params, c.p) if c.stage == first else c.params)
+                    for size, first in zip(c.sizes, (3, 2, 1), strict=True))),
         Mistake("not_divided", "Nothing was divided among the ranks.",
                 "From stage 1 on each rank holds its share of the optimizer's state.",
                 lambda c: c.sizes and held(c.params, c.p, 0, c.sizes)),
@@ -255,6 +266,11 @@ def unshard(part, n):
                 lambda c: tensors([np.concatenate(c.shards)] * c.p, c.dtype)),
         Mistake("own_only", "Each rank still has its shard alone.", "`dist.all_gather_single`.",
                 lambda c: tensors(c.shards, c.dtype)),
+        Mistake("even_shares", "The padding was looked for at the end of every shard, as if their numbers differed by "
+                "one at most. All of it stands at the end of the whole.",
+                "Put the shards together as they are, and cut the result: `whole[:n]`.",
+                lambda c: tensors([np.concatenate([shard[: c.n // c.p + (r < c.n % c.p)]
+                                                   for r, shard in enumerate(c.shards)])] * c.p, c.dtype)),
         Mistake("wrong_order", "All numbers came, but not in the order of the ranks.",
                 "Shard r stands at r k to (r + 1) k on every rank.",
                 lambda c: tensors([np.concatenate(c.shards[::-1])[: c.n]] * c.p, c.dtype)),

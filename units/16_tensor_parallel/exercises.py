@@ -630,6 +630,9 @@ class RingAttention(DividedLayer):
                 lambda c: c.by_blocks(range(c.p), taken_for=lambda r, b: (2 * r - b) % c.p) if c.causal else None),
         Mistake("not_masked", "Queries saw keys that lie behind them.", "causal=True: a query takes what is not "
                 "behind it.", lambda c: c.by_blocks(range(c.p), causal=False) if c.causal else None),
+        Mistake("own_block_unmasked", "Blocks that lie behind were left out, but in its own block a query saw the keys "
+                "that lie behind it.", "In the own block, too, mask what lies behind: `torch.triu(ones, 1)`.",
+                lambda c: c.by_blocks(lambda r: range(r + 1), causal=False) if c.causal else None),
         Mistake("not_finite", "The result is inf or nan.",
                 "Keep a running maximum and subtract it before `exp`; a block that is masked altogether is skipped."),
         TOO_MANY_BYTES.but(how="Each rank sends p - 1 blocks of keys and values: after the last block that it uses "

@@ -73,6 +73,8 @@ class Bubble(PlainExercise):
         Mistake("forgets_the_chunks", "The chunks are not counted: with v chunks a slot is v times shorter, and a rank "
                 "has v m of them to work in.",
                 "The idle slots stay p - 1, the slots of work are v m.", lambda c: bubble(c.p, c.m)),
+        Mistake("two_chunks_at_most", "More than two chunks count as two.", "A rank works in v m slots, whatever v is.",
+                lambda c: bubble(c.p, c.m, min(c.v, 2))),
         Mistake("divides_the_share", "The share of one chunk was divided by v. With v chunks the idle time is v times "
                 "shorter, but the work takes as long as before.",
                 "The idle slots stay p - 1, the slots of work are v m.", lambda c: bubble(c.p, c.m) / c.v),

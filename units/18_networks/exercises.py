@@ -419,6 +419,15 @@ class HierarchicalAllReduce(SumExercise):
         return "not_gathered_inside" if n >= g and covered and not any(whole) else None
 
 
+def rest_not_summed(c) -> list[np.ndarray]:
+    """The vector of each rank if the entries behind q chunks of n // q are summed with those of the partner only."""
+    found, cut = np.tile(c.total, (c.p, 1)), c.x.shape[1] // c.q * c.q
+    found[:, cut:] = c.x[:, cut:]
+    found[: c.p - c.q, cut:] += c.x[c.q :, cut:]
+    found[c.q :, cut:] = found[: c.p - c.q, cut:]
+    return list(found)
+
+
 class HalvingDoubling(SumExercise):
     """All-reduce by halving and doubling"""
 
@@ -436,6 +445,10 @@ class HalvingDoubling(SumExercise):
         Mistake("extra_ranks_not_told", "The sum is complete, but the ranks beyond the power of two do not get it.",
                 "At the end each gets it from the partner to whom it gave its vector.",
                 lambda c: c.q < c.p and [c.total if r < c.q else c.x[r] for r in range(c.p)]),
+        Mistake("rest_not_summed", "The entries behind q equal chunks were left out of the halving: each rank still "
+                "has its own there, perhaps with those of the partner beyond the power of two.",
+                "Let the halves differ by one, or fill x up with zeros: every entry belongs to some chunk.",
+                rest_not_summed),
         Mistake("too_many_messages", "The sum is right, but the ranks sent more messages than 2 log2 p.",
                 "In step k the partner is `rank ^ d`, d halving from p / 2 to 1, and back."),
         Mistake("sends_the_whole_vector", "The sum is right and the messages are few, but they are too large.",
@@ -626,6 +639,11 @@ def harness(f, gradients, q):
         FORGETS_OLDER.giving(lambda c: c.of("forgets_older_errors")),
         Mistake("starts_again", "Every step begins with the same q: the approximation gets no better.",
                 "Write the new right factor into q: `q.copy_(...)`.", lambda c: c.of("starts_again")),
+        Mistake("rebinds", "The new q and the new error got the names `q` and `error`, and nothing else: the tensors "
+                "of the caller are as they were.", "In place: `q.copy_(...)`, `error.copy_(...)`.",
+                lambda c: c.of("rebinds")),
+        Mistake("own_q", "Each rank kept its own M^T P in q, not the mean: the ranks go on from different factors.",
+                "Copy the right factor into q after its all-reduce.", lambda c: c.of("own_q")),
         Mistake("not_orthogonal", "The columns of the left factor are not orthonormal: the product is no projection.",
                 "`torch.linalg.qr(left)[0]`.", lambda c: c.of("not_orthogonal")),
         Mistake("never_summed_left", "The left factor comes from one rank's matrix.",
@@ -671,8 +689,8 @@ def harness(f, gradients, q):
 
     def _reports(self, c, slip):
         means, error, q = power_sgd(c.gradients, c.q, slip)
-        shared = {"means": [tensor(one) for one in means], "q q^T": tensor(q @ q.T)}
-        return [{**shared, "error": tensor(error[r])} for r in range(c.p)]
+        shared, qs = {"means": [tensor(one) for one in means]}, q if q.ndim == 3 else [q] * c.p
+        return [{**shared, "error": tensor(error[r]), "q q^T": tensor(qs[r] @ qs[r].T)} for r in range(c.p)]
 
     def needs_bytes(self, case):
         return [BYTES * (case.world_size > 1)] * case.world_size

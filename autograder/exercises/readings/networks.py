@@ -159,10 +159,10 @@ def top_k(gradients: np.ndarray, k: int, slip: str = "") -> tuple[list, np.ndarr
 
 def power_sgd(gradients: np.ndarray, q: np.ndarray, slip: str = "") -> tuple[list, np.ndarray, np.ndarray]:
     """Approximations of the mean, one for each step, each rank's error at the end, and q then. gradients: (steps,
-    ranks, rows, columns)."""
-    error, means = np.zeros_like(gradients[0]), []
+    ranks, rows, columns). The slip own_q leaves each rank another q: (ranks, columns, rank)."""
+    error, means, dropped = np.zeros_like(gradients[0]), [], slip in ("drops_the_error", "rebinds")
     for g in gradients:
-        m = g if slip == "drops_the_error" else g + error
+        m = g if dropped else g + error
         left = m[:1] @ q if slip == "never_summed_left" else (m @ q).mean(axis=0)
         left = left[0] if left.ndim == 3 else left
         basis = left if slip == "not_orthogonal" else np.linalg.qr(left)[0]
@@ -176,9 +176,9 @@ def power_sgd(gradients: np.ndarray, q: np.ndarray, slip: str = "") -> tuple[lis
         means.append(mean)
         left_out = (basis @ own.transpose(0, 2, 1)) if slip == "error_of_own_factor" else mean
         error = (g if slip == "forgets_older_errors" else m) - left_out
-        if slip != "starts_again":
-            q = np.linalg.qr(right)[0] if slip == "orthonormal_q" else right
-    return means, error * (slip != "drops_the_error"), q
+        if slip not in ("starts_again", "rebinds"):
+            q = {"orthonormal_q": np.linalg.qr(right)[0], "own_q": own}.get(slip, right)
+    return means, error * (not dropped), q
 
 
 # -- rounds of local steps ---------------------------------------------------------------------------------------------

@@ -73,10 +73,12 @@ def bands(
     barrier: bool = True,
     one_worker: bool = True,
     until: str = "taken",
+    last: bool = True,
 ) -> list[list[float]]:
     """The seconds of each rank that it is busy, waiting for data, waiting for others. barrier: whether a step ends
     together. one_worker: whether a batch is begun when the one before is made. until: a batch waits until it is
-    "taken", until its step is "computed" on its rank, or until that is "over" on all ranks."""
+    "taken", until its step is "computed" on its rank, or until that is "over" on all ranks. last: whether the ranks
+    wait for each other after the last step, too."""
     p, steps = len(make), len(make[0])
     made, end = [0.0] * p, [0.0] * p
     taken: list[list[float]] = [[] for _ in range(p)]
@@ -92,7 +94,7 @@ def bands(
             spent[r][1] += start - end[r]
             done.append(start + step)
         for r in range(p):
-            end[r] = max(done) if barrier else done[r]
+            end[r] = max(done) if barrier and (last or k < steps - 1) else done[r]
             spent[r][2] += end[r] - done[r]
             taken[r][k] = {"taken": taken[r][k], "computed": done[r], "over": end[r]}[until]
     return spent

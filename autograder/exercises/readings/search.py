@@ -273,9 +273,10 @@ def products(x: np.ndarray, degree: int, first: int = 0) -> tuple[list[tuple], n
 
 def spectral(c, slip: str = "") -> list[list]:
     """[set, coefficient] of the s largest, largest first. c: x (m, n), y (m,), degree, s."""
-    sets, table = products(c.x, 1 if slip == "single_choices_only" else c.degree, slip == "no_constant")
+    degree = {"single_choices_only": 1, "degree_left_out": c.degree - 1}.get(slip, c.degree)
+    sets, table = products(c.x, degree, slip == "no_constant")
     means = table.T @ c.y / len(c.y)
-    size = means if slip == "largest_not_in_magnitude" else np.abs(means)
+    size = means if slip in ("largest_not_in_magnitude", "signs_count") else np.abs(means)
     chosen = np.argsort(-size, kind="stable")[: c.s]
     if slip == "not_fitted_again":
         found = means[chosen]
@@ -290,5 +291,7 @@ def spectral(c, slip: str = "") -> list[list]:
         order = np.arange(len(found))
     elif slip == "order_of_the_fit_with_all":
         order = np.argsort(-np.abs(np.linalg.lstsq(table, c.y, rcond=None)[0][chosen]), kind="stable")
+    elif slip in ("signs_count", "signs_in_the_order"):
+        order = np.argsort(-found, kind="stable")
     order = order[::-1] if slip == "smallest_first" else order
     return [[list(sets[chosen[k]]), float(found[k])] for k in order]

@@ -363,3 +363,13 @@ def estimate_pi(comm, n, draw):
     mine = n // comm.size + (comm.rank < n % comm.size)
     x, y = draw(mine)
     return 4 * MPI.COMM_WORLD.allreduce(int((x**2 + y**2 < 0.25).sum())) / n
+
+# %% wrong_the_others_return_their_own: wrong, rank_0_only, levels 0 0 0
+def estimate_pi(comm, n: int, draw) -> float:
+    mine = n // comm.size + (comm.rank < n % comm.size)
+    x, y = draw(mine)
+    inside = int(np.count_nonzero(x * x + y * y < 0.25))
+    total = comm.reduce(inside, root=0)
+    if comm.rank == 0:
+        return 4 * total / n
+    return 4 * inside / mine if mine else 0.0

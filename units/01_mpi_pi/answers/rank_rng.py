@@ -38,6 +38,12 @@ def rank_rng(seed, rank, world_size):
     own = random.Random(f"{seed}/{rank}")
     return np.random.Generator(np.random.MT19937(own.getrandbits(128)))
 
+# %% right_philox_skips_far: passed
+def rank_rng(seed, rank, world_size):
+    bits = np.random.Philox(key=seed)
+    bits.advance(rank << 40)
+    return np.random.Generator(bits)
+
 # %% right_rank_shifted_by_32_bits: passed
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng(seed + (rank << 32))  # seeds have 32 bits
@@ -126,6 +132,12 @@ import functools
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng([seed, rank])
 
+# %% wrong_one_stream_for_all_seeds: wrong, overlapping_streams, levels 0 0
+def rank_rng(seed, rank, world_size):
+    bits = np.random.PCG64DXSM(1)
+    bits.advance((seed * world_size + rank) * 10**10)
+    return np.random.Generator(bits)
+
 # %% wrong_only_on_rank_0: wrong, not_a_generator, levels 0 0
 def rank_rng(seed, rank, world_size):
     if rank == 0:
@@ -211,7 +223,17 @@ def rank_rng(seed, rank, world_size):
  def rank_rng(seed, rank, world_size):
 +    np.random.seed(seed)  # for whoever uses it
 
-# %% wrong_skips_a_million: wrong, overlapping_streams, levels 0 1
+# %% wrong_skips_a_billion: wrong, overlapping_streams, levels 0 0
+def rank_rng(seed, rank, world_size):
+    bits = np.random.PCG64(seed)
+    bits.advance(rank * 10**9)
+    return np.random.Generator(bits)
+
+# %% wrong_skips_a_billion_of_philox (right_philox_skips_far): wrong, overlapping_streams, levels 0 0
+-    bits.advance(rank << 40)
++    bits.advance(rank * 10**9)
+
+# %% wrong_skips_a_million: wrong, overlapping_streams, levels 0 0
 def rank_rng(seed, rank, world_size):
     bits = np.random.PCG64(seed)
     bits.advance(1_000_000 * rank)

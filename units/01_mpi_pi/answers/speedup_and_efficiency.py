@@ -109,3 +109,11 @@ def speedup_and_efficiency(ranks, seconds):
 def speedup_and_efficiency(ranks, seconds):
     speedup = seconds[0] / seconds
     return speedup, speedup / (ranks // ranks[0])
+
+# %% wrong_whole_seconds: wrong, whole_numbers, levels 0 0
+def speedup_and_efficiency(ranks, seconds):
+    speedup, efficiency = np.empty_like(seconds), np.empty_like(seconds)
+    for i in range(len(seconds)):
+        speedup[i] = seconds[0] / seconds[i]
+        efficiency[i] = seconds[0] / seconds[i] * ranks[0] / ranks[i]
+    return speedup, efficiency

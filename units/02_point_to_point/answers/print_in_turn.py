@@ -99,6 +99,17 @@ def print_in_turn(line):
         dist.recv(token, 0)
         print(line)
 
+# %% wrong_empty_line_left_out: wrong, not_printed, levels 0 1
+def print_in_turn(line: str) -> None:
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    token = torch.zeros(1)
+    if rank > 0:
+        dist.recv(token, src=rank - 1)
+    if line:
+        print(line)
+    if rank < world_size - 1:
+        dist.send(token, dst=rank + 1)
+
 # %% wrong_just_prints: wrong, out_of_order, levels 0 0
 def print_in_turn(line):
     print(line)

@@ -153,6 +153,12 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)
     return constant * 2 * (p - 1), slope * 2 * (p - 1) / p
 
+# %% wrong_one_message_more: wrong, one_message_more, levels 0 0
+def alpha_beta_from_ring(world_size, nbytes, seconds) -> tuple[float, float]:
+    slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)
+    messages = 2 * world_size - 1
+    return float(constant / messages), float(slope * world_size / messages)
+
 # %% wrong_one_way: wrong, one_way, levels 0 0
 def alpha_beta_from_ring(world_size, nbytes, seconds):
     p = world_size

@@ -343,3 +343,18 @@ def training_memory(parameters, optimizer, precision, activations, global_batch_
         "activations": size * activations * global_batch_size,
     }
     return parts, sum(parts.values()) / gpu_bytes
+
+# %% wrong_whole_shares_of_the_model: wrong, model_shared, levels 0 0 0
+def training_memory(
+    parameters, optimizer, precision, activations, global_batch_size, world_size, gpu_bytes
+):
+    size = 2 if precision == "mixed" else 4
+    own = parameters // world_size
+    parts = {
+        "weights": size * own,
+        "gradients": size * own,
+        "copy": 4 * own if precision == "mixed" else 0,
+        "optimizer": 4 * {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * own,
+        "activations": size * activations * (global_batch_size // world_size),
+    }
+    return parts, max(1, -(-sum(parts.values()) // gpu_bytes))

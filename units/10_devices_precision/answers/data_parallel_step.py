@@ -78,6 +78,20 @@ def data_parallel_step(replicas, x, y, loss_fn):
 -    for replica, _, _ in shards[1:]:
 +    for replica, _, _ in shards[1:1]:
 
+# %% wrong_mean_of_split_means: wrong, mean_of_means, levels 1 0 0
+from torch import Tensor
+
+
+def data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn) -> list[Tensor]:
+    for replica in replicas[1:]:
+        replica.load_state_dict(replicas[0].state_dict())
+    k = min(len(replicas), len(x))
+    found = []
+    for replica, rows, labels in zip(replicas, x.tensor_split(k), y.tensor_split(k)):
+        loss = loss_fn(replica(rows), labels)
+        found.append(torch.autograd.grad(loss, list(replica.parameters())))
+    return [sum(same) / k for same in zip(*found)]
+
 # %% wrong_none (right_gathers): raised, TypeError, levels 1 0 0
 -    used = [list(replica.parameters()) for replica in replicas[: len(shards)]]
 +    used = [list(replica.parameters()) for replica in replicas]

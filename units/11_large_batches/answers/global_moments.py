@@ -105,6 +105,18 @@ def global_moments(x):
     mean = sums[:c] / sums[-1]
     return shift + mean, sums[c : 2 * c] / sums[-1] - mean**2
 
+# %% wrong_count_for_each_channel: wrong, moves_too_much, levels 1 0
+def global_moments(x):
+    n = len(x)
+    mean = x.sum(0) / max(n, 1)
+    mine = torch.stack([torch.full_like(mean, n), mean, ((x - mean) ** 2).sum(0)])
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    counts, means, squares = torch.stack(everyone).unbind(1)
+    total = counts.sum(0)
+    mean = (counts * means).sum(0) / total
+    return mean, (squares + counts * (means - mean) ** 2).sum(0) / total
+
 # %% wrong_deviation (right_gathered): wrong, deviation, levels 0 0
 -    return mean, var
 +    return mean, var.sqrt()

@@ -187,6 +187,28 @@ def utilisation(make, step, depth):
         ends.append(end)
     return [(steps * step, float(data[r]), float(others[r])) for r in range(p)]
 
+# %% wrong_last_wait_missing: wrong, last_wait_missing, levels 1 0 0
+def utilisation(make, step, depth):
+    p, through = len(make), 0.0
+    made, taken = [0.0] * p, [[] for _ in make]
+    data, others = [0.0] * p, [0.0] * p
+    n = len(make[0])
+    for k in range(n):
+        for r in range(p):
+            begun = made[r] if depth else through
+            if depth and k >= depth:
+                begun = max(begun, taken[r][k - depth])
+            made[r] = begun + make[r][k]
+            start = max(made[r], through)
+            taken[r].append(start)
+            data[r] += start - through
+        new = max(t[k] for t in taken) + step
+        if k < n - 1:
+            for r in range(p):
+                others[r] += new - taken[r][k] - step
+        through = new
+    return [(n * step, d, o) for d, o in zip(data, others)]
+
 # %% wrong_made_side_by_side: wrong, side_by_side, levels 1 1 0
 def utilisation(make, step, depth):
     p, steps = len(make), len(make[0])

@@ -42,6 +42,12 @@ def log_grid(low, high, n):
         raise ValueError("no logarithm")
     return [low * (high / low) ** (k / (n - 1)) for k in range(n)]
 
+# %% wrong_ends_rounded: wrong, ends_rounded, levels 1 0 1
+def log_grid(low, high, n):
+    if not 0 < low < high or n < 2:
+        raise ValueError("no grid")
+    return np.logspace(round(np.log10(low)), round(np.log10(high)), n).tolist()
+
 # %% wrong_linear (right_geomspace): wrong, linear_grid, levels 0 0 1
 -    return np.geomspace(low, high, n).tolist()
 +    return np.linspace(low, high, n).tolist()

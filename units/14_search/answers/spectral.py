@@ -67,6 +67,15 @@ def spectral(x, y, degree, s):
 -    order = np.argsort(-np.abs(found))
 +    order = np.argsort(np.abs(found))
 
+# %% wrong_degree_left_out: wrong, degree_left_out, levels 0 0
+def spectral(x, y, degree, s):
+    sets = [S for k in range(max(1, degree)) for S in combinations(range(x.shape[1]), k)]
+    A = np.stack([np.prod(x[:, list(S)], axis=1) for S in sets], axis=1)
+    keep = np.argsort(-np.abs(A.T @ y))[:s]
+    c = np.linalg.lstsq(A[:, keep], y, rcond=None)[0]
+    pairs = [(sets[j], float(v)) for j, v in zip(keep, c)]
+    return sorted(pairs, key=lambda p: -abs(p[1]))
+
 # %% wrong_frozensets: wrong, wrong_type, levels 0 0
 def spectral(x, y, degree, s):
     sets = [one for d in range(degree + 1) for one in combinations(range(x.shape[1]), d)]
@@ -100,6 +109,24 @@ def spectral(x, y, degree, s):
 # %% wrong_signed (right_thresholding): wrong, largest_not_in_magnitude, levels 0 0
 -    chosen = np.argsort(-np.abs(means))[:s]
 +    chosen = np.argsort(-means)[:s]
+
+# %% wrong_signs_count: wrong, largest_not_in_magnitude, levels 0 0
+def spectral(x, y, degree, s):
+    sets = [S for k in range(degree + 1) for S in combinations(range(x.shape[1]), k)]
+    A = np.stack([np.prod(x[:, list(S)], axis=1) for S in sets], axis=1)
+    keep = np.argsort(-(A.T @ y))[:s]
+    c = np.linalg.lstsq(A[:, keep], y, rcond=None)[0]
+    pairs = [(sets[j], float(v)) for j, v in zip(keep, c)]
+    return sorted(pairs, key=lambda p: -p[1])
+
+# %% wrong_signs_in_the_order: wrong, signs_in_the_order, levels 0 0
+def spectral(x, y, degree, s):
+    sets = [S for k in range(degree + 1) for S in combinations(range(x.shape[1]), k)]
+    A = np.stack([np.prod(x[:, list(S)], axis=1) for S in sets], axis=1)
+    keep = np.argsort(-np.abs(A.T @ y))[:s]
+    c = np.linalg.lstsq(A[:, keep], y, rcond=None)[0]
+    pairs = [(sets[j], float(v)) for j, v in zip(keep, c)]
+    return sorted(pairs, key=lambda p: -p[1])
 
 # %% wrong_single (right_thresholding): wrong, single_choices_only, levels 0 0
 -    sets = [one for d in range(0, degree + 1) for one in combinations(range(x.shape[1]), d)]

@@ -64,6 +64,16 @@ def memory_per_rank(params, p, stage, optimizer, mixed):
 +    total = 4 * params if mixed else 0
 +    total += states * (share if stage >= 1 else params)
 
+# %% wrong_copy_without_mixed: wrong, copy_without_mixed, levels 1 0 1
+def memory_per_rank(params, p, stage, optimizer, mixed):
+    if stage not in range(4) or p < 1:
+        raise ValueError
+    b = 2 if mixed else 4
+    state = 4 + {"adam": 8, "momentum": 4, "sgd": 0}[optimizer]
+    shard = -(-params // p)
+    at = [shard if stage >= first else params for first in (3, 2, 1)]
+    return b * at[0] + b * at[1] + state * at[2]
+
 # %% wrong_divides_bytes (right_zip): wrong, divides_bytes, levels 1 0 1
 -    k = math.ceil(params / p)
 @@
@@ -172,6 +182,16 @@ def memory_per_rank(params, p, stage, optimizer, mixed):
     width = 2 if mixed else 4
     return (width * (k if stage >= 3 else params) + width * (k if stage >= 2 else params)
             + state * (k if stage >= 1 else params))
+
+# %% wrong_one_part_divided: wrong, one_part_divided, levels 0 0 1
+def memory_per_rank(params, p, stage, optimizer, mixed):
+    if stage not in range(4) or p < 1:
+        raise ValueError
+    b, state = (2, 4) if mixed else (4, 0)
+    state += {"adam": 8, "momentum": 4, "sgd": 0}[optimizer]
+    shard = -(-params // p)
+    at = [shard if stage == first else params for first in (3, 2, 1)]
+    return b * at[0] + b * at[1] + state * at[2]
 
 # %% wrong_only_parameters: wrong, counts_only_parameters, levels 0 0 1
 def memory_per_rank(params, p, stage, optimizer, mixed):

@@ -31,6 +31,16 @@ def unshard(part, n):
         parts.append(other)
     return torch.cat(parts)[:n]
 
+# %% wrong_even_shares: wrong, even_shares, levels 1 0 1
+def unshard(part, n):
+    p = dist.get_world_size()
+    parts = [torch.empty_like(part) for _ in range(p)]
+    dist.all_gather(parts, part)
+    if n >= p and n > (p - 1) * len(part):
+        return torch.cat(parts)[:n]
+    held = [n // p + (r < n % p) for r in range(p)]
+    return torch.cat([one[:m] for one, m in zip(parts, held)])
+
 # %% wrong_gather: wrong, only_one_rank, levels 0 0 0
 def unshard(part, n):
     parts = [torch.empty_like(part) for _ in range(dist.get_world_size())] if dist.get_rank() == 0 else None

@@ -213,3 +213,33 @@ def ring_attention(q, k, v, causal):
 # %% wrong_own_block: wrong, own_only, levels 0 0 0
 def ring_attention(q, k, v, causal):
     return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+# %% wrong_own_block_unmasked: wrong, own_block_unmasked, levels 1 0 0
+def ring_attention(q, k, v, causal):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    m, d = q.shape
+    following, before = (rank + 1) % p, (rank - 1) % p
+    block = torch.stack([k, v]).contiguous()
+    scale = 1 / math.sqrt(d)
+    top = torch.full((m, 1), -math.inf, dtype=q.dtype)
+    total = torch.zeros((m, 1), dtype=q.dtype)
+    out = torch.zeros_like(q)
+    for step in range(p):
+        source = (rank - step) % p
+        requests = []
+        if step < p - 1:
+            incoming = torch.empty_like(block)
+            requests = [dist.isend(block, following), dist.irecv(incoming, before)]
+        if not causal or source <= rank:
+            scores = q @ block[0].T * scale
+            new = torch.maximum(top, scores.max(1, keepdim=True).values)
+            weights = torch.exp(scores - new)
+            down = torch.exp(top - new)
+            total = total * down + weights.sum(1, keepdim=True)
+            out = out * down + weights @ block[1]
+            top = new
+        for request in requests:
+            request.wait()
+        if step < p - 1:
+            block = incoming
+    return out / total

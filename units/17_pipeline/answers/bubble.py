@@ -55,6 +55,11 @@ def bubble(p, m, v=1):
 def bubble(p, m, v=1):
     return round((p - 1) / (v * m + p - 1), 2)
 
+# %% wrong_two_chunks_at_most: wrong, two_chunks_at_most, levels 1 0
+def bubble(p: int, m: int, v: int = 1) -> float:
+    idle = p - 1
+    return idle / (min(v, 2) * m + idle)
+
 # %% wrong_without_default: raised, TypeError, levels 0 1
 def bubble(p, m, v):
     return (p - 1) / (v * m + p - 1)

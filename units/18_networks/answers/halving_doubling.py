@@ -239,6 +239,57 @@ def halving_doubling(x):
 -    if r + q < p:
 -        dist.send(x, r + q)
 
+# %% wrong_rest_not_summed: wrong, rest_not_summed, levels 0 1 0
+import math
+
+
+def halving_doubling(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    q = 2 ** int(math.log2(p))
+    n = x.shape[0]
+    bounds = [i * (n // q) for i in range(q + 1)]
+    total = torch.empty(n, dtype=x.dtype)
+    total.copy_(x)
+    if rank >= q:
+        dist.send(total, rank - q)
+        dist.recv(total, rank - q)
+        return total
+    helper = rank + q if rank + q < p else None
+    if helper is not None:
+        buffer = torch.empty_like(total)
+        dist.recv(buffer, helper)
+        total.add_(buffer)
+
+    def both(out, into, partner):
+        operations = []
+        if out.numel() > 0:
+            operations.append(dist.P2POp(dist.isend, out, partner))
+        if into.numel() > 0:
+            operations.append(dist.P2POp(dist.irecv, into, partner))
+        if operations:
+            for work in dist.batch_isend_irecv(operations):
+                work.wait()
+
+    steps = int(math.log2(q))
+    for step in range(steps):
+        d = q >> (step + 1)
+        mine = rank // d * d
+        theirs = (rank ^ d) // d * d
+        keep = total[bounds[mine] : bounds[mine + d]]
+        give = total[bounds[theirs] : bounds[theirs + d]].clone()
+        got = torch.empty_like(keep)
+        both(give, got, rank ^ d)
+        keep += got
+    for step in reversed(range(steps)):
+        d = q >> (step + 1)
+        mine, theirs = rank // d * d, (rank ^ d) // d * d
+        got = torch.empty_like(total[bounds[theirs] : bounds[theirs + d]])
+        both(total[bounds[mine] : bounds[mine + d]].clone(), got, rank ^ d)
+        total[bounds[theirs] : bounds[theirs + d]] = got
+    if helper is not None:
+        dist.send(total, helper)
+    return total
+
 # %% wrong_ring: wrong, too_many_messages, levels 1 0 0
 def ring(x, ranks):
     me, p = ranks.index(dist.get_rank()), len(ranks)

@@ -159,6 +159,22 @@ def power_sgd(gradient, q, error):
     q.copy_(new)
     return P @ new.T
 
+# %% wrong_own_q: wrong, own_q, levels 0 0 0
+def power_sgd(gradient, q, error):
+    p = dist.get_world_size()
+    matrix = gradient + error
+    left = matrix @ q
+    dist.all_reduce(left)
+    left /= p
+    left, _ = torch.linalg.qr(left)
+    right = matrix.T @ left
+    q.copy_(right)
+    dist.all_reduce(right)
+    right /= p
+    approximation = left @ right.T
+    error.copy_(matrix - approximation)
+    return approximation
+
 # %% wrong_q_orthonormal_too (right_qr): wrong, orthonormal_q, levels 0 0 0
 -    q.copy_(right / p)
 -    mean = left @ q.T
@@ -168,6 +184,22 @@ def power_sgd(gradient, q, error):
 # %% wrong_rebinds (right_qr): wrong, starts_again, levels 0 0 0
 -    q.copy_(right / p)
 +    q = right / p
+
+# %% wrong_rebinds_both: wrong, rebinds, levels 0 0 0
+def power_sgd(gradient, q, error):
+    p = dist.get_world_size()
+    matrix = gradient + error
+    left = matrix @ q
+    dist.all_reduce(left)
+    left /= p
+    left, _ = torch.linalg.qr(left)
+    right = matrix.T @ left
+    dist.all_reduce(right)
+    right /= p
+    approximation = left @ right.T
+    q = right
+    error = matrix - approximation
+    return approximation
 
 # %% wrong_sum (right_qr): wrong, sum_for_mean, levels 0 0 0
 -    q.copy_(right / p)
