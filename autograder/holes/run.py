@@ -118,7 +118,9 @@ def report_of(answer: Answer, launcher: Launcher, options: Options) -> Report:
         if report.reached.unknown and (failure := judge.failure(source, "public")) is not None:
             report.failed = f"the right answer itself fails: {failure.verdict} {failure.diagnosis}"
             return report
-        entries = [entry for entry in records.equivalents(report.unit, options.records) if entry.answer == report.answer]
+        entries = [
+            entry for entry in records.equivalents(report.unit, options.records) if entry.answer == report.answer
+        ]
         report.equivalent = _equivalent(made, entries)
         for mutant in made:
             sure = not options.recorded and mutant.identity in report.equivalent
