@@ -7,104 +7,151 @@ devices and whatever is too large; a submission that is a link itself is not col
 
 When it was handed in is written in the folder's name and in its timestamp.txt, and both are the student's to write. The
 time at which a file was last changed (ctime) is the system's alone: what lies in the exchange was not complete before
-it. Where the two differ by more than a minute the later one counts, and the report says so.
+it. Where the two differ by more than a minute the later one counts, and the report says so. What is copied is what was
+looked at (`autograder.grading.copying`), and one student's folder does not keep the others' from being collected.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
+import pwd
 import tempfile
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from nbgrader.exchange.default.collect import ExchangeCollect
 
-from autograder.grading import course_files
+from autograder.grading import copying, course_files
 from autograder.grading.store import Store
 from autograder.grading.submission import reading
 
 NEAR = timedelta(minutes=1)  # how long copying may take: the time that is said is that of its beginning
+MAX_SAID = 20  # lines on what was left out of one submission
 
 
 class Collect(ExchangeCollect):
-    """nbgrader's own, but for the copying and the time."""
+    """nbgrader's own, but for who handed in, the copying and the time."""
 
     def _path_to_record(self, path: str) -> dict:
-        """Reads who handed in, and when: not before the last change."""
-        record = super()._path_to_record(path)
-        said = [record["timestamp"], course_files.timestamp_in(Path(path), self.log)]
-        record["said"] = max(time for time in said if time is not None)
-        record["changed"] = last_changed(Path(path))
-        differ = abs(record["changed"] - record["said"]) > NEAR
-        record["timestamp"] = max(record["changed"], record["said"]) if differ else record["said"]
+        """Reads who handed in, and when: not before the last change. A record has a `refused` where it is not to be
+        collected."""
+        name = os.path.basename(path)
+        try:
+            record = super()._path_to_record(path)
+            if not record["username"]:
+                raise ValueError("nobody's name")
+            record["uid"] = os.lstat(path).st_uid
+            said = [record["timestamp"], course_files.timestamp_in(Path(path), self.log)]
+            record["said"] = max(time for time in said if time is not None)
+            _settle(record, last_changed(Path(path)))
+            record["refused"] = self.not_the_students(record)
+        except Exception as error:  # whatever a name or a folder is: the others are collected
+            why = f"its name or its folder cannot be read ({type(error).__name__})"
+            record = {"username": name, "filename": name, "timestamp": datetime.min, "refused": why}
+        if record["refused"]:
+            self.log.error("%s is left out: %s", reading.readable_name(name), record["refused"])
         return record
 
+    def not_the_students(self, record: dict) -> str:
+        """Says why a submission cannot be that of the student it is called after, or "".
+
+        Whoever is who collects could write to submitted/ as well; so it is where all users have one account.
+        """
+        name = account(record["uid"])
+        if not self.check_owner or record["uid"] == os.getuid() or name == record["username"]:
+            return ""
+        return (
+            f"it was handed in by {name}, under another name. If students' names are not those of their accounts, "
+            "say c.ExchangeCollect.check_owner = False in nbgrader_config.py"
+        )
+
+    def _sort_by_timestamp(self, records: list[dict]) -> list[dict]:
+        return super()._sort_by_timestamp([record for record in records if not record["refused"]] or records)
+
     def init_src(self) -> None:
-        """Find what is to be collected, and leave out submissions that are links or no folders."""
+        """Find what is to be collected, and leave out what is not the student's."""
         super().init_src()
-        taken = []
+        self.src_records = [record for record in self.src_records if not record["refused"]]
+
+    def copy_files(self) -> None:
+        """Copy the submissions, each for itself: where one fails a line says so, and the next one is collected."""
+        if not self.src_records:
+            super().copy_files()  # says that there are none
         for record in self.src_records:
             path = os.path.join(self.inbound_path, record["filename"])
-            if os.path.islink(path) or not os.path.isdir(path):
-                self.log.error("%s is a link, or no folder: it was not collected; cheating attempt?", path)
-            else:
-                taken.append(record)
-        self.src_records = taken
+            try:
+                self._collect(record, path)
+            except Exception as error:  # one folder must not keep a class from being collected
+                self.log.error("%s could not be collected: %s", path, error)
+
+    def _collect(self, record: dict, path: str) -> None:
+        """Copies a submission where there is none of that student yet, or an update was asked for."""
+        student, assignment = record["username"], self.coursedir.assignment_id
+        dest = self.coursedir.format_path(self.coursedir.submitted_directory, student, assignment)
+        there = os.path.isdir(dest)
+        if there:
+            time = self.coursedir.get_existing_timestamp(dest)
+            newer = self.update and (time is None or record["timestamp"] > time)
+            if not newer and not (self.before_duedate and time != record["timestamp"]):
+                what = "No newer submission to collect" if self.update else "Already there, use --update to update"
+                self.log.info("%s: %s %s", what, student, assignment)
+                return
+        os.makedirs(os.path.dirname(dest), exist_ok=True)
+        self.log.info("%s submission: %s %s", "Updating" if there else "Collecting", student, assignment)
+        self.do_copy(path, dest)
 
     def do_copy(self, src: str, dest: str, log: bool | None = None) -> None:
-        """Copy a submission without what `autograder.grading.submission.reading.odd_files` finds in it: first to a
-        folder of our own, where nobody can exchange a file for a link any more, and from there as nbgrader does
-        it."""
-        odd = {str(path) for path in reading.odd_files(Path(src))}
-        for path in sorted(odd):
-            self.log.warning("%s is a link, no ordinary file, or too large: it was left out", path)
-
-        def left_out(folder: str, names: list[str]) -> set[str]:
-            return {name for name in names if os.path.join(folder, name) in odd}
-
-        with tempfile.TemporaryDirectory(prefix=".collecting-", dir=os.path.dirname(dest)) as place:
-            copy = os.path.join(place, "submission")
-            try:
-                shutil.copytree(src, copy, symlinks=True, ignore=left_out)
-                for path in reading.odd_files(Path(copy)):  # what has become a link since it was looked at
-                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-                super().do_copy(copy, dest, log)
-                self._write_time(src, dest)
-            except (OSError, shutil.Error, RuntimeError) as error:
-                # One submission does not keep the others from being collected.
-                self.log.error("%s could not be collected: %s", src, error)
-                shutil.rmtree(dest, ignore_errors=True)
-
-    def _write_time(self, src: str, dest: str) -> None:
-        """Write when a collected submission was handed in into its timestamp.txt, and what the report is to say."""
+        """Copy the student's ordinary files to a folder of our own, where nobody else writes, from there as nbgrader
+        does it, and put the result in the place of what was collected before. Raises OSError, nbgrader's errors."""
         record = next(one for one in self.src_records if one["filename"] == os.path.basename(src))
-        place = Path(dest, "timestamp.txt")
+        with tempfile.TemporaryDirectory(prefix=".collecting-", dir=os.path.dirname(dest)) as place:
+            clean, ready = Path(place, "clean"), Path(place, "ready")
+            most_bytes = 1000 * self.coursedir.max_dir_size
+            copied = copying.Copying(clean, copying.only_of(record["uid"]), most_bytes=most_bytes)
+            copied.walk(Path(src), record["uid"])
+            for number, (path, why) in enumerate(copied.left_out.items()):
+                if number < MAX_SAID:
+                    self.log.warning("%s %s: it was left out", path, why)
+            super().do_copy(str(clean), str(ready), log)
+            _settle(record, max(record["changed"], _utc(copied.changed)))
+            self._write_time(record, ready)
+            if os.path.isdir(dest):
+                copying.remove(Path(dest))
+            os.rename(ready, dest)
+
+    def _write_time(self, record: dict, folder: Path) -> None:
+        """Write when a submission was handed in into its timestamp.txt, and what the report is to say."""
+        place = folder / "timestamp.txt"
         place.unlink(missing_ok=True)
         place.write_text(f"{record['timestamp'].strftime('%Y-%m-%d %H:%M:%S.%f')} UTC")
         note = None
         if abs(record["changed"] - record["said"]) > NEAR:
             said, changed = (f"{record[key]:%Y-%m-%d %H:%M}" for key in ("said", "changed"))
             note = f"It says that it was handed in on {said} UTC, and in the exchange it last changed on {changed} UTC"
-            self.log.warning("%s: %s", src, note)
+            self.log.warning("%s: %s", record["filename"], note)
         Store(self.coursedir.root).set_time_note(self.coursedir.assignment_id, record["username"], note)
 
 
 def last_changed(folder: Path) -> datetime:
-    """The last time, UTC, at which a folder or anything in it was changed or put there: no user can set that."""
-    return datetime.fromtimestamp(max(_changes(folder)), UTC).replace(tzinfo=None)
+    """The last time, UTC, at which a folder or anything of it that would be copied was changed or put there: no user
+    can set that."""
+    return _utc(copying.Copying().walk(folder).changed)
 
 
-def _changes(folder: Path) -> Iterator[float]:
-    yield folder.lstat().st_ctime
-    seen = 0
-    for place, folders, names in os.walk(folder) if not folder.is_symlink() else ():
-        for name in (*folders, *names):
-            try:
-                yield os.lstat(os.path.join(place, name)).st_ctime
-            except OSError:  # gone meanwhile, or a name longer than a path may be
-                continue
-            seen += 1
-            if seen > reading.MAX_FILES:
-                return
+def _utc(time: float) -> datetime:
+    return datetime.fromtimestamp(time, UTC).replace(tzinfo=None)
+
+
+def _settle(record: dict, changed: datetime) -> None:
+    """Sets when a submission counts as handed in."""
+    record["changed"] = changed
+    differ = abs(changed - record["said"]) > NEAR
+    record["timestamp"] = max(changed, record["said"]) if differ else record["said"]
+
+
+def account(uid: int) -> str:
+    """The name of an account; its number where it has none."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

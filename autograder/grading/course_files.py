@@ -170,10 +170,10 @@ def timestamp_in(folder: Path, log: logging.Logger) -> datetime | None:
     return None
 
 
-def owner_of(coursedir: CourseDirectory, file: Path) -> str:
+def owner_of(coursedir: CourseDirectory, file: Path, about: os.stat_result | None = None) -> str:
     """The place in the course where the same file has another name (a hard link) that students must not have; else
-    ""."""
-    about, root = file.lstat(), Path(coursedir.root)
+    "". about: of the file, where it is open already."""
+    about, root = about or file.lstat(), Path(coursedir.root)
     if about.st_nlink < 2:
         return ""
     private = [
@@ -188,12 +188,6 @@ def owner_of(coursedir: CourseDirectory, file: Path) -> str:
             if (other.st_dev, other.st_ino) == (about.st_dev, about.st_ino) and path.absolute() != file.absolute():
                 return str(path.relative_to(root))
     return ""
-
-
-def borrowed(coursedir: CourseDirectory, folder: Path) -> list[Path]:
-    """Files in a submission that are others' (`owner_of`)."""
-    files = [path for path in folder.rglob("*") if not path.is_symlink() and path.is_file()]
-    return [path for path in files[: reading.MAX_FILES] if owner_of(coursedir, path)]
 
 
 def notebook_file(coursedir: CourseDirectory, assignment: str, student: str, notebook: str) -> Path:

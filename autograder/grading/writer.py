@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from nbgrader import utils
@@ -21,10 +21,9 @@ from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Config
 
 from autograder.course import Course
-from autograder.grading import course_files
+from autograder.grading import copying, course_files
 from autograder.grading.gradebook import enter_grades, enter_nothing, enter_penalty, enter_submission, transaction
 from autograder.grading.store import Store
-from autograder.grading.submission import reading
 from autograder.grading.submission.finishing import Finished
 
 
@@ -53,7 +52,7 @@ class Writer:
         folder, given = self.folder(student), course_files.submitted_folder(self.coursedir, self.assignment, student)
         self.options.notebooks = [str(given / f"{name}.ipynb") for name in sorted(finished)]  # what its hooks are told
         if folder.exists():
-            shutil.rmtree(folder)
+            copying.remove(folder)
         self.options.run_pre_convert_hook()
         self.copy_files(student)
         for name, notebook in finished.items():
@@ -101,7 +100,9 @@ class Writer:
         with tempfile.TemporaryDirectory(prefix="handed-in-", dir=Store(self.coursedir.root).scratch) as place:
             clean = Path(place, "submission")
             if course_files.submitted_link(self.coursedir, self.assignment, student) is None:
-                copy_what_is_ordinary(folder, clean, course_files.borrowed(self.coursedir, folder))
+                copy_what_is_ordinary(
+                    folder, clean, lambda path, about: bool(course_files.owner_of(self.coursedir, path, about))
+                )
             # Looked through only now: the submission itself may lead anywhere and be of any size.
             self._copy(clean, target, ())
         source = course_files.source_folder(self.coursedir, self.assignment)
@@ -133,11 +134,9 @@ def writing(
         yield Writer(coursedir, config, assignment, gradebook, options or Autograde(coursedir=coursedir, config=config))
 
 
-def copy_what_is_ordinary(folder: Path, target: Path, unwanted: Collection[Path]) -> None:
-    """A submission's folder without its notebooks, which are written anew, and without what must not be copied."""
-    odd = {str(path) for path in [*reading.odd_files(folder, shut=True), *unwanted]}
-
-    def left_out(place: str, names: list[str]) -> set[str]:
-        return {name for name in names if os.path.join(place, name) in odd or name.endswith(".ipynb")}
-
-    shutil.copytree(folder, target, symlinks=True, ignore=left_out)
+def copy_what_is_ordinary(
+    folder: Path, target: Path, foreign: Callable[[Path, os.stat_result], bool] = copying.nobody_elses
+) -> None:
+    """A submission's folder without its notebooks, which are written anew, and without what must not be copied.
+    foreign: of a path and its open file, whether it is somebody else's."""
+    copying.Copying(target, foreign, skip=lambda name: name.endswith(".ipynb")).walk(folder)

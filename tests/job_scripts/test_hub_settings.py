@@ -22,7 +22,7 @@ sys.path[:0] = [str(HUB), str(ROOT / "tools")]
 import hub as hub_tool  # noqa: E402
 from course_hub import collect, places, settings, spawners  # noqa: E402
 
-from autograder.grading import collecting  # noqa: E402
+from autograder.grading import collecting, copying  # noqa: E402
 
 MINIMAL = {
     **{
@@ -220,16 +220,22 @@ def test_only_ones_own_files_are_collected(tmp_path):
     for path in (handed_in, *handed_in.rglob("*")):
         os.chown(path, student, student, follow_symlinks=False)
     os.chown(handed_in / "given.ipynb", other, other)
-    left = collect.copy_owned(
-        handed_in, tmp_path / "got", lambda folder, names: {n for n in names if n.endswith(".pyc")}, 4000
-    )
+    (handed_in / "twice.ipynb").write_text("a file with another name elsewhere")
+    os.link(handed_in / "twice.ipynb", tmp_path / "elsewhere.ipynb")
+    os.chown(handed_in / "twice.ipynb", student, student)
+    only = copying.only_of(student)
+    copied = copying.Copying(tmp_path / "got", only, skip=lambda name: name.endswith(".pyc"), most_bytes=4000)
+    copied.walk(handed_in, student)
     got = {
         path.relative_to(tmp_path / "got").as_posix(): path.read_text()
         for path in (tmp_path / "got").rglob("*")
         if path.is_file()
     }
     assert got == {"mine.ipynb": "mine", "data/run.jsonl": "{}"}
-    assert {path.name for path in left} == {"link.ipynb", "folder", "given.ipynb", "pipe.ipynb", "large.bin"}
+    left = {path.name for path in copied.left_out}
+    assert left == {"link.ipynb", "folder", "given.ipynb", "pipe.ipynb", "large.bin", "twice.ipynb"}
+    with pytest.raises(PermissionError):
+        copying.Copying(tmp_path / "another").walk(handed_in, other)
 
 
 @needs("root")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -31,7 +32,7 @@ from typer.testing import CliRunner
 
 from autograder import cli
 from autograder.course import Course
-from autograder.grading import course_files
+from autograder.grading import collecting, copying, course_files
 from autograder.grading.collecting import Collect
 from autograder.grading.submission import reading, rebuilding
 from autograder.grading.writer import Writer, copy_what_is_ordinary
@@ -246,12 +247,20 @@ def test_what_we_may_not_read_is_left_out_and_said(tmp_path, monkeypatch):
     (tmp_path / "homework" / "shut.py").write_text("x = 1\n")
     (tmp_path / "homework" / "open.py").write_text("x = 1\n")
     (tmp_path / "homework" / "shut").mkdir()
+    opens = os.open
+
+    def shut(path, *rest, **options):
+        if Path(path).name.startswith("shut"):
+            raise PermissionError(path)
+        return opens(path, *rest, **options)
+
     monkeypatch.setattr(reading.os, "access", lambda path, mode: not Path(path).name.startswith("shut"))
     assert [flag.sentence for flag in reading.file_flags(tmp_path / "homework")] == [
         "The folder shut may not be read: it was left out.",
         "The file shut.py may not be read: it was left out.",
     ]
-    copy_what_is_ordinary(tmp_path / "homework", tmp_path / "copy", [])
+    monkeypatch.setattr(os, "open", shut)
+    copy_what_is_ordinary(tmp_path / "homework", tmp_path / "copy")
     assert [path.name for path in (tmp_path / "copy").iterdir()] == ["open.py"]
 
 
@@ -298,3 +307,104 @@ def test_the_note_of_a_time_goes_with_the_next_submission(place, monkeypatch):
     place.config.ExchangeCollect.update = True
     said = datetime.now(UTC).replace(tzinfo=None) + timedelta(seconds=20)
     assert flags and time_collected(place, monkeypatch, utc(said)) == (said, [])
+
+
+def test_a_change_after_the_look_counts(place, monkeypatch):
+    """What is copied has its own time: a notebook that is exchanged when the last change has been looked at is late."""
+    before = datetime.now(UTC).replace(tzinfo=None) - timedelta(seconds=2)
+    monkeypatch.setattr(collecting, "last_changed", lambda folder: utils.parse_utc(EARLY))
+    time, flags = time_collected(place, monkeypatch, EARLY)
+    assert time >= before and len(flags) == 1
+
+
+@pytest.mark.parametrize("kind", ["folders", "files"])
+def test_nothing_is_copied_whose_time_was_not_taken(tmp_path, monkeypatch, kind):
+    """Neither behind five hundred folders nor behind as many files."""
+    folder, noted = tmp_path / "submission", set()
+    folder.mkdir()
+    for k in range(reading.MAX_FILES + 1):
+        (folder / f"a{k:03}").mkdir() if kind == "folders" else (folder / f"a{k:03}").touch()
+    (folder / "homework.ipynb").write_bytes(as_bytes(handed_in()))
+    monkeypatch.setattr(copying.Copying, "_note", lambda self, about: noted.add(about.st_ino))
+    copied = copying.Copying(tmp_path / "copy").walk(folder)
+    arrived = [path for path in (tmp_path / "copy").rglob("*")]
+    assert (tmp_path / "copy" / "homework.ipynb") in arrived and len(arrived) == reading.MAX_FILES
+    assert all((folder / path.relative_to(tmp_path / "copy")).stat().st_ino in noted for path in arrived)
+    assert [why for why in copied.left_out.values()] == ["comes after 500 others, as all that follows it"]
+    assert collecting.last_changed(folder) and (folder / "homework.ipynb").stat().st_ino in noted
+
+
+def hand_in_as(place: Place, name: str, content: str = "{}") -> Path:
+    folder = place.inbound / name
+    folder.mkdir()
+    (folder / "homework.ipynb").write_text(content)
+    return folder
+
+
+def collected_names(place: Place) -> list[str]:
+    return sorted(str(path.relative_to(place.course / "submitted")) for path in place.course.glob("submitted/*/*"))
+
+
+@pytest.mark.parametrize(
+    "name", ["mallory+homework+zzz", "mallory+homework+", "+homework+" + TIME + "+x", "a+homework+b+c+d"]
+)
+def test_a_name_without_a_date_costs_nobody_else_anything(place, monkeypatch, name):
+    hand_in_as(place, name)
+    hand_in_as(place, f"rival+homework+{TIME}+x")
+    collect(place, monkeypatch)
+    assert collected_names(place) == ["rival/homework"]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="gives files to others")
+@pytest.mark.parametrize("check_owner", [True, False])
+def test_what_another_handed_in_is_left_out_where_owners_count(place, monkeypatch, check_owner):
+    """And does not stand in the place of the student's own, whatever its date. With one account for all it is taken."""
+    place.config.ExchangeCollect.check_owner = check_owner
+    hand_in_as(place, f"root+homework+{TIME}+x", "her own")
+    forged = hand_in_as(place, "root+homework+2099-01-01 00:00:00 UTC+x", "forged")
+    for path in (forged, forged / "homework.ipynb"):
+        os.chown(path, 61235, 61235)
+    collect(place, monkeypatch)
+    arrived = (place.course / "submitted" / "root" / "homework" / "homework.ipynb").read_text()
+    assert arrived == ("her own" if check_owner else "forged")
+
+
+def test_who_collects_may_hand_in_for_everybody(place, monkeypatch):
+    """So it is on a hub with one account for all, and where an instructor puts a late submission there."""
+    hand_in_as(place, f"rival+homework+{TIME}+x")
+    collect(place, monkeypatch)
+    assert collected_names(place) == ["rival/homework"]
+
+
+def test_modes_in_a_submission_are_not_taken_over(place, monkeypatch):
+    folder = hand_in_as(place, f"mallory+homework+{TIME}+x")
+    (folder / "shut").mkdir()
+    (folder / "shut" / "file").touch()
+    (folder / "shut" / "file").chmod(0o400)
+    (folder / "shut").chmod(0o555)
+    collect(place, monkeypatch)
+    (folder / "shut").chmod(0o755)
+    arrived = place.course / "submitted" / "mallory" / "homework" / "shut"
+    assert arrived.stat().st_mode & 0o700 == 0o700 and (arrived / "file").stat().st_mode & 0o600 == 0o600
+    arrived.chmod(0o555)  # as it was collected by an earlier edition
+    copying.remove(arrived.parent)
+    assert not arrived.parent.exists()
+
+
+def test_a_folder_that_cannot_be_replaced_costs_nobody_else_anything(place, monkeypatch):
+    old = {name: place.course / "submitted" / name / "homework" for name in ("alice", "mallory", "rival")}
+    for name, folder in old.items():
+        folder.mkdir(parents=True)
+        hand_in_as(place, f"{name}+homework+{TIME}+x", "new")
+    place.config.ExchangeCollect.update = True
+    removes = shutil.rmtree
+
+    def stubborn(path, *rest, **options):
+        if str(path) == str(old["mallory"]):
+            raise PermissionError(13, "Permission denied", str(path))
+        return removes(path, *rest, **options)
+
+    monkeypatch.setattr(shutil, "rmtree", stubborn)
+    collect(place, monkeypatch)
+    arrived = {name for name, folder in old.items() if (folder / "homework.ipynb").exists()}
+    assert arrived == {"alice", "rival"}
