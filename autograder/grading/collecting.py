@@ -23,7 +23,6 @@ from nbgrader.exchange.default.collect import ExchangeCollect
 
 from autograder.grading import copying, course_files
 from autograder.grading.store import Store
-from autograder.grading.submission import reading
 
 NEAR = timedelta(minutes=1)  # how long copying may take: the time that is said is that of its beginning
 MAX_SAID = 20  # lines on what was left out of one submission
@@ -49,7 +48,7 @@ class Collect(ExchangeCollect):
             why = f"its name or its folder cannot be read ({type(error).__name__})"
             record = {"username": name, "filename": name, "timestamp": datetime.min, "refused": why}
         if record["refused"]:
-            self.log.error("%s is left out: %s", reading.readable_name(name), record["refused"])
+            self.log.error("%r is left out: %s", name, record["refused"])
         return record
 
     def not_the_students(self, record: dict) -> str:

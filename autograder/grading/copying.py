@@ -127,7 +127,7 @@ class Copying:
 
 
 def only_of(owner: int) -> Callable[[Path, os.stat_result], bool]:
-    """Of a file: is it another user's, or has it a second name, which may be in another user's folder?"""
+    """A test of open files: True for one that is another user's, or that has a second name, in whoever's folder."""
     return lambda path, about: about.st_uid != owner or about.st_nlink != 1
 
 
