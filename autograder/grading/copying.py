@@ -128,7 +128,7 @@ class Copying:
 
 def only_of(owner: int) -> Callable[[Path, os.stat_result], bool]:
     """A test of open files: True for one that is another user's, or that has a second name, in whoever's folder."""
-    return lambda path, about: about.st_uid != owner or about.st_nlink != 1
+    return lambda path, about: about.st_uid != owner or about.st_nlink > 1
 
 
 def remove(folder: Path) -> None:
