@@ -17,7 +17,7 @@ from autograder.registry import all_exercises, find
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
 
-import exercise_texts as texts  # noqa: E402
+import exercise_texts as texts
 
 SMALL = ("axis_groups", "bubble", "device_batches", "dynamic_scale", "hyperband_brackets", "wall_time")
 
