@@ -43,7 +43,8 @@ class Collect(ExchangeCollect):
             said = [record["timestamp"], course_files.timestamp_in(Path(path), self.log)]
             record["said"] = max(time for time in said if time is not None)
             _settle(record, last_changed(Path(path)))
-            record["refused"] = self.not_the_students(record)
+            strange = "" if course_files.is_student(record["username"]) else course_files.STRANGE
+            record["refused"] = strange or self.not_the_students(record)
         except Exception as error:  # whatever a name or a folder is: the others are collected
             why = f"its name or its folder cannot be read ({type(error).__name__})"
             record = {"username": name, "filename": name, "timestamp": datetime.min, "refused": why}

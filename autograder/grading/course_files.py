@@ -14,6 +14,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import stat
 from collections.abc import Iterable
 from datetime import datetime
@@ -38,7 +39,9 @@ from autograder.homework import registry
 from autograder.registry import all_exercises
 
 MAX_HASHED = 64 << 20  # bytes of a file that are looked at to see whether it has changed
+STRANGE = "it has no student's name (letters, digits, and _ . @ + - or blanks between them)"
 _AUTOTEST = "AUTOTEST"
+_STUDENT = re.compile(r"[\w@+](?:[\w .@+-]*[\w.@+-])?")
 
 
 class NoCourseRoot(ValueError):
@@ -125,8 +128,23 @@ def _source_in_gradebook(coursedir: CourseDirectory, assignment: str, notebook: 
 # -- what was handed in -----------------------------------------------------------------------------------------------
 
 
+def is_student(name: str) -> bool:
+    """True for what may be a student's name. The formgrader shows it as HTML, and folders are called by it."""
+    return _STUDENT.fullmatch(name) is not None
+
+
 def submitted_students(coursedir: CourseDirectory, assignment: str) -> list[str]:
     """The students with a folder for this assignment in submitted/, by name."""
+    return [name for name in _folders_submitted(coursedir, assignment) if is_student(name)]
+
+
+def strange_folders(coursedir: CourseDirectory, assignment: str) -> list[str]:
+    """The names of folders in submitted/ that are no student's, fit to be shown."""
+    found = [name for name in _folders_submitted(coursedir, assignment) if not is_student(name)]
+    return [reading.readable_name(name) for name in found]
+
+
+def _folders_submitted(coursedir: CourseDirectory, assignment: str) -> list[str]:
     pattern = coursedir.format_path(coursedir.submitted_directory, "*", glob.escape(assignment))
     around = pattern.split("*")
     return sorted(path[len(around[0]) : -len(around[1]) or None] for path in glob.glob(pattern) if os.path.isdir(path))

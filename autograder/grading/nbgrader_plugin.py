@@ -32,9 +32,10 @@ from traitlets.config import Config
 
 from autograder.course import CODE_STUB, OVERLAY, TEXT_STUB, Course
 from autograder.grading import course_files, isolation
+from autograder.grading.formgrader import careful_formgrader
 from autograder.grading.gradebook import enter_grades, notebooks_of, transaction
 from autograder.grading.store import Busy, Store
-from autograder.grading.submission import finishing
+from autograder.grading.submission import finishing, reading
 from autograder.grading.submission.finishing import Finished, Terms
 from autograder.grading.submission.rebuilding import Rebuilt
 from autograder.grading.writer import Writer, writing
@@ -66,6 +67,7 @@ def configure(c: Config, root: Path) -> None:
     c.ExchangeFactory.collect = "autograder.grading.collecting.Collect"
     os.environ.setdefault(OVERLAY, str(root / "overlay"))
     careful_timestamps()
+    careful_formgrader()
 
 
 def careful_timestamps() -> None:
@@ -186,6 +188,8 @@ def _guard(converter: Autograde, wait_s: float) -> None:
 def _begin(converter: Autograde, writer: Writer, student: str) -> None:
     """Files and rows of a submission, and which of its notebooks are to be converted. Raises NbGraderException where
     none is known."""
+    if not course_files.is_student(student):
+        raise NbGraderException(f"{reading.readable_name(student)} is left out: {course_files.STRANGE}")
     names = course_files.notebooks_to_grade(writer.coursedir, writer.assignment, student)
     try:
         with transaction(writer.gradebook):

@@ -91,4 +91,6 @@ def summary(run: GradingOutcome) -> Table:
         table.add_row(words, str(run.count(how)), failed)
     table.add_row("need a person", str(len(run.for_a_person)), ", ".join(one.student for one in run.for_a_person))
     table.add_row("handed in nothing", str(len(run.missing)), ", ".join(run.missing))
+    if run.strange:
+        table.add_row("left out: no student's name", str(len(run.strange)), ", ".join(run.strange))
     return table

@@ -81,11 +81,12 @@ class SubmissionOutcome:
 
 @dataclass
 class GradingOutcome:
-    """The report of a run. missing: students without a submission."""
+    """The report of a run. missing: students without a submission. strange: folders of nobody, left out."""
 
     assignment: str
     submissions: list[SubmissionOutcome] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    strange: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     def count(self, how: str) -> int:
@@ -247,6 +248,7 @@ class _Run:
 
     def _students(self) -> list[str]:
         handed_in = course_files.submitted_students(self.coursedir, self.assignment)
+        self.outcome.strange = course_files.strange_folders(self.coursedir, self.assignment)
         known = {student.id for student in self.gradebook.students}
         self.outcome.missing = sorted(known - set(handed_in))
         if not self.options.students:

@@ -6,12 +6,18 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
+import html
 import re
 
 from nbformat import NotebookNode, from_dict
 
 MAX_OUTPUT_TEXT = 20_000
 MAX_IMAGE = 2 << 20
+# What gives a formula an address, a style, an identity, an action, or brings in more of such commands.
+_COMMANDS = (
+    "href|url|require|style|class|cssId|html|data|unicode|includegraphics|mmlToken|enclose|bbox|toggle|texttip|mathtip|"
+    "tooltip|begingroup|endgroup|let|def|newcommand|renewcommand|newenvironment|renewenvironment"
+)
 
 
 def text_of_source(text) -> str | None:
@@ -87,10 +93,16 @@ def harmless_markdown(text: str) -> str:
     nbconvert passes them on as they are. A blank is put in, so that the text reads as it was written; a picture
     becomes a link.
     """
+    text = re.sub(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|\w+);?", _harmless_reference, text)
     text = re.sub(r"<(?=[A-Za-z/!?])", "< ", text)
     text = re.sub(r"!(?=\s*\[)", "! ", text)
     text = re.sub(r"\]\((?!https?://)", "] (", text)
     text = re.sub(r"\]:(?!\s*https?://)", "] :", text)
-    return re.sub(
-        r"\\(?=(?:href|url|require|style|class|cssId|html|data|unicode|includegraphics)(?![a-z]))", r"\\ ", text
-    )
+    return re.sub(rf"\\(?=(?:{_COMMANDS})(?![a-z]))", r"\\ ", text)
+
+
+def _harmless_reference(found: re.Match[str]) -> str:
+    """A letter's number or name in HTML as it is; with a blank in it where it stands for what formulas are written
+    with."""
+    means = html.unescape(found[0])
+    return found[0] if means in '<>&"\'' or not means.isascii() or means == found[0] else f"& {found[0][1:]}"

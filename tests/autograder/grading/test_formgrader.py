@@ -63,6 +63,7 @@ def hand_in(root: Path, student: str, answer: str, written: str) -> None:
     folder = root / "submitted" / student / UNIT
     folder.mkdir(parents=True)
     nbformat.write(notebook, folder / "own_unit.ipynb")
+    (folder / "plot.html").write_text("<script>document.title = 'ran'</script><p>a plot</p>")
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +178,8 @@ def test_an_afternoon_in_the_formgrader(page, server, root):
         shown.append(page.locator("body").inner_text())
         assert page.evaluate("window.hacked") is None, "a student's script ran in the instructor's browser"
         shoot(page, f"submission_{len(shown)}")
+        page.goto(f"{address}{link.partition('?')[0].rstrip('/')}/plot.html")
+        assert page.locator("p").inner_text() == "a plot" and page.title() != "ran"
     assert sorted("2 of 2 points" in text for text in shown) == [False, True]
     assert not any("the rubric of this question" in text for text in shown)
 

@@ -3,10 +3,12 @@ nothing else does."""
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import math
 import os
+import re
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -251,9 +253,27 @@ def test_the_text_of_students_runs_nothing_where_it_is_shown(text):
         assert bad not in shown, shown
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '$\\mmlToken{mtext}[href="http:plot.html"]{figure 1}$',
+        '$$\\enclose{circle}[href="http:plot.html"]{x} \\bbox[background:url(x)]{y}$$',
+        "$\\texttip{x}{y} \\mathtip{x}{y} \\toggle{x}{y}\\endtoggle$",
+        '&#36;&#92;mmlToken{mtext}[href="http:plot.html"]{x}&#36;',
+        '&dollar;&bsol;mml&#x54;oken{mtext}[href="http:plot.html"]{x}&#36',
+        '\\$\\\\mmlToken{mtext}[href="http:plot.html"]{x}\\$',
+        "$\\let\\x\\mmlToken \\x{mtext}[href='http:plot.html']{x}$",
+    ],
+)
+def test_the_formulas_of_students_lead_nowhere(text):
+    shown = html.unescape(markdown2html(harmless.harmless_markdown(text)))
+    assert not re.search(r"\\(mmlToken|enclose|bbox|texttip|mathtip|toggle|let)", shown), shown
+
+
 def test_ordinary_text_stays_as_it_was():
     text = (
-        "**Latency** counts: $t = \\alpha + n \\beta$, `a < b`, see [it](https://example.org/x).\n\n| a | b "
+        "**Latency** counts: $t = \\alpha + n \\beta$, `a < b`, see [it](https://example.org/x).\n\n"
+        "$\\left(\\begin{aligned} a &= b \\\\ c &lt d \\end{aligned}\\right)$, 2 &lt; 3 &amp; M&uuml;ller &#8594;\n\n| a | b "
         "|\n|---|---|\n| 1 | 2 |"
     )
     assert harmless.harmless_markdown(text) == text

@@ -1,0 +1,54 @@
+"""The formgrader's pages write names as text, and a student's file has no rights of the instructor's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from jinja2 import Environment, FileSystemLoader
+from nbgrader.server_extensions.formgrader import handlers
+
+from autograder.grading.formgrader import careful_formgrader
+
+SCRIPT = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def handler():
+    careful_formgrader()
+    careful_formgrader()
+    environment = Environment(loader=FileSystemLoader([handlers.template_path]))
+    environment.get_template("manage_students_assignments.tpl")  # as it was read before
+    headers = {"Content-Security-Policy": "img-src 'self'"}
+    return SimpleNamespace(
+        settings={"nbgrader_jinja2_env": environment, "headers": headers, "nbgrader_exporter": Told()}
+    )
+
+
+class Told:
+    def from_filename(self, filename, resources):
+        return resources, {}
+
+
+def test_a_name_is_text_on_the_pages_of_the_formgrader(handler):
+    page = handlers.BaseHandler.render(
+        handler, "manage_students_assignments.tpl", student_id=SCRIPT, base_url="/services/dl"
+    )
+    assert "<img" not in page and "&lt;img src=x" in page
+    assert '<script src="/services/dl/formgrader/static/js/manage_students_assignments.js"></script>' in page
+    page = handlers.BaseHandler.render(
+        handler, "manage_submissions.tpl", assignment_id="u", base_url="", course_dir=Path("/c")
+    )
+    assert '<table class="table table-hover">' in page and 'cd "/c"' in page
+
+
+def test_a_name_is_text_above_a_submission(handler):
+    exporter = handlers.BaseHandler.exporter.fget(handler)
+    told, _ = exporter.from_filename("x.ipynb", resources={"last_name": SCRIPT, "first_name": None, "index": 3})
+    assert told == {"last_name": "&lt;img src=x onerror=alert(1)&gt;", "first_name": None, "index": 3}
+
+
+def test_a_students_file_is_a_page_of_its_own_origin(handler):
+    policy = handlers.SubmissionFilesHandler.content_security_policy.fget(handler)
+    assert policy.split("; ") == ["img-src 'self'", "sandbox"]
