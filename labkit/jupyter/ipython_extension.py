@@ -3,6 +3,10 @@ the page. And figures that follow the theme of Lab.
 
 The set-up lets every kernel of the environment load this (etc/ipython/ipython_config.py). It must cost nothing: all it
 does is to know the name. `labkit.ranks`, once imported, puts its own `%%ranks` in its place.
+
+The kernel starts without the notebook's folder on sys.path (python -P), so that no file there stands in for a module of
+Python's, of a package or of the course while it starts, which nobody has asked to run. Here it is put at the end: a
+cell imports the modules beside the notebook.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ from labkit.jupyter.figures import follow_theme
 
 
 def load_ipython_extension(shell) -> None:
+    if sys.flags.safe_path:
+        sys.path[:] = [*filter(None, sys.path), ""]
     follow_theme(shell)
     if "labkit.ranks" not in sys.modules:
         shell.register_magic_function(_not_yet, magic_kind="cell", magic_name="ranks")

@@ -178,8 +178,6 @@ def test_an_afternoon_in_the_formgrader(page, server, root):
         shown.append(page.locator("body").inner_text())
         assert page.evaluate("window.hacked") is None, "a student's script ran in the instructor's browser"
         shoot(page, f"submission_{len(shown)}")
-        page.goto(f"{address}{link.partition('?')[0].rstrip('/')}/plot.html")
-        assert page.locator("p").inner_text() == "a plot" and page.title() != "ran"
     assert sorted("2 of 2 points" in text for text in shown) == [False, True]
     assert not any("the rubric of this question" in text for text in shown)
 
@@ -188,6 +186,10 @@ def test_an_afternoon_in_the_formgrader(page, server, root):
     score.fill("3")
     score.blur()
     page.wait_for_load_state("networkidle")
+
+    # A page that a student has handed in is shown, and runs nothing.
+    page.goto(f"{address}{links[0].partition('?')[0].rstrip('/')}/plot.html")
+    assert page.locator("p").inner_text() == "a plot" and page.title() != "ran"
 
     # Feedback, by the button.
     page.goto(f"{address}/formgrader/manage_submissions/{UNIT}")
