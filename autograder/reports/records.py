@@ -29,8 +29,22 @@ from autograder.verdict import RecordResult
 
 # Letters that can be taken for others: of Cyrillic, Greek, Armenian and the Latin of other languages, then digits.
 _ALIKE = str.maketrans(
-    "авекмнорстухіјѕԁԛԝһӏгαβεηικμνορτυχγցօսոհıɩłøđħɑɡſ01i|",
-    "abekmhopctyxijsdqwhlrabehikmvoptuxygounhiilodhagsolll",
+    "авекмнорстухіјѕԁԛԝһӏгαβεηικμνορτυχγցօսոհıɩłøđħɑɡſ01i|əɛɓɗƙƴŋŧ",
+    "abekmhopctyxijsdqwhlrabehikmvoptuxygounhiilodhagsollleebdkynt",
+)
+_PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"))  # letters that look like one
+# Alphabets that names are written in today (Unicode's UAX 31, table 5), as the names of their letters begin; the three
+# of Japanese count as one. The others have letters that look like Latin ones: Cherokee, Lisu, Coptic, Deseret.
+_ALPHABETS = frozenset(
+    "ARABIC ARMENIAN BENGALI BOPOMOFO CYRILLIC DEVANAGARI ETHIOPIC GEORGIAN GREEK GUJARATI GURMUKHI HANGUL CJK HEBREW "
+    "KANNADA KHMER LAO LATIN MALAYALAM MYANMAR ORIYA SINHALA TAMIL TELUGU THAANA THAI TIBETAN".split()
+)
+_JAPANESE = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "IDEOGRAPHIC": "CJK"}
+_LATIN = frozenset("abcdefghijklmnopqrstuvwxyzßæœøłđðþıħŋŧəɛɔɓɗƙƴ")  # and those that are one of these with a sign
+# What is not seen, of Unicode's Default_Ignorable_Code_Point
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 LINE = re.compile(r"^[ \t]*#[ \t]*my records:(.*)$", re.MULTILINE | re.IGNORECASE)
 
@@ -102,7 +116,8 @@ def _names(notebook: NotebookNode) -> Iterator[str]:
 
 def names_to_show(wanted: dict[str, str], rows: Sequence[Row]) -> tuple[dict[str, str], tuple[str, ...]]:
     """(student -> name, sentences about those who are not shown). Nobody appears under the name of somebody else in the
-    class; who shares a name with another one gets a number behind it."""
+    class, nor under one whose letters are of two alphabets or are not seen, unless it is their own; who shares a name
+    with another one gets a number behind it."""
     belongs: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         for name in (row.student, row.full_name, f"{row.first_name} {row.last_name}".strip(), row.email):
@@ -110,8 +125,12 @@ def names_to_show(wanted: dict[str, str], rows: Sequence[Row]) -> tuple[dict[str
                 belongs[look].add(row.student)
     shown, refused, often = {}, [], defaultdict(int)
     for student, name in sorted(wanted.items()):
-        if any(belongs.get(look, {student}) != {student} for look in _looks(name)):
+        owners = [belongs[look] for look in _looks(name) | _looks(re.sub(r"[\W\d]+$", "", name)) if look in belongs]
+        if any(student not in owner for owner in owners):
             refused.append(f"{student} wants to be listed as {name}, which is the name of somebody else in the class.")
+            continue
+        if not owners and not _of_one_alphabet(name):
+            refused.append(f"{student} wants to be listed as {name}, which is not in the letters of one alphabet.")
             continue
         look = min(_looks(name), default=name)
         often[look] += 1
@@ -125,7 +144,29 @@ def _looks(name: str) -> set[str]:
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", readable_name(name)).casefold())
     folded = "".join(letter for letter in folded if not unicodedata.combining(letter))
     words = re.findall(r"[^\W_]+", folded.casefold().translate(_ALIKE))
-    return {" ".join(sorted(words)), "".join(words)} if words else set()
+    return {_without_pairs(" ".join(sorted(words))), _without_pairs("".join(words))} if words else set()
+
+
+def _without_pairs(look: str) -> str:
+    for pair, one in _PAIRS:
+        look = look.replace(pair, one)
+    return look
+
+
+def _of_one_alphabet(name: str) -> bool:
+    """True where nothing in a name is unseen, and all its letters are of one alphabet in which names are written."""
+    letters = [letter for letter in unicodedata.normalize("NFKC", name) if letter.isalnum() and not letter.isascii()]
+    first = (unicodedata.name(letter, "?").replace("-", " ").split()[0] for letter in letters)
+    alphabets = {_JAPANESE.get(word, word) for word in first}
+    if re.search("[A-Za-z]", name):
+        alphabets.add("LATIN")
+    strange = [one for one in letters if "LATIN" in alphabets and not set(_base(one)) <= _LATIN]
+    return not _UNSEEN.search(name) and len(alphabets) <= 1 and alphabets <= _ALPHABETS and not strange
+
+
+def _base(letter: str) -> str:
+    """A letter without its signs and case."""
+    return "".join(one for one in unicodedata.normalize("NFKD", letter.casefold()) if not unicodedata.combining(one))
 
 
 def boards_of(judged: Iterable[Submitted], names: dict[str, str]) -> tuple[Board, ...]:

@@ -164,23 +164,75 @@ ALIKE = {
     "a letter without width": "A\u200bda Lovelace",
     "digits and capitals": "Ada L0veIace",
     "underscores": "_Ada_Lovelace_",
+    "r and n": "Adarn Clew",
+    "a large i": "Adam CIew",
+    "two v": "Adam Clevv",
+    "c and l": "Aclam Clew",
+    "a digit one": "Ada Love1ace",
+    "a number behind it": "Ada Lovelace2",
+}
+UNSEEN = {
+    "a filler": "Ada Lovelace\u3164",
+    "a filler of a syllable": "\u115fAda Lovelace",
+    "an inherent vowel": "Ada Lovelace\u17b4",
+    "letters of Cherokee": "\u13aada Lovelace",
+    "letters of Lisu": "\ua4eeda Love\ua4e1ace",
+    "letters of Coptic": "\u2c80da Lovelace",
+    "letters of Deseret": "Ada L\U0001042cvelace",
+    "letters of Limbu": "Ada Lov\u1971lace",
+    "a syllable of Cree": "\u15c5da Lovelace",
+    "a small capital": "\u1d00da Lovelace",
+    "a letter of phonetics": "Ada Lovel\u0252ce",
+    "a mark of stress": "Ada\u02c8 Lovelace",
+    "half of another alphabet": "n\u043ebody",
+    "Cherokee alone": "\u13aa\u13a0\u13aa",
 }
 
 
 @pytest.mark.parametrize("how", ALIKE)
 def test_a_name_that_looks_like_somebody_else_s_is_refused(how):
-    rows = [Row("s1", "Ada", "Lovelace", "ada@uni.example"), Row("s2", "Bob", "Boole"), Row("s3")]
+    first, last = ("Adam", "Clew") if how in ("r and n", "a large i", "two v", "c and l") else ("Ada", "Lovelace")
+    rows = [Row("s1", first, last, "ada@uni.example"), Row("s2", "Bob", "Boole"), Row("s3")]
     assert records.names_to_show({"s2": ALIKE[how]}, rows)[0] == {}
     assert records.names_to_show({"s1": ALIKE[how]}, rows) == ({"s1": ALIKE[how]}, ()), "it is one's own"
 
 
+@pytest.mark.parametrize("how", UNSEEN)
+def test_a_name_of_two_alphabets_or_with_something_unseen_is_refused(how):
+    rows = [Row("s1", "Ada", "Lovelace"), Row("s2", "Bob", "Boole")]
+    shown, (sentence,) = records.names_to_show({"s2": UNSEEN[how]}, rows)
+    assert not shown and ("one alphabet" in sentence or "somebody else" in sentence)
+
+
+def test_those_who_have_one_name_are_both_shown():
+    rows = [Row("s1", "Ada", "Bern"), Row("s2", "Ada", "Bem")]
+    assert records.names_to_show({"s1": "Ada Bern", "s2": "Ada Bem"}, rows)[0] == {
+        "s1": "Ada Bern",
+        "s2": "Ada Bem (2)",
+    }
+
+
+NAMES = (
+    "王小明",
+    "محمد علي",
+    "김철수",
+    "たなかカナ",
+    "ταχύς",
+    "Nguyễn Văn A",
+    "José Muñoz",
+    "Łukasz Żółw",
+    "Ağrı Əliyev",
+)
+NAMES += ("Straße 7", "O'Brien-Smith Jr.", "הילה", "สมชาย", "Ørsted", "प्रिया", "გიორგი", "Čapek", "team_42", "人々")
+
+
 def test_pseudonyms_stay_as_they_are_chosen():
     rows = [Row("s1", "Ada", "Lovelace"), Row("s2", "Bob", "Boole"), Row("s3", "Ольга", "Попова")]
-    for name in ("the fastest", "Ada B.", "Lovelace's fan", "Попова О.", "速い", "..."):
+    for name in ("the fastest", "Ada B.", "Lovelace's fan", "Попова О.", "速い", "...", *NAMES):
         assert records.names_to_show({"s2": name}, rows) == ({"s2": name}, ()), name
-    assert records.names_to_show({"s1": "nobody", "s2": "n\u043ebody"}, rows)[0] == {
+    assert records.names_to_show({"s1": "nobody", "s2": "n0body"}, rows)[0] == {
         "s1": "nobody",
-        "s2": "n\u043ebody (2)",
+        "s2": "n0body (2)",
     }
 
 
