@@ -374,14 +374,13 @@ def settle_open_mpi(course):
 
 
 def settle_ipython(course):
-    """Writes the settings with which every kernel of this environment starts, and how it starts: without the notebook's
-    folder on sys.path, which labkit puts behind all others."""
+    """Writes how every kernel of this environment starts (without the notebook's folder on sys.path), and its
+    settings."""
     if not (course.root / "tools" / "ipython").is_dir():  # an image's first stage has only what the set-up itself needs
         return
     ours = course.root / "tools" / "ipython"
     put_in_place(ours / "ipython_config.py", course.env / "etc" / "ipython" / "ipython_config.py")
-    kernels = course.env / "share" / "jupyter" / "kernels" / "python3"
-    put_in_place(ours / "kernel.json", kernels / "kernel.json")
+    put_in_place(ours / "kernel.json", course.env / "share" / "jupyter" / "kernels" / "python3" / "kernel.json")
 
 
 def put_in_place(source, target):
