@@ -105,4 +105,4 @@ def _harmless_reference(found: re.Match[str]) -> str:
     """A letter's number or name in HTML as it is; with a blank in it where it stands for what formulas are written
     with."""
     means = html.unescape(found[0])
-    return found[0] if means in '<>&"\'' or not means.isascii() or means == found[0] else f"& {found[0][1:]}"
+    return found[0] if means in "<>&\"'" or not means.isascii() or means == found[0] else f"& {found[0][1:]}"
