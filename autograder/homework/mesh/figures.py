@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder.homework.folder import Homework
-from autograder.homework.mesh.lines import for_a_person, full, lost
+from autograder.homework.mesh.lines import for_a_person, full, guarded, lost
 from autograder.homework.mesh.measured import NEAR, read_runs
 from autograder.homework.mesh.table import Key
 from autograder.homework.rubric import LineResult, PartResult, shown
@@ -49,7 +49,7 @@ Points = list[tuple[float, float]]
 def judge(homework: Homework, reader: Callable) -> PartResult:
     """The part "figures". reader: path -> what was read from it."""
     runs = {key: run for key, run in read_runs(homework)[0].items() if run.timed}
-    found = [_one(homework, reader, runs, *what) for what in (
+    found = [guarded(what[0], _one, homework, reader, runs, *what) for what in (
         ("figure_times", "step_time.pdf", _times), ("figure_memory", "memory.pdf", _memory),
         ("figure_losses", "losses.pdf", _losses))]  # fmt: skip
     return PartResult("figures", found)

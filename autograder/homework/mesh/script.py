@@ -16,7 +16,7 @@ import numpy as np
 from autograder.homework.mesh import sizes
 from autograder.homework.mesh.altered import Reference
 from autograder.homework.mesh.cases import FREE, STEPS, Trial, limited, trials, with_limits
-from autograder.homework.mesh.lines import RUBRIC, for_a_person, full, lost
+from autograder.homework.mesh.lines import RUBRIC, for_a_person, full, guarded, lost
 from autograder.homework.mesh.parts import FACTOR, Scaling
 from autograder.homework.mesh.runs import FILE, Ran, Runs, Trouble, expected, reference
 from autograder.homework.rubric import ONE_CAUSE, Flag, LineResult, PartResult, ended
@@ -122,7 +122,7 @@ class View:
 
     def line(self, name: str) -> LineResult:
         """The verdict on a line."""
-        return getattr(self, f"_{name}", self._equal_on)(name)
+        return guarded(name, getattr(self, f"_{name}", self._equal_on), name)
 
     # -- what did not come to its end
 
@@ -379,6 +379,10 @@ class View:
             if ran.trouble:
                 return self._troubled(name, ran)
         one, data, mixed, few, many = asked
+        if not all(min(ran.held) for ran in (one, data, mixed)):
+            said = f"On {next(ran for ran in asked if not min(ran.held)).where} no tensor was alive after a step."
+            teach = "Weights and moments live in tensors from step to step, made by the thread that calls `train`."
+            return lost(name, "nothing_held", said, teach)
         judged = (_before(asked[1:]), _state(one, data), _activations(few, many), _weights(one, mixed))
         wrong = [found for found in judged if found]
         if not wrong:

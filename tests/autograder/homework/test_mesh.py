@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -451,3 +452,31 @@ def test_sizes_are_what_the_relay_counts(warm):
         axis: needed[axis] for axis in ("tensor", "pipeline")
     }
     assert needed["data"] <= ran.sent["data"] <= 1.02 * needed["data"]
+
+
+def test_a_training_that_holds_nothing_after_a_step_is_told_as_that():
+    """Nothing can be divided by what nobody holds: the line was lost to the grader, and so was all of its part."""
+    found = {t.name: Ran(t, held=[0] * t.mesh.size, peaks=[1] * t.mesh.size) for t in trials("public")}
+    line = script.View(found, {}).line("memory")
+    assert (line.earned, line.diagnosis) == (0, "nothing_held"), line.sentence
+
+
+def test_a_judge_that_fails_costs_one_line_its_verdict(monkeypatch):
+    found = {trial.name: Ran(trial) for trial in trials("public")}
+    line = script.View(found, {}).line("one_rank")  # there is nothing to compare with
+    assert (line.earned, line.diagnosis) == (None, "fault") and "KeyError" in line.sentence
+    monkeypatch.setattr(measured, "_times", lambda *anything: 1 / 0)
+    lines = measured.judge(Homework(assignment="train_a_mesh"), "", None).findings
+    assert [line.line.name for line in lines if line.diagnosis == "fault"] == ["times"] and len(lines) == 4
+
+
+@pytest.mark.parametrize("field, number", [("seconds", 1e308), ("seconds", 1e-300), ("loss", -1e308), ("norm", 1e101)])
+def test_a_number_that_no_step_can_have_is_not_read(tmp_path, field, number):
+    log = tmp_path / "run_d1_t1_p1.jsonl"
+    first = {"kind": "run", "format": 1, "mesh": dict.fromkeys(("data", "tensor", "pipeline", "context"), 1), "hosts": [],
+             "settings": asdict(Settings()), "hardware": {}, "source_sha256": "", "nonce": "", "started": ""}  # fmt: skip
+    step = {"kind": "step", "step": 1, "seconds": 1.0, "loss": 1.0, "norm": 1.0, field: number}
+    sent = {"kind": "rank", "rank": 0, "held": 1, "peak": 1, "sent": {"data": math.inf}}
+    log.write_text("".join(json.dumps({**one, "digest": ""}) + "\n" for one in (first, step, sent)))
+    run = read(log)
+    assert run.problems[:2] == ["Line 2 cannot be read.", "Line 3 cannot be read."] and not run.step_seconds
