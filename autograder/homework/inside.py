@@ -1,23 +1,32 @@
 """Programs that open a student's file, run where they can do no harm: in the grader's jail, with an end to their time
 and their output.
 
-The file goes in by standard input, the answer comes out by standard output; nothing else is shared.
+The file goes in by standard input, the answer comes out by standard output; nothing else is shared. What judges the
+numbers in a file needs no jail, but an end to its time as well: `bounded`.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import pickle
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn, TypeVar
 
 from labkit.launch import jail as jails
 
+Result = TypeVar("Result")
 # of the clock; the programs themselves have a limit of processor time, which a busy machine does not stretch
 SECONDS = 60.0
+JUDGING = 30  # seconds of processor time; a homework as it is meant takes two
+LATE = 6  # times as long by the clock
 MOST_OUTPUT = 24 << 20
 _LIMITS = {"file_bytes": 32 << 20, "memory_bytes": 2 << 30, "processes": 64}
 _PROGRAM = """
@@ -35,6 +44,47 @@ runpy.run_module(module, run_name="__main__")
 
 class NoAnswer(RuntimeError):
     """The program ended without an answer: says why."""
+
+
+class Overdue(RuntimeError):
+    """A file kept its judge busy for longer than any file should."""
+
+
+def bounded(function: Callable[..., Result], *given, **named) -> Result:
+    """The result of a judge of a student's file, which works in a copy of this process. Raises Overdue where it takes
+    too long, and what the judge raises. It must not use a launcher, whose connections are this process's alone."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _work(writing, lambda: function(*given, **named))
+    os.close(writing)
+    timer = threading.Timer(LATE * JUDGING, os.kill, (child, signal.SIGKILL))
+    timer.start()
+    try:
+        with open(reading, "rb") as file:
+            result, error = pickle.load(file)  # by our own program, which runs nothing of a student
+    except (EOFError, pickle.UnpicklingError):
+        raise Overdue(f"reading it took longer than {JUDGING} s of processor time") from None
+    finally:
+        timer.cancel()
+        timer.join()
+        os.waitpid(child, 0)
+    if error is not None:
+        raise error
+    return result
+
+
+def _work(writing: int, judge: Callable[[], object]) -> NoReturn:
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (JUDGING, JUDGING))
+        try:
+            answer = pickle.dumps((judge(), None))
+        except Exception as error:
+            answer = pickle.dumps((None, RuntimeError(f"{type(error).__name__}: {error}")))
+        with open(writing, "wb") as file:
+            file.write(answer)
+    finally:
+        os._exit(0)
 
 
 def run(module: str, path: Path, *arguments: str, jail: dict | None = None, seconds: float = SECONDS) -> bytes:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import autograder.homework.inside as inside
 import autograder.homework.registry as registry
 from autograder.exercise import PUBLIC_KEY
 from autograder.homework.assignment import Asked, Assignment, Judging
@@ -80,6 +81,9 @@ def _guarded(assignment: Assignment, judging: Judging, asked: Asked) -> list[Par
         result = judging.judge(asked)
         given = {finding.line.name: finding for finding in result.findings}
         why, diagnosis, flags, facts = "This line was not judged.", "needs_person", result.flags, result.facts
+    except inside.Overdue as error:
+        given, flags, facts = {}, [], {}
+        why, diagnosis = f"What was handed in is too large to be judged here: {error}.", "too_large"
     except Exception as error:
         fault = f"{type(error).__name__}: {shown(error, 200)}"
         given, flags, facts = {}, [], {"fault": fault}

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 
+import autograder.homework.inside as inside
 from autograder.homework.assignment import Asked, Assignment, Judging
 from autograder.homework.folder import MIB, Files, Homework
 from autograder.homework.mnist_rubric import MORE_SIZES, RUBRIC, SIZES, lines_of, lost
@@ -92,7 +93,7 @@ def read_logs(homework: Homework) -> tuple[dict[int, RunLog], dict[int, str]]:
 def _needs_horovod(homework: Homework) -> bool:
     """True if the script is a port to Horovod."""
     script = homework.files.get("script")
-    return script is not None and source.read(script.read_text(encoding="utf-8", errors="replace")).uses_horovod
+    return script is not None and source.read(script.read_bytes().decode("utf-8", errors="replace")).uses_horovod
 
 
 def _missing(homework: Homework) -> str:
@@ -119,6 +120,7 @@ def _scaling(asked: Asked) -> PartResult:
     from autograder.homework.scaling import rerun
 
     logs, broken = read_logs(asked.homework)
+    asked.figures.read_all([role for role in asked.figures.roles if role == "scaling.pdf"])
     script, launcher = asked.homework.files.get("script"), asked.launcher
     again = rerun.timer(script, launcher) if launcher is not None and _needs_horovod(asked.homework) else None
     return scaling.judge(asked.homework, logs, asked.figures, broken=broken, nonce=asked.nonce, again=again)
@@ -129,7 +131,7 @@ def _plots(asked: Asked) -> PartResult:
 
     logs, broken = read_logs(asked.homework)
     asked.figures.read_all(asked.figures.roles)
-    return plots.judge(asked.homework, logs, asked.figures, broken=broken)
+    return inside.bounded(plots.judge, asked.homework, logs, asked.figures, broken=broken)
 
 
 def _shared_runs(reports: Mapping[str, Report]) -> dict[str, list[Flag]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 
 LONGEST = 600  # characters of one sentence
@@ -208,6 +208,14 @@ class Rubric:
     def needs_person(self, name: str, sentence: str, diagnosis: str = "needs_person") -> LineResult:
         """The result of a line that only a person can decide. sentence: why."""
         return LineResult(self.line(name), None, diagnosis, shown(sentence, LONGEST))
+
+    def guarded(self, name: str, judge: Callable[..., LineResult], *given) -> LineResult:
+        """The result of a line by its judge. Where that fails, this line needs a person, and no other."""
+        try:
+            return judge(*given)
+        except Exception as error:
+            said = f"The grader failed on this line ({type(error).__name__}); that is no mistake of yours."
+            return self.needs_person(name, said, "fault")
 
     def unjudged(self, part: str, reason: str, facts: dict | None = None) -> PartResult:
         """A part that could not be judged at all: every line of it needs a person."""

@@ -14,6 +14,8 @@ from labkit.scale.mesh import AXES, Mesh
 
 FORMAT, COUNTED = 1, 2
 MOST_BYTES, MOST_LINES, MOST_RANKS, MOST_STEPS = 8 << 20, 20_000, 512, 2_000
+SECONDS = 1e-9, 1e7  # a step takes
+MOST_SENT, LARGEST = 1e18, 1e100  # bytes in a step; any other number that is one
 
 
 class MeshRunError(ValueError):
@@ -106,7 +108,7 @@ def read(path: str | Path) -> MeshRun:
                 _take(run, record)
         except MeshRunError:
             raise
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        except (ArithmeticError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             if run is None:
                 raise MeshRunError(f"{path.name} is no run log of a mesh") from None
             run.problems.append(f"Line {number} cannot be read.")
@@ -137,18 +139,22 @@ def _take(run: MeshRun, record: dict) -> None:
     if kind == "step":
         if _whole(record["step"], MOST_STEPS) != len(run.losses) + 1:
             raise ValueError
-        seconds = _real(record["seconds"])
-        if not 0 < seconds < math.inf:
+        seconds, loss, norm = (_real(record[name]) for name in ("seconds", "loss", "norm"))
+        if not SECONDS[0] <= seconds <= SECONDS[1]:
             raise ValueError
         run.step_seconds.append(seconds)
-        run.losses.append(_real(record["loss"]))
-        run.norms.append(_real(record["norm"]))
+        run.losses.append(loss)
+        run.norms.append(norm)
     elif kind == "rank":
         if _whole(record["rank"], MOST_RANKS, 0) != len(run.held):
             raise ValueError
-        run.held.append(_whole(record["held"], 1 << 50, 0))
-        run.peaks.append(_whole(record["peak"], 1 << 50, 0))
-        run.sent.append({str(axis)[:20]: _real(n) for axis, n in list(record["sent"].items())[:10]})
+        held, peak = (_whole(record[name], 1 << 50, 0) for name in ("held", "peak"))
+        sent = {str(axis)[:20]: _real(n) for axis, n in list(record["sent"].items())[:10]}
+        if not all(0 <= n <= MOST_SENT for n in sent.values()):
+            raise ValueError
+        run.held.append(held)
+        run.peaks.append(peak)
+        run.sent.append(sent)
     elif kind == "end":
         run.ended = _whole(record["steps"], MOST_STEPS, 0) == len(run.losses)
     else:
@@ -177,4 +183,7 @@ def _real(value) -> float:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError
-    return float(value)
+    number = float(value)
+    if LARGEST < abs(number) < math.inf:
+        raise ValueError
+    return number

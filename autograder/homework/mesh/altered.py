@@ -36,12 +36,17 @@ class Reference(NamedTuple):
     how: dict
 
 
+def secret_of(key: str) -> bytes:
+    """The bytes that the factors are drawn from. No rank is handed them, or a number from which they follow."""
+    return hashlib.sha256(f"train_a_mesh altered\0{key}".encode()).digest()
+
+
 class Altered:
     """Alters what the ranks of one trial send. bytes: axis -> what was altered so far."""
 
-    def __init__(self, trial: Trial, seed: int):
-        digest = hashlib.sha256(f"{trial.name} {seed}".encode()).digest()
-        random = np.random.default_rng(int.from_bytes(digest[:8], "big"))
+    def __init__(self, trial: Trial, secret: bytes):
+        digest = hashlib.sha256(secret + trial.name.encode()).digest()
+        random = np.random.default_rng(int.from_bytes(digest[:16], "big"))
         self.trial, self.bytes = trial, Counter()
         width = trial.settings.width
         self.features = {axis: 1 + random.uniform(-0.25, 0.25, width) for axis in ("tensor", "pipeline")}
@@ -129,4 +134,4 @@ def _cuts(layers: int, p: int) -> list[tuple[int, ...]]:
     return [*combinations(range(layers + 1), p - 1), tuple(range(1, layers))]
 
 
-__all__ = ["Altered", "Reference"]
+__all__ = ["Altered", "Reference", "secret_of"]

@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 
+import autograder.homework.inside as inside
 from autograder.homework.assignment import Asked, Assignment, Judging
 from autograder.homework.folder import MIB, Files
 from autograder.homework.mesh.lines import RUBRIC, missing
@@ -83,7 +84,7 @@ def _figures(asked: Asked) -> PartResult:
     from autograder.homework.mesh import figures
 
     asked.figures.read_all(asked.figures.roles)
-    return figures.judge(asked.homework, asked.figures)
+    return inside.bounded(figures.judge, asked.homework, asked.figures)
 
 
 def _plan(asked: Asked) -> PartResult:

@@ -13,14 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from autograder.homework.folder import Homework
-from autograder.homework.mesh.lines import for_a_person, full, lost
+from autograder.homework.mesh.lines import for_a_person, full, guarded, lost
 from autograder.homework.mesh.measured import NEAR, read_runs
 from autograder.homework.mesh.table import Key
+from autograder.homework.plots.curves import is_stroke
 from autograder.homework.rubric import LineResult, PartResult, shown
 from labkit.meshrun import MeshRun
 from probes.figure.types import READABLE, Axis, Curve, Figure, Panel
 
 MOST_CURVES = 40  # of a panel that are looked at
+STRAYS = 4  # points of a curve at a number of ranks or a stage that may be of no run, such as those of a line in steps
 READING = 0.006  # of an axis: how wrong a point may be read or drawn
 TIMES = tuple(10.0**k for k in (0, 3, 6, -3, -6))  # s, ms, us; tokens, thousands, millions
 BYTES = (1.0, 1e3, 1e6, 1e9, 1024.0, 2.0**20, 2.0**30)
@@ -49,7 +51,7 @@ Points = list[tuple[float, float]]
 def judge(homework: Homework, reader: Callable) -> PartResult:
     """The part "figures". reader: path -> what was read from it."""
     runs = {key: run for key, run in read_runs(homework)[0].items() if run.timed}
-    found = [_one(homework, reader, runs, *what) for what in (
+    found = [guarded(what[0], _one, homework, reader, runs, *what) for what in (
         ("figure_times", "step_time.pdf", _times), ("figure_memory", "memory.pdf", _memory),
         ("figure_losses", "losses.pdf", _losses))]  # fmt: skip
     return PartResult("figures", found)
@@ -123,11 +125,24 @@ class Drawn:
         slack = max(slack, abs(self.axis.positions([y * (1 + NEAR)])[0] - want)) if exactly else slack
         near = np.abs(across - at) <= (READING + self.panel.x.uncertainty) * (right - left)
         if near.any():
-            return bool((np.abs(up[near] - want) <= slack).any())
+            stroke = not exactly and is_stroke(across[near], up[near], at)
+            return not stroke and bool((np.abs(up[near] - want) <= slack).any())
         if exactly or len(across) < 2 or not across.min() <= at <= across.max():
             return False
         order = np.argsort(across, kind="stable")
         return bool(abs(np.interp(at, across[order], up[order]) - want) <= slack)
+
+    def strays(self, x: float, values: Iterable[float]) -> int:
+        """The number of points of the curve at x that are at none of these values."""
+        left, bottom, right, top = self.panel.frame
+        across, up = self.curve.page_x[~self.curve.cut], self.curve.page_y[~self.curve.cut]
+        near = np.abs(across - self.panel.x.positions([x])[0]) <= (READING + self.panel.x.uncertainty) * (right - left)
+        found = np.unique(np.round(up[near], 1))
+        for y in values:
+            want, more = self.axis.positions([y, y * (1 + NEAR)])
+            slack = max((READING + self.axis.uncertainty) * (top - bottom), abs(more - want))
+            found = found[np.abs(found - want) > slack + 0.1]
+        return len(found)
 
 
 def _drawn(figure: Figure) -> Iterable[Drawn]:
@@ -153,8 +168,15 @@ def _labels(name: str, role: str, curves: list[Drawn]) -> LineResult | None:
 def _fits(curves: list[Drawn], points: Points, scales: Iterable[float]) -> tuple[list[int], float]:
     """The indices of the points that are drawn, and the unit: the one of `scales` in which most are."""
     found: tuple[list[int], float] = [], 1.0
+    at: dict[float, list[float]] = {}
+    for x, y in points:
+        at.setdefault(x, []).append(y)
+
+    def is_there(one: Drawn, x: float, y: float, scale: float) -> bool:
+        return one.has(x, y / scale) and one.strays(x, [other / scale for other in at[x]]) <= STRAYS
+
     for scale in scales:
-        there = [k for k, (x, y) in enumerate(points) if any(one.has(x, y / scale) for one in curves)]
+        there = [k for k, (x, y) in enumerate(points) if any(is_there(one, x, y, scale) for one in curves)]
         found = max(found, (there, scale), key=lambda one: len(one[0]))
     return found
 

@@ -36,7 +36,7 @@ RUBRIC = Rubric(
     },
     LINES,
 )
-full, for_a_person, line = RUBRIC.full, RUBRIC.needs_person, RUBRIC.line
+full, for_a_person, line, guarded = RUBRIC.full, RUBRIC.needs_person, RUBRIC.line, RUBRIC.guarded
 
 
 def lost(name: str, diagnosis: str, sentence: str, teach: str, share: float = 0.0) -> LineResult:

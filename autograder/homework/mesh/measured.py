@@ -15,7 +15,7 @@ import numpy as np
 
 from autograder.homework.folder import Homework
 from autograder.homework.mesh import table as tables
-from autograder.homework.mesh.lines import for_a_person, full, lost
+from autograder.homework.mesh.lines import for_a_person, full, guarded, lost
 from autograder.homework.mesh.runs import expected
 from autograder.homework.mesh.table import Key, Table
 from autograder.homework.mesh.table import said as words_of
@@ -60,9 +60,13 @@ def judge(homework: Homework, nonce: str, launcher: Launcher | None) -> PartResu
     table, why = _table(homework)
     if table is not None:
         table.settle({key: _measured(run) for key, run in runs.items()})
-    logs = _runs(runs, broken)
-    times = _times(runs, table, why, logs.verdict == "passed")
-    findings = [logs, _losses(runs, launcher), times, _bytes(runs, table, why)]
+    logs = guarded("runs", _runs, runs, broken)
+    findings = [
+        logs,
+        guarded("losses", _losses, runs, launcher),
+        guarded("times", _times, runs, table, why, logs.verdict == "passed"),
+        guarded("bytes", _bytes, runs, table, why),
+    ]
     return PartResult("measured", findings, flags, {"rows": [_row(run) for run in runs.values()]})
 
 

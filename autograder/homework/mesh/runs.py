@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from autograder.homework.mesh.altered import Altered
+from autograder.exercise import seed_of
+from autograder.homework.mesh.altered import Altered, secret_of
 from autograder.homework.mesh.cases import Trial
 from autograder.homework.rubric import shown
 from labkit.cells.slicing import Chunk
@@ -84,10 +85,12 @@ class Ran:
 
 class Runs:
     """Runs trials of one script, one after the other; those that come after one that was too slow get little time, and
-    so do those that come when all the time is used up."""
+    so do those that come when all the time is used up. The seed is the ranks' to read; what alters their messages
+    comes from the key by another way, and does not follow from it."""
 
-    def __init__(self, launcher: Launcher, script: Path, seed: int):
-        self.launcher, self.seed = launcher, seed
+    def __init__(self, launcher: Launcher, script: Path, key: str):
+        self.launcher, self.seed = launcher, seed_of(key, "train_a_mesh", "ranks")
+        self._secret = secret_of(key)
         self.source = script.read_text(encoding="utf-8", errors="replace")
         self._set: RankSet | None = None
         self._left, self._limits = PATIENT_S, LIMITS
@@ -105,7 +108,7 @@ class Runs:
             self.close()
             self._set = RankSet(self.launcher, max(8, trial.mesh.size), self._limits)
         began = time.monotonic()
-        altered = Altered(trial, self.seed) if trial.altered else None
+        altered = Altered(trial, self._secret) if trial.altered else None
         outcome, _ = self._set.run(jobs, describe_payloads=True, altered=altered)
         self._left -= (time.monotonic() - began) / max(outcome.slowed, 1.0)
         found = Ran(trial, altered=altered, trouble=_trouble(outcome, self._limits.deadline))

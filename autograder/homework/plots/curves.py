@@ -20,6 +20,7 @@ from probes.figure.types import Axis, Curve, Figure, Panel
 ROUNDED = 6e-4  # accuracies written with three decimals are off by half of the last one
 READING = 2e-4  # of the axis's length: how exactly a curve is read
 SIMPLIFIED = 1e-3  # the same, where the program that drew it left out points of a line with very many
+SAME_PLACE, APART = 0.05, 0.3  # of the page's points: how near points are at one place, how far apart two levels
 MANY = 100  # points of a line from which on some may be left out
 METRICS = {"training": "accuracy", "validation": "val_accuracy"}
 LOSSES = {"training": "loss", "validation": "val_loss"}
@@ -222,12 +223,20 @@ def _at(place: float, wanted: float, near: np.ndarray, across, up, y, seen, curv
     """
     if near.any():
         off = np.abs(up[near] - wanted) if np.isfinite(wanted) else np.abs(across[near] - place)
-        k = np.flatnonzero(near)[off.argmin()]
+        several = is_stroke(across[near], up[near], place)  # the furthest of them counts, too
+        k = np.flatnonzero(near)[off.argmax() if several else off.argmin()]
         return y[k], up[k], seen[k]
     if curve.line and not curve.breaks and len(across) > 1 and across.min() <= place <= across.max():
         order = np.argsort(across, kind="stable")
         return np.interp(place, across[order], y[order]), np.interp(place, across[order], up[order]), True
     return None, None, False
+
+
+def is_stroke(across: np.ndarray, up: np.ndarray, place: float) -> bool:
+    """True if points stand above each other at one place as in no function: between the two levels that a line drawn in
+    steps has there are others. across, up: the points near that place, in page coordinates."""
+    there = up[np.abs(across - across[np.abs(across - place).argmin()]) <= SAME_PLACE]
+    return bool(((there > there.min() + APART) & (there < there.max() - APART)).any())
 
 
 def _steepness(across: np.ndarray, up: np.ndarray, place: float) -> float:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+import autograder.homework.inside as inside
 import autograder.homework.mnist_rubric as rubric
 from autograder.homework.folder import Homework
 from autograder.homework.mnist_rubric import SIZES, full, lost, needs_person
@@ -75,7 +76,7 @@ def judge(
     findings = [
         _runs(runs, homework),
         *_columns(runs, speeds, claimed, why),
-        _figure(homework, runs, speeds, claimed, reader),
+        _figure_in_time(homework, runs, speeds, claimed, reader),
     ]
     flags = suspicion.flags(runs.usable, speeds, _hash(homework.files.get("script")), nonce)
     facts = _facts(runs, speeds, claimed)
@@ -432,6 +433,13 @@ def _percent(finding: LineResult, mislabelled: bool) -> LineResult:
 
 
 # -- the figure --------------------------------------------------------------------------------------------------------
+
+
+def _figure_in_time(*given) -> LineResult:
+    try:
+        return inside.bounded(_figure, *given)
+    except inside.Overdue as error:
+        return needs_person("figure", f"scaling.pdf is too large to be judged here: {error}.", "too_large")
 
 
 def _figure(

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from autograder import cli, homework
 from autograder.grading import isolation
-from autograder.homework import folder, inside, mnist, overlay, rubric
+from autograder.homework import folder, inside, judge_files, mnist, overlay, rubric
 from autograder.homework.mnist_rubric import RUBRIC
 from probes.figure import figure as pdf_figure
 
@@ -379,3 +379,41 @@ def test_full_marks_and_waiting_lines_are_told_apart():
         passed
     )
     assert "5 wait for a person" in homework.page.part_html(waiting) and "to read" in homework.page.part_text(waiting)
+
+
+def _endless(*anything, **named):
+    while True:
+        pass
+
+
+def test_a_judge_of_a_file_ends(monkeypatch):
+    """A file decides how long its judge takes: a grader's worker must not be held by one."""
+    assert inside.bounded(sorted, [2, 1], reverse=True) == [2, 1]
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        inside.bounded(lambda: 1 / 0)
+    monkeypatch.setattr(inside, "JUDGING", 1)
+    with pytest.raises(inside.Overdue):
+        inside.bounded(_endless)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "judge"),
+    [
+        ("scaling_mnist", "autograder.homework.plots.judge.judge"),
+        ("scaling_mnist", "autograder.homework.scaling.judge._figure"),
+        ("scaling_mnist", "autograder.homework.port.source._parsed"),
+        ("train_a_mesh", "autograder.homework.mesh.figures.judge"),
+    ],
+)
+def test_what_takes_too_long_to_judge_is_a_finding_and_no_fault(assignment, judge, monkeypatch, tmp_path):
+    monkeypatch.setattr(inside, "JUDGING", 1)
+    monkeypatch.setattr(judge, _endless)
+    script = tmp_path / "torch_mnist_ddp.py"
+    script.write_text(f"import torch.distributed\n# {judge}\n")
+    files = {"script": script} if assignment == "scaling_mnist" else {}
+    names = {script.name: script.name}
+    part = {"plots": "plots", "scaling": "scaling", "port": "port", "mesh": "figures"}[judge.split(".")[2]]
+    report = judge_files(folder.Homework(files, names, assignment=assignment), parts=(part,), launcher=object())
+    (result, *_) = [one for one in report.parts if one.part == part]
+    assert "fault" not in result.facts and not any(finding.diagnosis == "fault" for finding in result.findings)
+    assert any("took longer than 1 s" in finding.sentence for finding in result.findings)

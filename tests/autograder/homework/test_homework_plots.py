@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 from autograder.homework.folder import Homework
 from autograder.homework.mnist_rubric import SIZES, lines_of, points_of
 from autograder.homework.plots import judge as plots
+from autograder.homework.plots.curves import is_stroke
 from labkit.runlog import Epoch, RunLog
 from probes.figure import figure as pdf_figure
 
@@ -640,3 +641,11 @@ def test_right_curves_that_nobody_sees_earn_nothing_by_themselves(look, tmp_path
     found = judged(tmp_path / "a.pdf")
     assert {one.verdict for one in found.values()} == {"needs_person"}
     assert {one.diagnosis for one in found.values()} == {"hidden"}
+
+
+def test_a_stroke_through_all_values_is_no_curve():
+    """A line drawn in steps has two levels at a place; one that goes up and down over all of them shows none."""
+    at = np.full(40, 7.0)
+    assert is_stroke(at, np.linspace(0, 200, 40), 7.0)
+    assert not is_stroke(at, np.repeat([10.0, 90.0], 20), 7.0), "a step"
+    assert not is_stroke(np.linspace(6.5, 7.5, 40), np.linspace(0, 10, 40), 7.0), "a smooth, steep line"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import random
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from bank_mesh.folders import FINISHED, FOLDERS, PERSON, SCRIPT, Folder
 from machine import needs
 
+from autograder.exercise import seed_of
 from autograder.grading import isolation
 from autograder.homework import judge_files
 from autograder.homework.folder import Homework, collect
@@ -119,12 +122,12 @@ def test_a_script_that_sleeps_is_waited_for_once(tmp_path, warm, monkeypatch):
     asked = trials("public")[0]
     monkeypatch.setattr(runs, "LIMITS", replace(runs.LIMITS, deadline=2.0))
     monkeypatch.setattr(runs, "HURRIED", replace(runs.HURRIED, deadline=1.0))
-    run = runs.Runs(warm, script, 1)
+    run = runs.Runs(warm, script, "a key")
     assert [run.run(asked).trouble.said for _ in range(3)] == [f"it was not done after {n} s" for n in (2, 1, 1)]
     run.close()
     script.write_text("def train(*anything, **more):\n    return 1\n")
     monkeypatch.setattr(runs, "PATIENT_S", 0.0)
-    run = runs.Runs(warm, script, 1)
+    run = runs.Runs(warm, script, "a key")
     assert run.run(asked).trouble.kind != "too_slow" and run._limits is runs.HURRIED
     run.close()
 
@@ -267,7 +270,7 @@ def handed_over(rank: int, kind: str, members: tuple[int, ...], count: int, peer
 
 def test_messages_are_altered_by_the_axis_along_which_they_go():
     trial = next(one for one in trials("public") if one.name == "mixed, altered")
-    altered, width, at = Altered(trial, 1), trial.settings.width, trial.mesh.rank
+    altered, width, at = Altered(trial, b"secret"), trial.settings.width, trial.mesh.rank
     hop = sizes.hop(trial.settings, trial.mesh) // sizes.FLOAT
     one, other, replica, stage = at(), at(tensor=1), at(data=1), at(pipeline=1)
     given = np.linspace(1, 2, hop)
@@ -290,9 +293,30 @@ def test_messages_are_altered_by_the_axis_along_which_they_go():
         assert altered(op) is op.payload, op.kind
 
 
+def test_no_rank_is_handed_what_the_altering_is_drawn_from(tmp_path, warm):
+    """The seed of a rank was 32 bits of the key's hash, and the factors were drawn from it: a script could draw them."""
+    script = tmp_path / runs.FILE
+    script.write_text(
+        "import random\n\ndef train(mesh, settings, steps, log, parts=None):\n"
+        "    for _ in range(steps):\n        log.step(1.0, 1.0)\n    return [random.random()]\n"
+    )
+    run = runs.Runs(warm, script, "a key")
+    ran = run.run(next(one for one in trials("a key") if one.altered))
+    run.close()
+    own = seed_of("a key", "train_a_mesh", "ranks")
+    assert ran.parts == [[random.Random(own + 7919 * rank).random()] for rank in range(ran.trial.mesh.size)]
+    handed = {own, run.seed, int.from_bytes(hashlib.sha256(b"a key").digest()[:4], "big")}
+    for seed in handed:
+        for text in (f"{ran.trial.name} {seed}".encode(), str(seed).encode() + ran.trial.name.encode()):
+            drawn = np.random.default_rng(int.from_bytes(hashlib.sha256(text).digest()[:8], "big"))
+            guess = 1 + drawn.uniform(-0.25, 0.25, ran.trial.settings.width)
+            assert not np.isclose(guess, ran.altered.features["tensor"]).any()
+    assert own.bit_length() > 64
+
+
 def test_a_known_way_to_train_is_named_once():
     for trial in (one for one in trials("public") if one.altered):
-        altered = Altered(trial, 1)
+        altered = Altered(trial, b"secret")
         ways = [(way.axes, json.dumps(way.how)) for way in (altered.usual(), *altered.others())]
         assert ways[0][0] == altered.axes and {axes for axes, _ in ways[1:]} >= {()}, trial.name
         assert len(set(ways)) == len(ways), trial.name
@@ -419,7 +443,7 @@ def test_sizes_are_what_the_relay_counts(warm):
 
     settings = Settings(layers=2, width=8, heads=2, context=6, batch=8, micro_batches=2, seed=4)
     trial = Trial("here", "mixed", Mesh(data=2, tensor=2, pipeline=2), settings, 1)
-    runs = Runs(warm, FINISHED / SCRIPT, 1)
+    runs = Runs(warm, FINISHED / SCRIPT, "a key")
     ran = runs.run(trial)
     runs.close()
     assert ran.trouble is None and np.isfinite(ran.steps).all() and asdict(settings)["seed"] == 4
@@ -428,3 +452,31 @@ def test_sizes_are_what_the_relay_counts(warm):
         axis: needed[axis] for axis in ("tensor", "pipeline")
     }
     assert needed["data"] <= ran.sent["data"] <= 1.02 * needed["data"]
+
+
+def test_a_training_that_holds_nothing_after_a_step_is_told_as_that():
+    """Nothing can be divided by what nobody holds: the line was lost to the grader, and so was all of its part."""
+    found = {t.name: Ran(t, held=[0] * t.mesh.size, peaks=[1] * t.mesh.size) for t in trials("public")}
+    line = script.View(found, {}).line("memory")
+    assert (line.earned, line.diagnosis) == (0, "nothing_held"), line.sentence
+
+
+def test_a_judge_that_fails_costs_one_line_its_verdict(monkeypatch):
+    found = {trial.name: Ran(trial) for trial in trials("public")}
+    line = script.View(found, {}).line("one_rank")  # there is nothing to compare with
+    assert (line.earned, line.diagnosis) == (None, "fault") and "KeyError" in line.sentence
+    monkeypatch.setattr(measured, "_times", lambda *anything: 1 / 0)
+    lines = measured.judge(Homework(assignment="train_a_mesh"), "", None).findings
+    assert [line.line.name for line in lines if line.diagnosis == "fault"] == ["times"] and len(lines) == 4
+
+
+@pytest.mark.parametrize("field, number", [("seconds", 1e308), ("seconds", 1e-300), ("loss", -1e308), ("norm", 1e101)])
+def test_a_number_that_no_step_can_have_is_not_read(tmp_path, field, number):
+    log = tmp_path / "run_d1_t1_p1.jsonl"
+    first = {"kind": "run", "format": 1, "mesh": dict.fromkeys(("data", "tensor", "pipeline", "context"), 1), "hosts": [],
+             "settings": asdict(Settings()), "hardware": {}, "source_sha256": "", "nonce": "", "started": ""}  # fmt: skip
+    step = {"kind": "step", "step": 1, "seconds": 1.0, "loss": 1.0, "norm": 1.0, field: number}
+    sent = {"kind": "rank", "rank": 0, "held": 1, "peak": 1, "sent": {"data": math.inf}}
+    log.write_text("".join(json.dumps({**one, "digest": ""}) + "\n" for one in (first, step, sent)))
+    run = read(log)
+    assert run.problems[:2] == ["Line 2 cannot be read.", "Line 3 cannot be read."] and not run.step_seconds
