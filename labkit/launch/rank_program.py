@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import glob
 import importlib
 import io
 import os
@@ -132,7 +133,7 @@ def seed_everything(seed: int, torch=None) -> None:
 def withheld(names: Sequence[str]) -> Iterator[None]:
     """Within, these functions of the course ("labkit.scale.formula.bubble", or a method's name with its class) cannot
     be called, whoever has them and under whatever name: the code that they run is another one. The old one is kept
-    nowhere in memory; afterwards it comes from the module's file once more."""
+    nowhere in memory; afterwards it comes from the module's file once more, if that is there (`files_of`)."""
     functions = [(_named(name), name) for name in names]
     for (_, function), name in functions:
         function.__code__ = _refusal(name)
@@ -140,7 +141,20 @@ def withheld(names: Sequence[str]) -> Iterator[None]:
         yield
     finally:
         for (module, function), _ in functions:
-            function.__code__ = _code_of(module, function)
+            function.__code__ = _code_of(module, function) or function.__code__
+
+
+def files_of(names: Sequence[str]) -> list[str]:
+    """The files, source and compiled, in which the code of these functions stands. The modules are imported here: where
+    a jail covers the files nobody can import them any more."""
+    sources = sorted({str(_named(name)[0].__file__) for name in names})
+    return [*sources, *(path for source in sources for path in _compiled(source))]
+
+
+def _compiled(source: str) -> list[str]:
+    folder, name = os.path.split(source)
+    stem = os.path.join(glob.escape(os.path.join(folder, "__pycache__")), glob.escape(name.removesuffix(".py")))
+    return sorted(glob.glob(f"{stem}.*.pyc"))
 
 
 def _named(name: str) -> tuple[ModuleType, FunctionType]:
@@ -161,15 +175,15 @@ def _refusal(name: str) -> CodeType:
     return names["refuse"].__code__
 
 
-def _code_of(module: ModuleType, function: FunctionType) -> CodeType:
-    """The code of one of the module's functions, by the module's file."""
+def _code_of(module: ModuleType, function: FunctionType) -> CodeType | None:
+    """The code of one of the module's functions, by the module's file; None where it is not in there."""
     left = [module.__spec__.loader.get_code(module.__name__)]
     while left:
         code = left.pop()
         if code.co_qualname == function.__qualname__:
             return code
         left += [one for one in code.co_consts if isinstance(one, CodeType)]
-    raise RuntimeError(f"{module.__name__} has no {function.__qualname__} any more")
+    return None
 
 
 class Untouched:

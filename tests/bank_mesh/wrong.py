@@ -118,7 +118,7 @@ script(
     "wrong_everybody_does_all",
     "Every rank trains the whole model on the whole minibatch.",
     *ALONE,
-    expected={**lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "traffic"), "memory": "state_not_sharded",
+    expected={**lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "norm", "traffic"), "memory": "state_not_sharded",
               "checkpoint": "copies"},
     bonus=False,
 )  # fmt: skip
@@ -153,7 +153,7 @@ def pretend(mesh, settings):
 
 """
 for name, says, nothing, expected in (
-    ("wrong_sends_zeros", "zeros", "torch.zeros", lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "traffic")),
+    ("wrong_sends_zeros", "zeros", "torch.zeros", lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "norm", "traffic")),
     (
         "wrong_sends_noise",
         "noise",
@@ -178,6 +178,14 @@ add(
     "wrong_calls_the_sequential",
     "Every rank calls the sequential training, and sends noise along all axes.",
     written(NOISE),
+    expected=lines("raised", *EVERY),
+    bonus=False,
+    scripted=True,
+)
+add(
+    "wrong_runs_the_sequential_from_its_file",
+    "Every rank runs the whole training, from the file of the course.",
+    written((ATTACKS / "297_sequential_from_its_file.py").read_text(encoding="utf-8")),
     expected=lines("raised", *EVERY),
     bonus=False,
     scripted=True,
