@@ -155,7 +155,8 @@ class Exercise:
         counts, a sum of equal matrices.
     uses: functions of earlier exercises the student's code may call; where the student's own do not work, the
         references stand in.
-    withheld: functions of labkit that are an answer, "labkit.scale.formula.bubble": they cannot be called in a case.
+    withheld: functions of labkit that are an answer, "labkit.scale.formula.bubble": they cannot be called in a case,
+        nor read in a jail.
     reference: Python source of a right answer, needed only where a later exercise `uses` this one.
     mistakes: every `Mistake` that has a name here: recognised by its values, found by `facts`, or to replace the
         general text of a hang (see `labkit.watch.hang.KINDS`). Where two give the same values in a case, the first in

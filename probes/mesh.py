@@ -13,7 +13,6 @@ import linecache
 import sys
 import types
 
-from labkit.cells.slicing import Chunk
 from labkit.launch.rank_program import withheld
 from labkit.meshrun import Alive, Settings
 from labkit.relay import charging
@@ -51,7 +50,7 @@ def trial(source: str, mesh: dict, settings: dict, steps: int, parts: list | Non
     the last step, "part"}."""
     alive = Alive(charging.alive) if counted else None
     log = _Peaks(alive)
-    with withheld(WITHHELD, [Chunk(FILE, 1, "import labkit")]):
+    with withheld(WITHHELD):
         train = _loaded(source)
         with alive or contextlib.nullcontext():
             part = train(Mesh(**mesh), Settings(**settings), steps, log, parts)

@@ -90,12 +90,12 @@ class OnRelay(Runner):
             self.close()
 
     def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
-        case, limits, together = asked.case, asked.limits, asked.exercise.shares_files
+        case, limits, how = asked.case, asked.limits, (asked.exercise.shares_files, asked.exercise.withheld)
         most = self.runners.most if asked.ranks is Ranks.SHARED else 0
-        usable = self.set is not None and self.set.serves(case.world_size, limits, together)
+        usable = self.set is not None and self.set.serves(case.world_size, limits, *how)
         if not most or not usable:
             self.close()
-            self.set = RankSet(self.runners.launcher, max(most, case.world_size), limits, together)
+            self.set = RankSet(self.runners.launcher, max(most, case.world_size), limits, *how)
             self.served_others = 0
         self.runners.served_before = self.set.served > self.served_others
         network = {"topology": case.network, "late": case.late, "kills": case.kills, "answers": case.answers}

@@ -177,6 +177,7 @@ def _shut_in(birth: Birth, trouble: int) -> str:
         if folder is None:
             spec = jail.as_a_rank(spec, birth.rank)
             jail.enter_compartment(spec, network=False, alone=True)
+            jail.cover(spec, birth.request["covered"])
             folder = tempfile.mkdtemp(prefix="case-", dir="/tmp")
             jail.give(spec, folder)
         jail.drop_rights(spec, PROCESSES * birth.request["ranks"], birth.request["apart"])

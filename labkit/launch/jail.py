@@ -282,6 +282,13 @@ def enter_compartment(spec: dict, network: bool, alone: bool = False) -> None:
     os.chdir("/tmp")
 
 
+def cover(spec: dict, files: list[str]) -> None:
+    """In this compartment these files are empty."""
+    if "namespaces" in spec["protections"]:
+        for path in files:
+            _mount("/dev/null", path, None, _BIND)
+
+
 def _hide_the_machine() -> None:
     """A /proc with processes in it and nothing else, and an empty /sys: the rest counts files, memory and time of the
     whole machine."""

@@ -164,17 +164,25 @@ class Launcher:
             self._beside = Launcher(frameworks, self.isolation)
         return self._beside.with_frameworks(frameworks)
 
-    def case(self, world_size: int, limits: Limits, horovod: dict | None = None, together: bool = False) -> _Case:
+    def case(
+        self,
+        world_size: int,
+        limits: Limits,
+        horovod: dict | None = None,
+        together: bool = False,
+        withheld: Sequence[str] = (),
+    ) -> _Case:
         """Fork `world_size` ranks that wait for their jobs.
 
         horovod: how they are to find each other (`labkit.launch.horovod_rendezvous`). together: in a jail, whether they
-        see each other's files.
+        see each other's files. withheld: functions of labkit whose files they cannot read there.
         """
         if not 1 <= world_size <= MAX_RANKS:
             raise ValueError(f"{world_size} ranks: between 1 and {MAX_RANKS} are possible")
         pairs = [socket.socketpair() for _ in range(world_size + 1)]
         apart = self.isolation is not None and horovod is None and not together
         request = {"ranks": world_size, "apart": apart, "limits": asdict(limits), "horovod": horovod}
+        request["withheld"] = list(withheld)
         try:
             self._ask(request, [theirs for _, theirs in pairs], when_ready=True)
         except BaseException:

@@ -130,11 +130,12 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
     Each entry: {"exit": status or None, "signal": number or None, "cpu": seconds, "rss": bytes, "over": limit passed or
     "", "said": last words}. Raises JailError where a rank's jail could not be built.
     """
-    apart = request["apart"]
+    apart, request["covered"] = request["apart"], _to_cover(request, spec)
     if spec is not None and apart:
         jail.watch_cells(spec)
     elif spec is not None:
         jail.enter_compartment(spec, network=bool(request["horovod"]))
+        jail.cover(spec, request["covered"])
     folder = None if apart else _folder(spec)
     rendezvous, watch = _watch_of(request, len(ranks))
     if spec is not None:
@@ -157,6 +158,15 @@ def _lead_ranks(request: dict, lifeline: socket.socket, ranks: list[socket.socke
     if folder is not None and os.getpid() != 1:  # the files of a compartment go with it
         _remove_files(folder)
     return children.ends
+
+
+def _to_cover(request: dict, spec: dict | None) -> list[str]:
+    """The files that ranks in a jail may not read."""
+    if spec is None or not request["withheld"]:
+        return []
+    from labkit.launch import rank_program
+
+    return rank_program.files_of(request["withheld"])
 
 
 def _folder(spec: dict | None) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import glob
 import importlib
 import io
 import os
 import random
-import re
 import socket
 import sys
 import threading
@@ -17,6 +17,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import MetaPathFinder
+from types import CodeType, FunctionType, ModuleType
 
 import numpy as np
 
@@ -26,7 +27,6 @@ from labkit.launch.arguments import Watched
 from labkit.relay import wire
 
 MAX_PRINTED = 64 << 10
-_REACHES = re.compile(r"labkit|import_module|__import__|\b(?:exec|eval|getattr|modules)\b")  # code that may use labkit
 
 
 class Printer(io.TextIOBase):
@@ -129,35 +129,61 @@ def seed_everything(seed: int, torch=None) -> None:
         torch.default_generator.manual_seed(seed % (1 << 63))
 
 
-class _Withheld:
-    """Stands in place of a function of the course that an exercise asks for."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __call__(self, *arguments, **named):
-        raise RuntimeError(f"{self.name} is what this exercise asks for: write it yourself")
-
-
 @contextlib.contextmanager
-def withheld(names: Sequence[str], chunks: Sequence[Chunk]) -> Iterator[None]:
-    """Within, these functions of the course ("labkit.scale.formula.bubble") cannot be called, under whatever name a
-    module of labkit has them. Nothing is imported for code that cannot reach them."""
-    kept = []
-    if names and any(_REACHES.search(chunk.source) for chunk in chunks):
-        functions = {}
-        for name in names:
-            module, _, attribute = name.rpartition(".")
-            functions[id(getattr(importlib.import_module(module), attribute))] = name
-        for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "labkit"]:
-            kept += [(module, key, value) for key, value in vars(module).items() if id(value) in functions]
-        for module, key, value in kept:
-            setattr(module, key, _Withheld(functions[id(value)]))
+def withheld(names: Sequence[str]) -> Iterator[None]:
+    """Within, these functions of the course ("labkit.scale.formula.bubble", or a method's name with its class) cannot
+    be called, whoever has them and under whatever name: the code that they run is another one. The old one is kept
+    nowhere in memory; afterwards it comes from the module's file once more, if that is there (`files_of`)."""
+    functions = [(_named(name), name) for name in names]
+    for (_, function), name in functions:
+        function.__code__ = _refusal(name)
     try:
         yield
     finally:
-        for module, key, value in kept:
-            setattr(module, key, value)
+        for (module, function), _ in functions:
+            function.__code__ = _code_of(module, function) or function.__code__
+
+
+def files_of(names: Sequence[str]) -> list[str]:
+    """The files, source and compiled, in which the code of these functions stands. The modules are imported here: where
+    a jail covers the files nobody can import them any more."""
+    sources = sorted({str(_named(name)[0].__file__) for name in names})
+    return [*sources, *(path for source in sources for path in _compiled(source))]
+
+
+def _compiled(source: str) -> list[str]:
+    folder, name = os.path.split(source)
+    stem = os.path.join(glob.escape(os.path.join(folder, "__pycache__")), glob.escape(name.removesuffix(".py")))
+    return sorted(glob.glob(f"{stem}.*.pyc"))
+
+
+def _named(name: str) -> tuple[ModuleType, FunctionType]:
+    """The module and the function of a name such as "labkit.scale.mesh.Mesh.coordinates"."""
+    module, _, attribute = name.rpartition(".")
+    if module.rpartition(".")[2][:1].isupper():
+        module, _, owner = module.rpartition(".")
+        attribute = f"{owner}.{attribute}"
+    home = importlib.import_module(module)
+    return home, functools.reduce(getattr, attribute.split("."), home)
+
+
+def _refusal(name: str) -> CodeType:
+    """The code of a function that takes any arguments and says that this one is to be written."""
+    said = f"{name} is what this exercise asks for: write it yourself"
+    names: dict = {"__name__": "labkit"}
+    exec(f"def refuse(*arguments, **named):\n    raise RuntimeError({said!r})", names)
+    return names["refuse"].__code__
+
+
+def _code_of(module: ModuleType, function: FunctionType) -> CodeType | None:
+    """The code of one of the module's functions, by the module's file; None where it is not in there."""
+    left = [module.__spec__.loader.get_code(module.__name__)]
+    while left:
+        code = left.pop()
+        if code.co_qualname == function.__qualname__:
+            return code
+        left += [one for one in code.co_consts if isinstance(one, CodeType)]
+    return None
 
 
 class Untouched:
@@ -200,7 +226,7 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
     warnings.filterwarnings("ignore", module="harness$")  # of the check's own code: no news for a student
     try:
         seed_everything(job["seed"] + 7919 * job["rank"], torch)
-        with withheld(job.get("withheld", ()), chunks):
+        with withheld(job.get("withheld", ())):
             harness = _harness(job)
             untouched = Untouched(harness if job.get("untouched") else None)
             function, watched = (_apart if job.get("apart") else _function)(job, chunks, harness.get("harness"), sock)

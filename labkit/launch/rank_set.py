@@ -17,15 +17,20 @@ from labkit.relay.outcome import Outcome
 
 
 class RankSet:
-    """`most` ranks that wait in one case of the launcher for jobs over the relay."""
+    """`most` ranks that wait in one case of the launcher for jobs over the relay. withheld: functions of labkit whose
+    files they cannot read in a jail."""
 
-    def __init__(self, launcher: Launcher, most: int, limits: Limits, together: bool = False):
-        self.launcher, self.most, self.limits, self.together, self.served = launcher, most, limits, together, 0
-        self._case = launcher.case(most, limits, together=together)
+    def __init__(
+        self, launcher: Launcher, most: int, limits: Limits, together: bool = False, withheld: Sequence[str] = ()
+    ):
+        self.launcher, self.most, self.limits, self.served = launcher, most, limits, 0
+        self._how = together, tuple(withheld)
+        self._case = launcher.case(most, limits, together=together, withheld=withheld)
 
-    def serves(self, world_size: int, limits: Limits, together: bool) -> bool:
+    def serves(self, world_size: int, limits: Limits, together: bool, withheld: Sequence[str] = ()) -> bool:
         """True if these ranks can run a case of that size, with these limits."""
-        return self._case is not None and world_size <= self.most and (limits, together) == (self.limits, self.together)
+        same = limits == self.limits and (together, tuple(withheld)) == self._how
+        return self._case is not None and world_size <= self.most and same
 
     def run(self, jobs: Sequence[tuple[dict, bytes]], **network) -> tuple[Outcome, list[dict]]:
         """Run a case on the first len(jobs) ranks. network: topology, late, seed, kills and answers of the relay.

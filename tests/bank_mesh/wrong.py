@@ -118,7 +118,7 @@ script(
     "wrong_everybody_does_all",
     "Every rank trains the whole model on the whole minibatch.",
     *ALONE,
-    expected={**lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "traffic"), "memory": "state_not_sharded",
+    expected={**lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "norm", "traffic"), "memory": "state_not_sharded",
               "checkpoint": "copies"},
     bonus=False,
 )  # fmt: skip
@@ -153,7 +153,7 @@ def pretend(mesh, settings):
 
 """
 for name, says, nothing, expected in (
-    ("wrong_sends_zeros", "zeros", "torch.zeros", lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "traffic")),
+    ("wrong_sends_zeros", "zeros", "torch.zeros", lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "norm", "traffic")),
     (
         "wrong_sends_noise",
         "noise",
@@ -178,6 +178,14 @@ add(
     "wrong_calls_the_sequential",
     "Every rank calls the sequential training, and sends noise along all axes.",
     written(NOISE),
+    expected=lines("raised", *EVERY),
+    bonus=False,
+    scripted=True,
+)
+add(
+    "wrong_runs_the_sequential_from_its_file",
+    "Every rank runs the whole training, from the file of the course.",
+    written((ATTACKS / "297_sequential_from_its_file.py").read_text(encoding="utf-8")),
     expected=lines("raised", *EVERY),
     bonus=False,
     scripted=True,
@@ -423,6 +431,15 @@ add("wrong_curve", "On one mesh the curve leaves the others.", relogged(shifted,
     expected={"losses": "curves_differ", **FIGURES})  # fmt: skip
 add("wrong_invented", "All logs have the same losses, and they are not the model's.", relogged(of_another_model),
     expected={"losses": "not_the_training", **FIGURES})  # fmt: skip
+add("wrong_no_such_model", "All logs are of 5 heads in a width of 64, with losses of somebody's choice.",
+    relogged(lambda found: (found[0]["settings"].update(heads=5), of_another_model(found))),
+    expected={"losses": "no_such_training", **FIGURES})  # fmt: skip
+add("wrong_no_layers", "All logs are of a model without layers, with losses of somebody's choice.",
+    relogged(lambda found: (found[0]["settings"].update(layers=0), of_another_model(found))),
+    expected={"losses": "no_such_training", **FIGURES})  # fmt: skip
+add("wrong_too_large_to_train_again", "All logs are of a large model, with losses of somebody's choice.",
+    relogged(lambda found: (found[0]["settings"].update(width=4096), of_another_model(found))),
+    expected={"losses": PERSON, **FIGURES})  # fmt: skip
 add("wrong_no_time", "The steps of a log took no time.",
     relogged(lambda found: [one.update(seconds=0.0) for one in found if one["kind"] == "step"], [OTHER]),
     expected={"runs": "incomplete", "times": "no_logs"})  # fmt: skip

@@ -295,6 +295,7 @@ class SpeedupWithError(ValueAndError):
     """Speedup and its error"""
 
     signature = "speedup_with_error(baseline_seconds, parallel_seconds) -> (speedup, standard_error)"
+    withheld = ("labkit.scaling.speedup", "labkit.scaling.ratio")
     levels = {"speedup": 1, "its standard error": 1}
     mistakes = [
         Mistake("upside_down", "The speedup is upside down: it falls where the run gets faster.",
@@ -556,6 +557,7 @@ class SerialFraction(ValueAndError):
     """The serial fraction of a speedup"""
 
     signature = "serial_fraction(world_size, speedup, speedup_error) -> (fraction, standard_error)"
+    withheld = ("labkit.scaling.karp_flatt",)
     levels = {"fraction": 1, "its standard error": 1, "one rank": 1}
     mistakes = [
         Mistake("not_normalised",
@@ -694,6 +696,7 @@ class AlphaBetaFromRing(NumbersExercise):
     """Latency and bandwidth of a link, from all-reduces"""
 
     signature = "alpha_beta_from_ring(world_size, nbytes, seconds) -> (alpha, beta)"
+    withheld = ("labkit.scaling.fit_ring",)
     levels = {"times of a ring": 1, "scattered times": 1}
     may_lose = {
         "float64": "times are measured to three digits or four, and so is the fit",

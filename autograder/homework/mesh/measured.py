@@ -142,8 +142,11 @@ def _losses(runs: Mapping[Key, MeshRun], launcher: Launcher | None) -> LineResul
         return lost(
             name, "no_sequential", "There is no log of one rank to compare with.", "Run the script on one rank."
         )
+    if said := _no_model(first.settings):
+        return lost(name, "no_such_training", said, "A log is written by a run of the script, settings and all.")
+    again = launcher is not None and not _too_large(first.settings)
     try:
-        wrong = _not_the_training(first, launcher)
+        wrong = _not_the_training(first, launcher) if again else ""
     except RuntimeError as error:  # settings that take more memory or time than a check has
         said = f"The training of one rank could not be run again here: {shown(error, 200)}"
         return for_a_person(name, ended(said), "not_trained_again")
@@ -158,17 +161,32 @@ def _losses(runs: Mapping[Key, MeshRun], launcher: Launcher | None) -> LineResul
             k = int(apart.argmax())
             said = f"{run.name}: the loss of step {k + 1} is {losses[k]:.8g}; on one rank it is {right[k]:.8g}."
             return lost(name, "curves_differ", said, "The mesh changes who computes, not what is computed.")
+    if not again:
+        said = "All meshes went down the same curve. The training of one rank is not run again here to compare it with."
+        return for_a_person(name, said, "not_trained_again")
     return full(name, f"{len(right)} steps, from {right[0]:.4f} to {right[-1]:.4f}.")
 
 
-def _not_the_training(run: MeshRun, launcher: Launcher | None) -> str:
-    """A sentence that says how the first losses of the run on one rank differ from those of its settings; "" if they do
-    not, or if the training is too large to be run again here."""
-    s = run.settings
+def _no_model(s: Settings) -> str:
+    """A sentence that says why nothing can be trained with these settings; "" if it can."""
+    for name in ("layers", "width", "heads", "context", "batch", "micro_batches"):
+        if not getattr(s, name):
+            return f"The log of one rank has {name} = 0 in its settings: nothing can be trained with them."
+    if s.width % s.heads:
+        return f"The log of one rank is of {s.heads} heads in a width of {s.width}: there is no such model."
+    return ""
+
+
+def _too_large(s: Settings) -> bool:
+    """True if a training with these settings is not run again here."""
     parameters = 12 * s.layers * s.width**2 + s.width * (s.context + 2 * s.vocabulary)
-    even = s.heads and s.batch and s.context and s.layers and s.width % s.heads == 0
-    if launcher is None or not even or parameters > LARGEST[0] or s.tokens > LARGEST[1]:
-        return ""
+    return parameters > LARGEST[0] or s.tokens > LARGEST[1]
+
+
+def _not_the_training(run: MeshRun, launcher: Launcher) -> str:
+    """A sentence that says how the first losses of the run on one rank differ from those of its settings; "" if they do
+    not. Raises RuntimeError."""
+    s = run.settings
     steps = min(CHECKED, len(run.losses))
     given = expected(launcher, [(vars(s), steps)])[0]
     for k in range(steps):

@@ -31,6 +31,7 @@ LIMITS = Limits(cpu_seconds=40, deadline=40.0, patience=6.0)
 HURRIED = replace(LIMITS, cpu_seconds=20, deadline=10.0)  # a trial takes about a second
 PATIENT_S = 120.0  # so long the trials of a script may take, all together, until each of the rest is hurried
 _PLACE = re.compile(rf"{re.escape(FILE)}, (line \d+)")
+WITHHELD = ("labkit.meshrun.sequential.sequential",)  # as `probes.mesh` says: ranks of a script cannot read it either
 _TRIAL = [Chunk("judge", 1, "from probes.mesh import trial"), Chunk(FILE, 1, "")]
 _REFERENCE = [Chunk("judge", 1, "from probes.mesh_reference import altered, expected, scaled")]
 
@@ -104,9 +105,9 @@ class Runs:
         """Runs a trial. parts: the checkpoint that it goes on from."""
         arguments = (self.source, *trial.arguments, parts, trial.counted)
         jobs = make_jobs(_TRIAL, "trial", [arguments] * trial.mesh.size, seed=self.seed, poison=self.seed)
-        if self._set is None or not self._set.serves(trial.mesh.size, self._limits, False):
+        if self._set is None or not self._set.serves(trial.mesh.size, self._limits, False, WITHHELD):
             self.close()
-            self._set = RankSet(self.launcher, max(8, trial.mesh.size), self._limits)
+            self._set = RankSet(self.launcher, max(8, trial.mesh.size), self._limits, withheld=WITHHELD)
         began = time.monotonic()
         altered = Altered(trial, self._secret) if trial.altered else None
         outcome, _ = self._set.run(jobs, describe_payloads=True, altered=altered)

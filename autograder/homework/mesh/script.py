@@ -270,6 +270,10 @@ class View:
                 )
                 teach += " to the norm; limit and rate are those of the settings."
                 return lost(name, "wrong_clip", said, teach)
+        several = [ran for ran in self.found.values() if ran.trial.line in ("norm", *AXES, "mixed") and _counts(ran)]
+        if all(_undivided(ran) for ran in several):
+            said = "The norms are right, but on no mesh of several ranks was the work divided."
+            return lost(name, "not_divided", said, "Each rank has a part of the gradient, and all know the whole norm.")
         return full(name)
 
     def _wrong_norm(self, name: str, ran: Ran) -> LineResult | None:
@@ -464,6 +468,11 @@ def _not_resumed(name: str, at: str, losses: np.ndarray, whole: np.ndarray) -> L
 def _short(name: str) -> str:
     """The first words of a line's title."""
     return RUBRIC.line(name).title.partition(":")[0]
+
+
+def _counts(ran: Ran) -> bool:
+    """True if it is a run of several ranks that came to its end, with nothing altered on its way."""
+    return ran.trial.mesh.size > 1 and not (ran.trouble or ran.trial.altered)
 
 
 def _undivided(ran: Ran) -> str:
