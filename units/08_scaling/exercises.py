@@ -295,7 +295,6 @@ class SpeedupWithError(ValueAndError):
     """Speedup and its error"""
 
     signature = "speedup_with_error(baseline_seconds, parallel_seconds) -> (speedup, standard_error)"
-    withheld = ("labkit.scaling.speedup", "labkit.scaling.ratio")
     levels = {"speedup": 1, "its standard error": 1}
     mistakes = [
         Mistake("upside_down", "The speedup is upside down: it falls where the run gets faster.",
@@ -557,7 +556,6 @@ class SerialFraction(ValueAndError):
     """The serial fraction of a speedup"""
 
     signature = "serial_fraction(world_size, speedup, speedup_error) -> (fraction, standard_error)"
-    withheld = ("labkit.scaling.karp_flatt",)
     levels = {"fraction": 1, "its standard error": 1, "one rank": 1}
     mistakes = [
         Mistake("not_normalised",

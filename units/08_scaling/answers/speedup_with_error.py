@@ -9,6 +9,15 @@ def speedup_with_error(baseline_seconds, parallel_seconds):
     speedup = means[0] / means[1]
     return np.array([speedup, speedup * np.linalg.norm(errors / means)])
 
+# %% right_labkit: passed
+from labkit import scaling
+
+
+def speedup_with_error(baseline_seconds, parallel_seconds):
+    a, b = baseline_seconds, parallel_seconds
+    e = scaling.speedup(a, b)
+    return e.value, e.error
+
 # %% right_numpy: passed
 # differs: The relative errors of both means are added in squares: the rule for any quotient.
 def speedup_with_error(baseline_seconds, parallel_seconds):
@@ -123,15 +132,6 @@ def speedup_with_error(baseline_seconds, parallel_seconds):
     da = a.std(ddof=1) / math.sqrt(len(a))
     db = b.std(ddof=1) / math.sqrt(len(b))
     return speedup, 2 * speedup * math.hypot(da / a.mean(), db / b.mean())
-
-# %% wrong_labkit: raised, RuntimeError, levels 0 0
-from labkit import scaling
-
-
-def speedup_with_error(baseline_seconds, parallel_seconds):
-    a, b = baseline_seconds, parallel_seconds
-    e = scaling.speedup(a, b)
-    return e.value, e.error
 
 # %% wrong_mean_of_ratios: wrong, mean_of_ratios, levels 0 0
 def speedup_with_error(baseline_seconds, parallel_seconds):
