@@ -108,6 +108,8 @@ class Relay(ProgressEngine):
 
     def _dead(self, r: int) -> None:
         """Nothing more is heard of a rank. What it waited for may still come to its end: that wakes nobody."""
+        if (op := self.waiting_for[r]) is not None:
+            op.awaited = True
         self.ranks[r].state, self.waiting_for[r] = "dead", None
 
     def _read(self, selector, r: int) -> None:
