@@ -17,7 +17,7 @@ import numpy as np
 
 from labkit.relay import operation, wire, words
 from labkit.relay.clock import Clock
-from labkit.relay.matcher import Matcher
+from labkit.relay.matcher import KINDS, Matcher
 from labkit.relay.operation import Operation
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.relay.topology import Topology, flat
@@ -159,6 +159,8 @@ class ProgressEngine:
         op, rank = operation.read(r, meta, payload, self.groups), self.ranks[r]
         if len(self.operations[r]) >= self.kills.get(r, self.max_operations):
             raise wire.WireError("an operation after its death")
+        if op.kind not in KINDS:
+            raise wire.WireError("an operation the relay does not know")
         if len(self.history) >= self.max_operations:
             raise wire.TooMuch(f"more than {self.max_operations} operations in one case")
         if op.ticket in self.operations[r]:
