@@ -66,13 +66,14 @@ def arrived(run: Run) -> list[float]:
     their tags could spell numbers out."""
     found = [float(rank.carried or 0) for rank in run.ranks]
     heard = [False] * len(found)  # of what is empty
+    senders = _senders(run)
     together: dict[object, list[Event]] = defaultdict(list)
     for event in run.events:
         kind, side = event.kind.lower(), direction(event.kind)
         if event.ended is None or kind in SILENT or "probe" in kind:
             continue
         if side == "recv":
-            if event.peer != event.rank:
+            if _other_end(event, senders) != event.rank:
                 found[event.rank] += event.nbytes
                 heard[event.rank] |= not event.nbytes
         elif side == "send":
@@ -98,7 +99,8 @@ def lacking(exercise: Exercise, case: Case, run: Run) -> str:
     """
     if exercise.runtime == "plain" or case.world_size == 1:
         return ""
-    told = any(_goes_to_others(event) for event in run.events)
+    senders = _senders(run)
+    told = any(_goes_to_others(event, senders) for event in run.events)
     if exercise.talks and not told and not any(rank.carried for rank in run.ranks):
         return (
             "no rank has sent, received or called anything: whatever they know of each other, it did not come by "
@@ -121,9 +123,20 @@ def lacking(exercise: Exercise, case: Case, run: Run) -> str:
     return exercise.contradiction(case, run)
 
 
-def _goes_to_others(event: Event) -> bool:
+def _senders(run: Run) -> dict[int | None, int]:
+    """The sender of each message, by its number."""
+    return {event.match: event.rank for event in run.events if direction(event.kind) == "send"}
+
+
+def _other_end(event: Event, senders: dict[int | None, int]) -> int | None:
+    """The other rank of a message, also where it was received from any source; None where that is not known."""
+    unknown = event.peer is None and event.match is not None and direction(event.kind) == "recv"
+    return senders.get(event.match) if unknown else event.peer
+
+
+def _goes_to_others(event: Event, senders: dict[int | None, int]) -> bool:
     """True if two ranks take part in it, and it tells something: a barrier does not."""
-    alone = event.peer == event.rank if direction(event.kind) else event.group == (event.rank,)
+    alone = _other_end(event, senders) == event.rank if direction(event.kind) else event.group == (event.rank,)
     return event.kind.lower() not in SILENT and not alone
 
 

@@ -210,8 +210,6 @@ class RelayProcessGroup(dist.ProcessGroup):
     # -- point to point
     def send(self, tensors, dst, tag):
         _in_one_piece(tensors[0])
-        if dst == self._rank:
-            raise ValueError("Invalid destination rank: a rank cannot send to itself")
         data = tensor_bytes(tensors[0])
         return self._post("send", tensors, None, data, tensors[0], reads=tensors, peer=self._member(dst), tag=tag)
 

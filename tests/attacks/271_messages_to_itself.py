@@ -1,6 +1,6 @@
 # exercise: sum_over_ranks
 # must not: pass where no rank hears of another, by messages that each rank sends to itself
-# verdict: crashed
+# verdict: wrong
 import torch
 import torch.distributed as dist
 

@@ -180,6 +180,8 @@ def test_what_a_rank_sends_itself_is_no_news():
     alone = [
         Event(r, kind, 0.0, 0.0, 1.0, peer=r, nbytes=nbytes) for r in range(3) for kind in kinds for nbytes in (0, 8)
     ]
+    alone += [Event(r, "send", 0.0, 0.0, 1.0, peer=r, nbytes=8, match=9 + r) for r in range(3)]
+    alone += [Event(r, "recv", 0.0, 0.0, 1.0, nbytes=8, match=9 + r) for r in range(3)]  # from any source
     alone += [Event(r, "all_reduce", 0.0, 0.0, 1.0, nbytes=8, group=(r,), match=r) for r in range(3)]
     run = Run(tuple(RankRun(value) for value in exercise.expected(case)), events=tuple(alone))
     assert carried.arrived(run) == [0, 0, 0]
