@@ -61,29 +61,34 @@ def bound(exercise: Exercise, case: Case) -> list[int]:
 
 def arrived(run: Run) -> list[float]:
     """Bytes that may have reached each rank: of the messages it received and of what others put into its collectives.
-    Infinite where an operation does not say how many they were. What is empty tells something, too, by coming: a
-    message without bytes counts as one, and so does a contribution to a collective without any."""
+    Infinite where an operation does not say how many they were; a rank's messages to itself are none. What is empty
+    tells something, too, by coming: all that had no bytes, messages and collectives, counts as one byte, for else
+    their tags could spell numbers out."""
     found = [float(rank.carried or 0) for rank in run.ranks]
+    heard = [False] * len(found)  # of what is empty
+    senders = _senders(run)
     together: dict[object, list[Event]] = defaultdict(list)
     for event in run.events:
         kind, side = event.kind.lower(), direction(event.kind)
         if event.ended is None or kind in SILENT or "probe" in kind:
             continue
         if side == "recv":
-            found[event.rank] += max(event.nbytes, int(event.peer != event.rank))
+            if _other_end(event, senders) != event.rank:
+                found[event.rank] += event.nbytes
+                heard[event.rank] |= not event.nbytes
         elif side == "send":
-            if kind in ONE_SIDED and event.peer is not None:
+            if kind in ONE_SIDED and event.peer not in (None, event.rank):
                 found[event.peer] += event.nbytes
         else:
             together[event.match if event.match is not None else (event.kind, event.group)].append(event)
     for events in together.values():
         size = sum(event.nbytes for event in events)
-        size = size or len({event.rank for event in events}) - 1
         for event in events:
             gets = event.peer in (None, event.rank) or event.kind.lower().removeprefix("i") not in _TO_THE_ROOT
             if gets and len({other.rank for other in events}) > 1:
                 found[event.rank] += size if _tells(events) else math.inf
-    return found
+                heard[event.rank] |= not size
+    return [most + empty for most, empty in zip(found, heard, strict=True)]
 
 
 def lacking(exercise: Exercise, case: Case, run: Run) -> str:
@@ -94,7 +99,8 @@ def lacking(exercise: Exercise, case: Case, run: Run) -> str:
     """
     if exercise.runtime == "plain" or case.world_size == 1:
         return ""
-    told = any(event.kind.lower() not in SILENT for event in run.events)  # a barrier tells nothing
+    senders = _senders(run)
+    told = any(_goes_to_others(event, senders) for event in run.events)
     if exercise.talks and not told and not any(rank.carried for rank in run.ranks):
         return (
             "no rank has sent, received or called anything: whatever they know of each other, it did not come by "
@@ -115,6 +121,23 @@ def lacking(exercise: Exercise, case: Case, run: Run) -> str:
                 f"but {most:,.0f} B came by messages and collectives"
             )
     return exercise.contradiction(case, run)
+
+
+def _senders(run: Run) -> dict[int | None, int]:
+    """The sender of each message, by its number."""
+    return {event.match: event.rank for event in run.events if direction(event.kind) == "send"}
+
+
+def _other_end(event: Event, senders: dict[int | None, int]) -> int | None:
+    """The other rank of a message, also where it was received from any source; None where that is not known."""
+    unknown = event.peer is None and event.match is not None and direction(event.kind) == "recv"
+    return senders.get(event.match) if unknown else event.peer
+
+
+def _goes_to_others(event: Event, senders: dict[int | None, int]) -> bool:
+    """True if two ranks take part in it, and it tells something: a barrier does not."""
+    alone = _other_end(event, senders) == event.rank if direction(event.kind) else event.group == (event.rank,)
+    return event.kind.lower() not in SILENT and not alone
 
 
 def _tells(events: Sequence[Event]) -> bool:

@@ -11,6 +11,8 @@ from autograder.verdict import CaseResult
 from labkit.relay.outcome import Outcome
 from labkit.watch import hang
 
+_MOST_MOVED = 400  # characters of what a card says of messages: the names of MPI's calls come from the ranks
+
 
 def judge_case(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict]) -> CaseResult:
     """The verdict on one run."""
@@ -52,7 +54,8 @@ def _moved(outcome: Outcome) -> str:
         parts.append(
             f"collectives: {', '.join(f'{name} x{max(r.collectives.count(name) for r in ranks)}' for name in called)}"
         )
-    return "; ".join(parts)
+    moved = "; ".join(parts)
+    return moved if len(moved) <= _MOST_MOVED else f"{moved[:_MOST_MOVED]} ..."
 
 
 def _failure(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict]):

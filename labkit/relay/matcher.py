@@ -9,6 +9,7 @@ import numpy as np
 from labkit.relay import wire
 from labkit.relay.arithmetic import cut, reduce_bytes
 from labkit.relay.operation import Group, Operation
+from labkit.watch.events import POINT_TO_POINT
 
 # Of these every member brings as much of the same type.
 _SIZED = ("all_reduce", "broadcast", "reduce", "reduce_scatter", "gather", "scatter")
@@ -252,3 +253,4 @@ EXCHANGES: dict[str, Callable[[list[Operation]], None]] = {
     "all_to_all": _all_to_all,
     "barrier": _nothing,
 }
+KINDS = (*POINT_TO_POINT, *EXCHANGES)  # all that a rank can ask for

@@ -15,11 +15,12 @@ from labkit.relay.matcher import Mismatch
 from labkit.relay.outcome import Outcome
 from labkit.relay.progress import ProgressEngine
 from labkit.watch import standstill
-from labkit.watch.pace import Deadline
+from labkit.watch.pace import MOST, Deadline
 
 MAX_BYTES = 256 << 20  # of all messages and results together
 _LEADER = -1  # in place of a rank
-SEND_TIMEOUT = 20.0  # seconds a rank may leave a message unread
+SEND_TIMEOUT = 20.0  # seconds a rank may leave a message unread, while the case has so many left
+LAST_SECONDS = 0.1  # the same when the case's time is up
 
 
 class Relay(ProgressEngine):
@@ -48,6 +49,8 @@ class Relay(ProgressEngine):
         self.case, self.silence, self.silent_too_long = case, standstill.Silence(patience), False
         self.bytes = 0  # that have arrived
         self.inboxes: dict[int, wire.Inbox] = {}
+        self.end = Deadline(deadline)  # begins with `run`
+        self.unread: set[int] = set()  # ranks that had not read a message when the time was up
 
     # -- the loop
 
@@ -55,21 +58,21 @@ class Relay(ProgressEngine):
         """Run the case to its end: all ranks have returned or are gone, nobody can move any more, or the time is up."""
         with selectors.DefaultSelector() as selector:
             for r, sock in enumerate(self.sockets):
-                sock.settimeout(SEND_TIMEOUT)
                 self.inboxes[r] = wire.Inbox(sock)
                 selector.register(sock, selectors.EVENT_READ, r)
             if self.case is not None:
                 selector.register(self.case.lifeline, selectors.EVENT_READ, _LEADER)
+            self.end = Deadline(self.deadline)
             for r in range(len(self.sockets)):
                 if r not in self.late:
                     self._start(r)
-            too_slow, end = False, Deadline(self.deadline)
+            too_slow = False
             try:
-                too_slow = self._serve(selector, end)
+                too_slow = self._serve(selector, self.end)
             except Mismatch as mismatch:
                 self.report = words.of_mismatch(mismatch, self._states())
         outcome = self.outcome(too_slow)
-        outcome.slowed = end.worst
+        outcome.slowed = self.end.worst
         return outcome
 
     def _serve(self, selector, end: Deadline) -> bool:
@@ -100,14 +103,25 @@ class Relay(ProgressEngine):
             selector.unregister(self.case.lifeline)
 
     def _send(self, r: int, kind: int, meta: dict, payload: bytes = b"") -> None:
+        """Tell a rank. All that do not read share the seconds that are left to the case: when these are over, the case
+        is too slow, and the ranks that have not read are among those that still run."""
+        if r in self.unread:
+            return
         self.silence.heard(r)
+        sock = self.sockets[r]
         try:
-            wire.send(self.sockets[r], kind, meta, payload)
-        except OSError:
-            self._dead(r)
+            sock.settimeout(max(min(SEND_TIMEOUT, MOST * self.end.left()), LAST_SECONDS))
+            wire.send(sock, kind, meta, payload)
+        except OSError as error:
+            if isinstance(error, TimeoutError) and self.end.left() <= 0:
+                self.unread.add(r)
+            else:
+                self._dead(r)
 
     def _dead(self, r: int) -> None:
         """Nothing more is heard of a rank. What it waited for may still come to its end: that wakes nobody."""
+        if (op := self.waiting_for[r]) is not None:
+            op.awaited = True
         self.ranks[r].state, self.waiting_for[r] = "dead", None
 
     def _read(self, selector, r: int) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from labkit.relay import operation, wire, words
 from labkit.relay.clock import Clock
-from labkit.relay.matcher import Matcher
+from labkit.relay.matcher import KINDS, Matcher
 from labkit.relay.operation import Operation
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.relay.topology import Topology, flat
@@ -30,6 +30,8 @@ MAX_OPERATIONS = 100_000
 MAX_PENDING = 2_000  # operations of one rank that are under way: matching messages takes time with the square
 MAX_FRUITLESS_POLLS = 2_000
 ENDED = ("returned", "raised", "dead", "gone")
+# what another thread of a rank, or a signal, may say while the rank waits for an answer
+_WHILE_WAITING = (wire.PRINT, wire.NOTE, wire.RAISED)
 
 
 class ProgressEngine:
@@ -95,7 +97,7 @@ class ProgressEngine:
         """The outcome of the case, which is over."""
         for r, rank in enumerate(self.ranks):
             waits = [] if rank.state == "gone" else self.operations[r].values()
-            rank.unwaited = sum(not op.awaited and not op.gone for op in waits)
+            rank.unwaited = sum(not (op.awaited or op.gone or op is self.waiting_for[r]) for op in waits)
             rank.clock, rank.busy = self.clock.now[r], self.clock.busy[r]
             rank.memory = tuple(self.clock.memory[r])
         events = [words.event_of(op, self.describe_payloads) for op in self.history] + self.clock.computed
@@ -109,6 +111,8 @@ class ProgressEngine:
         rank = self.ranks[r]
         if rank.state in ENDED:
             raise wire.WireError("a record after the end")
+        if self.waiting_for[r] is not None and kind not in _WHILE_WAITING:
+            raise wire.WireError("a record of a rank that waits for an answer")
         if kind == wire.POST:
             self._post(r, meta, payload)
         elif kind in (wire.WAIT, wire.POLL):
@@ -126,6 +130,8 @@ class ProgressEngine:
         else:
             for line in rank.record(kind, meta, payload):
                 self.clock.say(r, line)
+            if rank.state in ENDED:
+                self.waiting_for[r] = None
 
     def _count_record(self) -> None:
         self.records += 1
@@ -153,6 +159,8 @@ class ProgressEngine:
         op, rank = operation.read(r, meta, payload, self.groups), self.ranks[r]
         if len(self.operations[r]) >= self.kills.get(r, self.max_operations):
             raise wire.WireError("an operation after its death")
+        if op.kind not in KINDS:
+            raise wire.WireError("an operation the relay does not know")
         if len(self.history) >= self.max_operations:
             raise wire.TooMuch(f"more than {self.max_operations} operations in one case")
         if op.ticket in self.operations[r]:
@@ -188,7 +196,6 @@ class ProgressEngine:
             op.awaited = True
             self.clock.learn(op)
             return
-        op.awaited = op.awaited or kind == wire.WAIT  # asking is not waiting, unless the answer is yes
         if kind == wire.POLL and not op.asked:  # nothing is done at once: who asks must be ready for a no
             op.asked = True
             self._send(r, wire.REPLY, {"done": False})

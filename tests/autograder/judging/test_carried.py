@@ -85,7 +85,9 @@ def test_only_the_root_hears_in_a_reduction(mean):
 def test_messages_count_where_they_arrive(mean):
     exercise, case = mean
     events = [
-        Event(r, kind, 0.0, 0.0, 1.0, peer=0, nbytes=4096) for r in range(case.world_size) for kind in ("send", "recv")
+        Event(r, kind, 0.0, 0.0, 1.0, peer=int(not r), nbytes=4096)
+        for r in range(case.world_size)
+        for kind in ("send", "recv")
     ]
     assert came(exercise, case, events) != "not_carried"
     assert came(exercise, case, [event for event in events if event.kind == "send"]) == "not_carried"
@@ -168,10 +170,22 @@ def test_empty_collectives_do_not_stand_for_numbers():
     """Of a torch collective the type is known, and so is that it carries nothing; of a pickled one nothing is."""
     exercise, case = handed([1.5, 2.5], [3.5, 4.5, 5.5, 6.5], [7.5, 8.5])
     empty = [Event(r, "all_gather", 0.0, 0.0, 1.0, match=1, dtype="float64") for r in range(3)]
-    assert carried.arrived(Run((RankRun(None),) * 3, events=tuple(empty))) == [2, 2, 2]
+    assert carried.arrived(Run((RankRun(None),) * 3, events=tuple(empty))) == [1, 1, 1]
     assert came(exercise, case, empty) == "not_carried"
-    to_itself = [Event(r, kind, 0.0, 0.0, 1.0, peer=r) for r in range(3) for kind in ("send", "recv")]
-    assert carried.arrived(Run((RankRun(None),) * 3, events=tuple(to_itself))) == [0, 0, 0]
+
+
+def test_what_a_rank_sends_itself_is_no_news():
+    exercise, case = handed([1.5], [2.5], [3.5])
+    kinds = ("send", "recv", "Put", "Get")
+    alone = [
+        Event(r, kind, 0.0, 0.0, 1.0, peer=r, nbytes=nbytes) for r in range(3) for kind in kinds for nbytes in (0, 8)
+    ]
+    alone += [Event(r, "send", 0.0, 0.0, 1.0, peer=r, nbytes=8, match=9 + r) for r in range(3)]
+    alone += [Event(r, "recv", 0.0, 0.0, 1.0, nbytes=8, match=9 + r) for r in range(3)]  # from any source
+    alone += [Event(r, "all_reduce", 0.0, 0.0, 1.0, nbytes=8, group=(r,), match=r) for r in range(3)]
+    run = Run(tuple(RankRun(value) for value in exercise.expected(case)), events=tuple(alone))
+    assert carried.arrived(run) == [0, 0, 0]
+    assert carried.lacking(exercise, case, run).startswith("no rank has sent")
 
 
 # Ways of adding up one number over two ranks that are no message and no collective; `mine` is this rank's.

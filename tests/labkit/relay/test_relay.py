@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
@@ -426,6 +427,19 @@ def test_a_made_up_operation_is_the_end_of_its_rank_alone(bad):
         wire.send(theirs, wire.POST, {**broadcast, **bad}, bytes(4))
         outcome = Relay([mine], [({}, b"")], deadline=20).run()
     assert outcome.ranks[0].state == "dead" and outcome.ranks[0].error["type"] == "protocol"
+
+
+def test_ranks_that_do_not_read_share_the_seconds_of_the_case():
+    """And none of them gets more, however many there are."""
+    pairs = [socket.socketpair() for _ in range(3)]
+    question, payload = wire.encode(0)
+    with contextlib.ExitStack() as stack:
+        for mine, theirs in pairs:
+            stack.enter_context(mine), stack.enter_context(theirs)
+            wire.send(theirs, wire.ASK, {"to": "much", "question": question}, payload)
+        much = {"much": lambda question: (0.0, "", np.zeros(1 << 20))}
+        outcome = Relay([mine for mine, _ in pairs], [({}, b"")] * 3, deadline=0.5, answers=much).run()
+    assert outcome.too_slow and [rank.state for rank in outcome.ranks] == ["running"] * 3
 
 
 def test_an_oversized_record_is_refused_before_it_is_read():
