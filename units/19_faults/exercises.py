@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from autograder.case import name_of
+from autograder.case import Answer, name_of
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import PlainExercise
@@ -1137,10 +1137,11 @@ class WallTime(PlainExercise):
 SHARD = 1e-3  # virtual seconds of a shard's gradient
 
 
-def gradient_of_a_shard(slopes: np.ndarray, targets: np.ndarray, question: list) -> tuple[float, str, np.ndarray]:
+def gradient_of_a_shard(
+    slopes: np.ndarray, targets: np.ndarray, w: np.ndarray, step: int, shard: int
+) -> tuple[float, str, np.ndarray]:
     """(virtual seconds that a rank of `train_through` pays, the timeline's label, the gradient at `w` of a shard in a
     step)."""
-    w, step, shard = question
     return SHARD, str(step), slopes[shard] * (w - targets[step, shard])
 
 
@@ -1233,7 +1234,8 @@ def harness(f, w, shards, steps, judge, lr):
         known |= {"targets": rng.uniform(-1, 1, (steps, shards, 9)), "lr": 0.03, "kills": kills}
         known["deaths"] = tuple(kills.values())
         judge = name_of(known["w"], known["targets"])
-        answers = {judge: partial(gradient_of_a_shard, known["slopes"], known["targets"])}
+        form = (((9,), "float64"), range(steps), range(shards))
+        answers = {judge: Answer(partial(gradient_of_a_shard, known["slopes"], known["targets"]), form)}
         given = (Tensor(known["w"], "float64"), shards, steps, judge, 0.03)
         dies = ", ".join(f"rank {r} dies in place of operation {k}" for r, k in kills.items())
         says = f"{shards} shards, {steps} steps" + (f", {dies}" if dies else "")
