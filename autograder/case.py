@@ -80,8 +80,9 @@ class Case:
     network: the relay's, in virtual time (`labkit.relay.topology`).
     kills: rank -> the operation, counted from 0, in place of which its process dies (`labkit.relay.progress`); what is
         expected of it is not looked at.
-    answers: name -> what the ranks may ask for (`labkit.relay.charging.ask`) and none of them holds. Where a rank would have to hold what others compute, it could compute it itself and not be charged. The name,
-        from `name_of`, is an argument of the case.
+    answers: name -> what the ranks may ask for (`labkit.relay.charging.ask`) and none of them holds. Where a rank would
+        have to hold what others compute, it could compute it itself and not be charged. The name, from `name_of`, is an
+        argument of the case.
     ranks_per_node: runtime "horovod": `hvd.local_rank()` counts within nodes of so many ranks; 0: all ranks on one
         node.
     """

@@ -3,11 +3,14 @@
 # verdict: crashed
 import torch
 import torch.distributed as dist
+
 from labkit.relay.charging import ask, compute
 
 
 def train_through(w, gradient, update, shards, steps):
-    inside = dict(zip(gradient.__code__.co_freevars, (cell.cell_contents for cell in gradient.__closure__)))
+    inside = dict(
+        zip(gradient.__code__.co_freevars, (cell.cell_contents for cell in gradient.__closure__), strict=True)
+    )
     rank, p, gone = dist.get_rank(), dist.get_world_size(), set()
 
     def show(call, *arguments):
@@ -16,15 +19,17 @@ def train_through(w, gradient, update, shards, steps):
         except dist.DistBackendError as error:
             gone.update(error.ranks)
 
-    def exchange(numbers):  # bytes that nobody needs
+    def exchange_with(other, box):  # bytes that nobody needs
+        works = []
+        show(lambda: works.append(dist.isend(torch.zeros_like(box), other)))
+        show(lambda: works.append(dist.irecv(box, other)))
+        for work in works:
+            show(work.wait)
+
+    def exchange(numbers):
         for other in range(p):
             if other != rank:
-                box = torch.zeros(numbers, dtype=torch.float64)
-                works = []
-                show(lambda: works.append(dist.isend(torch.zeros_like(box), other)))
-                show(lambda: works.append(dist.irecv(box, other)))
-                for work in works:
-                    show(work.wait)
+                exchange_with(other, torch.zeros(numbers, dtype=torch.float64))
 
     exchange(9 * shards * steps)
     for _ in range(12):
@@ -37,4 +42,3 @@ def train_through(w, gradient, update, shards, steps):
         compute(1e-3 * (share - 1))
         w = update(w, torch.from_numpy(all_of_them.copy()))
     return w
-

@@ -3,11 +3,12 @@
 # verdict: crashed
 import torch
 import torch.distributed as dist
+
 from labkit.relay.charging import ask, compute
 
 
 def train_and_validate(step, correct, steps, every, n):
-    inside = dict(zip(correct.__code__.co_freevars, (cell.cell_contents for cell in correct.__closure__)))
+    inside = dict(zip(correct.__code__.co_freevars, (cell.cell_contents for cell in correct.__closure__), strict=True))
     rank, p, found = dist.get_rank(), dist.get_world_size(), []
     for k in range(steps):
         step(k)
