@@ -40,7 +40,7 @@ class Typed:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the ranks of a case may ask for (`labkit.relay.charging.ask`), one question at a time.
+    """The answer to what the ranks of a case may ask for (`labkit.relay.charging.ask`), one question at a time.
 
     tell: from what is asked for to (virtual seconds that it costs the rank, a label for the timeline, the answer).
     form: of the question, a list: for each of its members the range that a whole number lies in, or the shape and dtype
