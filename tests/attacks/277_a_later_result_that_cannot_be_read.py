@@ -1,6 +1,6 @@
 # exercise: sum_over_ranks
 # must not: keep its first result for ever, and send one that cannot be read when it is called again
-# verdict: wrong keeps_something
+# verdict: wrong
 import time
 
 import torch.distributed as dist
