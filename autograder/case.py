@@ -14,7 +14,7 @@ import numpy as np
 from labkit.relay.topology import Topology, flat
 from labkit.relay.wire import COMM, Opaque, Tensor
 
-__all__ = ["ANYTHING", "COMM", "Case", "Finding", "Opaque", "RankRun", "Run", "Tensor", "Typed", "name_of"]
+__all__ = ["ANYTHING", "Answer", "COMM", "Case", "Finding", "Opaque", "RankRun", "Run", "Tensor", "Typed", "name_of"]
 
 
 class _Sentinel:
@@ -39,6 +39,31 @@ class Typed:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """The answer to what the ranks of a case may ask for (`labkit.relay.charging.ask`), one question at a time.
+
+    tell: from what is asked for to (virtual seconds that it costs the rank, a label for the timeline, the answer).
+    form: of the question, a list: for each of its members the range that a whole number lies in, or the shape and dtype
+        of an array. A list in place of a number would ask for much at the price of one.
+    """
+
+    tell: Callable[..., tuple[float, str, Any]]
+    form: tuple[range | tuple[tuple[int, ...], str], ...]
+
+    def __call__(self, question: Any) -> tuple[float, str, Any]:
+        """Raises ValueError for a question of another form."""
+        if type(question) is not list or len(question) != len(self.form):
+            raise ValueError(f"a question has {len(self.form)} parts")
+        for part, form in zip(question, self.form, strict=True):
+            if isinstance(form, range):
+                if type(part) is not int or part not in form:
+                    raise ValueError(f"a part of a question is a whole number in {form}")
+            elif type(part) is not np.ndarray or (part.shape, part.dtype) != (form[0], np.dtype(form[1])):
+                raise ValueError(f"a part of a question is an array of {form[1]}, of shape {form[0]}")
+        return self.tell(*question)
+
+
+@dataclass(frozen=True)
 class Case:
     """One run of the student's function on `world_size` ranks.
 
@@ -55,10 +80,9 @@ class Case:
     network: the relay's, in virtual time (`labkit.relay.topology`).
     kills: rank -> the operation, counted from 0, in place of which its process dies (`labkit.relay.progress`); what is
         expected of it is not looked at.
-    answers: name -> what the ranks may ask for (`labkit.relay.charging.ask`) and none of them holds: a function from
-        the question, plain data, to (virtual seconds that it costs the rank, a label for the timeline, the answer).
-        Where a rank would have to hold what others compute, it could compute it itself and not be charged. The name,
-        from `name_of`, is an argument of the case.
+    answers: name -> what the ranks may ask for (`labkit.relay.charging.ask`) and none of them holds. Where a rank would
+        have to hold what others compute, it could compute it itself and not be charged. The name, from `name_of`, is an
+        argument of the case.
     ranks_per_node: runtime "horovod": `hvd.local_rank()` counts within nodes of so many ranks; 0: all ranks on one
         node.
     """
@@ -73,7 +97,7 @@ class Case:
     atol: float | None = None
     network: Topology = flat()
     kills: dict[int, int] = field(default_factory=dict)
-    answers: dict[str, Callable] = field(default_factory=dict)
+    answers: dict[str, Answer] = field(default_factory=dict)
     ranks_per_node: int = 0
 
     def arguments_of(self, rank: int) -> tuple:

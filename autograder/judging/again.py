@@ -56,6 +56,9 @@ def harness(f, calls):
         surroundings.restore_settings()
         for communicator in [given for given in arguments if hasattr(given, "Barrier")]:
             communicator.Barrier()  # a receive from anybody takes no message of the next call
+        ranks = getattr(sys.modules.get("torch"), "distributed", None)
+        if k and ranks is not None and ranks.is_available() and ranks.is_initialized():
+            ranks.barrier()
         try:
             found.append(["returned", one(*arguments), list(arguments)])
         except BaseException as error:
@@ -75,8 +78,9 @@ def again(
     nothing.
 
     ran: all cases, each with the outcome that was right. What was counted there counts on: here only what comes back is
-    compared. A run that does not come to its end tells nothing, unless the function has ended its own process: then all
-    cases are lost; or it does not return from the second call of two, either (`_stuck`). Of cases with several ranks
+    compared. A run that does not come to its end tells nothing, unless the function has ended its own process, or sent
+    a result in the harness' place: then all cases are lost; or two calls alone do not come to theirs, either
+    (`_stuck`): what cannot be read would else hide what was kept. Of cases with several ranks
     those of one size are called again, the size that most of them have.
     """
     asked = copy.copy(exercise)
@@ -91,10 +95,12 @@ def again(
         if _left(outcome, ends):
             return [_lost(exercise, case, "the process ended in a later call") for _, (case, _) in pairs]
         came = [_came(rank, 2 * len(pairs)) for rank in outcome.ranks]
+        if any(rank.state == "returned" and one is None for rank, one in zip(outcome.ranks, came, strict=True)):
+            return [_lost(exercise, case, "what came back from later calls cannot be read") for _, (case, _) in pairs]
         if None in came:
-            place = (_begun(outcome) - 1) // 2
-            slow = _was_slow(outcome, ends) and 0 <= place < len(pairs)
-            return _stuck(runners, asked, exercise, list(chunks), seed, pairs[place]) if slow else []
+            first = max(0, _begun(outcome) - 1) // 2 % len(pairs)
+            found = (_stuck(runners, asked, exercise, list(chunks), seed, p) for p in pairs[first:] + pairs[:first])
+            return next((results for results in found if results), [])
         calls = list(zip(*came, strict=True))  # each on all ranks
         both = zip(pairs, calls[0::2], calls[1::2], strict=True)
         judged = [_judged(exercise, *alone, other, call) for (_, alone), other, call in both]
@@ -117,32 +123,49 @@ def _of_one_size(pairs: list[Pair]) -> list[Pair]:
     return [(other, one) for other, one in pairs if one[0].world_size == other.world_size == most and not one[0].kills]
 
 
-def _together(pairs: Sequence[Pair]) -> Case:
-    """The case in which the ranks run all of these."""
+def _together(pairs: Sequence[Pair], calls: int | None = None) -> Case:
+    """The case in which the ranks run all of these, or the first so many."""
     first = pairs[0][1][0]
-    arguments = [_calls(pairs, rank) for rank in range(first.world_size)]
+    arguments = [(_calls(pairs, rank)[:calls],) for rank in range(first.world_size)]
     return replace(first, arguments=arguments, late=(), answers=_answers(pairs))
 
 
 def _stuck(
     runners: Runners, asked: Exercise, exercise: Exercise, chunks: list[Chunk], seed: int, pair: Pair
 ) -> list[CaseResult]:
-    """The result of the case in which the calls came to no end, if its two calls come to none in fresh processes,
-    either, with time for both of them and on a machine that is not slow. All calls together may take longer than one of
+    """The result of a case in whose two calls fresh processes come to no end, with time for both of them and on a
+    machine that is not slow, although they do in the first one alone. All calls together may take longer than one of
     them may: that is no mistake of the function's.
     """
+    both = _in_fresh_processes(runners, asked, _together([pair]), chunks, seed)
+    if both is None or _ended(both[0], 2):
+        return []
+    first = _in_fresh_processes(runners, asked, _together([pair], 1), chunks, seed)
+    if first is None or not _ended(first[0], 1):
+        return []
+    waits = "did not return when it was called again, with other values before: it waits, or its loop never ends"
+    unread = "came to no result that can be read when it was called again, with other values before"
+    return [_lost(exercise, pair[1][0], waits if _was_slow(*both) else unread)]
+
+
+def _in_fresh_processes(
+    runners: Runners, asked: Exercise, case: Case, chunks: list[Chunk], seed: int
+) -> tuple[Outcome, list[dict]] | None:
+    """The case's outcome with time for two calls, and how processes ended; None where there is no time left, and for a
+    machine that is slow, which proves nothing."""
     slowed = runners.slowed
     if runners.until - time.monotonic() < runners.limits.deadline:
-        return []
+        return None
     runners.slowed = max(2.0, 2 * slowed)
     try:
-        outcome, ends = runners.run(asked, _together([pair]), chunks, seed, Ranks.FRESH)
+        outcome, ends = runners.run(asked, case, chunks, seed, Ranks.FRESH)
     finally:
         runners.slowed = slowed
-    if not _was_slow(outcome, ends) or outcome.slowed > SLOW or _begun(outcome) != 2:
-        return []
-    said = "did not return when it was called again, with other values before: it waits, or its loop never ends"
-    return [_lost(exercise, pair[1][0], said)]
+    return None if outcome.slowed > SLOW else (outcome, ends)
+
+
+def _ended(outcome: Outcome, calls: int) -> bool:
+    return all(_came(rank, calls) is not None for rank in outcome.ranks)
 
 
 def _was_slow(outcome: Outcome, ends: Sequence[dict]) -> bool:
@@ -157,9 +180,9 @@ def _begun(outcome: Outcome) -> int:
     return min(next(k for k in itertools.count() if f"call {k}" not in lines) for lines in said)
 
 
-def _calls(pairs: Sequence[Pair], rank: int) -> tuple[list]:
-    """The argument of `HARNESS` on a rank: the arguments of all calls."""
-    return ([list(case.arguments_of(rank)) for other, (own, _) in pairs for case in (other, own)],)
+def _calls(pairs: Sequence[Pair], rank: int) -> list[list]:
+    """The arguments of all calls on a rank."""
+    return [list(case.arguments_of(rank)) for other, (own, _) in pairs for case in (other, own)]
 
 
 def _answers(pairs: Sequence[Pair]) -> dict:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from labkit.cells.slicing import Chunk, execute
+from labkit.launch.process import let_look_into
 from labkit.launch.saves import Saves, hand_over
 
 
@@ -24,15 +25,17 @@ class Raised(Exception):
 
 class Apart:
     """The stand-in for the function in a harness. The harness forks; only in a child may this be called, which brings
-    the student's code into that process, without its way to the relay."""
+    the student's code into that process, without its way to the relay, and to the memory of the harness."""
 
     def __init__(self, chunks: Sequence[Chunk], name: str, fileno: int, report_of: Callable[[BaseException], dict]):
         self.chunks, self.name, self.fileno, self.report_of = chunks, name, fileno, report_of
         self.owner, self.printed = os.getpid(), io.StringIO()
+        let_look_into(False)
 
     def __call__(self, *arguments):
         if os.getpid() == self.owner:
             raise RuntimeError("the student's code runs in a child process only")
+        let_look_into(True)  # its own /proc/self is a process' own
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, self.fileno)
         os.close(nothing)
@@ -53,6 +56,7 @@ class Apart:
         if child == 0:
             os.close(out)
             ours.close()
+            let_look_into(True)  # from the harness
             with theirs:
                 hand_over(theirs)
             self._report(into, prepare, arguments)

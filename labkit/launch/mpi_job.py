@@ -235,7 +235,7 @@ class _Job:
             sock.settimeout(START_TIMEOUT)
             try:
                 _, hello, _ = wire.receive(sock)
-            except (wire.Closed, TimeoutError):
+            except (wire.Closed, OSError):
                 raise RuntimeError(f"a rank of an MPI job ended as it began.\n{self._said()[-1500:]}") from None
             found[hello["rank"]] = sock
             self.pids[hello["rank"]] = hello["pid"]
@@ -249,7 +249,7 @@ class _Job:
         ranks = [RankOutcome("running") for _ in jobs]
         printed: list[tuple[int, str]] = []
         for r, (job, payload) in enumerate(jobs):
-            wire.send(self.sockets[r], wire.JOB, {**job, "number": self.number}, payload)
+            self._tell(ranks, r, wire.JOB, {**job, "number": self.number}, payload)
         end = Deadline(deadline)
         report, too_slow = self._watch(ranks, printed, end, standstill.Silence(patience))
         events, complete = self._events(len(ranks))
@@ -259,13 +259,21 @@ class _Job:
         usable = all(rank.state in ("returned", "raised") for rank in ranks) and report is None
         if usable:
             for r in range(len(jobs)):
-                wire.send(self.sockets[r], wire.REPLY, {})
+                self._tell(ranks, r, wire.REPLY, {})
+            usable = all(rank.state != "dead" for rank in ranks)
         if self.isolation is None:  # a jail's files go with it
             shutil.rmtree(self.folder / f"case{self.number}", ignore_errors=True)
         ends = [{} for _ in jobs]
         if not usable:
             ends = self._ends(len(jobs), died=any(rank.state == "dead" for rank in ranks))
         return Outcome(ranks, printed, events, report, too_slow, slowed=end.worst), ends, usable
+
+    def _tell(self, ranks: list[RankOutcome], r: int, kind: int, meta: dict, payload: bytes = b"") -> None:
+        """A rank that does not hear any more is dead, whatever it has said: its end of the socket is its own."""
+        try:
+            wire.send(self.sockets[r], kind, meta, payload)
+        except OSError:
+            ranks[r].state = "dead"
 
     def _watch(self, ranks, printed, end: Deadline, silence: standstill.Silence):
         seen, since, watch = None, time.monotonic(), standstill.Watch()
@@ -278,7 +286,7 @@ class _Job:
                     try:
                         for kind, meta, payload in inbox.frames():
                             printed.extend((r, line) for line in ranks[r].record(kind, meta, payload))
-                    except (wire.Closed, wire.WireError, KeyError, TypeError, ValueError):
+                    except (wire.Closed, wire.WireError, OSError, KeyError, TypeError, ValueError):
                         selector.unregister(self.sockets[r])
                         if ranks[r].state == "running":
                             ranks[r].state = "dead"

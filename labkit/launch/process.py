@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 _libc = ctypes.CDLL(None, use_errno=True)  # opened once, before any fork
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4
 _MADV_COLLAPSE = 25
 _HUGE_PAGE = 2 << 20  # bytes, of x86-64 and of arm64 with pages of 4 kB
 
@@ -43,6 +43,13 @@ def die_with_parent() -> None:
     """Ask the kernel to kill this process when its parent goes (Linux; elsewhere the closed sockets do it)."""
     with contextlib.suppress(OSError, AttributeError):
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def let_look_into(allowed: bool) -> None:
+    """Other processes of the same user may read and write this one's memory (/proc/PID/mem), or may not. Children begin
+    as their parent is."""
+    with contextlib.suppress(AttributeError):
+        _libc.prctl(_PR_SET_DUMPABLE, int(allowed), 0, 0, 0)
 
 
 def settle_torch_after_fork() -> None:

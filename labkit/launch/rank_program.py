@@ -24,6 +24,7 @@ import numpy as np
 from labkit.cells.slicing import Chunk, execute
 from labkit.launch.apart import Apart, Raised
 from labkit.launch.arguments import Watched
+from labkit.launch.process import let_look_into
 from labkit.relay import wire
 
 MAX_PRINTED = 64 << 10
@@ -376,6 +377,7 @@ class Surroundings:
 
     def restore(self) -> None:
         """Put everything back, and leave the process group if there is one."""
+        let_look_into(True)
         self.restore_settings()
         if self.torch is not None and self.torch.distributed.is_initialized():
             self.torch.distributed.destroy_process_group()

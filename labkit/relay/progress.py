@@ -29,6 +29,7 @@ from labkit.watch.events import DEATH, POINT_TO_POINT, Event, RankState
 MAX_OPERATIONS = 100_000
 MAX_PENDING = 2_000  # operations of one rank that are under way: matching messages takes time with the square
 MAX_FRUITLESS_POLLS = 2_000
+MAX_QUESTION = 4 << 10  # bytes of the arrays in a question
 ENDED = ("returned", "raised", "dead", "gone")
 # what another thread of a rank, or a signal, may say while the rank waits for an answer
 _WHILE_WAITING = (wire.PRINT, wire.NOTE, wire.RAISED)
@@ -143,6 +144,8 @@ class ProgressEngine:
     def _answer(self, r: int, meta: dict, payload: bytes) -> None:
         """Charge a rank for what it asks, and tell it."""
         self._count_record()
+        if len(payload) > MAX_QUESTION:
+            raise wire.TooMuch(f"a question of {len(payload)} bytes")
         seconds, label, value = self.answers[str(meta["to"])](wire.decode(meta["question"], payload))
         self.clock.compute(r, float(seconds), label)
         tagged, data = wire.encode(value)

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from autograder.case import name_of
+from autograder.case import Answer, name_of
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import PlainExercise, ReportExercise, on_ranks, refused
@@ -923,10 +923,11 @@ def _normed(rows, group, eps, axis=1, ddof=0, outside=False, divides=True):
 STEP, SAMPLE = 2e-3, 1e-3  # virtual seconds of a training step, and of one sample that is validated
 
 
-def right_ones(table: np.ndarray, question: list) -> tuple[float, str, int]:
+def right_ones(table: np.ndarray, done: int, start: int, stop: int) -> tuple[float, str, int]:
     """(virtual seconds that a rank of `train_and_validate` pays, the timeline's label, the number of samples that are
-    right after so many steps)."""
-    done, start, stop = question
+    right after so many steps). Raises ValueError for a number of samples below 0."""
+    if start > stop:
+        raise ValueError(f"samples {start} to {stop}")
     return SAMPLE * (stop - start), "V", int(table[done][start:stop].sum())
 
 
@@ -1039,7 +1040,8 @@ def harness(f, judge, steps, every, n):
             if len(set(counts)) == len(counts) - (n < p) and len(set(means)) > 1 and n not in counts and uneven:
                 known = {"table": table, "judge": name_of(table), "steps": steps, "every": every, "n": n}
                 says = f"n = {n}, {steps} steps, every = {every}"
-                options["answers"] = {known["judge"]: partial(right_ones, table)}
+                form = (range(steps + 1), range(n + 1), range(n + 1))
+                options["answers"] = {known["judge"]: Answer(partial(right_ones, table), form)}
                 return on_ranks(level, p, "judge steps every n", known, says, **options)
 
     @staticmethod

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from autograder.case import name_of
+from autograder.case import Answer, name_of
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import HASHES, PlainExercise, RefusingExercise
@@ -290,7 +290,7 @@ def harness(f, jobs, judge, after):
         if job not in jobs:
             raise NoSuchJob(f"work{job}: next_job has never given that")
         worked.append(list(job))
-        return ask(judge, jobs.index(job))
+        return ask(judge, [jobs.index(job)])
 
     f(next_job, report, work)
     kept = np.array([float(loss) for _, loss in reported])  # whoever reports a tensor must leave it alone
@@ -362,7 +362,7 @@ def harness(f, jobs, judge, after):
         losses = rng.uniform(-3, 3, n).tolist() if drawn else [math.nan, 0.0, 1.0]
         known = {"jobs": jobs, "seconds": seconds.tolist(), "losses": losses, "after": after}
         judge = name_of(jobs, known["seconds"], losses)
-        answers = {judge: partial(worked_on, known)}
+        answers = {judge: Answer(partial(worked_on, known), (range(n),))}
         return Case(level, p, (jobs, judge, after), f"{n} jobs", known, network=NETWORK, rtol=1e-12, answers=answers)
 
     def expected(self, case):

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from autograder.case import name_of
+from autograder.case import Answer, name_of
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import PlainExercise
@@ -130,8 +130,9 @@ def noting(noted, path, size, dies_at=None):
         setattr(os, name, changes(getattr(os, name)))
 
 
-def is_killed(f, path, old, new, most_bytes=None, dies_at=None, full=False):
-    # Whether the child was killed. It writes `new`, in a process of its own. full: a write that does not fit raises.
+def end_of(f, path, old, new, most_bytes=None, dies_at=None, full=False):
+    # How the child ended: "killed", "raised" or "returned". It writes `new`, in a process of its own. full: a write
+    # that does not fit raises.
     child = os.fork()
     if child == 0:
         try:
@@ -144,14 +145,15 @@ def is_killed(f, path, old, new, most_bytes=None, dies_at=None, full=False):
                 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
             f(path, new)
-        finally:
             os._exit(0)
-    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        finally:
+            os._exit(1)
+    status = os.waitpid(child, 0)[1]
+    return "killed" if os.WIFSIGNALED(status) else "raised" if os.WEXITSTATUS(status) else "returned"
 
 
 def with_old(folder, old):
-    os.makedirs(folder)
-    path = os.path.join(folder, "checkpoint")
+    path = os.path.join(tempfile.mkdtemp(dir=folder), "checkpoint")  # no name tells which trial it is
     if old:
         with open(path, "wb") as file:
             file.write(old)
@@ -168,7 +170,7 @@ def harness(f, old, new, killed):
 
 
 def trials(f, folder, old, new, killed):
-    path, reader = with_old(os.path.join(folder, "whole"), old), None
+    path, reader = with_old(folder, old), None
     if old:
         reader = open(path, "rb")
 
@@ -187,28 +189,31 @@ def trials(f, folder, old, new, killed):
         with reader:
             report["open"] = "old" if reader.read() == old else "changed"
     report["bytes"], report["names"], report["again"], report["short"] = [], [], "new", False
+    report["nothing done"] = False
     report["full"] = "old"
     if killed:
-        path = with_old(os.path.join(folder, "full"), old)
-        is_killed(f, path, old, new, most_bytes=len(new) // 2, full=True)
+        path = with_old(folder, old)
+        end_of(f, path, old, new, most_bytes=len(new) // 2, full=True)
         report["full"] = content(path, old, new)
-        path = with_old(os.path.join(folder, "longer"), old)
-        if is_killed(f, path, old, new + new, most_bytes=2 * len(new) - 1):
-            is_killed(f, path, old, new)
+        path = with_old(folder, old)
+        if end_of(f, path, old, new + new, most_bytes=2 * len(new) - 1) == "killed":
+            end_of(f, path, old, new)
             report["longer"] = content(path, old, new)
     for k in range(len(new) * killed):
-        path = with_old(os.path.join(folder, f"b{k}"), old)
-        was_killed = is_killed(f, path, old, new, most_bytes=k)
+        path = with_old(folder, old)
+        end = end_of(f, path, old, new, most_bytes=k)
         report["bytes"].append(content(path, old, new))
-        report["short"] |= not was_killed and report["bytes"][-1] == "half"
-        if was_killed and k == len(new) // 2:
-            is_killed(f, path, old, new)
+        report["short"] |= end != "killed" and report["bytes"][-1] == "half"
+        report["nothing done"] |= end == "returned" and report["bytes"][-1] in ("old", "none")
+        if end == "killed" and k == len(new) // 2:
+            end_of(f, path, old, new)
             report["again"] = content(path, old, new)
     for k in range(8 * killed):
-        path = with_old(os.path.join(folder, f"n{k}"), old)
-        was_killed = is_killed(f, path, old, new, dies_at=k)
+        path = with_old(folder, old)
+        end = end_of(f, path, old, new, dies_at=k)
         report["names"].append(content(path, old, new))
-        if not was_killed:
+        if end != "killed":
+            report["nothing done"] |= report["names"][-1] in ("old", "none")
             break
     return report
 """
@@ -254,7 +259,7 @@ def trials(f, folder, old, new, killed):
 
     def read_right(self, answer, old, new, killed):
         allowed = {"old" if old else "none", "new"}
-        if not isinstance(answer, dict) or answer.get("finished") != "new":
+        if not isinstance(answer, dict) or answer.get("finished") != "new" or answer["nothing done"]:
             return "not_there"
         if len(answer["left"]) > 1:
             return Finding("leaves_files", f"In the folder: {', '.join(sorted(map(str, answer['left'])))}.")
@@ -1140,10 +1145,11 @@ class WallTime(PlainExercise):
 SHARD = 1e-3  # virtual seconds of a shard's gradient
 
 
-def gradient_of_a_shard(slopes: np.ndarray, targets: np.ndarray, question: list) -> tuple[float, str, np.ndarray]:
+def gradient_of_a_shard(
+    slopes: np.ndarray, targets: np.ndarray, w: np.ndarray, step: int, shard: int
+) -> tuple[float, str, np.ndarray]:
     """(virtual seconds that a rank of `train_through` pays, the timeline's label, the gradient at `w` of a shard in a
     step)."""
-    w, step, shard = question
     return SHARD, str(step), slopes[shard] * (w - targets[step, shard])
 
 
@@ -1236,7 +1242,8 @@ def harness(f, w, shards, steps, judge, lr):
         known |= {"targets": rng.uniform(-1, 1, (steps, shards, 9)), "lr": 0.03, "kills": kills}
         known["deaths"] = tuple(kills.values())
         judge = name_of(known["w"], known["targets"])
-        answers = {judge: partial(gradient_of_a_shard, known["slopes"], known["targets"])}
+        form = (((9,), "float64"), range(steps), range(shards))
+        answers = {judge: Answer(partial(gradient_of_a_shard, known["slopes"], known["targets"]), form)}
         given = (Tensor(known["w"], "float64"), shards, steps, judge, 0.03)
         dies = ", ".join(f"rank {r} dies in place of operation {k}" for r, k in kills.items())
         says = f"{shards} shards, {steps} steps" + (f", {dies}" if dies else "")

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 import torch
 
+from autograder import registry
 from autograder.answers import sources
 from autograder.exercises.readings.faults import wall_time
+from autograder.judging.judge import Runners, chunks_of_file, judge_with
 from labkit import checkpoint
 from labkit.simulation import run
 
@@ -105,3 +107,33 @@ def test_the_wall_time_is_that_of_a_clock_that_ticks():
         failures = np.unique(rng.integers(1, 300, rng.integers(0, 9))).tolist()
         case = work, interval, save, restart, failures
         assert wall_time(*case) == names["wall_time"](*case), case
+
+
+ENDS_BY_ITSELF = """
+import os
+import resource
+
+def write_whole(path, data):
+    if WHEN:
+        os._exit(0)
+    other = path + ".new"
+    with open(other, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(other, path)
+"""
+
+
+@pytest.mark.parametrize(
+    "when, points",
+    [
+        ("resource.getrlimit(resource.RLIMIT_FSIZE)[0] < 99", 2),
+        ("False", 4),
+    ],
+)
+def test_a_save_that_ends_by_itself_where_it_would_be_killed_is_none(warm, when, points):
+    chunks = chunks_of_file(ENDS_BY_ITSELF.replace("WHEN", when), "write_whole", "answer.py")
+    with Runners(warm) as runners:
+        result = judge_with(runners, registry.find("write_whole", "19"), chunks)
+    assert result.score == points

@@ -115,6 +115,47 @@ def test_a_second_call_that_does_not_return_is_told(warm):
     assert wrong[0].differs[0].startswith("did not return when it was called again")
 
 
+HIDDEN = """
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+from labkit.relay import charging, wire
+
+kept = []
+
+def sum_over_ranks(x):
+    if kept:
+        LINE
+    x = x.clone()
+    dist.all_reduce(x)
+    kept.append(x)
+    return kept[0]
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "wire.send(charging.speaker(), wire.RESULT, {'value': ['u', [['n'], ['u', []]]]}); time.sleep(1000)",
+        "wire.send(charging.speaker(), wire.RESULT, {'value': [0]})",
+        "wire.send(charging.speaker(), wire.RAISED, {'type': 'X'})",
+        "print('x\\n' * 40_000); wire.send(charging.speaker(), wire.RESULT, {})",
+        "dist.recv(x, 0)",
+        "print('call 5'); time.sleep(1000)",
+    ],
+)
+def test_a_result_that_cannot_be_read_when_it_is_called_again_hides_nothing(warm, line):
+    exercise = registry.find("sum_over_ranks", "03")
+    chunks = chunks_of_file(HIDDEN.replace("LINE", line), "sum_over_ranks", "answer.py")
+    with Runners(warm) as runners:
+        result = judge_with(runners, exercise, chunks)
+    wrong = [case for case in result.cases if case.verdict != "passed"]
+    assert result.verdict == "wrong" and {case.diagnosis for case in wrong} == {"keeps_something"}
+
+
 @pytest.mark.parametrize(
     "sent", [None, 3, [], [["returned", 1, []]], [[1], 2], [["returned", 1, None]] * 2, ["ab", "cd"]]
 )
