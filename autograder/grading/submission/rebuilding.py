@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode, from_dict
 
 from autograder.exercise import Exercise
+from autograder.finite import is_finite
 from autograder.grading.submission.harmless import harmless_markdown
 from autograder.grading.submission.reading import FLAG_NAMES, NOTHING, Flag, HandedIn, Refused, read, readable_name
 from autograder.homework import registry
@@ -210,7 +211,14 @@ def rebuild(
 
 
 def rebuild_handed_in(released: NotebookNode, found: HandedIn) -> Rebuilt:
-    """`read` and `rebuild`. Never fails because of what was handed in."""
+    """`read` and `rebuild`. Never fails because of what was handed in: what it fails on is refused, and only that."""
+    try:
+        return _rebuild_handed_in(released, found)
+    except Exception as error:  # one notebook must not keep a class from its grades, its report and its copies
+        return rebuild(released, Refused(f"The notebook could not be read ({type(error).__name__})."))
+
+
+def _rebuild_handed_in(released: NotebookNode, found: HandedIn) -> Rebuilt:
     try:
         submitted = Refused(found.refused) if found.refused else read(found.content)
     except Refused as refused:
@@ -431,7 +439,7 @@ class _Builder:
                 f"The marks of the cell {grade_id} were changed ({', '.join(changed)}): they were put back.",
             )
         if wanted.get("grade") and found.get("points") != wanted.get("points"):
-            told = f"{found['points']:g}" if isinstance(found.get("points"), (int, float)) else "nothing"
+            told = f"{found['points']:g}" if is_finite(found.get("points")) else "nothing"
             self._flag("points", f"The cell {grade_id} says it is worth {told}: it is worth {wanted.get('points'):g}.")
 
 

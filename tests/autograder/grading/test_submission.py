@@ -339,6 +339,8 @@ FORGED = {
     "a check twice": ("duplicate", copy_below("check_fair_share")),
     "an answer twice": ("duplicate", copy_below("fair_share")),
     "more points": ("points", remark("check_fair_share", points=400)),
+    "points that no float holds": ("points", remark("check_fair_share", points=10**400)),
+    "points without end": ("points", remark("check_fair_share", points=math.inf)),
     "points of another kind": (
         "points",
         lambda nb: cell_of(nb, "check_fair_share").metadata.nbgrader.update(points="4"),
@@ -353,6 +355,15 @@ FORGED = {
         lambda nb: nb.cells.append(new_code_cell("1", metadata=marks("other_check", grade=True, points=50))),
     ),
 }
+
+
+def test_a_notebook_on_which_rebuilding_fails_is_refused_and_no_more(monkeypatch):
+    def fails(*_):
+        raise OverflowError
+
+    monkeypatch.setattr(rebuilding, "_readable", fails)
+    rebuilt = rebuilding.rebuild_handed_in(released_notebook(), reading.HandedIn(as_bytes(handed_in())))
+    assert "OverflowError" in rebuilt.refused and rebuilt.flags[0].needs_person
 
 
 @pytest.mark.parametrize("what", FORGED)
