@@ -45,6 +45,7 @@ from autograder.grading.submission.reading import Flag, Refused, read
 from autograder.grading.submission.rebuilding import rebuild
 from autograder.judging import judge as judging
 from autograder.judging.judge import Runners
+from labkit.cells import slicing
 from labkit.cells.slicing import Chunk
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch.pace import Pace
@@ -364,6 +365,32 @@ def test_a_notebook_on_which_rebuilding_fails_is_refused_and_no_more(monkeypatch
     monkeypatch.setattr(rebuilding, "_readable", fails)
     rebuilt = rebuilding.rebuild_handed_in(released_notebook(), reading.HandedIn(as_bytes(handed_in())))
     assert "OverflowError" in rebuilt.refused and rebuilt.flags[0].needs_person
+
+
+def test_a_notebook_that_takes_too_long_to_read_is_refused(monkeypatch):
+    def endless(cells):
+        while cells:
+            pass
+
+    monkeypatch.setattr(rebuilding, "_readable", endless)
+    monkeypatch.setattr(rebuilding, "MOST_CPU_S", 0.1)
+    rebuilt = rebuilding.rebuild_handed_in(released_notebook(), reading.HandedIn(as_bytes(handed_in())))
+    assert "too long" in rebuilt.refused and rebuilt.items and rebuilt.flags[0].needs_person
+
+
+def test_each_cell_is_parsed_once_for_all_checks():
+    """A cell with a magic in it, and names that are found one after the other below the check."""
+    cells, notebook = 1300, handed_in(right=False)
+    cell_of(notebook, "count_inside").source = "def count_inside(x, y):\n    return d0, h0"
+    notebook.cells[:0] = [new_code_cell(f"%m\ndef h{k}(a):\n    return h{k + 1}") for k in range(cells)]
+    notebook.cells += [new_code_cell(f"def d{k}():\n    return d{k + 1}") for k in range(8)]
+    rebuilt = rebuilding.rebuild_handed_in(released_notebook(), reading.HandedIn(as_bytes(notebook)))
+    assert not rebuilt.refused
+    parsed = []
+    for item in [*rebuilt.items[:2], *rebuilt.items[:2]]:
+        assert rebuilt.chunks(item, submission.exercise_of(item, None))[0]
+        parsed.append((slicing._statements.cache_info().misses, slicing.python_of.cache_info().misses))
+    assert parsed[1:] == parsed[1:2] * 3
 
 
 @pytest.mark.parametrize("what", FORGED)
