@@ -45,6 +45,7 @@ from autograder.grading.submission.reading import Flag, Refused, read
 from autograder.grading.submission.rebuilding import rebuild
 from autograder.judging import judge as judging
 from autograder.judging.judge import Runners
+from autograder.judging.limit import processor_time
 from labkit.cells import slicing
 from labkit.cells.slicing import Chunk
 from labkit.relay.outcome import Outcome, RankOutcome
@@ -276,8 +277,17 @@ def test_ordinary_text_stays_as_it_was():
         "**Latency** counts: $t = \\alpha + n \\beta$, `a < b`, see [it](https://example.org/x).\n\n"
         "$\\left(\\begin{aligned} a &= b \\\\ c &lt d \\end{aligned}\\right)$, 2 &lt; 3 &amp; M&uuml;ller &#8594;\n\n| a | b "
         "|\n|---|---|\n| 1 | 2 |"
+        "\n\n\\\\[ x \\\\] and \\\\( y_1 \\\\), \\begin{align*} z &= 1 \\\\\\\\ \\begin{array} 1 \\end{array} \\end{align*}"
     )
     assert harmless.harmless_markdown(text) == text
+
+
+@pytest.mark.parametrize("beginning", ["\\\\[", "\\\\(", "\\begin{a}", "$x", "$$", "[a](", "![", "**a "])
+@pytest.mark.parametrize("end", ["", "\\\\\\]", "\\\\\\)"])
+def test_formulas_without_an_end_take_no_time(beginning, end):
+    text = beginning * (60_000 // len(beginning)) + end
+    with processor_time(4.0):
+        assert markdown2html(harmless.harmless_markdown(text))
 
 
 # -- rebuilding -------------------------------------------------------------------------------------------------------
