@@ -126,5 +126,5 @@ def _without_open_formulas(text: str) -> str:
 
 
 def _kind(found: re.Match) -> str:
-    """What an end has in common with its beginning."""
+    """The kind of formula that a beginning or an end is of."""
     return found["name"] or {"]": "[", ")": "("}.get(found["bracket"], found["bracket"])
