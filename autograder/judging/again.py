@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.exercise import Case, Exercise, drawn
-from autograder.judging.case import run_of
+from autograder.judging.case import run_of, too_much_to_judge
 from autograder.judging.diagnoses import diagnosis_of
+from autograder.judging.limit import TakesTooLong, processor_time
 from autograder.judging.measured import says_of
 from autograder.judging.odd import wrong_or_odd
 from autograder.judging.runners import Ranks, Runners
@@ -103,7 +104,11 @@ def again(
             return next((results for results in found if results), [])
         calls = list(zip(*came, strict=True))  # each on all ranks
         both = zip(pairs, calls[0::2], calls[1::2], strict=True)
-        judged = [_judged(exercise, *alone, other, call) for (_, alone), other, call in both]
+        try:
+            with processor_time():
+                judged = [_judged(exercise, *alone, other, call) for (_, alone), other, call in both]
+        except TakesTooLong:
+            return [too_much_to_judge(exercise, case) for _, (case, _) in pairs]
         return [result for result in judged[::-1] if result is not None]
 
     found = wrong(Ranks.SHARED)

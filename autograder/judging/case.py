@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autograder.exercise import Case, Diagnosis, Exercise, RankRun, Run
 from autograder.judging.diagnoses import OF_BUFFERS, diagnosis_of, how_to_mend, of_exception, without_sources
+from autograder.judging.limit import TakesTooLong, processor_time
 from autograder.judging.measured import measured, says_of
 from autograder.judging.odd import wrong_or_odd
 from autograder.judging.wrong import never_waited, with_plain_numbers
@@ -15,7 +16,23 @@ _MOST_MOVED = 400  # characters of what a card says of messages: the names of MP
 
 
 def judge_case(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict]) -> CaseResult:
-    """The verdict on one run."""
+    """The verdict on one run; "too_much" where finding it takes too long (`autograder.judging.limit`)."""
+    try:
+        with processor_time():
+            return _judge_case(exercise, case, outcome, ends)
+    except TakesTooLong:
+        return too_much_to_judge(exercise, case)
+
+
+def too_much_to_judge(exercise: Exercise, case: Case) -> CaseResult:
+    """The verdict on a run that cannot be looked at in time."""
+    text = diagnosis_of(exercise, "too_much")
+    result = CaseResult(case.level, says_of(case), case.world_size, "wrong", "too_much", why=text.why, how=text.how)
+    result.differs = ["what the ranks sent, printed or returned is far more than this exercise needs"]
+    return result
+
+
+def _judge_case(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict]) -> CaseResult:
     result = CaseResult(case.level, says_of(case), case.world_size, "passed", events=tuple(outcome.events))
     printed = [(r, without_sources(line)) for r, line in outcome.printed[:40]]
     result.printed = [f"rank {r}: {line}" if case.world_size > 1 else line for r, line in printed]

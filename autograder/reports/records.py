@@ -90,7 +90,11 @@ def records_of(coursedir: CourseDirectory, assignment: str) -> ClassRecords:
     `autograder.reports.marks.UnknownAssignment`."""
     rows = marks(coursedir, assignment).rows
     wanted: dict[str, str] = {}
+    unread: list[str] = []
     for student, notebook, rebuilt in answers(coursedir, assignment):
+        if rebuilt.refused:
+            unread.append(f"{readable_name(student)}, {notebook}: {rebuilt.refused}")
+            continue
         released = course_files.released(coursedir, coursedir.config, assignment, notebook)
         name = listed_as(rebuilt.notebook, released)
         if name:
@@ -98,7 +102,7 @@ def records_of(coursedir: CourseDirectory, assignment: str) -> ClassRecords:
     names, refused = names_to_show(wanted, rows)
     judged = list(submitted(coursedir, assignment))
     boards = boards_of(judged, names)
-    return ClassRecords(assignment, boards, len(names), len({one.student for one in judged}), refused)
+    return ClassRecords(assignment, boards, len(names), len({one.student for one in judged}), (*unread, *refused))
 
 
 def listed_as(notebook: NotebookNode, released: NotebookNode | None = None) -> str:

@@ -22,7 +22,7 @@ from autograder.grading import course_files, isolation
 from autograder.grading.store import Store
 from autograder.grading.submission.finishing import Terms, kept_at_any_level, kept_result
 from autograder.grading.submission.grades import Graded
-from autograder.grading.submission.reading import Flag, Refused, read
+from autograder.grading.submission.reading import Flag, read
 from autograder.grading.submission.rebuilding import Rebuilt
 from autograder.homework import handed_in
 from autograder.reports.marks import Marks, read_marks
@@ -135,7 +135,7 @@ def as_handed_in(coursedir: CourseDirectory, assignment: str) -> Iterator[tuple[
     for student in course_files.submitted_students(coursedir, assignment):
         for name in notebooks(coursedir, assignment):
             found = course_files.handed_in(coursedir, assignment, student, name)
-            with contextlib.suppress(Refused):
+            with contextlib.suppress(Exception):  # Refused, and whatever `rebuild_handed_in` refuses it for
                 if not found.refused:
                     yield student, name, read(found.content)
 

@@ -49,7 +49,10 @@ class _Statement:
     star_import: bool = False
 
 
-@functools.lru_cache(maxsize=256)  # a cell is looked at from several sides
+MOST_KEPT = 4096  # cells that are parsed once only: more than a notebook may have, with the released ones
+
+
+@functools.lru_cache(maxsize=MOST_KEPT)  # a cell is looked at from several sides
 def python_of(source: str) -> str | None:
     """The cell as plain Python with the same line numbers: magics and shell lines become `pass`; None where the cell is
     no Python."""
@@ -114,7 +117,7 @@ def _segment(lines: Sequence[str], node: ast.stmt) -> str:
     return b"\n".join(wanted).decode()
 
 
-@functools.lru_cache(maxsize=1024)  # a notebook is sliced once per exercise
+@functools.lru_cache(maxsize=MOST_KEPT)  # a notebook is sliced once per exercise
 def _statements(cell: Cell) -> tuple[_Statement, ...]:
     source = python_of(cell.source.replace("\r\n", "\n").replace("\r", "\n"))
     if source is None:
@@ -152,10 +155,12 @@ def _statements(cell: Cell) -> tuple[_Statement, ...]:
 
 def bound_names(source: str) -> set[str]:
     """The names a cell defines at its top level."""
-    names: set[str] = set()
-    for statement in _statements(Cell(source, "")):
-        names |= statement.binds
-    return names
+    return set(_bound_names(source))
+
+
+@functools.lru_cache(maxsize=MOST_KEPT)
+def _bound_names(source: str) -> frozenset[str]:
+    return frozenset().union(*(statement.binds for statement in _statements.__wrapped__(Cell(source, ""))))
 
 
 def free_names(source: str) -> set[str]:

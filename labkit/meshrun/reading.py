@@ -183,7 +183,10 @@ def _real(value) -> float:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        raise ValueError from None
     if LARGEST < abs(number) < math.inf:
         raise ValueError
     return number

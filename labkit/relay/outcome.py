@@ -12,6 +12,7 @@ from labkit.watch.events import Event
 MAX_PRINTED = (
     256 << 10
 )  # characters a rank prints; `labkit.launch.rank_program` cuts off what is more than a quarter of it
+MAX_LINES = 2000  # that are kept of a rank in one case
 
 
 @dataclass
@@ -39,6 +40,7 @@ class RankOutcome:
     unwaited: int = 0
     deferred: int = 0  # waits that the program itself asked for, some time after it had begun the operation
     printed: int = 0  # characters
+    lines: int = 0
     notes: list[tuple[dict, bytes]] = field(default_factory=list)  # what a probe in the rank has seen (`probes.script`)
     notes_left: int = 0  # bytes of notes that the rank may still send
 
@@ -71,12 +73,15 @@ class RankOutcome:
         self.notes.append((meta, payload))
 
     def _lines(self, meta: dict) -> list[str]:
-        """Raises WireError where a rank prints more than it should be able to."""
+        """The lines of which `MAX_LINES` are left: no exercise looks at as many, and the rest would only cost time.
+        Raises WireError where a rank prints more than it should be able to."""
         text = str(meta.get("text", ""))
         self.printed += len(text) + 1
         if self.printed > MAX_PRINTED:
             raise wire.TooMuch(f"more than {MAX_PRINTED} printed characters")
-        return text.split("\n")
+        lines = text.split("\n")[: MAX_LINES - self.lines]
+        self.lines += len(lines)
+        return lines
 
 
 def _change(said: dict) -> dict[str, str]:

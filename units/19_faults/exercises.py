@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -504,14 +505,15 @@ class ResumeOrder(PlainExercise):
         found = self._shape(answer, p)
         if found is None:
             return "not_lists"
-        together = [sorted(sum(parts, [])) for parts in zip(*found, strict=False)]
+        together = [sorted(chain.from_iterable(parts)) for parts in zip(*found, strict=False)]
         wanted = [sorted(one) for one in right]
         uneven = any(max(map(len, parts)) - min(map(len, parts)) > 1 for parts in zip(*found, strict=False))
         if len({len(mine) for mine in found}) == 1 and together == wanted:
             return "uneven" if uneven else None
         if p > 1 and all(mine == found[0] for mine in found) and any(found[0]):
             return "same_on_all"
-        if len({len(mine) for mine in found}) > 1 and sorted(sum(sum(found, []), [])) == sorted(sum(right, [])):
+        dealt = sorted(chain.from_iterable(chain.from_iterable(found)))
+        if len({len(mine) for mine in found}) > 1 and dealt == sorted(chain.from_iterable(right)):
             return "no_empty_list"
 
         def batches(begin, size):

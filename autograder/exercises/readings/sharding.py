@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect_right
+
 import numpy as np
 
 from autograder.exercise import Run, Tensor
@@ -219,10 +222,9 @@ def not_sent(run: Run, rank: int, nbytes: float) -> int:
     """
     events = [event for event in run.events if event.rank == rank]
     begun = sorted(event.posted for event in events if event.kind == COMPUTE)
-    sent = [(event.posted, event.nbytes) for event in events if event.kind not in (COMPUTE, "recv")]
-    return max(
-        (k - int(sum(size for at, size in sent if at <= now) / nbytes) for k, now in enumerate(begun) if k), default=0
-    )
+    sent = sorted((event.posted, event.nbytes) for event in events if event.kind not in (COMPUTE, "recv"))
+    times, sums = [at for at, _ in sent], [0, *itertools.accumulate(size for _, size in sent)]
+    return max((k - int(sums[bisect_right(times, now)] / nbytes) for k, now in enumerate(begun) if k), default=0)
 
 
 STATES = {"adam": 8, "momentum": 4, "sgd": 0}  # bytes of a parameter

@@ -18,6 +18,9 @@ _COMMANDS = (
     "href|url|require|style|class|cssId|html|data|unicode|includegraphics|mmlToken|enclose|bbox|toggle|texttip|mathtip|"
     "tooltip|begingroup|endgroup|let|def|newcommand|renewcommand|newenvironment|renewenvironment"
 )
+# The formulas that nbconvert looks for: from each beginning to its end, or to the end of the text where it has none.
+BEGINNING = re.compile(r"\\\\(?P<bracket>[\[(])|\\begin(?P<name>\{[a-z]*\*?\})")
+END = re.compile(r"(?<!\\)\\\\(?P<bracket>[\])])|\\end(?P<name>\{[a-z]*\*?\})")
 
 
 def text_of_source(text) -> str | None:
@@ -91,8 +94,9 @@ def harmless_markdown(text: str) -> str:
     graded, when, and from where.
 
     nbconvert passes them on as they are. A blank is put in, so that the text reads as it was written; a picture
-    becomes a link.
+    becomes a link. A formula that does not end is none.
     """
+    text = _without_open_formulas(text)
     text = re.sub(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|\w+);?", _harmless_reference, text)
     text = re.sub(r"<(?=[A-Za-z/!?])", "< ", text)
     text = re.sub(r"!(?=\s*\[)", "! ", text)
@@ -106,3 +110,21 @@ def _harmless_reference(found: re.Match[str]) -> str:
     with."""
     means = html.unescape(found[0])
     return found[0] if means in "<>&\"'" or not means.isascii() or means == found[0] else f"& {found[0][1:]}"
+
+
+def _without_open_formulas(text: str) -> str:
+    """The text, a blank in each beginning of a formula that has no end: for many of these nbconvert takes time in
+    proportion to the square of their number."""
+    last = {_kind(found): found.start() for found in END.finditer(text)}
+
+    def checked(found: re.Match) -> str:
+        mark = found["bracket"] or found["name"]
+        ends = last.get(_kind(found), -1) > found.start()
+        return found[0] if ends else f"{found[0].removesuffix(mark)} {mark}"
+
+    return BEGINNING.sub(checked, text)
+
+
+def _kind(found: re.Match) -> str:
+    """The kind of formula that a beginning or an end is of."""
+    return found["name"] or {"]": "[", ")": "("}.get(found["bracket"], found["bracket"])

@@ -31,6 +31,7 @@ from autograder.inputs.unseen import unseen
 from autograder.judging.following import Follows, Judged, follows_from
 from autograder.judging.helpers import judge_with_its_helpers
 from autograder.judging.judge import LAST_S, Runners, judge_with
+from autograder.judging.limit import TakesTooLong, processor_time
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.launch.launcher import make_jobs
@@ -289,8 +290,9 @@ def _trimmed(result: Result) -> dict:
 
 def _picture(result: Result) -> str:
     try:
-        return _figure(result)
-    except Exception:  # a picture is not worth a grade
+        with processor_time():
+            return _figure(result)
+    except (Exception, TakesTooLong):  # a picture is not worth a grade
         return ""
 
 

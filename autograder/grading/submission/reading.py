@@ -17,6 +17,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from autograder.finite import is_finite
 from autograder.grading.submission.harmless import clean, harmless_outputs, text_of_source
 
 NOTHING = "No file of that name was handed in."
@@ -151,7 +152,7 @@ def _marks(marks: dict) -> dict:
     kept = {name: marks[name] for name in FLAG_NAMES if isinstance(marks.get(name), bool)}
     if isinstance(marks.get("grade_id"), str):
         kept["grade_id"] = marks["grade_id"][:200]
-    if isinstance(marks.get("points"), (int, float)) and not isinstance(marks["points"], bool):
+    if is_finite(marks.get("points")):
         kept["points"] = marks["points"]
     return kept
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,10 +12,12 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode, from_dict
 
 from autograder.exercise import Exercise
+from autograder.finite import is_finite
 from autograder.grading.submission.harmless import harmless_markdown
 from autograder.grading.submission.reading import FLAG_NAMES, NOTHING, Flag, HandedIn, Refused, read, readable_name
 from autograder.homework import registry
 from autograder.judging.helpers import slice_for
+from autograder.judging.limit import TakesTooLong, processor_time
 from labkit.cells.slicing import (
     Cell,
     Chunk,
@@ -27,6 +30,7 @@ from labkit.cells.slicing import (
 )
 
 MAX_STATEMENTS = 4000
+MOST_CPU_S = 20.0  # of processor time to rebuild a notebook and to find what its checks reach; usual is less than one
 
 
 # -- rebuilding -------------------------------------------------------------------------------------------------------
@@ -70,18 +74,25 @@ class Rebuilt:
     refused: str = ""
     modules: dict[str, str] = field(default_factory=dict)
     files: dict = field(default_factory=dict)
+    _counting: dict[tuple, list[Cell]] = field(default_factory=dict, repr=False, compare=False)
 
     def cells_until(self, item: Item, names: Iterable[str]) -> list[Cell]:
         """The cells that count for `item`: those above it, as in Run All, and a later one only for a name that is
         nowhere above it."""
-        above, below = self._written(self.cells[: item.at]), self._written(self.cells[item.at :])
+        asked = item.at, tuple(names)
+        if asked not in self._counting:
+            self._counting[asked] = self._cells_until(*asked)
+        return self._counting[asked]
+
+    def _cells_until(self, at: int, names: tuple[str, ...]) -> list[Cell]:
+        above, below = self._written(self.cells[:at]), self._written(self.cells[at:])
         for _ in range(8):
             lacking = lacking_names(above, names)
-            more = [cell for cell in below if bound_names(cell.source) & lacking]
-            if not more:
+            more = [not lacking.isdisjoint(bound_names(cell.source)) for cell in below]
+            if not any(more):
                 break
-            above += more
-            below = [cell for cell in below if cell not in more]
+            above += itertools.compress(below, more)
+            below = [cell for cell, taken in zip(below, more, strict=True) if not taken]
         return above
 
     def _written(self, cells: list[Cell]) -> list[Cell]:
@@ -210,7 +221,20 @@ def rebuild(
 
 
 def rebuild_handed_in(released: NotebookNode, found: HandedIn) -> Rebuilt:
-    """`read` and `rebuild`. Never fails because of what was handed in."""
+    """`read` and `rebuild`. Never fails because of what was handed in: what it fails on is refused, and only that."""
+    try:
+        with processor_time(MOST_CPU_S):
+            rebuilt = _rebuild_handed_in(released, found)
+            for item in rebuilt.items:  # whatever takes long is begun here
+                rebuilt.cells_until(item, [item.function] if item.function else sorted(free_names(item.source)))
+            return rebuilt
+    except TakesTooLong:
+        return rebuild(released, Refused("The notebook takes too long to read: remove the cells you do not need."))
+    except Exception as error:  # one notebook must not keep a class from its grades, its report and its copies
+        return rebuild(released, Refused(f"The notebook could not be read ({type(error).__name__})."))
+
+
+def _rebuild_handed_in(released: NotebookNode, found: HandedIn) -> Rebuilt:
     try:
         submitted = Refused(found.refused) if found.refused else read(found.content)
     except Refused as refused:
@@ -431,7 +455,7 @@ class _Builder:
                 f"The marks of the cell {grade_id} were changed ({', '.join(changed)}): they were put back.",
             )
         if wanted.get("grade") and found.get("points") != wanted.get("points"):
-            told = f"{found['points']:g}" if isinstance(found.get("points"), (int, float)) else "nothing"
+            told = f"{found['points']:g}" if is_finite(found.get("points")) else "nothing"
             self._flag("points", f"The cell {grade_id} says it is worth {told}: it is worth {wanted.get('points'):g}.")
 
 

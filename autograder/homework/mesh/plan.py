@@ -7,11 +7,11 @@ so again. A plan that is faster than that (with ZeRO-2 or context parallelism) i
 from __future__ import annotations
 
 import json
-import math
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from autograder.finite import is_finite
 from autograder.homework.mesh.lines import full, lost, missing
 from autograder.homework.rubric import LineResult, PartResult, shown
 from labkit.meshrun.plans import TASKS, Task
@@ -64,14 +64,15 @@ def _choice(given) -> dict:
     found = {name: given[name] for name in NUMBERS if name in given}
     for name, value in found.items():
         if (
-            isinstance(value, bool)
+            not is_finite(value)
             or not isinstance(value, int)
             or not 0 <= value <= 1 << 20
             or (name != "zero" and not value)
         ):
-            raise ValueError(f"{name} = {shown(repr(value), 20)} is no whole number from {int(name != 'zero')} on")
+            raise ValueError(f"{name} = {_given(value)} is no whole number from {int(name != 'zero')} on")
     if "recompute" in given:
-        found["recompute"] = shown(given["recompute"], 20)
+        how = given["recompute"]
+        found["recompute"] = shown(how, 20) if isinstance(how, str) else _given(how)
     return found
 
 
@@ -103,8 +104,8 @@ def _saving(given: dict) -> LineResult:
     for gpus, task in TASKS.items():
         table = given.get(f"gpus_{gpus}")
         interval = table.get("checkpoint_interval") if isinstance(table, dict) else None
-        if isinstance(interval, bool) or not isinstance(interval, int | float) or not 0 < interval < math.inf:
-            given_is = f": checkpoint_interval = {shown(repr(interval), 20)} is no number of seconds above 0."
+        if not is_finite(interval) or interval <= 0:
+            given_is = f": checkpoint_interval = {_given(interval)} is no number of seconds above 0."
             said.append(f"[gpus_{gpus}]{given_is if interval is not None else ' has no checkpoint_interval.'}")
             shares.append(0.0)
             kind = "no_interval"
@@ -116,6 +117,16 @@ def _saving(given: dict) -> LineResult:
         return full(name, " ".join(said))
     teach = "The square root of twice the seconds of a save times the seconds between two failures of all GPUs."
     return lost(name, kind, " ".join(said), teach, round(sum(shares) / len(shares), 3))
+
+
+def _given(value) -> str:
+    """A value as plan.toml gives it. A whole number of thousands of digits (TOML has hexadecimal ones) has no repr."""
+    if isinstance(value, int) and not is_finite(int(value)):
+        return "(a number of many digits)"
+    try:
+        return shown(repr(value), 20)
+    except ValueError:  # such a number in a list
+        return "(numbers of many digits)"
 
 
 def _lost(task: Task, interval: float | None = None) -> str:

@@ -45,6 +45,8 @@ from autograder.grading.submission.reading import Flag, Refused, read
 from autograder.grading.submission.rebuilding import rebuild
 from autograder.judging import judge as judging
 from autograder.judging.judge import Runners
+from autograder.judging.limit import processor_time
+from labkit.cells import slicing
 from labkit.cells.slicing import Chunk
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch.pace import Pace
@@ -275,8 +277,17 @@ def test_ordinary_text_stays_as_it_was():
         "**Latency** counts: $t = \\alpha + n \\beta$, `a < b`, see [it](https://example.org/x).\n\n"
         "$\\left(\\begin{aligned} a &= b \\\\ c &lt d \\end{aligned}\\right)$, 2 &lt; 3 &amp; M&uuml;ller &#8594;\n\n| a | b "
         "|\n|---|---|\n| 1 | 2 |"
+        "\n\n\\\\[ x \\\\] and \\\\( y_1 \\\\), \\begin{align*} z &= 1 \\\\\\\\ \\begin{array} 1 \\end{array} \\end{align*}"
     )
     assert harmless.harmless_markdown(text) == text
+
+
+@pytest.mark.parametrize("beginning", ["\\\\[", "\\\\(", "\\begin{a}", "$x", "$$", "[a](", "![", "**a "])
+@pytest.mark.parametrize("end", ["", "\\\\\\]", "\\\\\\)"])
+def test_formulas_without_an_end_take_no_time(beginning, end):
+    text = beginning * (60_000 // len(beginning)) + end
+    with processor_time(4.0):
+        assert markdown2html(harmless.harmless_markdown(text))
 
 
 # -- rebuilding -------------------------------------------------------------------------------------------------------
@@ -339,6 +350,8 @@ FORGED = {
     "a check twice": ("duplicate", copy_below("check_fair_share")),
     "an answer twice": ("duplicate", copy_below("fair_share")),
     "more points": ("points", remark("check_fair_share", points=400)),
+    "points that no float holds": ("points", remark("check_fair_share", points=10**400)),
+    "points without end": ("points", remark("check_fair_share", points=math.inf)),
     "points of another kind": (
         "points",
         lambda nb: cell_of(nb, "check_fair_share").metadata.nbgrader.update(points="4"),
@@ -353,6 +366,41 @@ FORGED = {
         lambda nb: nb.cells.append(new_code_cell("1", metadata=marks("other_check", grade=True, points=50))),
     ),
 }
+
+
+def test_a_notebook_on_which_rebuilding_fails_is_refused_and_no_more(monkeypatch):
+    def fails(*_):
+        raise OverflowError
+
+    monkeypatch.setattr(rebuilding, "_readable", fails)
+    rebuilt = rebuilding.rebuild_handed_in(released_notebook(), reading.HandedIn(as_bytes(handed_in())))
+    assert "OverflowError" in rebuilt.refused and rebuilt.flags[0].needs_person
+
+
+def test_a_notebook_that_takes_too_long_to_read_is_refused(monkeypatch):
+    def endless(cells):
+        while cells:
+            pass
+
+    monkeypatch.setattr(rebuilding, "_readable", endless)
+    monkeypatch.setattr(rebuilding, "MOST_CPU_S", 0.1)
+    rebuilt = rebuilding.rebuild_handed_in(released_notebook(), reading.HandedIn(as_bytes(handed_in())))
+    assert "too long" in rebuilt.refused and rebuilt.items and rebuilt.flags[0].needs_person
+
+
+def test_each_cell_is_parsed_once_for_all_checks():
+    """A cell with a magic in it, and names that are found one after the other below the check."""
+    cells, notebook = 1300, handed_in(right=False)
+    cell_of(notebook, "count_inside").source = "def count_inside(x, y):\n    return d0, h0"
+    notebook.cells[:0] = [new_code_cell(f"%m\ndef h{k}(a):\n    return h{k + 1}") for k in range(cells)]
+    notebook.cells += [new_code_cell(f"def d{k}():\n    return d{k + 1}") for k in range(8)]
+    rebuilt = rebuilding.rebuild_handed_in(released_notebook(), reading.HandedIn(as_bytes(notebook)))
+    assert not rebuilt.refused
+    parsed = []
+    for item in [*rebuilt.items[:2], *rebuilt.items[:2]]:
+        assert rebuilt.chunks(item, submission.exercise_of(item, None))[0]
+        parsed.append((slicing._statements.cache_info().misses, slicing.python_of.cache_info().misses))
+    assert parsed[1:] == parsed[1:2] * 3
 
 
 @pytest.mark.parametrize("what", FORGED)

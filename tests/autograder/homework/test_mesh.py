@@ -369,6 +369,15 @@ def test_odd_numbers_are_no_plan_and_no_error(line, tmp_path):
     assert [finding.diagnosis for finding in found.findings] == ["not_possible", "not_possible", "no_interval"]
 
 
+@pytest.mark.parametrize("odd", ["1" + "0" * 400, "0x" + "f" * 9000, "[0x" + "f" * 9000 + "]", "nan", "inf", "1e15"])
+@pytest.mark.parametrize("name", ["checkpoint_interval", "data", "recompute"])
+def test_numbers_that_no_float_holds_are_no_error(name, odd, tmp_path):
+    given = {"data": 32, "tensor": 4, "pipeline": 8} | {name: odd}
+    (tmp_path / "plan.toml").write_text("\n".join(["[gpus_1024]", *(f"{n} = {value}" for n, value in given.items())]))
+    found = {finding.line.name: finding.diagnosis for finding in plan.judge(tmp_path / "plan.toml", "").findings}
+    assert found["plan_saving"] == "no_interval" and (name == "checkpoint_interval" or found["plan_1024"])
+
+
 # -- logs and names ----------------------------------------------------------------------------------------------------
 
 
@@ -393,6 +402,7 @@ def test_what_is_no_log_is_left_out(text, tmp_path):
 def test_lines_of_any_kind_are_a_problem_and_no_error(tmp_path):
     good = (FINISHED / "run_d1_t1_p1.jsonl").read_text().splitlines()
     strange = ["7", "null", '{"digest": 5, "kind": "step"}', json.dumps({"digest": "", "kind": "rank", "sent": 5})]
+    strange += [json.dumps({"digest": "", "kind": "step", "step": 5, "seconds": 10**400, "loss": 1, "norm": 1})]
     (tmp_path / "run.jsonl").write_text("\n".join([*good[:5], *strange, *good[5:]]))
     run = read(tmp_path / "run.jsonl")
     assert len(run.losses) == 30 and len(run.problems) >= 4 and not run.complete
