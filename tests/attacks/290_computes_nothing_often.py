@@ -3,9 +3,12 @@
 # verdict: anything but passed
 # deadline: 30
 import select
+
 import torch
 import torch.distributed as dist
+
 from labkit.relay import charging, wire
+
 ROUNDS = 25
 
 

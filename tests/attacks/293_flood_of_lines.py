@@ -4,6 +4,7 @@
 # deadline: 30
 import torch
 import torch.distributed as dist
+
 from labkit.relay import charging, wire
 
 
