@@ -75,8 +75,7 @@ def harness(f, calls):
 def again(
     runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], seed: int, ran: Sequence[tuple[Case, Outcome]]
 ) -> list[CaseResult]:
-    """The results of the cases that are wrong when the same processes run them all; none for a function that keeps
-    nothing.
+    """The results of the cases that are wrong when the same processes run them all; none where nothing is kept.
 
     ran: all cases, each with the outcome that was right. What was counted there counts on: here only what comes back is
     compared. A run that does not come to its end tells nothing, unless the function has ended its own process, or sent
