@@ -848,6 +848,7 @@ class SaveCheckpoint(Exercise):
         "save_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer, epoch: int) -> None"
     )
     levels = {"what is in the file": 1, "who writes it, and when": 2}
+    talks = False  # a barrier is enough
     # Each rank's DDP has a group of its own here, so that nothing but the student's code makes a rank wait for another:
     # rank 0 starts when all others have returned or wait for it. Writing and renaming take a while, as on a real disk.
     shares_files = True
