@@ -20,6 +20,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from machine import needs
 from nbconvert import HTMLExporter
 from nbgrader import utils
 from nbgrader.api import MissingEntry
@@ -353,7 +354,7 @@ def test_a_name_without_a_date_costs_nobody_else_anything(place, monkeypatch, na
     assert collected_names(place) == ["rival/homework"]
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="gives files to others")
+@needs("root")
 @pytest.mark.parametrize("check_owner", [True, False])
 def test_what_another_handed_in_is_left_out_where_owners_count(place, monkeypatch, check_owner):
     """And does not stand in the place of the student's own, whatever its date. With one account for all it is taken."""
