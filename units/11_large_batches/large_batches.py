@@ -238,7 +238,7 @@ def accumulate_uneven(ddp, micro_batches, n):
     - one synchronisation, one micro-batch at a time: only one micro-batch at a time
       goes through the model, and its backward pass comes before the next. The gradients
       are synchronised once each, by DDP or by you. Make no step.
-    - no rows on a rank: micro-batches, even all of a rank, may be empty: skip them or not.
+    - no rows on a rank: micro-batches, even all, may be empty; skip these or not.
 
     Example: 3 rows on rank 0 and 1 on rank 1: each row has the weight 1/4.
     """
