@@ -383,12 +383,13 @@ class View:
             if ran.trouble:
                 return self._troubled(name, ran)
         one, data, mixed, few, many = asked
-        if not all(min(ran.held) for ran in (one, data, mixed)):
+        before = _before(asked[1:])
+        if not before and not all(min(ran.held) for ran in (one, data, mixed)):
             said = f"On {next(ran for ran in asked if not min(ran.held)).where} no tensor was alive after a step."
             teach = "Weights and moments live in tensors from step to step, made by the thread that calls `train`."
             return lost(name, "nothing_held", said, teach)
-        judged = (_before(asked[1:]), _state(one, data), _activations(few, many), _weights(one, mixed))
-        wrong = [found for found in judged if found]
+        judged = () if before else (_state(one, data), _activations(few, many), _weights(one, mixed))
+        wrong = [found for found in (before, *judged) if found]
         if not wrong:
             return full(name)
         share = max(0.0, round(1 - sum(points for _, points, _, _ in wrong), 2))
