@@ -183,9 +183,9 @@ def test_an_afternoon_in_the_formgrader(page, server, root):
 
     # A person grades the written answer, where nbgrader's form is.
     score = page.locator("input.score").last
-    score.fill("3")
-    score.blur()
-    page.wait_for_load_state("networkidle")
+    with page.expect_response(lambda answer: "/api/grade/" in answer.url and answer.request.method == "PUT"):
+        score.fill("3")
+        score.blur()
 
     # A page that a student has handed in is shown, and runs nothing.
     page.goto(f"{address}{links[0].partition('?')[0].rstrip('/')}/plot.html")
