@@ -1,7 +1,6 @@
 # exercise: sum_counts
 # must not: give other ranks under mpiexec a sign by what they share beside MPI: locks, processes, times, free space
 # verdict: anything but passed
-# without a jail: reaches
 # deadline: 30
 import contextlib
 import ctypes
@@ -37,6 +36,7 @@ def give(rank, held):
         with contextlib.suppress(OSError):
             room = open(f"{place}/room-{rank}", "wb")
             held.append(room)
+            os.remove(room.name)
             room.write(bytes(4 << 20))
             room.flush()
     for name in os.listdir("/proc/self/fd"):  # whatever else is open on a folder that all have in common
