@@ -404,7 +404,8 @@ def _before(several: list[Ran]) -> Wrong | None:
     model with gradient and moments, of which a part is cut, is no mistake."""
     for ran in several:
         whole = MODELS * sizes.parameters(ran.trial.settings) * sizes.FLOAT
-        first, later = max(zip(ran.first, ran.peaks, strict=True), key=lambda pair: pair[0] - pair[1])
+        pairs = list(zip(ran.first, ran.peaks, strict=bool(ran.first)))
+        first, later = max(pairs, key=lambda pair: pair[0] - pair[1], default=(0, 0))
         if first > later + whole:
             said = f"On {ran.where} a rank held {first:,} bytes before its first step was done, later {later:,}."
             teach = "Each step is computed when it is its turn, by all ranks; nothing is trained beforehand."
