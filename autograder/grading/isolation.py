@@ -16,7 +16,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -214,15 +214,7 @@ def _try(mode: str, protections: tuple[str, ...]) -> dict | None:
         spec |= {"keep": [], "folder": outside["writable"][-1], "alone": True}
         spec["limits"] = {"file_bytes": 1 << 20, "memory_bytes": 2 << 30, "processes": _TRIAL_PROCESSES}
         command = [sys.executable, "-I", "-c", _TRIAL, json.dumps(outside)]
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", jail.__file__, json.dumps(spec), "run", *command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=spec["environment"],
-            cwd="/",
-            start_new_session=True,
-        )
+        process = _start(spec, "run", command)
         try:
             said, _ = process.communicate(timeout=30)  # ends when nobody holds the pipe any more
             found = {**json.loads(said.splitlines()[0]), "gone": outside["stay"]}
@@ -247,8 +239,13 @@ def _start_two_ranks(mode: str, protections: tuple[str, ...]) -> subprocess.Pope
     spec["limits"] = {"file_bytes": 1 << 20, "memory_bytes": 2 << 30, "processes": _TRIAL_PROCESSES}
     probe = [sys.executable, "-S", "-m", "probes.between_ranks"]
     command = mpi_cells.command(spec, 2, [*probe, "cell"], [*probe, "two"], stubs=2)
+    return _start(spec, "serve", command)
+
+
+def _start(spec: dict, how: str, command: Sequence[str]) -> subprocess.Popen:
+    """A command in a jail of its own, whose output can be read."""
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", jail.__file__, json.dumps(spec), "serve", *command],
+        [sys.executable, "-I", "-S", jail.__file__, json.dumps(spec), how, *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

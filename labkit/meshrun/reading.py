@@ -183,10 +183,7 @@ def _real(value) -> float:
         return math.nan
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError
-    try:
-        number = float(value)
-    except OverflowError:  # a whole number of hundreds of digits
-        raise ValueError from None
+    number = float(value)  # an OverflowError for a whole number of hundreds of digits
     if LARGEST < abs(number) < math.inf:
         raise ValueError
     return number

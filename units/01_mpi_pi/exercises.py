@@ -447,8 +447,8 @@ def rank_rng(seed, rank, world_size):
         Mistake("same_stream", "These ranks draw the very same points. Four ranks then do four times the work of one "
                 "and know nothing more.",
                 "Let the stream depend on `rank`: `SeedSequence(seed).spawn(world_size)[rank]`."),
-        Mistake("overlapping_streams", "The ranks walk along one and the same stream from different places, and soon "
-                "one draws what another has drawn before. Only streams 2**40 draws apart stay apart.",
+        Mistake("overlapping_streams", "The ranks walk along one and the same stream from different places, and later "
+                "one draws what another has drawn before. At least 2**40 draws must lie between two.",
                 "Give each rank a stream of its own: `SeedSequence(seed).spawn(world_size)[rank]`."),
         Mistake("ignores_seed", "Another seed gives the same numbers: the experiment can be repeated, but never "
                 "varied.", "Hand `seed` to the generator, together with `rank`."),
