@@ -429,6 +429,7 @@ def test_a_made_up_operation_is_the_end_of_its_rank_alone(bad):
     assert outcome.ranks[0].state == "dead" and outcome.ranks[0].error["type"] == "protocol"
 
 
+@pytest.mark.timeout(45)  # 20 s for each of them would be a minute
 def test_ranks_that_do_not_read_share_the_seconds_of_the_case():
     """And none of them gets more, however many there are."""
     pairs = [socket.socketpair() for _ in range(3)]
