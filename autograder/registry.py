@@ -40,7 +40,7 @@ def is_left_out(unit: str, function: str) -> bool:
 
 def overlay_digests() -> tuple[tuple[str, str], ...]:
     """(file, hash of its content) of the overlay's modules: they decide about results like the course's own code."""
-    return tuple((str(path), hashlib.sha256(path.read_bytes()).hexdigest()) for path in overlay_exercises())
+    return tuple((str(path), _digest(path)) for path in overlay_exercises())
 
 
 @functools.lru_cache(maxsize=1)
@@ -55,7 +55,21 @@ def _exercises(public: tuple[tuple[str, Path], ...], overlay: tuple[tuple[str, s
 def _modules(public: dict[str, Path], overlay: Sequence[Path]) -> list[ModuleType]:
     """The modules that define exercises, by unit; one of the overlay stands in for a public one of the same unit."""
     private = {path.stem.removeprefix("unit_"): path for path in overlay}
-    return [content.load(path, module_name(unit)) for unit, path in sorted({**public, **private}.items())]
+    found = []
+    for unit, path in sorted({**public, **private}.items()):
+        found.append(_module(path, module_name(unit), _digest(path)))
+        sys.modules[module_name(unit)] = found[-1]
+    return found
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@functools.lru_cache(maxsize=200)
+def _module(path: Path, name: str, _content: str) -> ModuleType:
+    """The module of a file with that content, read once: an exercise got before the overlay changed stays its own."""
+    return content.load(path, name)
 
 
 def module_name(unit: str) -> str:

@@ -89,7 +89,7 @@ def average_and_clip(exercise):
 
     def case(rng, p, parts, share):
         unlimited = gradient_case(rng, next(iter(exercise.levels)), p, parts)
-        norm = UNIT.norm_of(UNIT.AverageAndClip.worked(exercise, unlimited).means.values())
+        norm = UNIT.norm_of(exercise.worked(unlimited).means.values())
         limit = share if share in (0.0, math.inf) else share * norm
         return UNIT.limited(unlimited, limit, f"max_norm {limit:g}", 1e-6 if share < 1 else None)
 
