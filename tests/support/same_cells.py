@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import symtable
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,12 +26,14 @@ MODULES = {"torch", "dist", "plt", "np", "time", "os", "sys", "nn", "F", "hvd", 
 
 class Cell(NamedTuple):
     """The names of a cell's program: those that it `reads` before it binds them, those that it `sets` to a value of its
-    own, and those whose object it may have changed. `unclear`: no plain Python, so nobody can tell.
+    own, and those whose object it may have changed. `free`: its functions and what they will read when they are called.
+    `unclear`: no plain Python, so nobody can tell.
     """
 
     reads: frozenset[str] = frozenset()
     sets: frozenset[str] = frozenset()
     changes: frozenset[str] = frozenset()
+    free: dict[str, set[str]] = {}
     unclear: bool = False
 
 
@@ -41,7 +44,7 @@ def same_in_both(sources: Sequence[str], answers: set[str], kept: set[int], file
     of cells to keep whatever they need. files: the folders beside the unsolved and the solved notebook; a cell that
     names a file that is not the same in both is kept.
     """
-    cells = [parsed(source) for source in sources]
+    cells = with_all_that_is_called([parsed(source) for source in sources])
     theirs = {path.name for path in files[0].iterdir() if path.is_file() and not same_file(path, files[1] / path.name)}
     needed = kept | {k for k, source in enumerate(sources) if cells[k].unclear or any(one in source for one in theirs)}
     missing = set(answers)
@@ -51,12 +54,43 @@ def same_in_both(sources: Sequence[str], answers: set[str], kept: set[int], file
             missing |= cell.sets | cell.changes - {"ranks"}
         elif k not in kept:
             missing -= cell.sets
-    wanted: set[str] = set()
-    for k, cell in reversed(list(enumerate(cells))):
-        if k in needed or (cell.sets | cell.changes) & wanted:
-            needed.add(k)
-            wanted = wanted - cell.sets | cell.reads
+    folders = {name for source in sources for name in folders_made(source)}
+    before: set[int] = set()
+    while before != needed:
+        before = needed
+        needed = with_what_sets(cells, needed)
+        used = folders & set().union(*(cells[k].reads | cells[k].sets for k in needed))
+        needed |= {k for k, cell in enumerate(cells) if (cell.reads | cell.sets) & used}
     return set(range(len(cells))) - needed
+
+
+def with_what_sets(cells: Sequence[Cell], needed: set[int]) -> set[int]:
+    """The needed cells and those that set what they read."""
+    every, wanted = set(needed), set()
+    for k, cell in reversed(list(enumerate(cells))):
+        if k in every or (cell.sets | cell.changes) & wanted:
+            every.add(k)
+            wanted = wanted - cell.sets | cell.reads
+    return every
+
+
+def folders_made(source: str) -> list[str]:
+    """Names of temporary folders: what one cell writes there another may read."""
+    return re.findall(r"^(\w+) = .*\b(?:TemporaryDirectory|mkdtemp)\(", source, re.MULTILINE)
+
+
+def with_all_that_is_called(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells that read, besides, what the page's functions read that they name, those of a later cell included."""
+    free: dict[str, set[str]] = {}
+    for cell in cells:
+        for name, names in cell.free.items():
+            free.setdefault(name, set()).update(names)
+
+    def read(names: frozenset[str]) -> frozenset[str]:
+        every = names.union(*(free.get(name, ()) for name in names))
+        return every if every == names else read(every)
+
+    return [cell._replace(reads=read(cell.reads) - (cell.sets - cell.reads)) for cell in cells]
 
 
 def same_file(one: Path, other: Path) -> bool:
@@ -81,7 +115,7 @@ def parsed(source: str) -> Cell:
             reads.add(name)
         elif kind == "set":
             sets.add(name)
-    return Cell(frozenset(reads), frozenset(sets), frozenset(changed(tree) - sets))
+    return Cell(frozenset(reads), frozenset(sets), frozenset(changed(tree) - sets), free)
 
 
 def free_names(table: symtable.SymbolTable) -> set[str]:

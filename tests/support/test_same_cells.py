@@ -45,6 +45,18 @@ def test_without_answers_nothing_is_needed_but_what_nobody_can_read(folders):
     assert [PAGE[k] for k in kept] == ["!ls", "print('start.py')"]
 
 
+def test_what_a_function_of_a_later_cell_reads_counts_where_it_is_called(folders):
+    page = ["def f():\n    return g()", "def g():\n    return h", "h = 1", "g()", "f()"]
+    assert same_in_both(page, set(), {4}, folders) == {3}
+    page[2] = "h = answer(1)"
+    assert same_in_both(page, {"answer"}, set(), folders) == set()
+
+
+def test_cells_that_use_one_temporary_folder_stay_together(folders):
+    page = ["made = tempfile.mkdtemp()", "x = 1", "write(made)", "print(x)", "read(made, answer)", "rmtree(made)"]
+    assert same_in_both(page, {"answer"}, set(), folders) == {1, 3}
+
+
 @pytest.mark.parametrize(
     ("source", "reads", "sets", "changes"),
     [
