@@ -53,7 +53,9 @@ def _import_frameworks(names: Sequence[str]) -> None:
         from labkit.launch import horovod_rendezvous
 
         horovod_rendezvous.import_horovod()
-    from labkit.launch import rank_program  # noqa: F401
+    from labkit.launch import rank_program
+
+    rank_program.know_the_library()
 
 
 def serve() -> None:

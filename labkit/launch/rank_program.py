@@ -8,6 +8,7 @@ import functools
 import glob
 import importlib
 import io
+import itertools
 import os
 import random
 import socket
@@ -18,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from types import CodeType, FunctionType, ModuleType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -136,6 +138,7 @@ def withheld(names: Sequence[str]) -> Iterator[None]:
     be called, whoever has them and under whatever name: the code that they run is another one. The old one is kept
     nowhere in memory; afterwards it comes from the module's file once more, if that is there (`files_of`)."""
     functions = [(_named(name), name) for name in names]
+    _forget([function for (_, function), _ in functions])
     for (_, function), name in functions:
         function.__code__ = _refusal(name)
     try:
@@ -187,28 +190,72 @@ def _code_of(module: ModuleType, function: FunctionType) -> CodeType | None:
     return None
 
 
+class _Known(NamedTuple):
+    """The library's functions before the first rank was forked. functions: as `_functions_of` has them. classes: those of
+    the library. newest: the last module that had been imported."""
+
+    functions: tuple[tuple, ...] = ()
+    classes: frozenset[type] = frozenset()
+    newest: str = ""
+
+
+_known = _Known()
+
+
+def know_the_library() -> None:
+    """Note the library's functions as they are. Where ranks are forked this is done once, before: a rank that looks for
+    them among all modules touches, and so copies, a great part of the memory that it shares with the others."""
+    global _known
+    functions, classes = _functions_of([vars(sys.modules[name]) for name in _library_modules("")])
+    _known = _Known(functions, classes, next(reversed(sys.modules)))
+
+
+def _forget(withheld: Sequence[FunctionType]) -> None:
+    """Note nothing of these functions any more, above all not their code."""
+    global _known
+    if withheld and _known.functions:
+        kept = tuple(one for one in _known.functions if not any(one[2] is function for function in withheld))
+        _known = _known._replace(functions=kept)
+
+
+def _library_modules(newest: str) -> Iterator[str]:
+    """The library's modules that were imported after the one called `newest`; "": all of them."""
+    for name in reversed(sys.modules):
+        if name == newest:
+            return
+        if name.partition(".")[0] == "labkit":
+            yield name
+
+
+def _functions_of(
+    places: Sequence[dict], known: frozenset[type] = frozenset()
+) -> tuple[tuple[tuple, ...], frozenset[type]]:
+    """What can be called in these namespaces and in their classes, as (namespace, name, value, code); and the classes.
+    known: classes that are left out."""
+    classes = {value for place in places for value in place.values() if isinstance(value, type)} - known
+    classes = {one for one in classes if one.__module__.partition(".")[0] in ("labkit", "harness")}
+    functions = tuple(
+        (place, key, value, getattr(value, "__code__", None))
+        for place in [*places, *map(vars, classes)]
+        for key, value in place.items()
+        if callable(value)
+    )
+    return functions, frozenset(classes)
+
+
 class Untouched:
     """The functions of the course's library and of a harness as they were: what counts for a verdict goes through
     them. None for the harness: nobody looks."""
 
     def __init__(self, harness: dict | None):
-        self._found: list[tuple] = []
-        if harness is None:
-            return
-        modules = [vars(module) for name, module in sys.modules.items() if name.partition(".")[0] == "labkit"]
-        places = [*modules, harness]
-        classes = {value for place in places for value in place.values() if isinstance(value, type)}
-        places += [vars(one) for one in classes if one.__module__.partition(".")[0] in ("labkit", "harness")]
-        self._found = [
-            (place, key, value, getattr(value, "__code__", None))
-            for place in places
-            for key, value in place.items()
-            if callable(value)
-        ]
+        self._found: tuple[tuple[tuple, ...], ...] = ()
+        if harness is not None:
+            later = [vars(sys.modules[name]) for name in _library_modules(_known.newest)]
+            self._found = _known.functions, _functions_of([*later, harness], _known.classes)[0]
 
     def check(self) -> None:
         """Raises RuntimeError if one of them has been replaced."""
-        for place, key, value, code in self._found:
+        for place, key, value, code in itertools.chain(*self._found):
             if place.get(key) is not value or getattr(value, "__code__", None) is not code:
                 raise RuntimeError(
                     f"{getattr(value, '__module__', 'labkit')}.{key} has been replaced. Leave the course's library and "
