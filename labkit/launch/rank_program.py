@@ -101,7 +101,8 @@ def _rebuild_tensor(value: wire.Tensor, torch):
 def student_traceback(error: BaseException, labels: set[str]) -> list[str]:
     """The traceback reduced to the student's own lines: "cell 7, line 3, in f: return 1 / 0"."""
     rows = []
-    for frame in traceback.extract_tb(error.__traceback__):
+    frames = traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)
+    for frame in frames:
         if frame.filename in labels and frame.filename != "harness":
             rows.append(
                 f"{os.path.basename(frame.filename)}, line {frame.lineno}, in {frame.name}: "
@@ -191,8 +192,8 @@ def _code_of(module: ModuleType, function: FunctionType) -> CodeType | None:
 
 
 class _Known(NamedTuple):
-    """The library's functions before the first rank was forked. functions: as `_functions_of` has them. classes: those of
-    the library. newest: the last module that had been imported."""
+    """The library's functions before the first rank was forked. functions: as `_functions_of` has them. classes: those
+    of the library. newest: the last module that had been imported."""
 
     functions: tuple[tuple, ...] = ()
     classes: frozenset[type] = frozenset()
@@ -230,7 +231,7 @@ def _library_modules(newest: str) -> Iterator[str]:
 def _functions_of(
     places: Sequence[dict], known: frozenset[type] = frozenset()
 ) -> tuple[tuple[tuple, ...], frozenset[type]]:
-    """What can be called in these namespaces and in their classes, as (namespace, name, value, code); and the classes.
+    """Everything callable in these namespaces and in their classes, as (namespace, name, value, code); and the classes.
     known: classes that are left out."""
     classes = {value for place in places for value in place.values() if isinstance(value, type)} - known
     classes = {one for one in classes if one.__module__.partition(".")[0] in ("labkit", "harness")}
