@@ -16,6 +16,7 @@ from torch.nn.functional import cross_entropy
 
 from labkit import models, training
 from labkit.relay.charging import compute
+from labkit.relay.outcome import RankOutcome
 
 # --- learning digits --------------------------------------------------------------------------------------------------
 
@@ -224,18 +225,18 @@ def pass_through(norm: Callable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return out.detach().numpy(), rows.grad.numpy(), called.numpy()
 
 
-def differences(ranks: Sequence[tuple]) -> dict[str, float]:
-    """The largest differences between what `pass_through` returned on four ranks and PyTorch's `BatchNorm1d` over all
-    rows in one process: "outputs", "gradients of x", "of the weight".
+def differences(ranks: Sequence[RankOutcome]) -> dict[str, float]:
+    """The largest differences between what `pass_through` returned on four ranks (`.ranks` of a simulation) and
+    PyTorch's `BatchNorm1d` over all rows in one process: "outputs", "gradients of x", "of the weight".
     """
     whole, alone = inputs().requires_grad_(), nn.BatchNorm1d(CHANNELS).double()
     with torch.no_grad():
         alone.weight.copy_(torch.arange(CHANNELS) + 1)
     right = alone(whole)
     (right**3).sum().div(len(whole)).backward()
-    out, gx = (torch.cat([torch.tensor(value[k]) for value in ranks]) for k in (0, 1))
+    out, gx = (torch.cat([torch.tensor(rank.value[k]) for rank in ranks]) for k in (0, 1))
     pairs = {"outputs": (out, right), "gradients of x": (gx, whole.grad)}
-    pairs["of the weight"] = torch.tensor(ranks[0][2]), alone.weight.grad
+    pairs["of the weight"] = torch.tensor(ranks[0].value[2]), alone.weight.grad
     return {name: (mine - wanted).abs().max().item() for name, (mine, wanted) in pairs.items()}
 
 

@@ -20,6 +20,7 @@
 
 # %%
 import copy
+import itertools
 import math
 
 import numpy as np
@@ -623,8 +624,7 @@ def a_layer(library):
 
 
 def compare(ran):
-    differences = large_batches.differences([rank.value for rank in ran.ranks])
-    for name, difference in differences.items():
+    for name, difference in large_batches.differences(ran.ranks).items():
         print(f"{name}: off by {difference:.0e}")
     print(f"a rank called {', '.join(ran.ranks[0].collectives)}")
 

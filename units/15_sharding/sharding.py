@@ -16,6 +16,7 @@
 # themselves run for about half a minute on two cores. They take about 0.8 GB of memory.
 
 # %%
+import functools
 import warnings
 
 import numpy as np
@@ -672,12 +673,11 @@ def zero3_gpt():
     """The shards of all layers' gradients, and the most bytes alive."""
     x, y = sharding.minibatch(dist.get_rank(), dist.get_world_size())
     with sharding.Counted() as counted:
-        modules = sharding.small_gpt()
-        layers = [sharding.Layer(one, k, shard) for k, one in enumerate(modules)]
+        modules = enumerate(sharding.small_gpt())
+        layers = [sharding.Layer(module, k, shard) for k, module in modules]
         del modules
         counted.peak = 0  # building the model does not count
-        loss_gradient = sharding.loss_gradient(y)
-        gradients = zero3_forward_backward(layers, x, loss_gradient)
+        gradients = zero3_forward_backward(layers, x, sharding.loss_gradient(y))
     return gradients, counted.peak
 
 # %% tags=["raises-exception"]
@@ -915,7 +915,8 @@ print("numbers that a rank holds:", held, "of", numbers)
 step, theirs = sharding.until_computed(library)
 charts.diagrams({"ZeRO-3 by hand": by_hand, "fully_shard": step}, RANKS)
 twice = by_hand.ranks[0].busy - library.ranks[0].busy
-print(f"by hand     {by_hand.elapsed * 1e3:.2f} ms, {twice * 1e3:.2f} of them computing again")
+ours = by_hand.elapsed
+print(f"by hand     {ours * 1e3:.2f} ms, {twice * 1e3:.2f} of them computing again")
 print(f"fully_shard {theirs * 1e3:.2f} ms")
 
 # %% [markdown]
