@@ -10,7 +10,7 @@
 # of one process, to six digits. You can say where the seventh digit comes from, and you
 # can tell a rounding error from a bug.
 #
-# **You need** units 00, 03 and 04. **It takes** about 125 minutes, the *stretch* 10
+# **You need** units 00, 03 and 04. **It takes** about 120 minutes, the *stretch* 10
 # more: two sittings. The cells themselves run for less than a minute on two cores. They
 # take about 1.2 GB of memory.
 

@@ -10,7 +10,7 @@
 # three numbers, and you have checked four published claims with your own functions.
 #
 # **You need** units 01 (speedup), 03 (the cost of an all-reduce) and 06 (DDP).
-# **It takes** about 90 minutes, the *stretch* 20 more. The cells themselves run for
+# **It takes** about 90 minutes, the *stretch* 15 more. The cells themselves run for
 # about a minute on two cores. They take about 1.5 GB of memory.
 
 # %% tags=["parameters"]

@@ -14,7 +14,7 @@
 # noise scale while training and predicted a batch size from it, written a batch norm
 # over all ranks, forward and backward, and you validate without making any rank wait.
 #
-# **You need** units 05 and 06. **It takes** about 115 minutes, the *stretch* 85
+# **You need** units 05 and 06. **It takes** about 105 minutes, the *stretch* 85
 # more: two sittings. The cells themselves run for less than a minute on two cores. They
 # take about 1.6 GB of memory.
 

@@ -12,7 +12,7 @@
 # batches ahead of the step, predicted how busy an accelerator is and measured it, and
 # stopped an epoch on 4 ranks to go on with it on 3, with no sample lost or repeated.
 #
-# **You need** units 03 and 04. **It takes** about 85 minutes, the *stretch* 80 more.
+# **You need** units 03 and 04. **It takes** about 85 minutes, the *stretch* 75 more.
 # The cells themselves run for about 45 seconds on two cores. They take about 1 GB of
 # memory.
 

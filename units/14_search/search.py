@@ -11,7 +11,7 @@
 # configurations that deserve them, and the number that you report at the end is not too
 # good to be true.
 #
-# **You need** units 02 and 03. **It takes** about 120 minutes, the *stretch* 75
+# **You need** units 02 and 03. **It takes** about 120 minutes, the *stretch* 70
 # more: two sittings. The cells themselves run for about half a minute on two cores. They
 # take about 1 GB of memory.
 

@@ -11,8 +11,8 @@
 # rank before you start it, you have written all three stages and activation
 # checkpointing yourself, and your gradients and those of `fully_shard` agree.
 #
-# **You need** units 03, 05, 06 and 10 (mixed precision). **It takes** about 135 minutes,
-# the *stretch* 115 more, in two sittings with a break at *Half-time*. The cells
+# **You need** units 03, 05, 06 and 10 (mixed precision). **It takes** about 125 minutes,
+# the *stretch* 110 more, in two sittings with a break at *Half-time*. The cells
 # themselves run for about half a minute on two cores. They take about 0.8 GB of memory.
 
 # %%

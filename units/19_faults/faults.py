@@ -11,7 +11,7 @@
 # with the survivors of a death, found the rank that holds up the others and the one
 # that computes wrong numbers, and can say how often to save.
 #
-# **You need** units 03 to 06. **It takes** about 130 minutes, the *stretch* 85 more, in
+# **You need** units 03 to 06. **It takes** about 125 minutes, the *stretch* 80 more, in
 # two sittings with a break at *Half-time*. The cells themselves run for less than a
 # minute on two cores; one of them starts `torchrun` and kills a worker. They take about
 # 1.1 GB of memory.
