@@ -452,7 +452,7 @@ check(samples_per_second)
 
 # %%
 READ, STEP, BATCH = 0.006, 0.032, 8
-far = given.Far(BATCHES * BATCH, READ)  # numbers, each of which takes READ seconds
+slow = given.Far(BATCHES * BATCH, READ)  # numbers, each of which takes READ seconds
 
 
 def busy_share(batches):
@@ -463,7 +463,7 @@ def busy_share(batches):
 print("workers  predicted  measured")
 for workers in (0, 1, 2):
     bound = samples_per_second(READ, 1e-9, STEP / BATCH, workers, 2, 1)
-    loader = DataLoader(far, BATCH, num_workers=workers)
+    loader = DataLoader(slow, BATCH, num_workers=workers)
     print(f"{workers:7}  {bound * STEP / BATCH:9.0%}  {busy_share(loader):8.0%}")
 
 # %% [markdown]
@@ -530,10 +530,10 @@ def prefetch(batches, depth: int):
 check(prefetch)
 
 # %% tags=["raises-exception"]
-loader = DataLoader(far, BATCH)
+loader = DataLoader(slow, BATCH)
 print(f"nothing ahead:     busy {busy_share(loader):.0%}")
 print(f"your thread:       busy {busy_share(prefetch(loader, 2)):.0%}")
-one_worker = DataLoader(far, BATCH, num_workers=1)
+one_worker = DataLoader(slow, BATCH, num_workers=1)
 print(f"DataLoader, 1:     busy {busy_share(one_worker):.0%}")
 print(f"your guesses:      {guess_1}, {guess_2}")
 
@@ -802,10 +802,13 @@ if WITH_TENSORFLOW:
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "2"
     import tensorflow as tf
 
+    def far(k):
+        time.sleep(READ)
+        return k
+
     def far_batches(parallel, ahead, rearranged):
         read = tf.data.Dataset.range(BATCHES * BATCH).map(
-            lambda k: tf.py_function(lambda k: far[k], [k], tf.int64),
-            num_parallel_calls=parallel,
+            lambda k: tf.py_function(far, [k], tf.int64), num_parallel_calls=parallel
         )
         batches = read.batch(BATCH)
         if ahead:
