@@ -590,8 +590,9 @@ def sync_norm_backward(g, xhat, weight, inv, n):
 check(sync_norm_backward)
 
 # %% [markdown]
-# Both together are a layer. Compare it with `BatchNorm1d` on the whole batch, in
-# float64, with shards of 5, 3, 1 and no rows:
+# Both together are a layer. `large_batches.pass_through` takes shards of 5, 3, 1 and no
+# rows through it, forward and back. Compare it with `BatchNorm1d` on the whole batch, in
+# float64:
 
 # %% tags=["raises-exception"]
 class SyncNorm(torch.autograd.Function):
@@ -653,7 +654,7 @@ print(simulation.run(ready_made, 2).ranks[0].value)
 # Batch norm also keeps *running* statistics, for evaluation, and DDP lets each rank
 # keep its own: they are buffers, not gradients. As long as the shards look alike nobody
 # notices. Now let the data be sorted by label, as files on a disk often are, so that
-# each rank sees classes of its own:
+# each rank sees two or three digits of its own (`large_batches.train_sorted`):
 
 # %% tags=["parameters"]
 NORM_STEPS = 150
