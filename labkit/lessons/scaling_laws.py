@@ -1,5 +1,8 @@
 """The machinery of unit 08: a clock, a timed all-reduce, the traffic of a ring and of a tree on the relay, and what
 arranges measured runs for a figure.
+
+`make gpu-check` runs the page's cells for real ranks where there is nothing but torch and numpy: so the relay is
+imported by the one function that needs it.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from labkit import scaling, simulation
+from labkit import scaling
 from labkit.scaling import Estimate
 
 # --- on real ranks ----------------------------------------------------------------------------------------------------
@@ -123,6 +126,8 @@ def virtual_seconds(kind: str, p: int, nbytes: int, alpha: float, beta: float) -
     alpha, beta: seconds for a message and for a byte. A barrier costs ceil(log2 p) latencies there; the tree's two are
     taken off.
     """
+    from labkit import simulation
+
     traffic = {"ring": ring_traffic, "tree": tree_traffic}[kind]
     run = simulation.run(traffic, p, (nbytes,), alpha=alpha, beta=beta)
     barriers = 2 * (p - 1).bit_length() * alpha if kind == "tree" else 0.0
