@@ -309,10 +309,12 @@ losses_double = train_on_ranks(model, x.double(), y, batches, average_gradients)
 
 # %% tags=["raises-exception"] alt="Above, the loss of the minibatch over 160 steps: the curve of four ranks lies on that of one process. Below, their difference, logarithmic: with float32 points around its rounding, with float64 points around its much finer one."
 double = given.mlp_from(START).double()
-losses_double = training.train(double, x.double(), y, batches, lr=LR)
+losses_sequential_double = training.train(double, x.double(), y, batches, lr=LR)
 
 difference = np.abs(np.subtract(losses_parallel, losses_sequential))
-difference_double = np.abs(np.subtract(ranks.pull("losses_double")[0], losses_double))
+difference_double = np.abs(
+    np.subtract(ranks.pull("losses_double")[0], losses_sequential_double)
+)
 runs.beside_sequential(
     losses_sequential,
     {f"{RANKS} ranks": losses_parallel},
