@@ -18,6 +18,20 @@ import build_notebooks as builder  # noqa: E402
 
 LINES = 25  # of a cell; an exercise's stub and a program file may be longer
 COLUMNS = 88  # what Lab shows beside its panel, and the site on a laptop
+GIVEN = 250  # lines of code in a page that nobody has to write; what a student need not read lies in labkit.lessons
+TOO_MANY = {  # units that still have more, and how many: no more may come
+    "01_mpi_pi": 295,
+    "03_collectives": 266,
+    "04_distributed_sampler": 291,
+    "06_ddp": 470,
+    "07_horovod": 458,
+    "09_multi_node_image_lab": 278,
+    "10_devices_precision": 589,
+    "16_tensor_parallel": 444,
+    "17_pipeline": 291,
+    "18_networks": 393,
+    "20_ten_thousand": 298,
+}
 LEAN = builder.units(ROOT)
 every_lean_unit = pytest.mark.parametrize("unit", LEAN)
 
@@ -37,6 +51,29 @@ def test_cells_are_short_and_their_lines_not_wide(unit):
             assert lines <= LINES, f"{lines} lines in the cell that begins with {first!r}: cut it, or see labkit.plots"
         wide = [line for line in source.split("\n") if len(line) > COLUMNS]
         assert not wide, f"wider than {COLUMNS} characters: {wide[0]}"
+
+
+def given_lines(unit: str) -> int:
+    """The lines of code in cells that are neither an exercise nor a check and become no file; neither blank lines nor
+    comments count.
+    """
+    count = 0
+    for cell in code_of(unit):
+        if "nbgrader" not in cell.metadata and not cell.source.startswith("%%writefile"):
+            lines = [line.strip() for line in cell.source.split("\n")]
+            count += sum(line != "" and not line.startswith("#") for line in lines)
+    return count
+
+
+@every_lean_unit
+def test_a_page_is_given_little_code(unit):
+    count, most = given_lines(unit), TOO_MANY.get(unit, GIVEN)
+    assert count <= most, f"{count} lines, at most {most}: what need not be read belongs in labkit.lessons"
+
+
+@pytest.mark.parametrize("unit", TOO_MANY)
+def test_a_unit_below_the_limit_leaves_the_list(unit):
+    assert given_lines(unit) > GIVEN
 
 
 @every_lean_unit

@@ -440,6 +440,17 @@ def test_the_lessons_with_a_device_are_known():
     assert found["02"] and found["03"] and found["08"], found
 
 
+def test_what_unit_08_is_given_needs_torch_and_numpy_alone():
+    lesson = next(one for one in lessons.lessons(ROOT / "units") if one.unit == "08")
+    for cell in lessons.cells_of_devices(lesson):
+        before = [one for one in lesson.cells[: lesson.cells.index(cell)] if not lessons.DRAWN.search(one.source)]
+        needed = slice_cells(before, cell_names(cell), lessons.GIVEN)
+        assert lessons.reason_against(cell, needed, Setting("cuda", gpus=2)) == ""
+    program = "import sys, labkit.lessons.scaling_laws; print(*{name.split('.')[0] for name in sys.modules})"
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not {"matplotlib", "IPython", "jupytext", "mpi4py"} & set(ran.stdout.split())
+
+
 def test_what_a_cell_leaves_behind_is_compared():
     here = {"x": torch.arange(3), "d": {"a": [torch.ones(2)]}, "time": 0.1}
     assert lessons.different(here, {**here, "time": 0.2}, {"x", "d", "time", "nowhere"}) == []

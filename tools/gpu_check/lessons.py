@@ -27,11 +27,12 @@ from gpu_check.table import Row, judged, not_run
 from labkit.cells.slicing import Cell, Chunk, bound_names, execute, free_names, slice_cells
 
 ROOT = Path(__file__).resolve().parents[2]
-ALLOWED = {"torch", "numpy", "labkit.models", "labkit.training"}
+ALLOWED = {"torch", "numpy", "labkit.models", "labkit.training", "labkit.lessons.scaling_laws"}
 GIVEN = {"DEVICE", "rank", "world_size"}
 SHARE = 0.5  # of the check's time; after it no cell is begun, so that what was found is not lost
 TO_ONE = re.compile(r"\b(i?send|i?recv|P2POp)\(")  # what gloo has for tensors of a CPU alone
 NOT_NCCL = re.compile(r"dist\.recv\(\w+\)|dist\.i(send|recv)\(")
+TIMED = re.compile(r"\b(perf_counter|all_reduce_seconds|now)\b")
 DRAWN = re.compile(r"\b(plt|ranks)\.\w|\bcheck\(")
 
 
@@ -151,7 +152,7 @@ def reason_against(cell: Cell, needed: Sequence[Chunk], setting: Setting) -> str
     lacking = sorted(imported(text) - ALLOWED - sys.stdlib_module_names)
     if lacking:
         return f"needs {', '.join(lacking)}"
-    if setting.small and "perf_counter" in text:
+    if setting.small and TIMED.search(text):
         return "it is timed: left out by --small"
     if setting.device == "cuda" and setting.gpus < 2 and TO_ONE.search(text):
         return "gloo does not send a GPU's tensors: needs two GPUs"

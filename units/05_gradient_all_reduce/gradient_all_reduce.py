@@ -10,7 +10,7 @@
 # of one process, to six digits. You can say where the seventh digit comes from, and you
 # can tell a rounding error from a bug.
 #
-# **You need** units 00, 03 and 04. **It takes** about 125 minutes, the *stretch* 10
+# **You need** units 00, 03 and 04. **It takes** about 120 minutes, the *stretch* 10
 # more: two sittings. The cells themselves run for less than a minute on two cores. They
 # take about 1.2 GB of memory.
 
@@ -25,7 +25,8 @@ from torch import nn
 
 from autograder import check
 from labkit import models, ranks, simulation, training
-from labkit.plots import charts, runs
+from labkit.lessons import gradient_all_reduce as given
+from labkit.plots import charts, gradients, runs
 
 RANKS = 4
 # built in; "fashion_mnist" is downloaded once (30 MB), and everything below works on it
@@ -58,29 +59,28 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # First the training that you know: one process, one minibatch after the other.
 # `labkit.training.train` is a loop of eight lines; look at it with `training.train??`.
+#
+# (What is called `given.` on this page you need not read: `given.mlp_from(START)` is a
+# new network with these weights, and there are unequal shares, a clock, distances. It
+# lies in `labkit/lessons/gradient_all_reduce.py`, and `help(given)` shows it.)
 
 # %% tags=["parameters"]
 x, y = training.load_tensors(DATA, n=2048)
 test_x, test_y = training.load_tensors(DATA, train=False, n=1000)
-batches = [
-    batch
-    for epoch in range(5)
-    for batch in training.minibatches(len(x), BATCH, seed=5, epoch=epoch)
-]
+epochs = [training.minibatches(len(x), BATCH, seed=5, epoch=e) for e in range(5)]
+batches = sum(epochs, [])  # the minibatches of five epochs in a row
 
 torch.manual_seed(0)
 start = models.mlp()  # 784 -> 128 -> 64 -> 10
 START = {name: tensor.clone() for name, tensor in start.state_dict().items()}
 
 # %%
-sequential = models.mlp()
-sequential.load_state_dict(START)
+sequential = given.mlp_from(START)
 losses_sequential = training.train(sequential, x, y, batches, lr=LR)
 loss, accuracy = training.evaluate(sequential, test_x, test_y)
-print(
-    f"{len(batches)} steps, loss {losses_sequential[0]:.3f} -> "
-    f"{losses_sequential[-1]:.3f}; test accuracy {accuracy:.1%}"
-)
+first, last = losses_sequential[0], losses_sequential[-1]
+print(f"{len(batches)} steps, loss {first:.3f} -> {last:.3f}", end="; ")
+print(f"test accuracy {accuracy:.1%}")
 
 # %% [markdown]
 # ## Why it can work at all
@@ -106,9 +106,7 @@ print(
 # %%
 # %%ranks
 torch.set_num_threads(1)  # the ranks share the cores already
-model = models.mlp()
-model.load_state_dict(START)
-
+model = given.mlp_from(START)
 mine = batches[0][rank::world_size]  # every fourth image of the first minibatch
 F.cross_entropy(model(x[mine]), y[mine]).backward()
 gradient = model[-1].bias.grad.clone()
@@ -116,27 +114,9 @@ print(f"{len(mine)} images, gradient of the bias of class 0: {gradient[0]:+.4f}"
 
 # %% alt="Gradients of the ten biases of the last layer: for each class the points of four ranks scatter around their mean, and the cross of one process with the whole minibatch lies on that mean."
 own = torch.stack(ranks.pull("gradient"))
-whole = models.mlp()
-whole.load_state_dict(START)
+whole = given.mlp_from(START)
 F.cross_entropy(whole(x[batches[0]]), y[batches[0]]).backward()
-
-classes = np.arange(10)
-points = {
-    f"rank {rank}, {BATCH // RANKS} images": (
-        classes + 0.12 * (rank - (RANKS - 1) / 2),
-        row,
-    )
-    for rank, row in enumerate(own)
-}
-points[f"mean of the {RANKS} ranks"] = classes, own.mean(dim=0), "ink _"
-points[f"one process, {BATCH} images"] = classes, whole[-1].bias.grad, "ink x"
-charts.points(
-    points,
-    legend={"ncols": 2, "fontsize": 8},
-    xlabel="class",
-    ylabel="gradient of its bias",
-    xticks=classes,
-);
+gradients.of_ranks(own, whole[-1].bias.grad, BATCH);
 
 # %% [markdown]
 # Four noisy opinions. Their mean sits exactly on the cross of the one process that has
@@ -328,11 +308,8 @@ broadcast_parameters(model)
 losses_double = train_on_ranks(model, x.double(), y, batches, average_gradients)
 
 # %% tags=["raises-exception"] alt="Above, the loss of the minibatch over 160 steps: the curve of four ranks lies on that of one process. Below, their difference, logarithmic: with float32 points around its rounding, with float64 points around its much finer one."
-sequential_double = models.mlp().double()
-sequential_double.load_state_dict(START)
-losses_sequential_double = training.train(
-    sequential_double, x.double(), y, batches, lr=LR
-)
+double = given.mlp_from(START).double()
+losses_sequential_double = training.train(double, x.double(), y, batches, lr=LR)
 
 difference = np.abs(np.subtract(losses_parallel, losses_sequential))
 difference_double = np.abs(
@@ -372,24 +349,10 @@ print((0.1 + 0.2) + 0.3, 0.1 + (0.2 + 0.3))
 # results:
 
 # %% alt="A bar chart of 2000 orders of the same 64 summands: they give several different results in float32, spread on both sides of the exact sum, a few units of 1e-7 away."
-# the class whose bias has the largest gradient
-which = int(whole[-1].bias.grad.abs().argmax())
-per_image = []
-for image, label in zip(x[batches[0]], y[batches[0]]):
-    whole.zero_grad()
-    F.cross_entropy(whole(image[None]), label[None]).backward()
-    per_image.append(whole[-1].bias.grad[which].item())
-summands = np.array(per_image, dtype=np.float32)
-
-random = np.random.default_rng(0)
-# accumulate: strictly one after the other
-sums = [np.add.accumulate(random.permutation(summands))[-1] for _ in range(2000)]
-exact = np.sum(summands, dtype=np.float64)
-values, counts = np.unique(np.array(sums), return_counts=True)
-errors = (values - exact) / abs(exact) * 1e7
-
+summands = given.bias_gradients(whole, x[batches[0]], y[batches[0]])
+errors, counts = given.sums_in_orders(summands)
 ax = charts.spikes(errors, counts, ylabel="orders")
-ax.set_xlabel(f"relative error, in units of 1e-7 ({len(values)} different results)")
+ax.set_xlabel(f"relative error, in units of 1e-7 ({len(errors)} different results)")
 charts.guide(ax, "exact", x=0, how="ink --", at="top")
 
 # %% [markdown]
@@ -421,23 +384,18 @@ print(
 
 # %% tags=["raises-exception"]
 # %%ranks
-model = models.mlp()
-model.load_state_dict(START)
+model = given.mlp_from(START)
 train_on_ranks(model, x, y, batches, average_gradients)
 
-order = torch.argsort(test_y, stable=True)
-share = order.split(
-    [700, 200, 90, 10] if world_size == 4 else [len(order) // world_size] * world_size
-)[rank]
+share = given.blocks_by_class(test_y, world_size)[rank]
 model.eval()
 with torch.no_grad():
     outputs = model(test_x[share])
     test_losses = F.cross_entropy(outputs, test_y[share], reduction="none")
     test_correct = outputs.argmax(dim=1) == test_y[share]
 mean_of_means = torch.tensor([test_losses.mean(), test_correct.float().mean()])
-print(
-    f"{len(share)} images, loss {mean_of_means[0]:.3f}, accuracy {mean_of_means[1]:.1%}"
-)
+loss, accuracy = mean_of_means
+print(f"{len(share)} images, loss {loss:.3f}, accuracy {accuracy:.1%}")
 dist.all_reduce(mean_of_means, op=dist.ReduceOp.AVG)
 
 # %% [markdown]
@@ -484,16 +442,13 @@ check(global_metrics)
 # %%ranks
 loss, accuracy = global_metrics(test_losses, test_correct)
 if rank == 0:
-    alone = training.evaluate(model, test_x, test_y)
+    means = mean_of_means
+    one, right = training.evaluate(model, test_x, test_y)
     print(
-        f"all {len(test_x)} images, one process: loss {alone[0]:.4f}, accuracy "
-        f"{alone[1]:.2%}"
+        f"all {len(test_x)} images, one process: loss {one:.4f}, accuracy {right:.2%}"
     )
     print(f"global_metrics:             loss {loss:.4f}, accuracy {accuracy:.2%}")
-    print(
-        f"mean of means:              loss {mean_of_means[0]:.4f}, accuracy "
-        f"{mean_of_means[1]:.2%}"
-    )
+    print(f"mean of means:              loss {means[0]:.4f}, accuracy {means[1]:.2%}")
 
 # %% [markdown]
 # Your third guess: 51 hits out of 100 images are 51 %. The mean of the means, 100 % and
@@ -559,22 +514,17 @@ check(train_step)
 # %% tags=["raises-exception"]
 # %%ranks
 def uneven(batch):
-    """This rank's share: a half, a quarter, an eighth ... and the last rank takes what
-    is left.
-    """
-    sizes = [len(batch) >> (r + 1) for r in range(world_size - 1)]
-    return batch.split([*sizes, len(batch) - sum(sizes)])[rank]
+    """This rank's share: a half, a quarter, an eighth ... and what is left."""
+    return given.halves(batch, rank, world_size)
 
 
-model = models.mlp()
-model.load_state_dict(START)
+model = given.mlp_from(START)
 losses_weighted = [train_step(model, x[uneven(b)], y[uneven(b)], LR) for b in batches]
 print(f"{len(uneven(batches[0]))} of {BATCH} images")
 
 # %% tags=["raises-exception"]
 # %%ranks
-biased = models.mlp()
-biased.load_state_dict(START)
+biased = given.mlp_from(START)
 losses_biased = []
 for batch in batches:
     with torch.no_grad():
@@ -583,9 +533,7 @@ for batch in batches:
     biased.zero_grad()
     F.cross_entropy(biased(x[uneven(batch)]), y[uneven(batch)]).backward()
     average_gradients(biased)
-    with torch.no_grad():
-        for p in biased.parameters():
-            p.sub_(p.grad, alpha=LR)
+    given.descend(biased, LR)
 
 # %% tags=["raises-exception"] alt="Difference to the sequential loss over the steps, logarithmic: where every image counts the same it stays at float32's rounding; where every rank counts the same it is many thousand times larger."
 apart = {}
@@ -595,15 +543,8 @@ for name, text, look in (
 ):
     gap = np.abs(np.subtract(ranks.pull(name)[0], losses_sequential))
     apart[text] = range(len(gap)), np.maximum(gap, 1e-9), look
-charts.lines(
-    apart,
-    log="y",
-    size=(8, 3.4),
-    markersize=3,
-    ylim=(5e-10, 10),
-    xlabel="step",
-    ylabel="difference to the\nsequential loss",
-);
+words = {"xlabel": "step", "ylabel": "difference to the\nsequential loss"}
+charts.lines(apart, log="y", size=(8, 3.4), markersize=3, ylim=(5e-10, 10), **words);
 
 # %% [markdown]
 # One of the two is rounding and the other is a bug that no error message will ever tell
@@ -665,27 +606,18 @@ check(average_gradients_flat)
 # parameters, all small.
 
 # %%
-def narrow_resnet():
-    """A ResNet-34 with 8 feature maps in the first stage, and made-up gradients."""
-    model = models.resnet34(classes=10, channels=1, width=8, small_images=True)
-    for p in model.parameters():
-        p.grad = torch.ones_like(p)
-    return model
-
-
 def one_call_each():
-    average_gradients(narrow_resnet())
+    average_gradients(given.narrow_resnet())
 
 
 def one_bucket():
-    average_gradients_flat(narrow_resnet())
+    average_gradients_flat(given.narrow_resnet())
 
 
-tensors = list(narrow_resnet().parameters())
+sizes = sorted(p.numel() for p in given.narrow_resnet().parameters())
 print(
-    f"{len(tensors)} parameters of {sum(p.numel() for p in tensors):,} numbers in "
-    f"all; half of them have {sorted(p.numel() for p in tensors)[len(tensors) // 2]} "
-    "or fewer"
+    f"{len(sizes)} parameters of {sum(sizes):,} numbers in all; half of them have "
+    f"{sizes[len(sizes) // 2]} or fewer"
 )
 
 # %% tags=["raises-exception"]
@@ -704,56 +636,26 @@ for function in (one_call_each, one_bucket):
 
 # %% tags=["parameters"]
 # %%ranks
-def milliseconds(action, repeat=7):
-    """The fastest of several calls, on the slowest rank."""
-    times = []
-    for _ in range(repeat):
-        dist.barrier()
-        began = time.perf_counter()
-        action()
-        times.append(1e3 * (time.perf_counter() - began))
-    slowest = torch.tensor(times, dtype=torch.float64)
-    dist.all_reduce(slowest, op=dist.ReduceOp.MAX)
-    return float(slowest.min())
-
-
 PIECES = [1, 4, 16, 64, 256, 1024]
 vector = torch.ones(327_680)  # 1.3 MB in float32
 in_pieces = [
-    milliseconds(lambda: [dist.all_reduce(piece) for piece in vector.chunk(n)], 5)
+    given.milliseconds(lambda: [dist.all_reduce(part) for part in vector.chunk(n)], 5)
     for n in PIECES
 ]
 
 # %% tags=["raises-exception"]
 # %%ranks
-wide = models.mlp()
-for p in wide.parameters():
-    p.grad = torch.ones_like(p)
-for name, net in (("MLP", wide), ("ResNet-34, narrow", narrow_resnet())):
-    each, flat = (
-        milliseconds(lambda: average_gradients(net)),
-        milliseconds(lambda: average_gradients_flat(net)),
-    )
+wide = given.with_ones(models.mlp())
+for name, net in (("MLP", wide), ("ResNet-34, narrow", given.narrow_resnet())):
+    each = given.milliseconds(lambda: average_gradients(net))
+    flat = given.milliseconds(lambda: average_gradients_flat(net))
     if rank == 0:
-        print(
-            f"{name:<18} {len(list(net.parameters())):>4} parameters: one call each "
-            f"{each:6.2f} ms, one bucket {flat:6.2f} ms"
-        )
+        times = f"one call each {each:6.2f} ms, one bucket {flat:6.2f} ms"
+        print(f"{name:<18} {len(list(net.parameters())):>4} parameters: {times}")
 
 # %% alt="Time of an all-reduce of 1.3 MB over the number of calls it is cut into, both axes logarithmic: flat for a few calls, then rising along the line of a fixed time per call."
 PIECES, in_pieces = ranks.pull("PIECES")[0], ranks.pull("in_pieces")[0]
-per_call = (in_pieces[-1] - in_pieces[0]) / (PIECES[-1] - PIECES[0])
-line = in_pieces[0] + per_call * (np.array(PIECES) - 1)
-charts.lines(
-    {
-        f"measured, {RANKS} ranks of this machine": (PIECES, in_pieces, "blue o-"),
-        f"{per_call * 1e3:.0f} µs per call": (PIECES, line, "grey --"),
-    },
-    log="xy",
-    size=(7, 3.4),
-    xlabel="number of all_reduce calls for 1.3 MB",
-    ylabel="time, ms",
-);
+gradients.calls(PIECES, in_pieces, "1.3 MB", RANKS);
 
 # %% [markdown]
 # The dashed line gives every call the same price, drawn through the first point and the
@@ -827,23 +729,14 @@ def drift(broadcast, average):
     apart = []
     for batch in batches:
         train_on_ranks(model, x, y, [batch], average)
-        reference = mine = training.flat(model.parameters())
-        reference = mine.clone()
-        dist.broadcast(reference, src=0)
-        distance = (mine - reference).norm()
-        dist.all_reduce(distance, op=dist.ReduceOp.MAX)
-        apart.append(distance.item())
+        apart.append(given.distance_to_rank_0(model))
     return apart, training.evaluate(model, test_x, test_y)[1]
-
-
-def nothing(model):
-    pass
 
 # %% tags=["raises-exception"]
 # %%ranks
 drifts = {
     "no broadcast": drift(False, average_gradients),
-    "no averaging": drift(True, nothing),
+    "no averaging": drift(True, lambda model: None),
     "both": drift(True, average_gradients),
 }
 for name, (_, accuracy) in drifts.items():
@@ -851,22 +744,11 @@ for name, (_, accuracy) in drifts.items():
 
 # %% tags=["raises-exception"] alt="Largest distance of a rank's weights from those of rank 0 over the steps: without the broadcast it is large from the start and stays, without averaging it grows from zero, with both it is zero throughout."
 drifts = ranks.pull("drifts")[0]
-curves = {
-    name: (range(len(batches)), drifts[name][0], look)
-    for name, look in (
-        ("no broadcast", "red -"),
-        ("no averaging", "orange --"),
-        ("both", "blue -."),
-    )
-}
-charts.lines(
-    curves,
-    size=(8, 3.6),
-    legend="ends",
-    ylim=(-0.5, None),
-    xlabel="step",
-    ylabel="largest distance of a rank's\nweights from those of rank 0",
-)
+looks = {"no broadcast": "red -", "no averaging": "orange --", "both": "blue -."}
+curves = {name: (range(len(batches)), drifts[name][0], looks[name]) for name in looks}
+words = {"xlabel": "step", "ylim": (-0.5, None)}
+ax = charts.lines(curves, size=(8, 3.6), legend="ends", **words)
+ax.set_ylabel("largest distance of a rank's\nweights from those of rank 0")
 print(f"your guess: {guess_2}")
 
 # %% [markdown]
@@ -910,19 +792,12 @@ print(f"your guess: {guess_2}")
 # %% alt="Loss over the steps, mean of eight, for three learning rates: with LR it falls, with 4 times LR it falls less and wobbles, with 16 times LR it jumps and stays high."
 curves = {}
 for factor, look in ((1, "blue -"), (4, "orange --"), (16, "red :")):
-    model = models.mlp()
-    model.load_state_dict(START)
+    model = given.mlp_from(START)
     losses = training.train(model, x, y, batches, lr=factor * LR)
     smooth = np.convolve(losses, np.ones(8) / 8, "valid")
     curves[f"{factor} x LR"] = range(len(smooth)), smooth, look
-charts.lines(
-    curves,
-    size=(8, 3.2),
-    legend="ends",
-    ylim=(0, 3),
-    xlabel="step",
-    ylabel="loss, mean of 8 steps",
-);
+words = {"xlabel": "step", "ylabel": "loss, mean of 8 steps", "ylim": (0, 3)}
+charts.lines(curves, size=(8, 3.2), legend="ends", **words);
 
 # %% [markdown]
 # ## Deeper: accumulate, then communicate
@@ -934,27 +809,20 @@ charts.lines(
 
 # %% tags=["raises-exception"]
 # %%ranks
-model = models.mlp()
-model.load_state_dict(START)
+model = given.mlp_from(START)
 K = 4
 for batch in batches[:K]:
     mine = batch[rank::world_size]
     (F.cross_entropy(model(x[mine]), y[mine]) / K).backward()
 average_gradients_flat(model)  # one call for K minibatches
 
-whole = models.mlp()
-whole.load_state_dict(START)
+whole = given.mlp_from(START)
 everything = torch.cat(batches[:K])
 F.cross_entropy(whole(x[everything]), y[everything]).backward()
-apart = max(
-    float((p.grad - q.grad).abs().max())
-    for p, q in zip(model.parameters(), whole.parameters())
-)
+apart = given.largest_gradient_gap(model, whole)
 if rank == 0:
-    print(
-        f"largest difference to the gradient of all {len(everything)} images at once: "
-        f"{apart:.1e}"
-    )
+    images = f"all {len(everything)} images at once"
+    print(f"largest difference to the gradient of {images}: {apart:.1e}")
 
 # %%
 ranks.stop()

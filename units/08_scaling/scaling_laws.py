@@ -10,7 +10,7 @@
 # three numbers, and you have checked four published claims with your own functions.
 #
 # **You need** units 01 (speedup), 03 (the cost of an all-reduce) and 06 (DDP).
-# **It takes** about 90 minutes, the *stretch* 20 more. The cells themselves run for
+# **It takes** about 90 minutes, the *stretch* 15 more. The cells themselves run for
 # about a minute on two cores. They take about 1.5 GB of memory.
 
 # %% tags=["parameters"]
@@ -23,8 +23,9 @@ import torch
 import torch.distributed as dist
 
 from autograder import check
-from labkit import plots, ranks, scaling, simulation
-from labkit.plots import charts
+from labkit import plots, ranks, scaling
+from labkit.lessons import scaling_laws
+from labkit.plots import charts, costs
 from labkit.scaling import Estimate
 
 RANKS = 4
@@ -58,7 +59,11 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # The program to measure: the course's MLP, trained with DDP on random images. On one
 # rank it is the plain model, without DDP: **the baseline is the best program for one
 # rank**, not the parallel one run on a single rank. `train_steps` returns the time of
-# every step.
+# every step; `now` reads the clock, on a GPU when all its work is done.
+#
+# (`now` and what is called `scaling_laws.` on this page is given, and you need not read
+# it: clocks, traffic for a simulation, what arranges runs for a figure. It lies in
+# `labkit/lessons/scaling_laws.py`, and `help(scaling_laws)` shows it.)
 
 # %%
 # %%ranks
@@ -67,18 +72,13 @@ import time
 from torch.nn.functional import cross_entropy
 from torch.nn.parallel import DistributedDataParallel
 
+from labkit.lessons.scaling_laws import all_reduce_seconds, now
 from labkit.models import mlp
 
 # the first p ranks
 circles = {p: dist.new_group(list(range(p))) for p in (1, 2, world_size)}
 seconds = {}  # (experiment, ranks) -> the time of each step
 
-
-def now():
-    if DEVICE != "cpu":
-        # a GPU works behind Python's back: without this the clock stops too early
-        torch.cuda.synchronize()
-    return time.perf_counter()
 
 # %%
 # %%ranks
@@ -96,11 +96,11 @@ def train_steps(local_batch, p, communicate=True):
     times = []
     dist.barrier(group=circles[p])
     for _ in range(STEPS):
-        start = now()
+        start = now(DEVICE)
         optimizer.zero_grad()
         cross_entropy(model(x), y).backward()
         optimizer.step()
-        times.append(now() - start)
+        times.append(now(DEVICE) - start)
     return times
 
 # %% [markdown]
@@ -113,21 +113,7 @@ seconds["sequential", 1] = train_steps(GLOBAL_BATCH, 1)
 
 # %% alt="Points: the time of each training step of one rank. The first step takes longer than the others, which scatter around one value."
 step_times = np.array(ranks.pull("seconds")[0]["sequential", 1])
-
-top = 1.1e3 * np.sort(step_times)[-2]
-first = 1e3 * step_times[0]
-ax = charts.points(
-    {"one step": (1 + np.arange(len(step_times)), 1e3 * step_times)},
-    size=(7, 3.2),
-    markersize=4,
-    legend=None,
-    xlabel="step",
-    ylabel="time, ms",
-    ylim=(0, top),
-    title=f"one rank, {GLOBAL_BATCH} images per step",
-)
-if first > top:
-    ax.annotate(f"↑ step 1: {first:.0f} ms", (1, 0.95 * top))
+costs.step_times(step_times, title=f"one rank, {GLOBAL_BATCH} images per step");
 
 # %% [markdown]
 # Two kinds of trouble appear. The **first steps** are slow: memory is allocated, code
@@ -225,13 +211,10 @@ seconds["no communication", 2] = train_steps(LOCAL_BATCH, 2, communicate=False)
 
 # %%
 # %%ranks
-seconds["fixed global batch", world_size] = train_steps(
-    GLOBAL_BATCH // world_size, world_size
-)
-seconds["fixed local batch", world_size] = train_steps(LOCAL_BATCH, world_size)
-seconds["no communication", world_size] = train_steps(
-    LOCAL_BATCH, world_size, communicate=False
-)
+p = world_size
+seconds["fixed global batch", p] = train_steps(GLOBAL_BATCH // p, p)
+seconds["fixed local batch", p] = train_steps(LOCAL_BATCH, p)
+seconds["no communication", p] = train_steps(LOCAL_BATCH, p, communicate=False)
 
 # %% [markdown]
 # Now the baseline once more. A machine's speed can change within a minute; a baseline
@@ -239,9 +222,8 @@ seconds["no communication", world_size] = train_steps(
 
 # %%
 # %%ranks 0
-seconds["sequential", 1] = (
-    seconds["sequential", 1][WARMUP:] + train_steps(GLOBAL_BATCH, 1)[WARMUP:]
-)
+again = train_steps(GLOBAL_BATCH, 1)
+seconds["sequential", 1] = seconds["sequential", 1][WARMUP:] + again[WARMUP:]
 
 # %%
 measured = {
@@ -249,11 +231,9 @@ measured = {
     for name, times in ranks.pull("seconds")[0].items()
 }
 WORLDS = [1, 2, RANKS]
-EXPERIMENTS = {
-    "fixed global batch": [GLOBAL_BATCH] * 3,
-    "fixed local batch": [LOCAL_BATCH * p for p in WORLDS],
-}
-EXPERIMENTS["no communication"] = EXPERIMENTS["fixed local batch"]
+local = [LOCAL_BATCH * p for p in WORLDS]
+EXPERIMENTS = {"fixed global batch": [GLOBAL_BATCH] * 3, "fixed local batch": local}
+EXPERIMENTS["no communication"] = local
 
 
 def times_of(experiment):
@@ -313,11 +293,8 @@ check(speedup_with_error)
 # %% tags=["raises-exception"]
 strong = {}
 for p, times in zip(WORLDS[1:], times_of("fixed global batch")[1:]):
-    strong[p] = speedup_with_error(measured["sequential", 1], times)
-    print(
-        f"{p} ranks, same global batch: "
-        f"speedup {strong[p][0]:.3f} ± {strong[p][1]:.3f}"
-    )
+    strong[p] = ratio, error = speedup_with_error(measured["sequential", 1], times)
+    print(f"{p} ranks, same global batch: speedup {ratio:.3f} ± {error:.3f}")
 
 # %% [markdown]
 # ### Strong or weak, and how well (3 points)
@@ -372,20 +349,8 @@ check(scaling_efficiency)
 # errors to either side for this many steps.
 
 # %% tags=["raises-exception"] alt="Two charts over the ranks with 95 % intervals, speedup and efficiency, for a fixed global batch, a fixed local batch and no communication, which bounds the others: all fall below the perfect line where ranks outnumber cores."
-curves, efficiencies = {}, {}
-for experiment, batches in EXPERIMENTS.items():
-    times = times_of(experiment)
-    means = np.array([t.mean() for t in times])
-    kind, values = scaling_efficiency(np.array(WORLDS), np.array(batches), means)
-    ratios = [speedup_with_error(times[0], t) for t in times[1:]]
-    errors = [0.0, *(error / ratio for ratio, error in ratios)]
-    bound = experiment == "no communication"
-    name = "no communication (bound)" if bound else f"{experiment} ({kind})"
-    dof = len(times[0]) - 1
-    found = [Estimate(v, v * e, dof=dof) for v, e in zip(values, errors)]
-    efficiencies[name] = WORLDS, found
-    curves[name] = WORLDS, [one.times(p) for one, p in zip(found, WORLDS)]
-
+student = scaling_efficiency, speedup_with_error
+curves, efficiencies = scaling_laws.scaled_runs(EXPERIMENTS, WORLDS, times_of, *student)
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 plots.speedup(curves, left)
 plots.efficiency(efficiencies, right)
@@ -436,14 +401,9 @@ left.set_ylabel("speedup, in images per second");
 
 # %% alt="Speedup by law up to 4096 ranks, both axes logarithmic: Gustafson's stays near the dotted perfect line; Amdahl's curves for three serial fractions flatten at one over the fraction."
 p = 2 ** np.arange(13)
-laws = {
-    "Gustafson, f = 1 %": (p, scaling.gustafson(0.01, p)),
-    "Amdahl, f = 0.1 %": (p, scaling.amdahl(0.001, p)),
-}
-laws |= {
-    "Amdahl, f = 1 %": (p, scaling.amdahl(0.01, p)),
-    "Amdahl, f = 5 %": (p, scaling.amdahl(0.05, p)),
-}
+laws = {"Gustafson, f = 1 %": (p, scaling.gustafson(0.01, p))}
+for f in (0.001, 0.01, 0.05):
+    laws[f"Amdahl, f = {100 * f:g} %"] = p, scaling.amdahl(f, p)
 ax = plots.speedup(laws)
 ax.set(xticks=p[::2], yticks=p[::2], title="speedup by law, not by measurement")
 print(
@@ -514,40 +474,22 @@ for p, (speedup, error) in strong.items():
 # There you measured messages and predicted the all-reduce. Now go the other way round,
 # as one does on a cluster where only the collectives can be measured: take the times of
 # all-reduces and find out what $\alpha$ and $\beta$ of a single message must be. These
-# are real ranks and the library's `all_reduce`:
+# are real ranks and the library's `all_reduce`; `all_reduce_seconds` takes the slowest
+# rank of each of 30 tries (8 of the long ones), and of these the fastest:
 
 # %%
 # %%ranks
 SIZES = [4, 1024, 16_384, 65_536, 262_144, 1_048_576, 4_194_304]  # bytes
-
-
-def all_reduce_seconds(nbytes, p):
-    """Seconds of one all_reduce on the first p ranks: the slowest rank, the fastest of
-    several tries.
-    """
-    x = torch.zeros(nbytes // 4, device=DEVICE)
-    times = []
-    for _ in range(30 if nbytes < 1_000_000 else 8):
-        dist.barrier(group=circles[p])
-        start = time.perf_counter()
-        dist.all_reduce(x, group=circles[p])
-        if DEVICE != "cpu":
-            torch.cuda.synchronize()
-        times.append(time.perf_counter() - start)
-    slowest = torch.tensor(times, dtype=torch.float64, device=DEVICE)
-    dist.all_reduce(slowest, op=dist.ReduceOp.MAX, group=circles[p])
-    return float(slowest.min())
-
-
 reduced = {}
 
 # %%
 # %%ranks 0,1
-reduced[2] = [all_reduce_seconds(nbytes, 2) for nbytes in SIZES]
+reduced[2] = [all_reduce_seconds(nbytes, circles[2], DEVICE) for nbytes in SIZES]
 
 # %%
 # %%ranks
-reduced[world_size] = [all_reduce_seconds(nbytes, world_size) for nbytes in SIZES]
+everybody = circles[world_size]
+reduced[world_size] = [all_reduce_seconds(n, everybody, DEVICE) for n in SIZES]
 
 # %% [markdown]
 # Why the *fastest* try here, and the mean of all steps before? Because the question
@@ -589,11 +531,8 @@ check(alpha_beta_from_ring)
 SIZES, reduced = np.array(ranks.pull("SIZES")[0]), ranks.pull("reduced")[0]
 
 points = {f"{p} ranks": (SIZES, 1e6 * np.array(reduced[p])) for p in (2, RANKS)}
-words = {
-    "xlabel": "bytes per rank",
-    "ylabel": "time of one all_reduce, µs",
-    "title": "measured: shared memory of this machine",
-}
+words = {"xlabel": "bytes per rank", "ylabel": "time of one all_reduce, µs"}
+words["title"] = "measured: shared memory of this machine"
 charts.compared({}, points, size=(7.5, 3.8), log="xy", **words);
 
 # %% tags=["raises-exception"] alt="The same points with the curves of the fitted ring: they meet the points of long vectors and miss some in between."
@@ -632,78 +571,19 @@ BETA = 8 / 100e9  # seconds per byte at 100 Gbit/s
 # Is the formula at least right about the messages? The relay's network computes the
 # time of every single message, and lets ranks wait for each other. So let real
 # processes send the traffic of a ring and of a tree on it, up to 64 of them, and
-# compare its clock with the formula. (Only the traffic: the adding up, which you built
-# in unit 03, costs nothing there.)
-
-# %%
-def ring_traffic(nbytes):
-    """The messages of a ring all-reduce: 2 (p - 1) times a chunk to the right while one
-    comes from the left.
-    """
-    rank, p = dist.get_rank(), dist.get_world_size()
-    chunk = torch.zeros(nbytes // p, dtype=torch.uint8)
-    arrived = torch.empty_like(chunk)
-    for _ in range(2 * (p - 1)):
-        request = dist.isend(chunk, dst=(rank + 1) % p)
-        dist.recv(arrived, src=(rank - 1) % p)
-        request.wait()
-
-# %%
-def tree_traffic(nbytes):
-    """The messages of two passes through a tree: whoever has the vector sends it to a
-    partner who has not. Down twice is up and down.
-    """
-    rank, p = dist.get_rank(), dist.get_world_size()
-    vector = torch.zeros(nbytes, dtype=torch.uint8)
-    for _ in range(2):
-        have = 1
-        while have < p:
-            if rank < have and rank + have < p:
-                dist.send(vector, dst=rank + have)
-            elif have <= rank < 2 * have:
-                dist.recv(vector, src=rank - have)
-            have *= 2
-        dist.barrier()  # its own time is taken off below
+# compare its clock with the formula. (Only the traffic, `scaling_laws.ring_traffic` and
+# `tree_traffic`: the adding up, which you built in unit 03, costs nothing there.)
 
 # %% tags=["parameters"]
-def virtual_seconds(traffic, p, nbytes):
-    """What the relay's clock says. A barrier costs ceil(log2 p) latencies there, and
-    the tree has two.
-    """
-    run = simulation.run(traffic, p, (nbytes,), alpha=ALPHA, beta=BETA)
-    barriers = 2 * (p - 1).bit_length() * ALPHA if traffic is tree_traffic else 0.0
-    return run.elapsed - barriers
-
-
-ring, tree = scaling.ring_all_reduce_time, scaling.tree_all_reduce_time
-COSTS = {"ring": (ring_traffic, ring), "tree": (tree_traffic, tree)}
 # bytes -> ranks; the ring of 64 takes a few real seconds
 SIMULATED = {4096: (2, 8, 64), 1_000_000: (2, 4, 16, 64)}
-virtual, off = {}, []
-for n, worlds in SIMULATED.items():
-    for p in worlds:
-        for name, (traffic, formula) in COSTS.items():
-            virtual[name, n, p] = t = virtual_seconds(traffic, p, n)
-            off.append(abs(t / formula(p, n, ALPHA, BETA) - 1))
-print(f"{len(virtual)} runs, largest difference to the formula: {max(off):.1%}")
+virtual, off = scaling_laws.simulated(SIMULATED, ALPHA, BETA)
+print(f"{len(virtual)} runs, largest difference to the formula: {off:.1%}")
 
 # %% alt="Three charts of the time of one all-reduce over up to 4096 ranks, both axes logarithmic, for 4 KB, 1 MB and 100 MB: the tree rises slowly, the ring steeply where messages are short, and for 100 MB the ring is lower up to thousands of ranks. The relay's points lie on the lines."
-many = 2 ** np.arange(1, 13)
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
-words = {"log": "xy", "xlabel": "ranks", "xticks": [2, 8, 64, 512, 4096]}
-for ax, n, size in zip(axes, (4096, 10**6, 10**8), ("4 KB", "1 MB", "100 MB")):
-    lines, dots = {}, {}
-    for name, (_, cost) in COSTS.items():
-        lines[name] = many, [1e3 * cost(int(p), n, ALPHA, BETA) for p in many]
-        there = [p for kind, nbytes, p in virtual if (kind, nbytes) == (name, n)]
-        dots[name] = there, [1e3 * virtual[name, n, p] for p in there]
-    charts.compared(lines, dots, ax, legend="ends", title=f"{size} per rank", **words)
-axes[0].set_ylabel("time of one all-reduce, ms")
-figure.suptitle(
-    "A model: 5 µs per message, 100 Gbit/s. Lines: formula. Points: relay's virtual "
-    "time.",
-    fontsize=10,
-)
+title = "5 µs per message, 100 Gbit/s. Lines: formula. Points: relay's virtual time."
+sizes = {"4 KB": 4096, "1 MB": 10**6, "100 MB": 10**8}
+costs.all_reduces(sizes, virtual, ALPHA, BETA, title=f"A model: {title}")
 slow = 1e3 * scaling.ring_all_reduce_time(4096, 1e8, ALPHA, BETA)
 print(f"4096 ranks, 100 MB, ring: {slow:.0f} ms; you guessed {guess_3}")
 
@@ -716,10 +596,8 @@ print(f"4096 ranks, 100 MB, ring: {slow:.0f} ms; you guessed {guess_3}")
 
 # %%
 for p in (4, 64, 512, 4096):
-    print(
-        f"{p:>5} ranks: a ring is faster from "
-        f"{scaling.crossover_bytes(p, ALPHA, BETA) / 1e6:8.3f} MB on"
-    )
+    megabytes = scaling.crossover_bytes(p, ALPHA, BETA) / 1e6
+    print(f"{p:>5} ranks: a ring is faster from {megabytes:8.3f} MB on")
 
 # %% [markdown]
 # ### The time of a training step, predicted (2 points)
@@ -780,17 +658,12 @@ check(step_seconds)
 many = [int(p) for p in 2 ** np.arange(13)]
 GPU = {"seconds_per_image": 1 / 312, "parameters": 25_600_000}
 GPU |= {"alpha": ALPHA, "beta": BETA}
-predicted = {}
-for name, batches in {
+images = {
     "local batch 32": [32 * p for p in many],
     "global batch 8192": [8192] * len(many),
-}.items():
-    for text, hidden in (("two thirds hidden", 2 / 3), ("nothing hidden", 0.0)):
-        times = np.array(
-            [step_seconds(p, n, **GPU, hidden=hidden) for p, n in zip(many, batches)]
-        )
-        _, found = scaling_efficiency(np.array(many), np.array(batches), times)
-        predicted[f"{name}, {text}"] = many, found
+}
+student = step_seconds, scaling_efficiency
+predicted = scaling_laws.predicted(*student, images, many, **GPU)
 ax = plots.efficiency(predicted, plots.canvas(size=(8.5, 4)))
 title = "a model: ResNet-50, 312 images per second and GPU, 5 µs, 100 Gbit/s"
 ax.set(title=title, xticks=many[::2]);
@@ -823,10 +696,7 @@ SD = [75.79, 8.42, 77.78, 52.51]
 rates = {p: Estimate(r, s / math.sqrt(10), 9) for p, r, s in zip(GPUS, IMAGES, SD)}
 alcf = {}
 for base in (1, 2):
-    worlds = [p for p in GPUS if p >= base]
-    ratios = {base: Estimate(1.0)}
-    ratios |= {p: scaling.scaled_speedup(rates[base], rates[p]) for p in worlds[1:]}
-    found = [scaling.efficiency(ratios[p], p, base) for p in worlds]
+    worlds, found = scaling_laws.efficiencies_from(base, rates)
     alcf[f"baseline: {base} GPU" + "s" * (base > 1)] = worlds, found
     said = (f"{p} GPUs {one}  " for p, one in zip(worlds[1:], found[1:]))
     print(f"baseline {base} GPU:", *said)
@@ -883,17 +753,13 @@ print(
 # GPUs.
 
 # %%
-print(
-    f"DataParallel on 8: {1786 / 984:.2f} times one GPU, efficiency "
-    f"{1786 / 984 / 8:.0%}"
-)
-print(
-    f"DDP on 8:          {1786 / 239:.2f} times one GPU, efficiency "
-    f"{1786 / 239 / 8:.0%}"
-)
-print(f"AMP on 8:          {239 / 230:.2f} times DDP on 8")
+one_gpu, parallel, ddp, amp = 1786, 984, 239, 230  # seconds; all but the first on 8
+for name, seconds in (("DataParallel on 8:", parallel), ("DDP on 8:", ddp)):
+    ratio = one_gpu / seconds
+    print(f"{name:<18} {ratio:.2f} times one GPU, efficiency {ratio / 8:.0%}")
+print(f"AMP on 8:          {ddp / amp:.2f} times DDP on 8")
 for t in (54.5, 52):
-    total, step = 1786 / t, 230 / t
+    total, step = one_gpu / t, amp / t
     print(
         f"AMP on 32 ({t} s): {total:.1f} times one GPU without AMP; {step:.2f} times "
         f"AMP on 8, efficiency {step / 4:.0%}"
@@ -926,23 +792,19 @@ for t in (54.5, 52):
 # %%
 speedup = 12043.78 / 1248.06
 print(f"1 to 10 nodes: {speedup:.2f} times, efficiency {speedup / 10:.1%}")
-needed = 90 * 1.28e6 / (50 * 60)  # ImageNet has 1.28 million images
+images = 90 * 1.28e6  # of 90 epochs of ImageNet
+rate = images / (50 * 60)
+each = rate / 256
+print(f"90 epochs in 50 minutes: {rate:,.0f} images/s, {each:.0f} per GPU on 256 GPUs")
+of_4, of_40 = 1248.06 / 4, 12043.78 / 40
 print(
-    f"90 epochs in 50 minutes: {needed:,.0f} images/s, {needed / 256:.0f} per GPU on "
-    "256 GPUs"
+    f"the demonstration:       {of_4:.0f} per GPU on one node of 4, {of_40:.0f} on ten "
+    "nodes"
 )
-print(
-    f"the demonstration:       {1248.06 / 4:.0f} per GPU on one node of 4, "
-    f"{12043.78 / 40:.0f} on ten nodes"
-)
-print(
-    "at the demonstration's rate 256 GPUs would need "
-    f"{90 * 1.28e6 / (256 * 12043.78 / 40) / 60:.0f} minutes"
-)
-print(
-    f"if 95 % is right, one GPU alone did {needed / 256 / 0.95:.0f} images/s in the "
-    "50-minute run"
-)
+minutes = images / (256 * of_40) / 60
+print(f"at the demonstration's rate 256 GPUs would need {minutes:.0f} minutes")
+alone = each / 0.95
+print(f"if 95 % is right, one GPU alone did {alone:.0f} images/s in the 50-minute run")
 
 # %% [markdown]
 # 9.65 times on ten nodes is a clean comparison: same program, same batch per GPU, one
@@ -961,10 +823,8 @@ print(
 # one-GPU step got $1/E - 1$ seconds longer:
 
 # %%
-for model, efficiency, parameters in (
-    ("ResNet-101", 0.90, 44_549_160),
-    ("VGG-16", 0.68, 138_357_544),
-):
+claims = ("ResNet-101", 0.90, 44_549_160), ("VGG-16", 0.68, 138_357_544)
+for model, efficiency, parameters in claims:
     f = scaling.karp_flatt(efficiency * 512, 512).value
     added = 1 / efficiency - 1
     ring = scaling.ring_all_reduce_time(128, 4 * parameters, ALPHA, 8 / 25e9)
@@ -1008,10 +868,8 @@ for stop_early in (True, False):
     work.wait()
     if rank == 0:
         when = "the call has returned" if stop_early else "the result is there"
-        print(
-            f"{when:<22} after {1e3 * elapsed:7.3f} ms: "
-            f"{x.nbytes / elapsed / 1e9:8.1f} GB/s"
-        )
+        rate = x.nbytes / elapsed / 1e9
+        print(f"{when:<22} after {1e3 * elapsed:7.3f} ms: {rate:8.1f} GB/s")
 
 # %% [markdown]
 # The first line is faster than the link as you fitted it, although an all-reduce moves
@@ -1105,10 +963,8 @@ for scatter in (0.02, 0.10, 0.27, 0.50):
 # %%
 for p in (2, 8, 64, 512, 4096):
     ring = scaling.ring_all_reduce_time(p, 4 * 25_600_000, ALPHA, BETA)
-    print(
-        f"{p:>5} GPUs: {math.ceil(9 * ring * 312):>4} images per GPU, global batch "
-        f"{p * math.ceil(9 * ring * 312):>10,}"
-    )
+    images = math.ceil(9 * ring * 312)
+    print(f"{p:>5} GPUs: {images:>4} images per GPU, global batch {p * images:>10,}")
 
 # %%
 ranks.stop()

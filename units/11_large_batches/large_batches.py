@@ -14,7 +14,7 @@
 # noise scale while training and predicted a batch size from it, written a batch norm
 # over all ranks, forward and backward, and you validate without making any rank wait.
 #
-# **You need** units 05 and 06. **It takes** about 115 minutes, the *stretch* 85
+# **You need** units 05 and 06. **It takes** about 105 minutes, the *stretch* 85
 # more: two sittings. The cells themselves run for less than a minute on two cores. They
 # take about 1.6 GB of memory.
 
@@ -30,7 +30,8 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from autograder import check
-from labkit import models, simulation, training
+from labkit import simulation, training
+from labkit.lessons import large_batches
 from labkit.plots import charts
 
 torch.set_num_threads(1)  # for so small a network a second thread only gets in the way
@@ -52,7 +53,12 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # Digits and a small network, one process: a batch of p b samples is the same whoever
 # computes it. Every row sees each sample ten times; only the batch differs, so larger
-# batches mean fewer steps.
+# batches mean fewer steps. `learn(batch, rate, ...)` trains a fresh network by plain
+# SGD for so many epochs or steps, or up to an accuracy, and returns the network, its
+# accuracy and the steps.
+#
+# (What is called `large_batches.` on this page is given, and you need not read it. It
+# lies in `labkit/lessons/large_batches.py`, and `help(large_batches)` shows it.)
 
 # %% tags=["parameters"]
 IMAGES, EPOCHS = 8192, 10
@@ -60,41 +66,7 @@ IMAGES, EPOCHS = 8192, 10
 # %%
 x, y = training.load_tensors("digits", n=IMAGES)
 test_x, test_y = training.load_tensors("digits", train=False, n=1000)
-
-
-def rows_of(batch, epochs, steps):
-    """The rows of each minibatch, for so many epochs or steps."""
-    many = itertools.count() if epochs is None else range(epochs)
-    all_of_them = (training.minibatches(len(x), batch, seed=1, epoch=e) for e in many)
-    return itertools.islice(itertools.chain.from_iterable(all_of_them), steps)
-
-
-def one_update(model, optimizer, rows, rate, change):
-    optimizer.param_groups[0]["lr"] = rate
-    optimizer.zero_grad()
-    nn.functional.cross_entropy(model(x[rows]), y[rows]).backward()
-    if change:
-        change(model)
-    optimizer.step()
-
-# %%
-def learn(batch, rate, epochs=None, target=None, every=1, steps=None, change=None):
-    """Train a fresh network by SGD. rate: a number, or a function of the step. Ends
-    after so many epochs or steps, or when the accuracy, looked at every so many steps,
-    has reached the target. change: of the gradients, before each step. Returns the
-    network, the accuracy and the steps."""
-    torch.manual_seed(0)
-    model, step = models.mlp((64,)), 0
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step, rows in enumerate(rows_of(batch, epochs, steps), start=1):
-        now = rate(step - 1) if callable(rate) else rate
-        one_update(model, optimizer, rows, now, change)
-        if target and step % every == 0:
-            accuracy = training.evaluate(model, test_x, test_y)[1]
-            if accuracy >= target:
-                return model, accuracy, step
-    return model, training.evaluate(model, test_x, test_y)[1], step
-
+learn = large_batches.Learner(x, y, test_x, test_y)
 
 for batch in (32, 128, 256):
     _, accuracy, steps = learn(batch, 0.12, EPOCHS)
@@ -171,12 +143,10 @@ check(scaled_rate)
 
 # %% tags=["raises-exception"] alt="Learning rate over the epochs for batches of 32, 128 and 256: each rises during the warm-up to a height that grows with the batch, and then falls to zero."
 curves = {}
-for k in (1, 4, 8):
+for k, look in ((1, "blue -"), (4, "orange --"), (8, "green -.")):
     steps = 2560 // k
     rates = [scaled_rate(s, 0.12, 32, 32 * k, 512 // k, steps) for s in range(steps)]
-    curves[f"batch {32 * k}"] = np.arange(steps) * k / 256, rates
-looks = ("blue -", "orange --", "green -.")
-curves = {name: (*xy, look) for (name, xy), look in zip(curves.items(), looks)}
+    curves[f"batch {32 * k}"] = np.arange(steps) * k / 256, rates, look
 words = {"xlabel": "epochs", "ylabel": "learning rate", "ylim": (0, 1.1)}
 charts.lines(curves, size=(5.6, 3), **words);
 
@@ -260,28 +230,10 @@ def synchronises_always(ddp, micro_batches, n):
         loss = ((ddp(rows) - targets) ** 2).sum() * dist.get_world_size() / n
         loss.backward()
 
-
-class Charged(nn.Module):
-    """A linear layer whose forward and backward pass take virtual time."""
-
-    def __init__(self):
-        super().__init__()
-        self.weight = nn.Parameter(torch.zeros(20_000, dtype=torch.float64))
-
-    def forward(self, rows):
-        simulation.compute(1e-4, "F")
-        out = rows @ self.weight
-        if out.requires_grad:
-            out.register_hook(lambda g: simulation.compute(2e-4, "B"))
-        return out
-
 # %% tags=["raises-exception"] alt="Two space-time diagrams of two ranks with four micro-batches. Synchronised four times, every backward pass ends in an all-reduce; synchronised once, only the last one does, and the step is shorter."
 def accumulated(always):
-    torch.manual_seed(dist.get_rank())
-    sizes = (3, 1, 4, 2) if dist.get_rank() == 0 else (1, 2, 2, 5)
-    rows = [torch.randn(n, 20_000).double() for n in sizes]
-    batches = [(one, torch.randn(len(one)).double()) for one in rows]
-    ddp = DistributedDataParallel(Charged())
+    batches = large_batches.uneven_batches()
+    ddp = DistributedDataParallel(large_batches.Charged())
     how = synchronises_always if always else accumulate_uneven
     how(ddp, batches, 20)
     return ddp.module.weight.grad[:1000].numpy()
@@ -357,13 +309,7 @@ def one_step(pieces, how):
     """Each rank holds a piece of two layers. LARS: the update is the gradient. LAMB: it
     is Adam's, here in its first step, where both of its means are the gradient's own.
     """
-    generator = torch.Generator().manual_seed(0)
-    layers = [torch.randn(n, generator=generator).double() for n in (12, 7)]
-    gradients = [100 * torch.randn(n, generator=generator).double() for n in (12, 7)]
-    mine = [one.tensor_split(pieces)[dist.get_rank()].clone() for one in layers]
-    update = [one.tensor_split(pieces)[dist.get_rank()] for one in gradients]
-    if how == "LAMB":
-        update = [g / (g.abs() + 1e-6) for g in update]
+    mine, update = large_batches.two_layers(pieces, how)
     trust_step(mine, update, [True, True], 0.1, 0.02 if how == "LARS" else 1.0)
     return [one.tolist() for one in mine]
 
@@ -371,8 +317,7 @@ def one_step(pieces, how):
 for how in ("LARS", "LAMB"):
     one = simulation.run(one_step, 1, (1, how)).ranks[0].value
     three = [rank.value for rank in simulation.run(one_step, 3, (3, how)).ranks]
-    joined = [sum((rank[k] for rank in three), []) for k in range(2)]
-    differ = max(abs(a - b) for k in (0, 1) for a, b in zip(one[k], joined[k]))
+    differ = large_batches.furthest(one, three)
     print(f"{how}: 3 ranks with a third of each layer, largest difference {differ:.0e}")
 
 # %% tags=["raises-exception"]
@@ -469,21 +414,7 @@ check(noise_scale)
 # %% tags=["raises-exception"]
 def measured(start, rows, targets, b, steps):
     """SGD on 4 ranks from these weights; the noise scale of every step."""
-    model = models.mlp((64,)).double()
-    nn.utils.vector_to_parameters(start.clone(), model.parameters())
-    found = []
-    for step in range(steps):
-        first = (step * dist.get_world_size() + dist.get_rank()) * b
-        own = slice(first, first + b)
-        model.zero_grad()
-        loss = nn.functional.cross_entropy(model(rows[own]), targets[own])
-        loss.backward()
-        gradient = training.flat(w.grad for w in model.parameters())
-        mean, scale = noise_scale(gradient, b)
-        found.append(scale)
-        weights = training.flat(model.parameters()) - 0.12 * mean
-        nn.utils.vector_to_parameters(weights, model.parameters())
-    return found
+    return large_batches.noise_scales(noise_scale, start, rows, targets, b, steps)
 
 # %% tags=["raises-exception"]
 RANKS, LOCAL = 4, 256
@@ -544,11 +475,9 @@ if scales:
     noise = np.median(sum(scales.values(), []))
     print(f"noise scale {noise:.0f}")
     bends["bend at the noise scale"] = noise, "orange -"
-wide = np.geomspace(batches[0], batches[-1], 50)
 shown = {"measured": (batches, found, "blue o")}
 for name, (at, look) in bends.items():
-    fewest = np.exp(np.mean(np.log(found / (1 + at / batches))))
-    shown[name] = wide, fewest * (1 + at / wide), look
+    shown[name] = *large_batches.bend(batches, found, at), look
 words = {"xlabel": "batch (samples)", "ylabel": "steps to 80 %"}
 ticks = {"xticks": batches, "yticks": [100, 300, 1000]}
 charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks);
@@ -661,8 +590,9 @@ def sync_norm_backward(g, xhat, weight, inv, n):
 check(sync_norm_backward)
 
 # %% [markdown]
-# Both together are a layer. Compare it with `BatchNorm1d` on the whole batch, in
-# float64, with shards of 5, 3, 1 and no rows:
+# Both together are a layer. `large_batches.pass_through` takes shards of 5, 3, 1 and no
+# rows through it, forward and back. Compare it with `BatchNorm1d` on the whole batch, in
+# float64:
 
 # %% tags=["raises-exception"]
 class SyncNorm(torch.autograd.Function):
@@ -689,49 +619,18 @@ def by_autograd(rows, weight, bias, n, eps):
     return (rows - mean) * (square - mean**2 + eps).rsqrt() * weight + bias
 
 # %% tags=["raises-exception"]
-SIZES, CHANNELS = (5, 3, 1, 0), 3
-
-
-def inputs():
-    generator = torch.Generator().manual_seed(1)
-    return torch.randn(sum(SIZES), CHANNELS, generator=generator).double() * 2 + 3
-
-
 def a_layer(library):
     """One pass through a norm layer, charged: outputs, gradients of rows and weight."""
-    norm = by_autograd if library else SyncNorm.apply
-    rows = inputs().split(SIZES)[dist.get_rank()].clone().requires_grad_()
-    weight = (torch.arange(CHANNELS).double() + 1).requires_grad_()
-    bias = torch.zeros(CHANNELS, dtype=torch.float64, requires_grad=True)
-    simulation.compute(2e-5, "F")
-    out = norm(rows, weight, bias, sum(SIZES), 1e-5)
-    simulation.compute(4e-5, "B")
-    (out**3).sum().div(sum(SIZES)).backward()
-    called = weight.grad.clone()
-    dist.all_reduce(called)  # as for all parameters
-    return out.detach().numpy(), rows.grad.numpy(), called.numpy()
-
-# %% tags=["raises-exception"]
-whole, alone = inputs().requires_grad_(), nn.BatchNorm1d(CHANNELS).double()
-with torch.no_grad():
-    alone.weight.copy_(torch.arange(CHANNELS) + 1)
-right = alone(whole)
-(right**3).sum().div(len(whole)).backward()
+    return large_batches.pass_through(by_autograd if library else SyncNorm.apply)
 
 
 def compare(ran):
-    out, gx = (
-        torch.cat([torch.tensor(rank.value[k]) for rank in ran.ranks]) for k in (0, 1)
-    )
-    gw = torch.tensor(ran.ranks[0].value[2])
-    pairs = {"outputs": (out, right), "gradients of x": (gx, whole.grad)}
-    pairs["of the weight"] = gw, alone.weight.grad
-    for name, (mine, wanted) in pairs.items():
-        print(f"{name}: off by {(mine - wanted).abs().max().item():.0e}")
+    for name, difference in large_batches.differences(ran.ranks).items():
+        print(f"{name}: off by {difference:.0e}")
     print(f"a rank called {', '.join(ran.ranks[0].collectives)}")
 
 
-by_hand = simulation.run(a_layer, len(SIZES), (False,))
+by_hand = simulation.run(a_layer, 4, (False,))
 compare(by_hand)
 
 # %% [markdown]
@@ -740,9 +639,9 @@ compare(by_hand)
 
 # %%
 def ready_made():
-    layer = nn.SyncBatchNorm(CHANNELS).double()
+    layer = nn.SyncBatchNorm(large_batches.CHANNELS).double()
     try:
-        return layer(inputs().split(SIZES)[dist.get_rank()]).tolist()
+        return layer(large_batches.own_rows()).tolist()
     except (ValueError, RuntimeError) as error:
         return f"{type(error).__name__}: {error}"
 
@@ -755,21 +654,12 @@ print(simulation.run(ready_made, 2).ranks[0].value)
 # Batch norm also keeps *running* statistics, for evaluation, and DDP lets each rank
 # keep its own: they are buffers, not gradients. As long as the shards look alike nobody
 # notices. Now let the data be sorted by label, as files on a disk often are, so that
-# each rank sees classes of its own:
+# each rank sees two or three digits of its own (`large_batches.train_sorted`):
 
 # %% tags=["parameters"]
 NORM_STEPS = 150
 
 # %% tags=["raises-exception"]
-ORDER = torch.argsort(y[:2000], stable=True)  # sorted: a rank sees two or three digits
-
-
-def small_net():
-    torch.manual_seed(0)
-    parts = nn.Flatten(), nn.Linear(784, 32), nn.BatchNorm1d(32, momentum=0.2)
-    return nn.Sequential(*parts, nn.ReLU(), nn.Linear(32, 10)).double()
-
-
 def normed(norm, inside, n):
     """`norm`, a BatchNorm1d, over the n rows of all ranks."""
     mean, var = global_moments(inside.detach())
@@ -777,51 +667,25 @@ def normed(norm, inside, n):
     norm.running_var.lerp_(var, 0.2)
     return SyncNorm.apply(inside, norm.weight, norm.bias, n, 1e-5)
 
-# %% tags=["raises-exception"]
+
 def with_norm(synchronised, steps):
     """Train on this rank's share. The last batch's accuracy, the weights, this rank's
     running mean and variance."""
-    rank, p = dist.get_rank(), dist.get_world_size()
-    share = ORDER.tensor_split(p)[rank]
-    flatten, below, norm, relu, above = model = small_net()
-    parameters = list(model.parameters())
-    draw = torch.Generator().manual_seed(rank)
-    for _ in range(steps):
-        rows = share[torch.randint(len(share), (32,), generator=draw)]
-        inside = below(flatten(x[rows].double()))
-        inside = normed(norm, inside, 32 * p) if synchronised else norm(inside)
-        out = above(relu(inside))
-        loss = nn.functional.cross_entropy(out, y[rows])
-        gradient = training.flat(torch.autograd.grad(loss, parameters))
-        dist.all_reduce(gradient, op=dist.ReduceOp.AVG)
-        weights = training.flat(parameters) - 0.5 * gradient
-        nn.utils.vector_to_parameters(weights, parameters)
-    seen = (out.argmax(1) == y[rows]).double().mean()
-    dist.all_reduce(seen, op=dist.ReduceOp.AVG)
-    statistics = norm.running_mean.numpy(), norm.running_var.numpy()
-    return seen.item(), weights.detach().numpy(), *statistics
+    return large_batches.train_sorted(normed if synchronised else None, x, y, steps)
 
 # %% tags=["raises-exception"]
-def evaluated(weights, mean, var):
-    model = small_net()
-    weights, mean, var = map(torch.tensor, (weights, mean, var))
-    nn.utils.vector_to_parameters(weights, model.parameters())
-    model[2].running_mean.copy_(mean)
-    model[2].running_var.copy_(var)
-    return training.evaluate(model, test_x.double(), test_y)[1]
-
-
+test = test_x, test_y
 for synchronised in (False, True):
     ran = simulation.run(with_norm, 4, (synchronised, NORM_STEPS))
     seen, weights, mean, var = ran.ranks[0].value
     print("batch norm over all ranks:" if synchronised else "batch norm of each rank:")
     print(f"  accuracy while training {seen:.2f}")
-    of_one = evaluated(weights, mean, var)
+    of_one = large_batches.evaluated(weights, mean, var, *test)
     print(f"  evaluated with rank 0's running statistics {of_one:.2f}")
     means, variances = (np.array([rank.value[k] for rank in ran.ranks]) for k in (2, 3))
     mean = means.mean(0)
     var = variances.mean(0) + ((means - mean) ** 2).mean(0)
-    merged = evaluated(weights, mean, var)
+    merged = large_batches.evaluated(weights, mean, var, *test)
     print(f"  evaluated with those of all ranks together {merged:.2f}")
 
 # %% [markdown]
@@ -841,21 +705,7 @@ for synchronised in (False, True):
 # many parameters have gradients?
 
 # %%
-def resnet50():
-    """Channels of each batch norm layer; parameters of everything else."""
-    channels, parameters, inputs = [64], 7 * 7 * 3 * 64, 64
-    for blocks, width in zip((3, 4, 6, 3), (64, 128, 256, 512)):
-        for block in range(blocks):
-            channels += [width, width, 4 * width]
-            parameters += inputs * width + 9 * width**2 + 4 * width**2
-            if block == 0:  # the shortcut changes the number of channels
-                channels.append(4 * width)
-                parameters += inputs * 4 * width
-            inputs = 4 * width
-    return channels, parameters + 2 * sum(channels) + 2048 * 1000 + 1000
-
-
-channels, parameters = resnet50()
+channels, parameters = large_batches.resnet50()
 numbers = sum(2 * c + 1 + 2 * c for c in channels)
 print(f"{len(channels)} layers, {sum(channels):,} channels; {parameters:,} parameters")
 print(
@@ -893,14 +743,6 @@ for alpha in (1e-6, 5e-6, 2e-5, 5e-5):
 # normalization**, which has no statistics at all: $w = s\, v / \|v\|$ for each output.
 
 # %%
-def rows_depend_on_each_other(layer):
-    """Whether the first row's output changes if the other rows do."""
-    rows = torch.randn(6, 4, generator=torch.Generator().manual_seed(2))
-    others = rows.clone()
-    others[1:] += 1
-    return not torch.equal(layer(rows)[0], layer(others)[0])
-
-
 torch.manual_seed(3)
 plain = nn.Linear(4, 3)
 normalised = nn.utils.parametrizations.weight_norm(copy.deepcopy(plain))
@@ -908,7 +750,8 @@ for name, layer in (
     ("linear, then batch norm", nn.Sequential(plain, nn.BatchNorm1d(3))),
     ("linear, weight norm", normalised),
 ):
-    print(f"{name}: rows depend on each other: {rows_depend_on_each_other(layer)}")
+    depend = large_batches.rows_depend_on_each_other(layer)
+    print(f"{name}: rows depend on each other: {depend}")
 
 # %% [markdown]
 # Where rows do not depend on each other there is nothing to synchronise: no collective,
@@ -987,25 +830,12 @@ def on_rank_0(step, correct, steps, every, n):
             accuracies.append(correct(0, n) / n)
     return accuracies
 
-
-def nobody(step, correct, steps, every, n):
-    for k in range(steps):
-        step(k)
-
 # %% tags=["raises-exception"] alt="Three space-time diagrams of four ranks with four steps and two validations: nobody validates; rank 0 validates all samples while the other three wait for it in the next step's all-reduce; all ranks validate a quarter each, which costs a quarter of that time."
 def a_training(who):
     """Four steps, two validations; a step takes 1 ms, 100 samples as long."""
-
-    def step(k):
-        simulation.compute(1e-3, f"S{k}")
-        dist.all_reduce(torch.zeros(1000))
-
-    def correct(start, stop):
-        simulation.compute(1e-5 * (stop - start), "V")
-        return sum(i % 3 > 0 for i in range(start, stop))
-
-    ways = {"nobody": nobody, "rank 0": on_rank_0, "all ranks": train_and_validate}
-    return ways[who](step, correct, 4, 2, 200)
+    ways = {"rank 0": on_rank_0, "all ranks": train_and_validate}
+    ways["nobody"] = large_batches.nobody
+    return large_batches.timed_training(ways[who])
 
 
 shown = {}
@@ -1034,12 +864,7 @@ def torch_rates(k, warmup_steps, steps):
     up = schedulers.LinearLR(optimizer, 1 / k, total_iters=warmup_steps)
     down = schedulers.CosineAnnealingLR(optimizer, steps - warmup_steps)
     both = schedulers.SequentialLR(optimizer, [up, down], [warmup_steps])
-    rates = []
-    for _ in range(steps):
-        rates.append(both.get_last_lr()[0])
-        optimizer.step()
-        both.step()
-    return np.array(rates)
+    return large_batches.rates_of(optimizer, both, steps)
 
 
 mine = [scaled_rate(step, 0.12, 32, 256, 20, 100) for step in range(100)]
@@ -1053,10 +878,10 @@ print(f"rates differ by {np.abs(torch_rates(8, 20, 100) - mine).max():.0e}")
 # finds the backward pass, the collective included.
 
 # %% tags=["raises-exception"] alt="Two space-time diagrams of four ranks through one norm layer, forward and backward: by hand and by autograd, each with a collective in either direction and one for the gradient of the weight; by hand takes a little less."
-library = simulation.run(a_layer, len(SIZES), (True,))
+library = simulation.run(a_layer, 4, (True,))
 compare(library)
 runs = {"by hand": by_hand, "by autograd": library}
-charts.diagrams(runs, len(SIZES))
+charts.diagrams(runs, 4)
 
 # %% [markdown]
 # ## What to remember
@@ -1117,14 +942,9 @@ def ghost_batch_norm(x, ghost, eps):
 check(ghost_batch_norm)
 
 # %% tags=["raises-exception"]
-def norm_of_each_rank():
-    rows = torch.arange(24.0).double().reshape(8, 3).sin().tensor_split(4)
-    return nn.BatchNorm1d(3, affine=False).double()(rows[dist.get_rank()]).numpy()
-
-
-ran = simulation.run(norm_of_each_rank, 4)
+ran = simulation.run(large_batches.norm_of_each_rank, 4)
 ranks = np.concatenate([rank.value for rank in ran.ranks])
-ghosts = ghost_batch_norm(torch.arange(24.0).double().reshape(8, 3).sin(), 2, 1e-5)
+ghosts = ghost_batch_norm(large_batches.waves(), 2, 1e-5)
 differ = np.abs(ranks - ghosts.numpy()).max()
 print(f"4 ranks with 2 rows each, and groups of 2: off by {differ:.0e}")
 

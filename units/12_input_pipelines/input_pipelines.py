@@ -12,7 +12,7 @@
 # batches ahead of the step, predicted how busy an accelerator is and measured it, and
 # stopped an epoch on 4 ranks to go on with it on 3, with no sample lost or repeated.
 #
-# **You need** units 03 and 04. **It takes** about 85 minutes, the *stretch* 80 more.
+# **You need** units 03 and 04. **It takes** about 85 minutes, the *stretch* 75 more.
 # The cells themselves run for about 45 seconds on two cores. They take about 1 GB of
 # memory.
 
@@ -33,13 +33,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 from torchdata.stateful_dataloader import StatefulDataLoader
 from torchdata.stateful_dataloader.sampler import StatefulDistributedSampler
 
 from autograder import check
 from labkit import data
+from labkit.lessons import input_pipelines as given
 from labkit.plots import inputs
 
 # %% [markdown]
@@ -60,7 +60,12 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # ## Sharded files: where samples lie
 #
 # Here are some small pictures in three forms: one file each, as a photograph comes from
-# a camera; all files in one archive; and decoded, as one array on disk.
+# a camera; all files in one archive; and decoded, as one array on disk. `given.store`
+# writes them.
+#
+# (What is called `given.` on this page you need not read: data sets, slow storage, a
+# stopwatch, ranks as threads. It lies in `labkit/lessons/input_pipelines.py`, and
+# `help(given)` shows it.)
 
 # %% tags=["parameters"]
 PICTURES, BATCHES = 1024, 30
@@ -70,67 +75,11 @@ WITH_TENSORFLOW = importlib.util.find_spec("tensorflow") is not None
 torch.set_num_threads(1)
 keeper = tempfile.TemporaryDirectory()  # goes away with the notebook's kernel
 folder = Path(keeper.name)
-rng = np.random.default_rng(12)
-coarse = rng.integers(0, 256, (PICTURES, 8, 8, 3), dtype=np.uint8)
-pictures = []
-for k in range(PICTURES):
-    out = io.BytesIO()
-    Image.fromarray(coarse[k]).resize((64, 64)).save(out, "jpeg", quality=90)
-    pictures.append((f"{k:05d}.jpg", out.getvalue()))
-
-(folder / "files").mkdir()
-for key, jpeg in pictures:
-    (folder / "files" / key).write_bytes(jpeg)
-with tarfile.open(folder / "all.tar", "w") as tar:
-    tar.add(folder / "files", arcname="")
-decoded = np.stack([np.asarray(Image.open(io.BytesIO(jpeg))) for _, jpeg in pictures])
-np.save(folder / "decoded.npy", decoded)
+pictures = given.store(folder, PICTURES)
 
 # %% [markdown]
-# A data set for each of the three:
-
-# %%
-def decode(jpeg):
-    """Bytes of a JPEG file to 3 x 64 x 64 numbers from 0 to 1."""
-    picture = np.asarray(Image.open(io.BytesIO(jpeg)))
-    return torch.from_numpy(picture.astype(np.float32) / 255).permute(2, 0, 1)
-
-
-class Files(Dataset):
-    def __len__(self):
-        return PICTURES
-
-    def __getitem__(self, k):
-        return decode((folder / "files" / f"{k:05d}.jpg").read_bytes())
-
-
-class Archive(IterableDataset):
-    def __iter__(self):
-        with tarfile.open(folder / "all.tar") as tar:
-            for member in tar:
-                if member.isfile():
-                    yield decode(tar.extractfile(member).read())
-
-# %%
-class Mapped(Dataset):
-    """Nothing is read before it is asked for: the file's pages are mapped."""
-
-    def __init__(self):
-        self.pictures = np.load(folder / "decoded.npy", mmap_mode="r")
-
-    def __len__(self):
-        return PICTURES
-
-    def __getitem__(self, k):
-        picture = self.pictures[k].astype(np.float32) / 255
-        return torch.from_numpy(picture).permute(2, 0, 1)
-
-
-def rate(loader):
-    """Samples per second of a loader that nobody holds up."""
-    begun = time.perf_counter()
-    n = sum(len(batch) for batch in loader)
-    return n / (time.perf_counter() - begun)
+# A data set for each of the three, `given.Files`, `given.Archive` and `given.Mapped`, and
+# the pictures per second of a loader that nobody holds up, `given.rate`:
 
 # %%
 sizes = {
@@ -138,8 +87,12 @@ sizes = {
     "archive": (folder / "all.tar").stat().st_size,
     "memory map": (folder / "decoded.npy").stat().st_size,
 }
-kinds = {"files": Files(), "archive": Archive(), "memory map": Mapped()}
-rates = {name: rate(DataLoader(kind, 32)) for name, kind in kinds.items()}
+kinds = {
+    "files": given.Files(folder, PICTURES),
+    "archive": given.Archive(folder),
+    "memory map": given.Mapped(folder),
+}
+rates = {name: given.rate(DataLoader(kind, 32)) for name, kind in kinds.items()}
 for name, per_second in rates.items():
     print(
         f"{name:12}{sizes[name] / 1e6:6.1f} MB {per_second:9,.0f} pictures/s, "
@@ -262,16 +215,9 @@ check(read_shard)
 # (the server's error message, saved under the shard's name):
 
 # %% tags=["raises-exception"]
-spoilt = dict(archives)
-whole = bytearray(spoilt["shard-02.tar"])
-whole[512 + 1] ^= 0xFF  # behind the first header: the picture's second byte
-spoilt["shard-02.tar"] = bytes(whole)
-spoilt["shard-05.tar"] = spoilt["shard-05.tar"][:40_000]
-spoilt["shard-07.tar"] = b"<html>503 Service Unavailable</html>" * 100
-
 count, broken = 0, []
-for name, archive in spoilt.items():
-    samples, unread = read_shard(name, archive, decode)
+for name, archive in given.spoilt(archives).items():
+    samples, unread = read_shard(name, archive, given.decode)
     count += len(samples)
     broken += unread
 print(f"{count} of {PICTURES} pictures read. Not read:")
@@ -373,7 +319,7 @@ class Shards(IterableDataset):
         for name in share:
             with tarfile.open(folder / name) as tar:
                 for file in tar:
-                    yield file.name, decode(tar.extractfile(file).read())
+                    yield file.name, given.decode(tar.extractfile(file).read())
 
 
 first = shards_of(SHARDS, 0, 3, 0, 2, 12, 0)
@@ -506,34 +452,18 @@ check(samples_per_second)
 
 # %%
 READ, STEP, BATCH = 0.006, 0.032, 8
+slow = given.Far(BATCHES * BATCH, READ)  # numbers, each of which takes READ seconds
 
 
-class Far(Dataset):
-    def __len__(self):
-        return BATCHES * BATCH
-
-    def __getitem__(self, k):
-        time.sleep(READ)
-        return k
-
-
-def busy_share(batches, step=STEP):
+def busy_share(batches):
     """The share of the time in which the accelerator works, after the first batch."""
-    batches = iter(batches)
-    next(batches)
-    begun, n = time.perf_counter(), 0
-    while True:
-        time.sleep(step)
-        n += 1
-        if next(batches, None) is None:
-            return n * step / (time.perf_counter() - begun)
-
+    return given.busy_share(batches, STEP)
 
 # %% tags=["raises-exception"]
 print("workers  predicted  measured")
 for workers in (0, 1, 2):
     bound = samples_per_second(READ, 1e-9, STEP / BATCH, workers, 2, 1)
-    loader = DataLoader(Far(), BATCH, num_workers=workers)
+    loader = DataLoader(slow, BATCH, num_workers=workers)
     print(f"{workers:7}  {bound * STEP / BATCH:9.0%}  {busy_share(loader):8.0%}")
 
 # %% [markdown]
@@ -600,10 +530,10 @@ def prefetch(batches, depth: int):
 check(prefetch)
 
 # %% tags=["raises-exception"]
-loader = DataLoader(Far(), BATCH)
+loader = DataLoader(slow, BATCH)
 print(f"nothing ahead:     busy {busy_share(loader):.0%}")
 print(f"your thread:       busy {busy_share(prefetch(loader, 2)):.0%}")
-one_worker = DataLoader(Far(), BATCH, num_workers=1)
+one_worker = DataLoader(slow, BATCH, num_workers=1)
 print(f"DataLoader, 1:     busy {busy_share(one_worker):.0%}")
 print(f"your guesses:      {guess_1}, {guess_2}")
 
@@ -667,62 +597,27 @@ def utilisation(
 check(utilisation)
 
 # %% [markdown]
-# Four ranks (threads here), a step of 40 ms. Ranks 0 and 1 need 24 ms for a batch. So
-# does rank 2, but every sixth batch takes it 140 ms: a shard ends, and the next must be
-# opened. Rank 3 has a slow disk: 50 ms for every batch, more than a step.
+# Four ranks (threads here: `given.run_ranks`), a step of 40 ms. Ranks 0 and 1 need 24 ms
+# for a batch. So does rank 2, but every sixth batch takes it 140 ms: a shard ends, and
+# the next must be opened. Rank 3 has a slow disk: 50 ms for every batch, more than a
+# step.
 #
 # How far ahead is your `prefetch`? `depth` batches wait in the queue, and the thread
 # holds one more: depth + 1, for the prediction.
 
-# %%
-def run_ranks(make, step, streams):
-    """Run the ranks as threads. Of each the spans (kind, from, to) in seconds."""
-    p = len(make)
-    barrier, lanes = threading.Barrier(p, timeout=20), [[] for _ in range(p)]
-    begun = time.perf_counter()
-
-    def rank(r):
-        at, stream = 0.0, iter(streams[r])
-        for _ in range(len(make[r])):
-            for kind, act in (
-                ("waits for data", lambda: next(stream)),
-                ("busy", lambda: time.sleep(step)),
-                ("waits for others", barrier.wait),
-            ):
-                act()
-                now = time.perf_counter() - begun
-                lanes[r].append((kind, at, now))
-                at = now
-
-    with ThreadPoolExecutor(p) as pool:
-        list(pool.map(rank, range(p)))
-    return lanes
-
 # %% tags=["raises-exception"]
-def source(seconds):
-    for k, one in enumerate(seconds):
-        time.sleep(one)
-        yield k
-
-
 slow_starts = [0.14 if k % 6 == 5 else 0.024 for k in range(18)]
 make = [[0.024] * 18, [0.024] * 18, slow_starts, [0.05] * 18]
-KINDS = ("busy", "waits for data", "waits for others")
 measured = {}
 for depth in (0, 1, 3):
     foreseen = utilisation(make, 0.04, depth + 1 if depth else 0)
-    feeds = [source(seconds) for seconds in make]
+    feeds = [given.source(seconds) for seconds in make]
     if depth:
         feeds = [prefetch(feed, depth) for feed in feeds]
-    measured[depth] = run_ranks(make, 0.04, feeds)
+    measured[depth] = given.run_ranks(feeds, 18, 0.04)
     print(f"depth {depth}: shares of the time, predicted (measured)")
     for r, (lane, seconds) in enumerate(zip(measured[depth], foreseen)):
-        spent = [sum(b - a for which, a, b in lane if which == kind) for kind in KINDS]
-        shares = [
-            f"{kind} {part / sum(seconds):4.0%} ({took / sum(spent):4.0%})"
-            for kind, part, took in zip(KINDS, seconds, spent)
-        ]
-        print(f"  rank {r}: " + ", ".join(shares))
+        print(f"  rank {r}: {given.shares(lane, seconds)}")
 
 # %% tags=["raises-exception"] alt="Bands of four ranks over time, three times: what was busy, waited for data, waited for others. With nothing made ahead everybody waits for data after every step; with one batch ahead ranks 0 and 1 wait for the others only; with three, rank 2's long batches no longer stop the others, and rank 3 waits for its data as before."
 names = {0: "nothing made ahead", 1: "depth 1", 3: "depth 3"}
@@ -837,26 +732,11 @@ def next_batch(
 check(next_batch)
 
 # %% [markdown]
-# A hundred stops at random places, each time with another number of ranks:
+# A hundred stops at random places, each time with another number of ranks and another
+# size of batch, by `given.train_with_stops`:
 
 # %% tags=["raises-exception"]
-def train_with_stops(stops, n, rng):
-    """How often each sample came, by epoch, and the state at the end."""
-    state, seen = {"seed": 12, "epoch": 0, "taken": 0}, {}
-    for _ in range(stops):
-        world_size, batch_size = int(rng.integers(1, 9)), int(rng.integers(1, 65))
-        for _ in range(rng.integers(1, 9)):
-            parts = [
-                next_batch(state, n, batch_size, rank, world_size)
-                for rank in range(world_size)
-            ]
-            for share, _ in parts:
-                seen.setdefault(state["epoch"], Counter()).update(share)
-            state = parts[0][1]
-    return seen, state
-
-
-seen, state = train_with_stops(100, 1000, np.random.default_rng(3))
+seen, state = given.train_with_stops(next_batch, 100, 1000, np.random.default_rng(3))
 full = [held for epoch, held in seen.items() if epoch < state["epoch"]]
 twice = sum(k > 1 for held in seen.values() for k in held.values())
 lost = sum(1000 - len(held) for held in full)

@@ -11,7 +11,7 @@
 # configurations that deserve them, and the number that you report at the end is not too
 # good to be true.
 #
-# **You need** units 02 and 03. **It takes** about 120 minutes, the *stretch* 75
+# **You need** units 02 and 03. **It takes** about 120 minutes, the *stretch* 70
 # more: two sittings. The cells themselves run for about half a minute on two cores. They
 # take about 1 GB of memory.
 
@@ -29,6 +29,7 @@ from torch import Tensor, nn
 
 from autograder import check
 from labkit import ranks, simulation
+from labkit.lessons import search
 from labkit.plots import charts
 
 # %% [markdown]
@@ -50,48 +51,19 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # ## Something to tune
 #
 # A small network on 300 noisy points. One in ten labels is wrong, so nobody gets below
-# an error of 10 % (except by luck: wait for it).
+# an error of 10 % (except by luck: wait for it). `search.trained(points, epochs, ...)` is
+# a network with a learning rate, a momentum, a number of layers and an activation,
+# trained on them, always from the same start.
+#
+# (What is called `search.` on this page is given, and you need not read it. It lies in
+# `labkit/lessons/search.py`, and `help(search)` shows it.)
 
 # %% tags=["parameters"]
 TRIALS, EPOCHS = 40, 12
 
 # %%
 torch.set_num_threads(1)
-
-
-def points(n, seed):
-    """n points in 6 dimensions, two classes, every tenth label wrong."""
-    draws = torch.Generator().manual_seed(seed)
-    x = torch.randn(n, 6, generator=draws)
-    y = (x[:, 0] + x[:, 1] * x[:, 2] > 0).long()
-    return x, y ^ (torch.rand(n, generator=draws) < 0.1)
-
-
-TRAINING, VALIDATION = points(300, seed=1), points(200, seed=2)
-
-
-@torch.no_grad()
-def loss_and_error(net, data):
-    out = net(data[0])
-    wrong = (out.argmax(dim=1) != data[1]).double().mean().item()
-    return F.cross_entropy(out, data[1]).item(), wrong
-
-# %%
-def trained(lr, momentum, layers, activation, epochs):
-    """A network after so many epochs, always from the same start."""
-    torch.manual_seed(0)
-    act = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}[activation]
-    widths = [6] + [32] * layers
-    parts = [p for a, b in zip(widths, widths[1:]) for p in (nn.Linear(a, b), act())]
-    net = nn.Sequential(*parts, nn.Linear(widths[-1], 2))
-    optimizer = torch.optim.SGD(net.parameters(), lr=lr, momentum=momentum)
-    x, y = TRAINING
-    for _ in range(epochs):
-        for batch in torch.randperm(len(x)).split(20):
-            optimizer.zero_grad()
-            F.cross_entropy(net(x[batch]), y[batch]).backward()
-            optimizer.step()
-    return net
+TRAINING, VALIDATION = search.points(300, seed=1), search.points(200, seed=2)
 
 # %% [markdown]
 # ## Grid and random search: which points?
@@ -129,8 +101,8 @@ check(log_grid)
 grids = {"linear": np.linspace(1e-5, 1, 8).tolist(), "log": log_grid(1e-5, 1, 8)}
 tried = {}
 for name, grid in grids.items():
-    nets = [trained(lr, 0.9, 2, "relu", EPOCHS) for lr in grid]
-    losses = [loss_and_error(net, VALIDATION)[0] for net in nets]
+    nets = [search.trained(TRAINING, EPOCHS, lr, 0.9, 2, "relu") for lr in grid]
+    losses = [search.loss_and_error(net, VALIDATION)[0] for net in nets]
     k = int(np.nanargmin(losses))
     print(f"{name:<7} best of 8: loss {losses[k]:.3f} at a rate of {grid[k]:.2g}")
     tried[f"{name} grid"] = grid, losses, {"linear": "blue s", "log": "orange o"}[name]
@@ -241,13 +213,10 @@ print(f"20,000 searches of 60: {share:.3f} hit the best 5 %")
 
 # %% tags=["raises-exception"]
 configs = random_configs(SPACE, TRIALS, seed=0, rank=0, world_size=1)
-nets = [trained(**config, epochs=EPOCHS) for config in configs]
-losses = [loss_and_error(net, VALIDATION)[0] for net in nets]
+nets = [search.trained(TRAINING, EPOCHS, **config) for config in configs]
+losses = [search.loss_and_error(net, VALIDATION)[0] for net in nets]
 best = int(np.nanargmin(losses))
-values = ", ".join(
-    f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
-    for name, value in configs[best].items()
-)
+values = search.in_words(configs[best])
 print(f"best of {len(configs)}: loss {losses[best]:.3f} with {values}")
 print(f"median of them: {np.nanmedian(losses):.3f} (guessing has {np.log(2):.3f})")
 
@@ -434,18 +403,11 @@ def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int
 check(successive_halving)
 
 # %% [markdown]
-# On 81 configurations whose learning curves we know (a formula, so that we can look at
-# all of them): each falls from 2.3 to its own final value, at its own pace.
+# On 81 configurations whose learning curves we know (a formula, `search.curve`, so that
+# we can look at all of them): each falls from 2.3 to its own final value, at its own
+# pace.
 
 # %% tags=["raises-exception"]
-def curve(config, epochs):
-    """The loss after so many epochs."""
-    off = abs(np.log10(config["lr"]) + 1.5)  # orders of magnitude from the best rate
-    end = min(2.3, 0.12 + 0.3 * off + 0.1 * (1 - config["momentum"]))
-    pace = 2 + config["layers"]
-    return end + (2.3 - end) * np.exp(-np.asarray(epochs) / pace)
-
-
 def searched(curves, n, r, R, eta):
     """(the winner, its loss, epochs trained) of successive halving."""
     had = {}
@@ -460,8 +422,8 @@ def searched(curves, n, r, R, eta):
 
 # %% tags=["raises-exception"]
 many = random_configs(SPACE, 81, seed=5, rank=0, world_size=1)
-ends = [float(curve(config, 81)) for config in many]
-winner, loss, epochs = searched(lambda i, e: curve(many[i], e), 81, 1, 81, 3)
+ends = [float(search.curve(config, 81)) for config in many]
+winner, loss, epochs = searched(lambda i, e: search.curve(many[i], e), 81, 1, 81, 3)
 print(f"all 81 to the end: {81 * 81:,} epochs, best loss {min(ends):.4f}")
 print(f"halving: {epochs} epochs ({epochs / 81**2:.0%}), loss {loss:.4f}")
 
@@ -476,19 +438,13 @@ print(f"halving: {epochs} epochs ({epochs / 81**2:.0%}), loss {loss:.4f}")
 # looks bad for a long time. Below, the better a curve ends, the more slowly it falls:
 
 # %% tags=["raises-exception"] alt="Loss over 81 epochs for five of the 81 curves. Curve 0 falls slowest and is lowest in the end; curve 60 is lower at first and ends higher; they cross. Dotted lines mark the rungs at 1, 3, 9 and 27 epochs."
-def crossing(k, epochs):
-    """Curve k of 81: the smaller k, the better its end, and the slower its way."""
-    end, pace = 0.1 + 0.015 * k, 2 + 30 * (1 - k / 80) ** 3
-    return end + (2.3 - end) * np.exp(-np.asarray(epochs) / pace)
-
-
-k, loss, epochs = searched(crossing, 81, 1, 81, 3)
+k, loss, epochs = searched(search.crossing, 81, 1, 81, 3)
 print(f"halving keeps curve {k}: loss {loss:.3f} after {epochs} epochs")
-better = sum(crossing(i, 81) < loss for i in range(81))
-print(f"{better} of 81 would have ended lower, curve 0 at {crossing(0, 81):.3f}")
+better = sum(search.crossing(i, 81) < loss for i in range(81))
+print(f"{better} of 81 would have ended lower, curve 0 at {search.crossing(0, 81):.3f}")
 at = np.arange(82)
 looks = {0: "red -", 20: "grey -", 40: "grey -", 60: "blue --", 80: "grey -"}
-curves = {f"curve {k}": (at, crossing(k, at), look) for k, look in looks.items()}
+curves = {f"curve {k}": (at, search.crossing(k, at), look) for k, look in looks.items()}
 size, xlim = (7, 3.4), (0, 81)
 ax = charts.lines(
     curves, legend="ends", size=size, xlabel="epochs", ylabel="loss", xlim=xlim
@@ -584,7 +540,7 @@ for _ in range(200):
     one = []
     for bracket in hyperband_brackets(81, 3):
         (n, r), some = bracket[0], draws.permutation(81)
-        one.append(searched(lambda i, e, s=some: crossing(s[i], e), n, r, 81, 3))
+        one.append(searched(lambda i, e, s=some: search.crossing(s[i], e), n, r, 81, 3))
     found.append(one)
 losses = np.array([[loss for _, loss, _ in one] for one in found])
 for k, bracket in enumerate(hyperband_brackets(81, 3)):
@@ -652,70 +608,29 @@ check(asha_next)
 
 # %% [markdown]
 # Your `asha_next` becomes the `next_job` of your `farm`; two other rules run for
-# comparison. A worker continues where another has stopped (a checkpoint that all can
-# read), so a job costs only its new epochs.
+# comparison. `search.Table` keeps the books: who has started and finished which rung. A
+# worker continues where another has stopped (a checkpoint that all can read), so a job
+# costs only its new epochs.
 
 # %% tags=["raises-exception"]
-def halving_next(finished, started, n, eta):
-    """Successive halving as a rule for an idle worker: a rung must be complete."""
-    if len(started[0]) < n:
-        return len(started[0]), 0
-    for k in range(len(finished) - 1):
-        if len(finished[k]) < n // eta**k:
-            return None
-        best = sorted(finished[k], key=finished[k].get)[: n // eta ** (k + 1)]
-        free = [i for i in best if i not in started[k + 1]]
-        if free:
-            return free[0], k + 1
-    return None
+RULES = {
+    "random": search.all_to_the_end,
+    "halving": search.halving_next,
+    "ASHA": asha_next,
+}
 
 
-def all_to_the_end(finished, started, n, eta):
-    return (len(started[0]), 0) if len(started[0]) < n else None
-
-
-RULES = {"random": all_to_the_end, "halving": halving_next, "ASHA": asha_next}
-
-# %% tags=["raises-exception"]
-class Table:
-    """What the manager knows: who has started and finished which rung."""
-
-    def __init__(self, rule, n, R, eta):
-        steps = [1] if rule == "random" else [eta**k for k in range(9) if eta**k <= R]
-        self.rungs = sorted(R // step for step in steps)
-        self.rule, self.n, self.eta = rule, n, eta
-        self.finished, self.started = [{} for _ in steps], [[] for _ in steps]
-
-    def next_job(self):
-        found = RULES[self.rule](self.finished, self.started, self.n, self.eta)
-        if found is None:
-            return None
-        self.started[found[1]].append(found[0])
-        return found[0], self.rungs[found[1]]
-
-    def report(self, job, loss):
-        self.finished[self.rungs.index(job[1])][job[0]] = loss
-
-    def new_epochs(self, epochs):
-        """Those of a job that begins where the rung before has ended."""
-        k = self.rungs.index(epochs)
-        return epochs - (self.rungs[k - 1] if k else 0)
-
-# %% tags=["raises-exception"]
 def parallel_search(rule, configs, R, eta):
     """(smallest loss, epochs trained) of a search; rank 0 has them."""
-    table = Table(rule, len(configs), R, eta)
+    table = search.Table(RULES[rule], len(configs), R, eta)
 
     def work(i, epochs):
         more = table.new_epochs(epochs)
         simulation.compute(seconds_of(configs[i], more), f"F{i}")
-        return float(curve(configs[i], epochs))
+        return float(search.curve(configs[i], epochs))
 
     farm(table.next_job, table.report, work)
-    pairs = zip(table.started, table.rungs)
-    spent = sum(len(jobs) * table.new_epochs(epochs) for jobs, epochs in pairs)
-    losses = [loss for rung in table.finished for loss in rung.values()]
-    return min(losses, default=None), spent
+    return table.best(), table.spent()
 
 # %% tags=["raises-exception"]
 twice = random_configs(SPACE, 162, seed=5, rank=0, world_size=1)
@@ -795,24 +710,14 @@ check(best_trial)
 # %% [markdown]
 # How large is the mistake? Take the networks that you trained above. Their true errors
 # are known from 20,000 fresh points. From these points, draw a validation set and a
-# test set of 200 each, choose a winner, and write down what you would report. A
-# thousand times:
+# test set of 200 each, choose a winner, and write down what you would report.
+# `search.reported_minus_true` does so a thousand times:
 
 # %% tags=["raises-exception"] alt="Two histograms of the reported minus the true error, in percentage points. Where the test set chose and was reported, the heap lies left of zero; where validation chose, it lies around zero."
-x, y = points(20_000, seed=3)
+x, y = search.points(20_000, seed=3)
 with torch.no_grad():
     wrong = np.stack([(net(x).argmax(dim=1) != y).numpy() for net in nets])
-true = wrong.mean(axis=1)
-draws = np.random.default_rng(0)
-too_good = {"chosen and reported by the test set": [], "chosen by validation": []}
-for _ in range(1000):
-    some = draws.integers(0, len(y), 400)
-    validation = wrong[:, some[:200]].mean(axis=1)
-    test = wrong[:, some[200:]].mean(axis=1)
-    by_test, by_validation = test.argmin(), validation.argmin()
-    reports = (test[by_test] - true[by_test], test[by_validation] - true[by_validation])
-    for kept, report in zip(too_good.values(), reports):
-        kept.append(100 * report)
+true, too_good = wrong.mean(axis=1), search.reported_minus_true(wrong)
 for name, kept in too_good.items():
     print(f"{name}: off by {np.mean(kept):+.2f} percentage points on average")
 xlabel = "reported minus true error, percentage points"
@@ -868,7 +773,7 @@ def objective(trial):
         "activation": trial.suggest_categorical("activation", ["relu", "tanh", "gelu"]),
     }
     for epochs in (1, 3, 9, 27):
-        loss = float(curve(config, epochs))
+        loss = float(search.curve(config, epochs))
         trial.report(loss, epochs)
         if trial.should_prune():
             raise optuna.TrialPruned
@@ -919,9 +824,12 @@ if best[0]:
 # grid:
 
 # %% tags=["raises-exception"]
+def loss_at(lr):
+    return float(search.curve({"lr": lr, "momentum": 0.9, "layers": 2}, 27))
+
+
 def on_the_grid(trial):
-    lr = trial.suggest_float("lr", 1e-6, 1.0)
-    return float(curve({"lr": lr, "momentum": 0.9, "layers": 2}, 27))
+    return loss_at(trial.suggest_float("lr", 1e-6, 1.0))
 
 
 try:
@@ -931,7 +839,7 @@ except ModuleNotFoundError:
 if optuna:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     grid = log_grid(1e-6, 1, 13)
-    ours = [float(curve({"lr": r, "momentum": 0.9, "layers": 2}, 27)) for r in grid]
+    ours = [loss_at(rate) for rate in grid]
     sampler = optuna.samplers.GridSampler({"lr": grid}, seed=0)
     study = optuna.create_study(sampler=sampler)
     study.optimize(on_the_grid, n_trials=len(grid))

@@ -11,32 +11,26 @@
 # rank before you start it, you have written all three stages and activation
 # checkpointing yourself, and your gradients and those of `fully_shard` agree.
 #
-# **You need** units 03, 05, 06 and 10 (mixed precision). **It takes** about 135 minutes,
-# the *stretch* 115 more, in two sittings with a break at *Half-time*. The cells
+# **You need** units 03, 05, 06 and 10 (mixed precision). **It takes** about 125 minutes,
+# the *stretch* 110 more, in two sittings with a break at *Half-time*. The cells
 # themselves run for about half a minute on two cores. They take about 0.8 GB of memory.
 
 # %%
-import copy
 import functools
 import warnings
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.func import functional_call
-from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 from torch.utils.checkpoint import checkpoint
 
 from autograder import check
-from labkit import data, simulation, timeline
+from labkit import data, simulation, timeline, training
+from labkit.lessons import sharding
 from labkit.models import gpt
 from labkit.plots import charts, grouped
-from labkit.simulation import alive, compute
 
 warnings.filterwarnings("ignore", category=FutureWarning)
 RANKS = 4
@@ -52,6 +46,10 @@ RANKS = 4
 #    step. How many times the bytes of plain data parallelism is that?
 # 3. You throw away all activations of a network and compute them again in the backward
 #    pass. By what factor does the peak of the memory shrink?
+#
+# (What is called `sharding.` on this page is given, and you need not read it: layers in
+# shards, a counter of memory, a small transformer and its data. It lies in
+# `labkit/lessons/sharding.py`, and `help(sharding)` shows it.)
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -133,41 +131,16 @@ check(memory_per_rank)
 #
 # The paper (Rajbhandari et al., *ZeRO: Memory Optimizations Toward Training Trillion
 # Parameter Models*, arXiv 1910.02054) has a table of 54 numbers: gigabytes per device
-# for three models, six numbers of ranks, three stages (table 1, page 11). Here they
-# are. Does your function give them?
-
-# %%
-RANKS_OF_THE_TABLE = (1, 4, 16, 64, 256, 1024)
-PRINTED = {  # GB; a row for each stage
-    7.5e9: [
-        [120, 52.5, 35.6, 31.4, 30.4, 30.1],
-        [120, 41.3, 21.6, 16.6, 15.4, 15.1],
-        [120, 30, 7.5, 1.88, 0.47, 0.12],
-    ],
-    128e9: [
-        [2048, 896, 608, 536, 518, 513],
-        [2048, 704, 368, 284, 263, 257],
-        [2048, 512, 128, 32, 8, 2],
-    ],
-    1e12: [
-        [16000, 7000, 4750, 4187, 4046, 4011],
-        [16000, 5500, 2875, 2218, 2054, 2013],
-        [16000, 4000, 1000, 250, 62.5, 15.6],
-    ],
-}
-
-# %% [markdown]
-# Each number is rounded to as many digits as the table prints, and compared:
+# for three models, six numbers of ranks, three stages (table 1, page 11). They come
+# from `sharding.published()`. Does your function give them? Each number is rounded to
+# as many digits as the table prints, and compared:
 
 # %% tags=["raises-exception"]
 differences = []
-for params, rows in PRINTED.items():
-    for stage, row in enumerate(rows, 1):
-        for p, printed in zip(RANKS_OF_THE_TABLE, row):
-            ours = memory_per_rank(int(params), p, stage, "adam", True) / 1e9
-            unit = 0.01 if printed < 2 else 0.1 if printed < 100 else 1
-            if abs(np.floor(ours / unit + 0.5) * unit - printed) > 1e-6:
-                differences.append((params, stage, p, printed, ours))
+for params, stage, p, printed in sharding.published():
+    ours = memory_per_rank(params, p, stage, "adam", True) / 1e9
+    if not sharding.rounds_to(ours, printed):
+        differences.append((params, stage, p, printed, ours))
 print(f"54 numbers; printed otherwise than rounded: {len(differences)}")
 for params, stage, p, printed, ours in differences:
     print(
@@ -181,21 +154,7 @@ for params, stage, p, printed, ours in differences:
 # first guess. Now draw the three stages on 64 ranks:
 
 # %% tags=["raises-exception"] alt="Four bars, one below the other: GB on each of 64 ranks. Data parallel 120.0, ZeRO-1 31.4, ZeRO-2 16.6, ZeRO-3 1.9. The optimizer's state is by far the largest part of the first bar and the first to shrink."
-def parts_per_rank(params, p, stage):
-    """GB of parameters, gradients and optimizer state, Adam in mixed precision."""
-    share = params / p
-    return {
-        name: size * (share if stage >= first else params) / 1e9
-        for name, size, first in (
-            ("parameters", 2, 3),
-            ("gradients", 2, 2),
-            ("optimizer state", 12, 1),
-        )
-    }
-
-
-names = ("data parallel", "ZeRO-1", "ZeRO-2", "ZeRO-3")
-stages = {name: parts_per_rank(7.5e9, 64, stage) for stage, name in enumerate(names)}
+stages = sharding.stages(7.5e9, 64)
 charts.parts(
     stages,
     ends=[f"{sum(parts.values()):.1f} GB" for parts in stages.values()],
@@ -464,77 +423,26 @@ print(
 # ### The peak is not where you think
 #
 # What is kept after the forward pass is not yet the peak. To see it, memory must be
-# counted *over time*. The next cell does that: a `TorchDispatchMode` sees every
-# operation of PyTorch, looks at the memory of its result, and sums up what is still
-# alive. `alive` tells the relay's clock (unit 03), and `compute` lets each block take
-# virtual time: 1 ms forward, 2 ms backward.
-
-# %%
-class Counted(TorchDispatchMode):
-    """Tells the simulation how many bytes are alive that were made while it is on."""
-
-    def __init__(self):
-        super().__init__()
-        self.made, self.peak = {}, 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
-        given = {t.untyped_storage()._cdata for t in tensors}
-        for one in tree_leaves(result):
-            if isinstance(one, Tensor) and not one.is_meta:
-                storage = one.untyped_storage()
-                number, nbytes = storage._cdata, storage.nbytes()
-                if number not in given:  # a view makes nothing new
-                    self.made[number] = StorageWeakRef(storage), nbytes
-        self.made = {k: v for k, v in self.made.items() if not v[0].expired()}
-        now = sum(nbytes for _, nbytes in self.made.values())
-        self.peak = max(self.peak, now)
-        alive(now)
-        return result
-
-# %%
-class Timed(torch.autograd.Function):
-    """Hands its input on; forward and backward take virtual time."""
-
-    @staticmethod
-    def forward(ctx, x, label, forward, backward):
-        ctx.label, ctx.seconds = label, backward
-        compute(forward, f"F{label}")
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, g):
-        compute(ctx.seconds, f"B{ctx.label}")
-        return g, None, None, None
-
-
-def timed(block, label, forward=1e-3, backward=2e-3):
-    return lambda x: Timed.apply(block(x), label, forward, backward)
-
-# %% [markdown]
-# One step of the transformer's blocks on one rank, as it is or checkpointed (you write
+# counted *over time*. `sharding.measured_step` does that for one step of the
+# transformer's blocks on one rank: within `sharding.Counted()`, a `TorchDispatchMode`
+# sees every operation of PyTorch, looks at the memory of its result, sums up what is
+# still alive, and tells the relay's clock (unit 03). Each block takes virtual time:
+# 1 ms forward, 2 ms backward. The blocks run as they are or checkpointed (you write
 # that below):
 
 # %% alt="A space-time diagram of one rank: eight blocks forward, eight backward, each backward block twice as wide. The curve of memory below climbs through the forward pass to its peak and comes down through the backward pass, not to nothing."
 def one_step(how, every):
-    torch.manual_seed(0)
-    net = gpt(context=CONTEXT, width=WIDTH, heads=HEADS, layers=LAYERS)
-    x = torch.randn(8, CONTEXT, WIDTH, requires_grad=True)
-    blocks = [timed(block, k) for k, block in enumerate(net[1:-2])]
-    with Counted() as counted:
-        y = x
-        if how == "plain":
-            for block in blocks:
-                y = block(y)
-        elif how == "by hand":
-            y = checkpointed(blocks, x, every)
-        else:
-            y = with_the_library(blocks, x, every)
-        kept = sum(nbytes for _, nbytes in counted.made.values())
-        y.sum().backward()
-    gradients = [p.grad for p in net[1:-2].parameters()]
-    return kept, counted.peak, torch.cat([g.flatten() for g in gradients])
+    def run(blocks, x):
+        if how == "by hand":
+            return checkpointed(blocks, x, every)
+        if how == "library":
+            return with_the_library(blocks, x, every)
+        for block in blocks:
+            x = block(x)
+        return x
+
+    sizes = {"context": CONTEXT, "width": WIDTH, "heads": HEADS, "layers": LAYERS}
+    return sharding.measured_step(run, **sizes)
 
 
 plain = simulation.run(one_step, 1, ("plain", 0))
@@ -639,12 +547,12 @@ timeline.draw(half.events, 1, title="Segments of two blocks", memory=half.memory
 
 # %% tags=["parameters", "raises-exception"] alt="Pairs of bars for a plain step and for segments of 1, 2, 4 and 8 blocks: MB alive after the forward pass and at the peak of the step. After the forward pass the largest segments have least; at the peak the smallest ones do, and segments of all 8 blocks save nothing."
 EVERY = (0, 1, 2, 4, 8)
-runs = {
-    every: simulation.run(one_step, 1, ("by hand" if every else "plain", every))
+measured = [
+    simulation.run(one_step, 1, ("by hand" if every else "plain", every)).ranks[0].value
     for every in EVERY
-}
-kept = [runs[every].ranks[0].value[0] / 1e6 for every in EVERY]
-peaks = [runs[every].ranks[0].value[1] / 1e6 for every in EVERY]
+]
+kept = [kept / 1e6 for kept, _, _ in measured]
+peaks = [peak / 1e6 for _, peak, _ in measured]
 grouped.bars(
     ["plain", *(f"every {e}" for e in EVERY[1:])],
     {"after the forward pass": kept, "peak of the whole step": peaks},
@@ -753,136 +661,32 @@ def zero3_forward_backward(layers: list, x: Tensor, loss_gradient) -> list[Tenso
 check(zero3_forward_backward)
 
 # %% [markdown]
-# Now on the transformer. Each of its modules becomes such a layer: its parameters are
-# one flat vector, and what `forward` keeps is the input alone, so the inside is
-# computed again in `backward`: checkpointing with `every = 1`. The modules themselves
-# are on PyTorch's device "meta", where tensors have a shape and no memory.
+# Now on the transformer. `sharding.Layer` makes such a layer of each of its modules:
+# the parameters are one flat vector, which your `shard` cuts, and what `forward` keeps
+# is the input alone, so the inside is computed again in `backward`: checkpointing with
+# `every = 1`. The modules themselves are on PyTorch's device "meta", where tensors have
+# a shape and no memory. `sharding.minibatch` draws the sequences of each rank, and
+# `sharding.data_parallel_gpt` has the gradient that data parallelism would use.
 
-# %%
-class Sharded:
-    """A module of which every rank holds a shard."""
-
-    def __init__(self, module: nn.Module, rank: int, p: int, number: int):
-        parameters = dict(module.named_parameters())
-        self.names = {name: one.shape for name, one in parameters.items()}
-        whole = torch.cat([one.detach().flatten() for one in parameters.values()])
-        self.n, self.number = len(whole), number
-        self.shard = shard(whole, rank, p)
-        self.module = copy.deepcopy(module).to("meta")
-
-    def run(self, weights: Tensor, x: Tensor) -> Tensor:
-        sizes = [shape.numel() for shape in self.names.values()]
-        pieces = weights[: self.n].split(sizes)
-        named = zip(self.names.items(), pieces)
-        return functional_call(
-            self.module, {name: w.view(shape) for (name, shape), w in named}, (x,)
-        )
-
-# %%
-class Layer(Sharded):
-    """What your function gets. forward, backward: see above."""
-
-    def forward(self, weights: Tensor, x: Tensor) -> Tensor:
-        self.input = x
-        with torch.no_grad():
-            y = self.run(weights, x)
-        compute(1e-4, f"F{self.number}")
-        return y
-
-    def backward(self, weights: Tensor, g: Tensor) -> tuple[Tensor | None, Tensor]:
-        x = self.input
-        if x.is_floating_point():
-            x = x.detach().requires_grad_()
-        weights = weights.detach().requires_grad_()
-        self.run(weights, x).backward(g)
-        compute(3e-4, f"B{self.number}")
-        return x.grad, weights.grad
-
-# %% [markdown]
-# The model, each rank's minibatch, and the gradient that data parallelism would use:
-
-# %%
-BATCH = 2  # sequences of a rank
-SMALL_GPT = {"context": 32, "width": 32, "heads": 4, "layers": 4}
-
-
-def small_gpt() -> nn.Sequential:
-    torch.manual_seed(1)
-    return gpt(**SMALL_GPT).double()
-
-
-@functools.cache
-def all_tokens() -> np.ndarray:
-    return data.encode(data.text())
-
-
-def minibatch(rank: int, p: int, step: int = 0) -> tuple[Tensor, Tensor]:
-    """This rank's sequences of a step's global batch, and what comes next in each."""
-    random = np.random.default_rng(step)
-    drawn = data.windows(all_tokens(), BATCH * p, SMALL_GPT["context"], random)
-    return tuple(torch.from_numpy(one).chunk(p)[rank] for one in drawn)
-
-
-def loss_of(logits: Tensor, targets: Tensor) -> Tensor:
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-
-# %%
-def flat_gradient(net: nn.Module, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """The loss, and the gradient of all parameters in one vector."""
-    net.zero_grad()
-    loss = loss_of(net(x), y)
-    loss.backward()
-    return loss.detach(), torch.cat([w.grad.flatten() for w in net.parameters()])
-
-
-def data_parallel_gpt():
-    """The mean gradient of every module, flat, and the most bytes alive."""
-    rank, p = dist.get_rank(), dist.get_world_size()
-    x, y = minibatch(rank, p)
-    with Counted() as counted:
-        net = small_gpt()
-        for k, module in enumerate(net):
-            module.forward = timed(module.forward, k, 1e-4, 2e-4)
-        _, flat = flat_gradient(net, x, y)
-        dist.all_reduce(flat)
-        flat /= p
-    sizes = [sum(w.numel() for w in module.parameters()) for module in net]
-    return list(flat.split(sizes)), counted.peak
-
-# %%
+# %% tags=["raises-exception"]
 def zero3_gpt():
     """The shards of all layers' gradients, and the most bytes alive."""
-    rank, p = dist.get_rank(), dist.get_world_size()
-    x, y = minibatch(rank, p)
-
-    def loss_gradient(logits):
-        logits = logits.detach().requires_grad_()
-        loss_of(logits, y).backward()
-        return logits.grad
-
-    with Counted() as counted:
-        layers = [Layer(m, rank, p, k) for k, m in enumerate(small_gpt())]
+    x, y = sharding.minibatch(dist.get_rank(), dist.get_world_size())
+    with sharding.Counted() as counted:
+        modules = enumerate(sharding.small_gpt())
+        layers = [sharding.Layer(module, k, shard) for k, module in modules]
+        del modules
         counted.peak = 0  # building the model does not count
-        gradients = zero3_forward_backward(layers, x, loss_gradient)
+        gradients = zero3_forward_backward(layers, x, sharding.loss_gradient(y))
     return gradients, counted.peak
 
 # %% tags=["raises-exception"]
 LINKS = simulation.flat(alpha=1e-5, beta=1e-9)
 by_hand = simulation.run(zero3_gpt, RANKS, topology=LINKS)
-parallel = simulation.run(data_parallel_gpt, RANKS, topology=LINKS)
+parallel = simulation.run(sharding.data_parallel_gpt, RANKS, topology=LINKS)
 
-
-def apart(wholes):
-    """The largest difference between whole gradients and your shards, put together."""
-    worst = 0.0
-    for i, whole in enumerate(wholes):
-        gathered = np.concatenate([rank.value[0][i].values for rank in by_hand.ranks])
-        difference = gathered[: len(whole.values)] - whole.values
-        worst = max(worst, np.abs(difference).max())
-    return worst
-
-
-worst = apart(parallel.ranks[0].value[0])
+shards = [rank.value[0] for rank in by_hand.ranks]
+worst = sharding.apart(shards, parallel.ranks[0].value[0])
 print(f"largest difference of a gradient to data parallelism: {worst:.1e}")
 for name, run in (("data parallel", parallel), ("ZeRO-3 by hand", by_hand)):
     print(
@@ -907,31 +711,15 @@ timeline.draw(parallel.events, RANKS, title="Data parallel", memory=parallel.mem
 #
 # "The total volume is therefore 3Ψ which is 1.5x compared to the baseline" (section
 # 7.2.2, page 14; Ψ is the number of parameters). Count it, for larger and larger
-# models, on the links of the ring:
+# models, on the links of the ring. A layer here is n weights that are only added up:
 
 # %% tags=["raises-exception"]
 def dp_bytes(n):
     dist.all_reduce(torch.ones(n, dtype=torch.float64))
 
 
-class Square:
-    """A layer of n numbers that only adds its weights up."""
-
-    def __init__(self, n, rank, p):
-        self.n, self.shard = n, shard(torch.ones(n, dtype=torch.float64), rank, p)
-
-    def forward(self, weights, x):
-        return x + weights[: self.n].sum()
-
-    def backward(self, weights, g):
-        gradient = torch.zeros(len(weights), dtype=torch.float64)
-        gradient[: self.n] = g.sum()
-        return g, gradient
-
-
 def zero3_bytes(n, count):
-    rank, p = dist.get_rank(), dist.get_world_size()
-    layers = [Square(n // count, rank, p) for _ in range(count)]
+    layers = [sharding.Square(n // count, shard) for _ in range(count)]
     zero3_forward_backward(layers, torch.ones(1, dtype=torch.float64), lambda y: y)
 
 # %% tags=["raises-exception"]
@@ -1006,6 +794,10 @@ check(clip_grad_norm_sharded)
 # yours, as the program did before sharding. No error, no hang, all replicas equal. Each
 # rank clips by the norm of *its* shard. **Before you run it:** how will the loss look?
 #
+# `sharding.descend` trains the small transformer with whatever gradient you apply. For
+# each step it returns the loss, the cosine between the gradient that was applied and
+# the right one, and the length of what was applied.
+#
 # (Under `fully_shard`, further down, gradients are DTensors, which know that they are
 # shards. There the same call is right: it takes the norm over the whole mesh.)
 
@@ -1013,45 +805,19 @@ check(clip_grad_norm_sharded)
 STEPS = 60
 
 # %% tags=["raises-exception"]
-def clip(part, norm):
-    """Scale this rank's shard, in place, by the factor that makes `norm` 0.25."""
-    part.mul_(min(1.0, 0.25 / float(norm)))
-
-
-def write(net, flat):
-    """Put a vector of all numbers into the parameters of a model."""
-    with torch.no_grad():
-        sizes = [w.numel() for w in net.parameters()]
-        for w, piece in zip(net.parameters(), flat.split(sizes)):
-            w.copy_(piece.view_as(w))
-
-
-def read(net):
-    return torch.cat([w.detach().flatten() for w in net.parameters()])
-
-# %% tags=["raises-exception"]
-def train_clipped(steps, how):
-    """SGD on shards of the transformer's flat gradient. Returns the losses, and in each
-    step the cosine between the gradient that was applied and the right one, and the
-    length of what was applied.
+def clipped_gradient(flat, how):
+    """What is applied, where `flat` is the mean gradient of all ranks: clipped to a
+    length of 0.25, shard by shard.
     """
-    rank, p = dist.get_rank(), dist.get_world_size()
-    net = small_gpt().float()
-    losses, cosines, lengths = [], [], []
-    for step in range(steps):
-        loss, flat = flat_gradient(net, *minibatch(rank, p, step))
-        dist.all_reduce(flat)
-        flat /= p
-        part = shard(flat, rank, p)
-        # here the whole gradient is at hand: the result is held against it
-        clip(part, flat.norm() if how == "all ranks' norm" else part.norm())
-        whole = unshard(part, len(flat))
-        cosines.append(float(F.cosine_similarity(whole, flat, dim=0)))
-        lengths.append(float(whole.norm()))
-        write(net, read(net) - whole)
-        dist.all_reduce(loss)
-        losses.append(float(loss) / p)
-    return losses, cosines, lengths
+    part = shard(flat, dist.get_rank(), dist.get_world_size())
+    # here the whole gradient is at hand: the right norm is simply its own
+    norm = flat.norm() if how == "all ranks' norm" else part.norm()
+    part.mul_(min(1.0, 0.25 / float(norm)))
+    return unshard(part, len(flat))
+
+
+def train_clipped(steps, how):
+    return sharding.descend(lambda flat: clipped_gradient(flat, how), steps)
 
 # %% tags=["raises-exception"] alt="Two charts over the steps. The losses of both trainings fall almost alike. The cosine to the gradient is 1 throughout with the norm of all ranks and lies below 1 with each rank's own norm."
 clipped = {}
@@ -1062,12 +828,13 @@ for how in ("all ranks' norm", "own norm"):
         f"{how:<16} loss after {STEPS} steps {np.mean(losses[-5:]):.3f}, "
         f"smallest cosine {min(cosines):.3f}, longest gradient {max(lengths):.3f}"
     )
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
 looks = dict(zip(clipped, ("blue -", "red --")))
-for ax, k, ylabel in ((left, 0, "loss"), (right, 1, "cosine to the gradient")):
-    curves = {how: (range(STEPS), of[k], looks[how]) for how, of in clipped.items()}
-    charts.lines(curves, ax, xlabel="step", ylabel=ylabel)
-right.set_ylim(0, 1.05);
+panels = {
+    label: {how: (range(STEPS), of[k], looks[how]) for how, of in clipped.items()}
+    for k, label in enumerate(("loss", "cosine to the gradient"))
+}
+limits = {"cosine to the gradient": (0, 1.05)}
+charts.side_by_side(panels, size=(9, 3.2), xlabel="step", ylim=limits)
 
 # %% [markdown]
 # Each part of the gradient was scaled by a factor of its own: what is applied points in
@@ -1083,40 +850,26 @@ right.set_ylim(0, 1.05);
 # ### ZeroRedundancyOptimizer is ZeRO-1
 #
 # It divides whole *tensors* among the ranks, not a flat vector, so that shares differ,
-# and sends them by broadcasts. Three steps, held against your `zero1_step` on the same
-# gradients:
+# and sends them by broadcasts. Three steps (`sharding.zero_redundancy_gpt`), held
+# against your `zero1_step` on the same gradients:
 
 # %% tags=["raises-exception"]
 def three_steps_by_hand():
     """The weights after three steps, and numbers of state on this rank."""
     rank, p = dist.get_rank(), dist.get_world_size()
-    net = small_gpt()
-    k = -(-len(read(net)) // p)
+    net = sharding.small_gpt()
+    w = training.flat(net.parameters())
+    k = -(-len(w) // p)
     m, v = (torch.zeros(k, dtype=torch.float64) for _ in range(2))
     for t in range(1, 4):
-        _, g = flat_gradient(net, *minibatch(rank, p, t))
-        write(net, zero1_step(read(net), g, m, v, t, 0.01))
-    return read(net), len(m) + len(v)
-
-# %% tags=["raises-exception"]
-def three_steps_of_the_library():
-    from torch.distributed.optim import ZeroRedundancyOptimizer
-
-    rank, p = dist.get_rank(), dist.get_world_size()
-    net = small_gpt()
-    optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.Adam, lr=0.01)
-    for t in range(1, 4):
-        flat_gradient(net, *minibatch(rank, p, t))
-        for w in net.parameters():
-            dist.all_reduce(w.grad)
-            w.grad /= p
-        optimizer.step()
-    states = optimizer.optim.state.values()
-    return read(net), sum(2 * state["exp_avg"].numel() for state in states)
+        _, g = sharding.flat_gradient(net, *sharding.minibatch(rank, p, t))
+        w = zero1_step(w, g, m, v, t, 0.01)
+        sharding.write(net, w)
+    return w, len(m) + len(v)
 
 # %% tags=["raises-exception"]
 ours = simulation.run(three_steps_by_hand, RANKS)
-theirs = simulation.run(three_steps_of_the_library, RANKS)
+theirs = simulation.run(sharding.zero_redundancy_gpt, RANKS)
 difference = ours.ranks[0].value[0].values - theirs.ranks[0].value[0].values
 print(f"largest difference of a weight after three steps: {abs(difference).max():.1e}")
 print("numbers of state by hand:", [rank.value[1] for rank in ours.ranks])
@@ -1139,40 +892,30 @@ def library_gpt(shape, names, whole=True):
 
     rank, p = dist.get_rank(), dist.get_world_size()
     mesh = init_device_mesh("cpu", tuple(shape), mesh_dim_names=tuple(names))
-    net = small_gpt()
-    for k, module in enumerate(net):
-        module.forward = timed(module.forward, k, 1e-4, 2e-4)
+    net = sharding.timed_gpt()
+    for module in net:
         fully_shard(module, mesh=mesh)
     fully_shard(net, mesh=mesh)
     held = sum(w.to_local().numel() for w in net.parameters())
-    x, y = minibatch(rank, p)
-    loss_of(net(x), y).backward()
-    gradients = [
-        torch.cat([w.grad.full_tensor().flatten() for w in module.parameters()])
-        for module in net
-        if whole
-    ]
-    return gradients, held
+    x, y = sharding.minibatch(rank, p)
+    sharding.loss_of(net(x), y).backward()
+    return sharding.whole_gradients(net) if whole else [], held
 
 # %% tags=["raises-exception"]
 library = simulation.run(library_gpt, RANKS, ([RANKS], ["shard"]), topology=LINKS)
 wholes = library.ranks[0].value[0]
-print(f"largest difference of a gradient to yours: {apart(wholes):.1e}")
-print(
-    "numbers that a rank holds:",
-    [rank.value[1] for rank in library.ranks],
-    "of",
-    sum(len(whole.values) for whole in wholes),
-)
+worst = sharding.apart(shards, wholes)
+print(f"largest difference of a gradient to yours: {worst:.1e}")
+held = [rank.value[1] for rank in library.ranks]
+numbers = sum(len(one.values) for one in wholes)
+print("numbers that a rank holds:", held, "of", numbers)
 
 # %% tags=["raises-exception"] alt="Two space-time diagrams of four ranks, one below the other. By hand the gathers run below the computing; under fully_shard each gather comes before the computing that needs it."
-done = max(e.ended for e in library.events if e.kind == "compute")
-step = [e for e in library.events if e.started is not None and e.started <= done]
-figure, axes = plt.subplots(2, 1, figsize=(11, 9), layout="constrained")
-timeline.draw(by_hand.events, RANKS, title="ZeRO-3 by hand", ax=axes[0])
-timeline.draw(step, RANKS, title="fully_shard", ax=axes[1])
+# the comparison's own gathers are left out
+step, theirs = sharding.until_computed(library)
+charts.diagrams({"ZeRO-3 by hand": by_hand, "fully_shard": step}, RANKS)
 twice = by_hand.ranks[0].busy - library.ranks[0].busy
-ours, theirs = by_hand.elapsed, max(e.ended for e in step)
+ours = by_hand.elapsed
 print(f"by hand     {ours * 1e3:.2f} ms, {twice * 1e3:.2f} of them computing again")
 print(f"fully_shard {theirs * 1e3:.2f} ms")
 
@@ -1204,10 +947,7 @@ for shape, names in (([4], ["shard"]), ([2, 2], ["copies", "shard"])):
         f"inside the nodes {step.link_bytes['inside'] / 1e3:6.0f}, "
         f"between them {step.link_bytes['between'] / 1e3:6.0f}"
     )
-    same = max(
-        np.abs(a.values - b.values).max()
-        for a, b in zip(run.ranks[0].value[0], library.ranks[0].value[0])
-    )
+    same = sharding.furthest(run.ranks[0].value[0], library.ranks[0].value[0])
     print(f"             difference of the gradients: {same:.0e}")
 
 # %% [markdown]

@@ -11,7 +11,7 @@
 # with the survivors of a death, found the rank that holds up the others and the one
 # that computes wrong numbers, and can say how often to save.
 #
-# **You need** units 03 to 06. **It takes** about 130 minutes, the *stretch* 85 more, in
+# **You need** units 03 to 06. **It takes** about 125 minutes, the *stretch* 80 more, in
 # two sittings with a break at *Half-time*. The cells themselves run for less than a
 # minute on two cores; one of them starts `torchrun` and kills a worker. They take about
 # 1.1 GB of memory.
@@ -19,11 +19,6 @@
 # %%
 import copy
 import os
-import re
-import resource
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -33,13 +28,12 @@ import numpy as np
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
-from torch import nn
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
-from torch.distributed.fsdp import fully_shard
 
 from autograder import check
 from labkit import checkpoint, simulation, timeline
 from labkit.environment import without_frameworks
+from labkit.lessons import faults
 from labkit.plots import charts
 from train_elastic import SIZE, one_step
 
@@ -64,7 +58,12 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # A checkpoint is written again and again over the same name, and a job may be ended at
 # any moment: also in the middle of a write. The next cells do that, for real. A
 # separate process writes a file, and the operating system kills it when the file has
-# `k` bytes (a limit on the size of files, `RLIMIT_FSIZE`), for every `k`.
+# `k` bytes (a limit on the size of files, `RLIMIT_FSIZE`), for every `k`, and
+# `faults.killed_at_every_byte` counts what is left: the old file, the new one, half of
+# it, or none.
+#
+# (What is called `faults.` on this page is given, and you need not read it. It lies in
+# `labkit/lessons/faults.py`, and `help(faults)` shows it.)
 
 # %%
 def in_place(path, data):
@@ -72,37 +71,8 @@ def in_place(path, data):
         file.write(data)
 
 
-def killed_at(k, save, path, data):
-    """A process saves data at path and is killed when a file has k bytes."""
-    child = os.fork()
-    if child == 0:
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (k, k))
-        try:
-            save(path, data)
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-
-# %%
-def killed_at_every_byte(save):
-    """How often the file was old, new, half or gone after the process that wrote it was
-    killed."""
-    old, new = b"old " * 10, b"NEW! " * 12
-    found = {"old": 0, "new": 0, "half": 0, "gone": 0}
-    with tempfile.TemporaryDirectory() as folder:
-        for k in range(len(new) + 1):
-            path = f"{folder}/{k}"
-            in_place(path, old)
-            killed_at(k, save, path, new)
-            there = open(path, "rb").read() if os.path.exists(path) else None
-            words = {old: "old", new: "new", None: "gone"}
-            found[words.get(there, "half")] += 1
-    return found
-
-
 def saves_in_place():
-    return killed_at_every_byte(in_place)
+    return faults.killed_at_every_byte(in_place)
 
 
 print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
@@ -165,7 +135,7 @@ check(write_whole)
 # %% tags=["raises-exception"]
 def saves_whole():
     write_whole(f"{tempfile.mkdtemp()}/first", b"to see that it works")
-    return killed_at_every_byte(write_whole)
+    return faults.killed_at_every_byte(write_whole)
 
 
 print("killed at every byte:", simulation.run(saves_whole, 1).ranks[0].value)
@@ -232,26 +202,13 @@ check(save_in_background)
 # checkpoint after every second step.
 
 # %% tags=["raises-exception"]
-def train_and_save(save):
-    state, wait, began = {"w": torch.zeros(1000)}, None, time.perf_counter()
-    for step in range(1, 7):
-        time.sleep(0.03)  # a step
-        state["w"] += 1
-        if step % 2 == 0:
-            if wait is not None:
-                wait()  # one at a time
-            wait = save(state, lambda copied: time.sleep(0.1))
-    wait()
-    return time.perf_counter() - began
-
-
 def save_at_once(state, write):
     write(state)
     return lambda: None
 
 
-print(f"waiting for the disk {train_and_save(save_at_once):.2f} s")
-print(f"in the background    {train_and_save(save_in_background):.2f} s")
+print(f"waiting for the disk {faults.train_and_save(save_at_once):.2f} s")
+print(f"in the background    {faults.train_and_save(save_in_background):.2f} s")
 
 # %% [markdown]
 # ## Elastic restart: another number of ranks
@@ -363,32 +320,8 @@ check(reshard)
 # and take the two steps as well.
 
 # %%
-def digest_of(model):
-    whole = [q.full_tensor() for q in model.parameters()]
-    return checkpoint.digest(whole)[:12]
-
-
-def training(seed):
-    """A sharded model, its Adam, and a function that takes steps."""
-    torch.manual_seed(seed)
-    layers = [nn.Linear(12, 12, dtype=torch.float64) for _ in range(3)]
-    model = nn.Sequential(*layers)
-    fully_shard(model)
-    adam = torch.optim.Adam(model.parameters(), 0.05)
-
-    def steps(first, last):
-        for step in range(first, last):
-            torch.manual_seed(step)
-            x = torch.randn(8, 12, dtype=torch.float64)
-            adam.zero_grad()
-            model(x).square().mean().backward()  # the same samples everywhere
-            adam.step()
-
-    return model, adam, steps
-
-# %%
 def saved_or_loaded(folder, how):
-    model, adam, steps = training(0 if how == "save" else 1)
+    model, adam, steps = faults.sharded_training(0 if how == "save" else 1)
     if how == "save":
         steps(0, 3)
     weights, moments = get_state_dict(model, adam)
@@ -399,9 +332,9 @@ def saved_or_loaded(folder, how):
         dcp.load(state, checkpoint_id=path)
         states = {"model_state_dict": state["model"], "optim_state_dict": state["adam"]}
         set_state_dict(model, adam, **states)
-    saved = digest_of(model)
+    saved = faults.digest_of(model)
     steps(3, 5)
-    return f"{saved}, two steps later {digest_of(model)}"
+    return f"{saved}, two steps later {faults.digest_of(model)}"
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -517,22 +450,11 @@ def train_through(
 check(train_through)
 
 # %% tags=["raises-exception"]
-def slope(w, step, shard):
-    simulation.compute(1e-5, "abcdefghijkl"[shard])
-    draw = torch.Generator().manual_seed(100 * step + shard)
-    x = torch.randn(4, len(w), generator=draw, dtype=torch.float64)
-    return x.T @ (x @ w - x.sum(dim=1)) / 48
-
-
-def descend(w, gradients):
-    for one in gradients:
-        w = w - 0.1 * one
-    return w
-
-
 def survived(steps):
+    """Train on 12 shards; what is left of the weights in the end, as a digest."""
     w = torch.zeros(6, dtype=torch.float64)
-    return checkpoint.digest([train_through(w, slope, descend, 12, steps)])
+    w = train_through(w, faults.slope, faults.descend, 12, steps)
+    return checkpoint.digest([w])
 
 # %% tags=["raises-exception"] alt="A space-time diagram of four ranks. In the first steps each computes three shards, then a sum joins all four. Rank 2 ends in a cross in the third step; from there on each of the other three computes four shards."
 alone = simulation.run(survived, 1, (8,)).ranks[0].value
@@ -640,8 +562,8 @@ check(train_until_told)
 # [`train_elastic.py`](train_elastic.py) beside this page trains for 40 steps in shards,
 # as above, with a checkpoint after every fifth. `torchrun --max-restarts 1` watches its
 # workers: when one dies it ends the others and starts all of them again. They find the
-# checkpoint and go on. The next cell reads what they print, and after step 12 it kills
-# rank 1 with signal 9.
+# checkpoint and go on. `faults.with_a_killed_worker` reads what they print, and after
+# step 12 it kills rank 1 with signal 9.
 #
 # One setting is needed, `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`. By default (PyTorch
 # 2.13, gloo), the restarted workers meet in the store of the first start, find the
@@ -652,46 +574,10 @@ check(train_until_told)
 KILL_AFTER = 12  # the step after which rank 1 is killed
 FOR_REAL = True  # False: without the processes that two of the next cells start
 
-
-# %%
-def torchrun(folder):
-    """torchrun with two ranks, as a process whose lines can be read."""
-    settings = {
-        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
-        "GLOO_SOCKET_IFNAME": "lo",
-        "OMP_NUM_THREADS": "1",
-        "TMPDIR": folder,
-    }
-    command = "torch.distributed.run --standalone --nproc-per-node 2 --max-restarts 1"
-    return subprocess.Popen(
-        [sys.executable, "-m", *command.split(), "train_elastic.py", folder],
-        env=os.environ | settings,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-
-# %%
-def with_a_killed_worker(folder, kill_after):
-    """What the ranks printed, and the seconds from the kill to the next start."""
-    said, victim, killed_at, took = [], None, None, 0.0
-    with torchrun(folder) as running:
-        for line in running.stdout:
-            said.append(line.rstrip())
-            if found := re.match(r"start 0: rank 1 .* process (\d+)", line):
-                victim = int(found[1])
-            if line == f"step {kill_after}\n" and killed_at is None and victim:
-                os.kill(victim, signal.SIGKILL)
-                killed_at = time.perf_counter()
-            elif killed_at and not took and "start 1" in line:
-                took = time.perf_counter() - killed_at
-    return said, took
-
 # %%
 said, took = [], 0.0
 if FOR_REAL:
-    with tempfile.TemporaryDirectory() as folder:
-        said, took = with_a_killed_worker(folder, KILL_AFTER)
+    said, took = faults.with_a_killed_worker(KILL_AFTER)
 for line in said:
     if not line.startswith("step"):
         print(line)
@@ -754,15 +640,7 @@ for failures in ([7], []):
 if missing := without_frameworks():
     print(missing)
 elif FOR_REAL:
-    gloo = {"HOROVOD_CONTROLLER": "gloo", "HOROVOD_CPU_OPERATIONS": "gloo"}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", ELASTIC + TWICE],
-        env=os.environ | gloo,
-        capture_output=True,
-        text=True,
-        timeout=80,
-    )
-    print(done.stdout or done.stderr[-300:], end="")
+    print(faults.printed_by(ELASTIC + TWICE), end="")
 
 # %% [markdown]
 # Committed at step 6, failed at step 7, gone on from 6, and the same end. Note what it
@@ -1036,18 +914,10 @@ check(wall_time)
 MTBF, SAVE, RESTART, WORK = 3 * 3600, 60, 300, 4 * 86400
 
 
-def log_of_failures(seed, mtbf, until):
-    rng = np.random.default_rng(seed)
-    moments = np.cumsum(rng.exponential(mtbf, int(2 * until / mtbf) + 20))
-    return [int(moment) for moment in moments if moment < until]
-
-
 def useful(interval, save=SAVE, restart=RESTART, mtbf=MTBF, logs=8):
     """Which part of the time is useful, in the mean over some logs."""
-    took = [
-        wall_time(WORK, interval, save, restart, log_of_failures(k, mtbf, 3 * WORK))
-        for k in range(logs)
-    ]
+    logs = [faults.log_of_failures(k, mtbf, 3 * WORK) for k in range(logs)]
+    took = [wall_time(WORK, interval, save, restart, failures) for failures in logs]
     return WORK / np.mean(took)
 
 # %% tags=["raises-exception"] alt="The useful part of the time over the interval between checkpoints, logarithmic: the formula as a curve, your wall_time as points on it. Both are highest and flat around Young's interval and fall on either side of it."

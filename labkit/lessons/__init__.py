@@ -1,0 +1,5 @@
+"""The machinery that a page is given and a student need not read: one file for each page, named like it.
+
+The lesson's idea stands in the page; here lie models on shards, counters, networks of virtual time, published numbers
+and what arranges results for a figure. No answer to an exercise does: where one is needed, the page hands it in.
+"""
