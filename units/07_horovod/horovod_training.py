@@ -255,6 +255,8 @@ draw_differences("runs", panels | {"to the sequential run": from_alone})
 # - **+ broadcast** is the real thing. Between the ranks the difference is *nothing*,
 #   0.0 after every step. From the sequential run it is rounding, because the sum over
 #   64 images was taken in another order; the grey line is the 1e-5 that was promised.
+#
+# ![The weights of two ranks as points that go from step to step. Own gradients: two starts, two unrelated ways. With averaged gradients: two starts and ways of the same form, as far apart at the end as at the beginning. With a broadcast, too: rank 1 takes over the start of rank 0, and both go one way.](../../images/weights_of_two_ranks.svg)
 
 # %% [markdown]
 # ## The eight steps
@@ -273,6 +275,8 @@ draw_differences("runs", panels | {"to the sequential run": from_alone})
 # | 6 | `hvd.broadcast_variables`: model *and* optimizer | equal steps from different places |
 # | 7 | checkpoint on rank 0 | all ranks write one file at the same time |
 # | 8 | average the metrics | you read the loss of a part of the data |
+#
+# ![The eight steps on time lines of four ranks. Once: each rank takes one GPU (steps 1 and 2) and its share of the data (3); a broadcast from rank 0 over all ranks (6). For every minibatch: forward and backward pass, an average of the gradients over all ranks (5), a step with the scaled learning rate (4). After every epoch: an average of the metrics over all ranks (8), and rank 0 alone saves (7).](../../images/eight_steps.svg)
 #
 # In the exercises you build them as five functions. They belong together: at the end
 # they are *one* program, compared with the yardstick.
@@ -887,6 +891,8 @@ print(
 # are ready at the same time are copied into one long buffer, sent as one, and copied
 # back: **tensor fusion**.
 #
+# ![Tensor fusion: six gradients of sizes 3, 1, 2, 1, 2 and 1 that are ready are copied behind each other into one buffer. One all-reduce averages the whole buffer. Then the averages are copied back into six tensors. Two copies in memory are the price of one message in place of six.](../../images/tensor_fusion.svg)
+#
 # Horovod keeps a diary of that, the *timeline*. Record it twice, for a model with 6
 # gradients. First all six are handed over and then waited for, as the wrapped tape and
 # the wrapped optimizer do it. Then one after the other, as you did by hand. In PyTorch
@@ -1060,6 +1066,8 @@ evidence()
 # - **`hvd.rank() != 0`** makes every rank save except the one that should. On 8 ranks
 #   seven of them write the same file at the same time. On 1 rank there is no checkpoint
 #   at all, and you learn that when the job is over.
+#
+# ![Two machines with four ranks each: rank 0 to 3 and 4 to 7, local rank 0 to 3 on both. Below, the eight shares of the images. Chosen by rank, each share is read once. Chosen by local rank, shares 0 to 3 are read twice, shares 4 to 7 by nobody.](../../images/two_kinds_of_rank.svg)
 #
 # The same program with three lines corrected, and the same questions:
 
