@@ -204,22 +204,6 @@ def own_inf(grads: list[Tensor]) -> bool:
     return any(not gradient.isfinite().all() for gradient in grads)
 
 
-def with_scaler(
-    weights: Tensor, loss_of: Callable[[Tensor], Tensor], scale: float, lr: float, max_norm: float
-) -> tuple[Tensor, bool]:
-    """Make one step with PyTorch's GradScaler and clip_grad_norm_. Arguments and result as of the exercise
-    `scaled_step`."""
-    master = weights.clone().requires_grad_()
-    optimizer = torch.optim.SGD([master], lr=lr)
-    scaler = torch.amp.GradScaler("cpu", init_scale=scale)
-    scaler.scale(loss_of(master.half())).backward()
-    scaler.unscale_(optimizer)  # before clipping
-    torch.nn.utils.clip_grad_norm_([master], max_norm)
-    scaler.step(optimizer)
-    scaler.update()
-    return master.detach(), scaler.get_scale() < scale
-
-
 def small_loss() -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     """Weights to start from, float32, shape (50,), and a function of weights: a loss with small slopes, float32."""
     draws = torch.Generator().manual_seed(5)

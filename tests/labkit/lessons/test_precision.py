@@ -45,12 +45,10 @@ def test_autocast_keeps_less_for_the_backward_pass(capsys):
     assert f"{kept[1] / kept[0]:8.0%}" in capsys.readouterr().out
 
 
-def test_a_scaler_skips_what_overflows():
-    start, loss_of = precision.small_loss()
-    weights, skipped = precision.with_scaler(start, loss_of, 2.0**40, 1.0, 1.0)
-    assert skipped and torch.equal(weights, start)
-    assert not precision.with_scaler(start, loss_of, 1.0, 1.0, 1.0)[1]
+def test_a_rank_looks_for_its_own_infinities():
     assert precision.own_inf([torch.tensor([torch.inf])]) and not precision.own_inf([torch.ones(2)])
+    start, loss_of = precision.small_loss()
+    assert start.shape == (50,) and loss_of(start.half()).dtype == torch.float32
 
 
 def sharded(steps):
