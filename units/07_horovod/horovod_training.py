@@ -106,6 +106,7 @@ dataset = tf.data.Dataset.from_tensor_slices((x, y))
 batches = dataset.batch(GLOBAL_BATCH, drop_remainder=True).repeat(EPOCHS)
 optimizer = tf.keras.optimizers.SGD(BASE_RATE * RANKS, momentum=0.9)
 alone_losses, alone = train_alone(new_model(seed=0), optimizer, batches)
+from_alone = eight_steps.from_sequential(alone)  # how far runs on ranks are from it
 print(
     f"{len(alone_losses)} steps of {GLOBAL_BATCH} images: the loss falls from "
     f"{alone_losses[0]:.2f} to {alone_losses[-1]:.2f}"
@@ -188,7 +189,6 @@ runs = {
 }
 
 # %% alt="Three panels over the steps, logarithmic: differences between ranks, between their ways, and to the sequential run. Without averaging all three are large; with it the ways of the ranks agree to rounding, but the ranks stay as far apart as they began; with the broadcast, too, all three are at rounding."
-from_alone = eight_steps.from_sequential(alone)
 panels = {"between ranks": between_ranks, "between their ways": between_ways}
 panels["to the sequential run"] = from_alone
 eight_steps.draw_differences(ranks.pull("runs"), panels)
@@ -422,7 +422,7 @@ runs = {
 }
 
 # %% alt="Two panels over the steps, logarithmic: differences between ranks and to the sequential run, for a broadcast never, after the first step and before it. After the first step the ranks agree, but only with the broadcast before it do they follow the sequential run."
-del panels["between their ways"]
+panels = {"between ranks": between_ranks, "to the sequential run": from_alone}
 eight_steps.draw_differences(ranks.pull("runs"), panels)
 
 # %% [markdown]
