@@ -149,6 +149,31 @@ def test_drawn_buckets_groups_and_formats_are_right():
         assert info.bits == 1 + drawn.exponent + drawn.digits and info.eps == 2.0**-drawn.digits
 
 
+def test_drawn_darts_and_messages_add_up():
+    darts, messages = script("pi_samples.py"), script("messages.py")
+    fair, shared = darts["SHARES"]["fair"], darts["SHARES"].values()
+    assert [sum(shares) for shares in shared] == [8, 10, 10, 10] and max(fair) - min(fair) == 1
+    assert all(inside <= share for inside, share in zip(darts["INSIDE"], fair, strict=True))
+    assert 4 * sum(darts["INSIDE"]) / darts["DARTS"] == 3.2
+    longest = {ranks: max(map(len, darts["turns"](ranks, 2, 8))) for ranks in (1, 2, 4)}
+    assert longest == {1: 8, 2: 4, 4: 4}
+    seconds = messages["message_seconds"]
+    assert [round(messages["LATENCY"] / seconds(size), 2) for size in (1, 8, 32)] == [0.83, 0.38, 0.14]
+    assert round(seconds(8, 8) / seconds(8), 1) == 3.7
+
+
+def test_drawn_orders_take_what_is_written_and_two_ranks_stand_still():
+    from labkit.schedules import StandStill, replay
+
+    puzzles = script("puzzles.py")
+    three, five, eight = (puzzles["one_f_one_b"](m) for m in (3, 5, 8))
+    assert three.elapsed == 18 and five.alive[1] == 3
+    assert (eight.starts[3][0], eight.ends[3][-1], eight.elapsed) == (3, 27, 33) and eight.busy[3] == 24
+    orders = [[(word[0], int(word[1])) for word in words] for words in puzzles["STUCK"]]
+    with pytest.raises(StandStill, match="B0"):
+        replay([[*orders[0], ("B", 1), ("B", 2)], [*orders[1], ("B", 1), ("B", 2)]], 2, 3)
+
+
 def test_drawn_statistics_add_up():
     large, faults = script("large_batches.py"), script("faults.py")
     rows = [row for shard in large["ROWS"] for row in shard]

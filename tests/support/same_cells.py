@@ -21,7 +21,8 @@ IN_ORDER = {  # the parts of a statement, in the order in which they run; others
     ast.DictComp: ("generators", "key", "value"),
 }
 # What a program calls of these changes no object that a cell below needs (of `ranks`, start and stop do).
-MODULES = {"torch", "dist", "plt", "np", "time", "os", "sys", "nn", "F", "hvd", "tf", "charts", "MPI", "comm", "random"}
+MODULES = {"torch", "dist", "plt", "np", "time", "os", "sys", "nn", "F", "tf", "charts", "MPI", "comm", "random"}
+MODULES |= {"devices", "eight_steps", "precision", "replicas", "roofline", "traces"}  # of labkit.lessons
 
 
 class Cell(NamedTuple):

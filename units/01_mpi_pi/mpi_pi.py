@@ -11,7 +11,7 @@
 # four ranks are, and why on your machine it is less than four times.
 #
 # **You need** [unit 00](../00_start_here/start_here.ipynb): what a rank is, and what
-# `%%ranks` does. **It takes** about 75 minutes, the *stretch* 5 more. The cells
+# `%%ranks` does. **It takes** about 80 minutes, the *stretch* 5 more. The cells
 # themselves run for half a minute on two cores. They take about 0.9 GB of memory.
 
 # %%
@@ -145,6 +145,8 @@ print(
 #
 # Fair means: the shares differ by at most one.
 #
+# ![Ten darts, numbered 0 to 9, shared by four ranks in four ways. 10 // 4 each: 2, 2, 2 and 2; nobody throws darts 8 and 9. The last one takes the rest: 2, 2, 2 and 4; all wait for four throws. Rounded up: 3, 3, 3 and 1; shares differ by 2. Fair: 3, 3, 2 and 2; shares differ by 1.](../../images/fair_shares.svg)
+#
 # ### Fair shares (2 points)
 #
 # Number the darts 0 to n - 1 and cut them into blocks, one for each rank. As everywhere
@@ -247,6 +249,8 @@ if rank == 0:
 # ranks are useless. In training, the same bug makes every rank load the same images, or
 # draw the same augmentation.
 #
+# ![Two experiments, seed 7 and seed 8, on four ranks, each rank with a little square of darts. Left, the seed alone decides: in an experiment all four squares are the same, one set of darts. Right, seed and rank decide: all eight squares differ, four sets in each experiment.](../../images/seeds_and_streams.svg)
+#
 # ### A stream for every rank (2 points)
 #
 # Give every rank a generator of its own. `seed` names the experiment: the same seed
@@ -309,6 +313,8 @@ if rank == 0:
 # The first is convenient. The second needs an array for the result, made by you
 # *before* the call, of the same size and type. In return nothing is packed or unpacked,
 # and not a single Python object is made.
+#
+# ![Two ways of an array to the sum. comm.allreduce(value): the array is packed into a pickle, sent as a message of bytes, unpacked into a new array and added by Python; three of these five stations are new objects of Python. comm.Allreduce(array, total): the memory of the array is sent as it lies, and MPI adds it into total, which you have made.](../../images/pickle_or_buffer.svg)
 #
 # ### Add up without pickles (2 points)
 #
@@ -404,6 +410,10 @@ print(
 # darts: `x, y = draw(k)` gives you `k` fresh ones. Together the ranks throw exactly
 # `n`, in fair shares (any that differ by at most one), and every rank returns the same
 # estimate.
+#
+# Here are ten darts of which eight are inside:
+#
+# ![Four ranks have thrown 3, 3, 2 and 2 darts, of which 3, 2, 1 and 2 are inside. Each gives its count, one number, to an all-reduce; every rank gets the sum 8, and the estimate 4 times 8 / 10 = 3.2.](../../images/counts_added_up.svg)
 #
 # Be careful what you average. An average of averages is right only if every rank has
 # thrown equally often, and a rank with an empty share has no average at all.
@@ -600,6 +610,8 @@ if rank == 0:
 # On a machine with four idle cores the same cell gives you the published curve. (Cores
 # in a laptop or a cloud are often half cores, two *hardware threads* that share one.
 # Then even two ranks do not reach twice the speed.)
+#
+# ![The same work on two cores as time lines. One rank: core 0 works for the time T, core 1 does nothing. Two ranks: one on each core, T / 2. Four ranks: ranks 0 and 2 take turns on core 0, ranks 1 and 3 on core 1; T / 2 again.](../../images/ranks_on_cores.svg)
 #
 # ### Speedup and efficiency (2 points)
 #

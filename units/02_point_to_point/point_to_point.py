@@ -103,6 +103,8 @@ check(who_am_i)
 # tensor must have as many elements as the message, and the same dtype: bytes travel,
 # nothing else. And it waits until the message is there, if need be for ever.
 #
+# ![Two time lines of rank 0, which sends, and rank 1, which receives. Above, rank 1 is early: recv waits until rank 0 calls send, then x travels and both calls end. Below, rank 0 is early: send may wait until rank 1 calls recv, then x travels and both calls end.](../../images/send_and_recv.svg)
+#
 # All ranks run the same lines, so the lines have to say who does what:
 
 # %% alt="Space-time diagram of four ranks: rank 0 sends one word to rank 1, an arrow from lane to lane; the other two do nothing."
@@ -174,6 +176,8 @@ print(send_matrix(1.0, 0, 1))
 # the post-box and kept a hand on it: what you write now may or may not be in what
 # arrives. So between `isend` and `wait()` do not write to it, and between `irecv` and
 # `wait()` do not even read it.
+#
+# ![Time lines of two ranks. Rank 0 calls isend, has something better to do, and calls wait(); in between it must not write to x. Rank 1 calls irecv, and wait() later; in between it must neither read x nor write to it. After wait() x is theirs again.](../../images/request_and_wait.svg)
 #
 # **Predict:** the receiver prints its tensor before and after waiting. What will you
 # see?
@@ -387,6 +391,8 @@ charts.lines(
 # It is the simplest model of a network that is of any use, and in unit 03 it will
 # decide which all-reduce is the fastest.
 #
+# ![The time of messages as bars of two parts: alpha for the message, beta for each of its bytes. Of 1 kB latency is 83 %, of 8 kB 38 %, of 32 kB 14 %. Eight messages of 1 kB pay alpha eight times and take 3.7 times as long as one of 8 kB.](../../images/message_cost.svg)
+#
 # ### Exercise: fit_alpha_beta (2 points)
 #
 # Get the two numbers out of measurements. This is a plain function: no ranks. Sizes and
@@ -507,6 +513,8 @@ print("I got", send_first(1_000_000))
 # network (kilobytes, not megabytes), and no standard promises it. Formally, `send`
 # *may* wait for its receive, always.
 #
+# ![Two ways to send, as time lines of two ranks. Small, eager: the message goes into a buffer at rank 1 at once, send is over, and recv takes it from the buffer later. Large, rendezvous: rank 0 announces 4 MB and send waits; only when rank 1 calls recv and answers do the bytes travel.](../../images/eager_and_rendezvous.svg)
+#
 # A program that needs the buffer is called **unsafe**. The checks in this course find
 # it at once: their network has no buffers at all. On it every send waits for its
 # receive, so even a single number hangs:
@@ -520,6 +528,8 @@ print(outcome.hang)
 #
 # **One: an order.** Somebody has to go first. Even ranks send and then receive, odd
 # ranks receive and then send: each send meets a receive.
+#
+# ![Two rings of four ranks. Left, all send first: each send waits for the recv of the next rank, a circle of four arrows, and nobody gets there. Right, even ranks send first and odd ranks receive first: 0 sends to 1 and 2 to 3, and then, dashed, 1 to 2 and 3 to 0.](../../images/ring_of_waits.svg)
 #
 # **Two: do not wait.** Start the send, receive, and only then wait for the send.
 #

@@ -13,19 +13,16 @@
 # wait; you can start it without a notebook, stop it, and go on as if nothing had
 # happened.
 #
-# **You need** units 04 and 05. **It takes** about 130 minutes, the *stretch* 35 more:
+# **You need** units 04 and 05. **It takes** about 125 minutes, the *stretch* 30 more:
 # two sittings. The cells themselves run for about a minute on two cores. They take about
 # 1.5 GB of memory.
 
 # %%
 import contextlib
 import os
-import subprocess
 import sys
-import tempfile
 import time
 
-import matplotlib.pyplot as plt
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -34,11 +31,10 @@ from torch.nn.parallel import DistributedDataParallel
 
 from autograder import check
 from labkit import ranks
+from labkit.lessons import replicas
 from labkit.models import mlp
-from labkit.plots import charts, spans
 from labkit.plots.runs import beside_sequential
-from labkit.training import evaluate, flat, load_tensors, max_difference
-from labkit.training import minibatches, train
+from labkit.training import flat, load_tensors, max_difference, minibatches, train
 
 RANKS = 4
 
@@ -193,9 +189,11 @@ beside_sequential(
 # %% [markdown]
 # ## When does it talk?
 #
-# Back to your first guess. The next cell makes one training step of a larger model and
-# records when forward pass, backward pass and step begin and end. The flight recorder
-# of the ranks logs every all-reduce by itself. `bucket_cap_mb=0.5` keeps the portions
+# Back to your first guess. `replicas.timed_step` makes one training step and returns
+# the moments at which forward pass, backward pass and step begin and end; here of a
+# larger model. The flight recorder of the ranks logs every all-reduce by itself, and
+# `replicas.draw_step` draws both. (What this page takes from `labkit.lessons.replicas`
+# can be read there.) `bucket_cap_mb=0.5` keeps the portions
 # small; what that means comes next.
 
 # %%
@@ -205,68 +203,20 @@ torch.manual_seed(0)
 ddp = DistributedDataParallel(mlp(WIDE), bucket_cap_mb=0.5)
 optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
 
-
-def one_step(model, optimizer, inputs, labels):
-    """One training step. Returns the moments between its three parts, seconds on the
-    clock of this machine.
-    """
-    moments = [time.monotonic()]
-    loss = F.cross_entropy(model(inputs), labels)
-    moments.append(time.monotonic())
-    optimizer.zero_grad()
-    loss.backward()
-    moments.append(time.monotonic())
-    optimizer.step()
-    return [*moments, time.monotonic()]
-
-
 own = slice(rank * 128, (rank + 1) * 128)
 for _ in range(3):  # DDP settles its buckets after the first step
-    one_step(ddp, optimizer, x[own], y[own])
+    replicas.timed_step(ddp, optimizer, x[own], y[own])
 
 # %%
 # %%ranks
 before_barrier = time.monotonic()
 dist.barrier()
-moments = one_step(
-    ddp, optimizer, x[rank * 128 : (rank + 1) * 128], y[rank * 128 : (rank + 1) * 128]
-)
+moments = replicas.timed_step(ddp, optimizer, x[own], y[own])
 moments = [moment - before_barrier for moment in moments]
 
-# %%
-def all_reduces(rank):
-    """What the recorder saw of this rank's all-reduces in the last %%ranks cell, in
-    order.
-    """
-    return [
-        event
-        for event in ranks.events()
-        if event.rank == rank and event.kind == "all_reduce"
-    ]
-
 # %% alt="A step of four ranks on lanes over time: forward, backward and the optimizer's step, and below them the bars of the all-reduces, which begin and end under the backward pass."
-def draw_step(moments):
-    """For each rank what it computed, and below it one bar for each all-reduce, from
-    call to completion, with its size.
-    """
-    # the recorder's time of before_barrier
-    zero = {one.rank: one.posted for one in ranks.events() if one.kind == "barrier"}
-    begin = min(zero[rank] + row[0] for rank, row in enumerate(moments))
-    names = ("forward", "backward", "step")
-    lanes = {}
-    for rank, row in enumerate(moments):
-        at = [1e3 * (zero[rank] + moment - begin) for moment in row]
-        lanes[f"rank {rank}"] = [list(zip(at, at[1:], names, [""] * 3))]
-        for event in all_reduces(rank):
-            posted, ended = (1e3 * (t - begin) for t in (event.posted, event.ended))
-            size = f"{event.nbytes / 1e6:.1f} MB"
-            lanes[f"rank {rank}"].append([(posted, ended, "all-reduce", size)])
-    colours = ("sky", "orange", "purple", "red")
-    kinds = dict(zip((*names, "all-reduce"), colours))
-    spans.lanes(lanes, kinds, xlabel="time, ms")
-
-
-draw_step(ranks.pull("moments"))
+recorded = ranks.events()  # of the last %%ranks cell
+replicas.draw_step(ranks.pull("moments"), recorded);
 
 # %% [markdown]
 # The red bars are **under the backward pass**, not under the step. The step needs no
@@ -351,22 +301,18 @@ check(buckets)
 
 # %% tags=["raises-exception"]
 sizes = [p.numel() * p.element_size() for p in mlp((512, 512, 512)).parameters()]
-carried = [event.nbytes for event in all_reduces(0)]
+carried = [event.nbytes for event in replicas.all_reduces(recorded, 0)]
 cap = int(0.5 * 2**20)
 print("DDP sent, bytes:   ", carried)
-print(
-    "you say, bytes:    ",
-    [sum(sizes[k] for k in bucket) for bucket in buckets(sizes, cap, cap)],
-)
-print(
-    "with the defaults: ",
-    [sum(sizes[k] for k in bucket) for bucket in buckets(sizes, 2**20, 25 * 2**20)],
-)
+for name, caps in (("you say", (cap, cap)), ("with the defaults", (2**20, 25 * 2**20))):
+    print(f"{name}, bytes:", [sum(sizes[k] for k in b) for b in buckets(sizes, *caps)])
 
 # %% [markdown]
 # How large should a bucket be? Measure it: the same step with caps from "a bucket for
 # every parameter" to "one for everything". Many narrow layers make the difference
 # visible: 40 layers of 128 neurons, 3 MB of gradients in 82 tensors.
+# `replicas.slowest_steps` lets the models make one step each in turn, seven times, and
+# takes the times of the slowest rank.
 #
 # **Predict:** where is the minimum on *your* machine, and which end of the curve is
 # worse?
@@ -375,59 +321,17 @@ print(
 # %%ranks
 DEEP = (128,) * 40
 CAPS = [1e-5, 0.03, 0.1, 0.3, 1, 25]  # MiB; the first is less than any gradient has
-
-
-def slowest_steps(models, rounds=7):
-    """Seconds of a training step of each model on the slowest rank: one list of
-    `rounds` times per model, sorted.
-    """
-    optimizers = [torch.optim.SGD(model.parameters(), lr=0.01) for model in models]
-    inputs, labels = x[rank * 64 : (rank + 1) * 64], y[rank * 64 : (rank + 1) * 64]
-    times = torch.zeros(len(models), 2 + rounds, dtype=torch.float64)
-    # one step of each in turn: what disturbs this machine disturbs all of them
-    for k in range(2 + rounds):
-        for number, (model, optimizer) in enumerate(zip(models, optimizers)):
-            dist.barrier()
-            moments = one_step(model, optimizer, inputs, labels)
-            times[number, k] = moments[-1] - moments[0]
-    dist.all_reduce(times, op=dist.ReduceOp.MAX)
-    # DDP settles its buckets in the first two
-    return times[:, 2:].sort(dim=1).values.tolist()
-
-# %%
-# %%ranks
 models = [DistributedDataParallel(mlp(DEEP), bucket_cap_mb=cap) for cap in CAPS]
 # the last one without DDP: what computing alone costs
-*times, alone = slowest_steps([*models, mlp(DEEP)])
-calls = [
-    len(ddp._get_ddp_logging_data()["rebuilt_bucket_sizes"].split(","))
-    for ddp in models
-]
+own = slice(rank * 64, (rank + 1) * 64)
+*times, alone = replicas.slowest_steps([*models, mlp(DEEP)], x[own], y[own])
+calls = [replicas.calls_per_step(ddp) for ddp in models]
 del models  # weights, gradients and buckets of seven of them: 60 MB on every rank
 
 # %% alt="Time of one step over the all-reduces per step, from one with buckets of 25 MiB to one for every gradient: medians with bars for the middle half of the steps, and a dashed line for computing alone, below all of them."
-CAPS, calls, times, alone = (
-    ranks.pull(name)[0] for name in ("CAPS", "calls", "times", "alone")
-)
-
-
-def quarters(times):
-    """The times in ms below which a quarter, half, three quarters of the steps stay."""
-    return [1e3 * times[len(times) * k // 4] for k in (1, 2, 3)]
-
-
-names = [f"{cap:g} MiB" if cap > 1e-3 else "one each" for cap in CAPS]
-steps = [quarters(own) for own in times]
-for name, count, (low, middle, high) in zip(names, calls, steps):
-    print(
-        f"{name:>9}: {count:>3} all-reduces, step {middle:6.1f} ms ({low:.1f} to "
-        f"{high:.1f})"
-    )
-ax = charts.boxes(calls, steps, names, log="x", xlim=(0.8, 250))
-ax.set(xlabel="all-reduces per step", ylabel="time of one step, ms")
+measured = [ranks.pull(name)[0] for name in ("CAPS", "calls", "times", "alone")]
 title = f"{RANKS} ranks, 3 MB of gradients: median, and the middle half of the steps"
-ax.set_title(title, fontsize=10)
-charts.guide(ax, "no communication", y=quarters(alone)[1], how="grey --", below=True)
+replicas.draw_buckets(*measured, title);
 
 # %% [markdown]
 # To the right you pay for calls: 82 latencies. The left end is cheap here: in the
@@ -447,11 +351,7 @@ charts.guide(ax, "no communication", y=quarters(alone)[1], how="grey --", below=
 
 # %%
 # %%ranks
-COUNTS = (
-    [40, 8, 8, 8]
-    if world_size == 4
-    else [64 - 8 * (world_size - 1)] + [8] * (world_size - 1)
-)
+COUNTS = [64 - 8 * (world_size - 1)] + [8] * (world_size - 1)  # with 4: 40, 8, 8, 8
 torch.manual_seed(0)
 ddp = DistributedDataParallel(mlp())
 first = sum(COUNTS[:rank])
@@ -466,16 +366,8 @@ model = mlp()
 F.cross_entropy(model(x[:64]), y[:64]).backward()
 truth = flat(p.grad for p in model.parameters())
 
-
-def relative_error(gradient):
-    """How far a gradient is from the sequential one, in parts of its length."""
-    return float((gradient - truth).norm() / truth.norm())
-
-
-print(
-    f"mean of means: off by {relative_error(ranks.pull('gradient')[0]):.1e} of the "
-    "gradient's length"
-)
+off = replicas.relative_error(ranks.pull("gradient")[0], truth)
+print(f"mean of means: off by {off:.1e} of the gradient's length")
 
 # %% [markdown]
 # The plain mean is not slightly inexact, it is a different gradient: a sample on rank 1
@@ -535,9 +427,8 @@ except NotImplementedError:
         print("uneven_loss is not written yet: come back to this cell when it is.")
 
 # %%
-print(
-    f"off by {relative_error(ranks.pull('gradient')[0]):.1e} of the gradient's length"
-)
+off = replicas.relative_error(ranks.pull("gradient")[0], truth)
+print(f"off by {off:.1e} of the gradient's length")
 
 # %% [markdown]
 # It has one hidden cost: an extra all-reduce of one number. If you know all counts
@@ -599,54 +490,25 @@ def accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None:
 check(accumulate)
 
 # %% [markdown]
-# What it saves here, with 8 micro-batches of 16 images: bytes counted, time measured.
+# What it saves here, with 8 micro-batches of 16 images: `replicas.count_bytes` puts a
+# hook under DDP that notes the bytes of every bucket, and `replicas.print_cost` takes
+# the time. `replicas.every_time` is your loop without `no_sync()`.
 
 # %%
 # %%ranks
 ddp = DistributedDataParallel(mlp(WIDE))
 mine = minibatches(len(x), 16, seed=1)[rank * 8 : (rank + 1) * 8]
 micro_batches = [(x[batch], y[batch]) for batch in mine]
-sent = []
-
-
-def counting_hook(state, bucket):
-    """DDP's own all-reduce and division, and a note of how much was sent."""
-    state.append(bucket.buffer().numel() * bucket.buffer().element_size())
-    return (
-        dist.all_reduce(bucket.buffer(), async_op=True)
-        .get_future()
-        .then(lambda done: done.value()[0] / world_size)
-    )
-
-
-ddp.register_comm_hook(sent, counting_hook)
-
-
-def every_time(ddp, micro_batches):
-    for inputs, labels in micro_batches:
-        (F.cross_entropy(ddp(inputs), labels) / len(micro_batches)).backward()
+sent = replicas.count_bytes(ddp)
 
 # %%
 # %%ranks
-for variant in (every_time, accumulate):
-    times = []
-    try:
-        for _ in range(5):
-            ddp.zero_grad()
-            sent.clear()
-            dist.barrier()
-            start = time.perf_counter()
-            variant(ddp, micro_batches)
-            times.append(time.perf_counter() - start)
-    except NotImplementedError:
-        if rank == 0:
-            print("accumulate is not written yet: come back to this cell when it is.")
-        continue
+try:
+    replicas.print_cost(replicas.every_time, ddp, micro_batches, sent)
+    replicas.print_cost(accumulate, ddp, micro_batches, sent)
+except NotImplementedError:
     if rank == 0:
-        print(
-            f"{variant.__name__:<11} {len(sent):>3} all-reduces, "
-            f"{sum(sent) / 1e6:5.1f} MB, {sorted(times)[2] * 1e3:6.1f} ms"
-        )
+        print("accumulate is not written yet: come back to this cell when it is.")
 
 # %% [markdown]
 # ## Without a notebook
@@ -663,34 +525,10 @@ for variant in (every_time, accumulate):
 # `--nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT`.
 
 # %%
-def run(command, seconds=85):
-    """Run a command, its ranks on this machine only, and print what it said; it is
-    ended after so many seconds.
-    """
-    quiet = {"OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
-    environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo", **quiet}
-    how = {"capture_output": True, "text": True, "timeout": seconds}
-    start = time.perf_counter()
-    # torchrun would leave its folder of logs behind
-    with tempfile.TemporaryDirectory() as logs:
-        environment["TMPDIR"] = logs
-        try:
-            done = subprocess.run(command, env=environment, **how)
-        except subprocess.TimeoutExpired:
-            print(
-                f"Not done after {seconds} s: the machine is very busy. Run it again."
-            )
-            return
-    print(done.stdout, end="")
-    if done.returncode:
-        raise RuntimeError(done.stderr[-1500:])
-    print(f"{time.perf_counter() - start:.0f} s, most of them for importing torch")
-
-# %%
 # those of this page are not needed here, and the script's want their memory
 ranks.stop()
 torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-run([*torchrun, "--nproc-per-node", "2", "train_ddp.py"])
+replicas.run([*torchrun, "--nproc-per-node", "2", "train_ddp.py"])
 
 # %% [markdown]
 # (`python -m torch.distributed.run` is what `torchrun` runs.) **mp.spawn** is for a
@@ -700,7 +538,7 @@ run([*torchrun, "--nproc-per-node", "2", "train_ddp.py"])
 # rank starts ranks of its own.
 
 # %%
-run([sys.executable, "train_ddp.py", "--spawn", "2"])
+replicas.run([sys.executable, "train_ddp.py", "--spawn", "2"])
 
 # %%
 print(f"the sequential run above: {sequential_losses[-1]:.6f}")
@@ -825,60 +663,25 @@ check(load_checkpoint)
 # %% [markdown]
 # The proof on real ranks: two epochs in one go, compared with one epoch, a checkpoint,
 # *everything created again with other random numbers*, and the second epoch. And a
-# third run that forgets the optimizer, for comparison.
+# third run that forgets the optimizer, for comparison. `replicas.interrupted` makes all
+# three with your two functions; read it there, it is short.
 
 # %%
 ranks.start(RANKS, torch=True)
 
 # %%
 # %%ranks
-def fresh(seed):
-    torch.manual_seed(seed)
-    ddp = DistributedDataParallel(mlp())
-    return ddp, torch.optim.SGD(ddp.parameters(), lr=0.1, momentum=0.9)
-
-
-def one_epoch(ddp, optimizer, epoch):
-    # the epoch decides the order: forget it and every epoch is alike
-    for batch in minibatches(len(x), 64, seed=0, epoch=epoch):
-        mine = batch[rank::world_size]
-        optimizer.zero_grad()
-        F.cross_entropy(ddp(x[mine]), y[mine]).backward()
-        optimizer.step()
-
-# %%
-# %%ranks
-def interrupted(path):
-    """Three times two epochs: without a break, resumed, and with fresh momentum."""
-    uninterrupted, optimizer = fresh(0)
-    one_epoch(uninterrupted, optimizer, 0)
-    save_checkpoint(path, uninterrupted, optimizer, 1)
-    one_epoch(uninterrupted, optimizer, 1)
-    resumed, other = fresh(1000 + rank)
-    one_epoch(resumed, other, load_checkpoint(path, resumed, other))
-    forgetful, other = fresh(2000 + rank)
-    load_checkpoint(path, forgetful, fresh(0)[1])
-    one_epoch(forgetful, other, 1)
-    return uninterrupted, resumed, forgetful
-
-# %%
-# %%ranks
-with tempfile.TemporaryDirectory() if rank == 0 else contextlib.nullcontext() as folder:
-    place = [folder]
-    dist.broadcast_object_list(place, src=0)
-    try:
-        whole, resumed, forgetful = interrupted(f"{place[0]}/checkpoint.pt")
-        if rank == 0:
-            apart = max_difference(resumed, whole), max_difference(forgetful, whole)
-            print(f"resumed:               {apart[0]:.1e} from the uninterrupted run")
-            print(f"without the momentum:  {apart[1]:.1e}")
-    except NotImplementedError:
-        if rank == 0:
-            print(
-                "save_checkpoint or load_checkpoint is not written yet: come back to "
-                "this cell when it is."
-            )
-    dist.barrier()
+try:
+    with replicas.shared_folder() as folder:
+        path, yours = f"{folder}/checkpoint.pt", (save_checkpoint, load_checkpoint)
+        whole, resumed, forgetful = replicas.interrupted(path, x, y, *yours)
+    if rank == 0:
+        apart = max_difference(resumed, whole), max_difference(forgetful, whole)
+        print(f"resumed:               {apart[0]:.1e} from the uninterrupted run")
+        print(f"without the momentum:  {apart[1]:.1e}")
+except NotImplementedError:
+    if rank == 0:
+        print("save_checkpoint or load_checkpoint is not written yet: come back later.")
 
 # %% [markdown]
 # ## Does it pay? Time to accuracy · stretch
@@ -900,8 +703,8 @@ with tempfile.TemporaryDirectory() if rank == 0 else contextlib.nullcontext() as
 # %% tags=["parameters"]
 # %%ranks
 TARGET, EPOCHS, IMAGES = 0.85, 7, 8192
-train_x, train_y = load_tensors("digits", n=IMAGES)
-test_x, test_y = load_tensors("digits", train=False, n=2000)
+training = load_tensors("digits", n=IMAGES)
+test = load_tensors("digits", train=False, n=2000)
 # every rank must be there when a group is made
 circles = {p: dist.new_group(list(range(p))) for p in (1, 2, 4)}
 same, more = {}, {}
@@ -909,26 +712,9 @@ same, more = {}, {}
 # %%
 # %%ranks
 def time_to_accuracy(p, global_batch, lr):
-    """Train on ranks 0 to p - 1. Returns [(seconds of training, accuracy), ...], one
-    per epoch; testing is not counted.
-    """
-    torch.manual_seed(rank)
-    ddp = DistributedDataParallel(mlp(), process_group=circles[p])
-    optimizer = torch.optim.SGD(ddp.parameters(), lr=lr, momentum=0.9)
-    seconds, curve = 0.0, []
-    for epoch in range(EPOCHS):
-        dist.barrier(group=circles[p])
-        start = time.perf_counter()
-        for batch in minibatches(IMAGES, global_batch, seed=0, epoch=epoch):
-            mine = batch[rank::p]
-            optimizer.zero_grad()
-            F.cross_entropy(ddp(train_x[mine]), train_y[mine]).backward()
-            optimizer.step()
-        dist.barrier(group=circles[p])
-        seconds += time.perf_counter() - start
-        accuracy = evaluate(ddp.module, test_x, test_y)[1] if rank == 0 else None
-        curve.append((seconds, accuracy))
-    return curve
+    """Train on ranks 0 to p - 1. Returns [(seconds of training, accuracy), ...]."""
+    how = EPOCHS, global_batch, lr, circles[p]
+    return replicas.time_to_accuracy(training, test, *how)
 
 # %% [markdown]
 # Ranks that wait in a collective keep a core busy with polling. So ranks without work
@@ -953,39 +739,11 @@ more[4] = time_to_accuracy(4, 4 * 256, 4 * 0.1)
 same, more, TARGET, IMAGES = (
     ranks.pull(name)[0] for name in ("same", "more", "TARGET", "IMAGES")
 )
-LOOKS = {1: "ink o-", 2: "blue s--", 4: "red ^:"}
-figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True, layout="constrained")
-for ax, curves, over, title in (
-    (axes[0], same, "epoch", "global batch 256: over epochs"),
-    (axes[1], same, "training time, s", "global batch 256: over time"),
-    (axes[2], more, "training time, s", "256 per rank: over time"),
-):
-    shown = {}
-    for p, curve in curves.items():
-        seconds, accuracy = zip(*curve)
-        at = range(1, len(curve) + 1) if over == "epoch" else seconds
-        shown[f"{p} rank{'s' if p > 1 else ''}"] = at, accuracy, LOOKS[p]
-    legend = "lower right" if over == "epoch" else None
-    charts.lines(shown, ax, legend=legend, xlabel=over, title=title, xlim=(0, None))
-    charts.guide(ax, "target" if legend else "", y=TARGET, how="grey -")
-axes[0].set(ylabel="accuracy on 2000 unseen digits", ylim=(0, 1));
+replicas.draw_accuracy(same, more, TARGET)
 
 # %%
-def when(curve):
-    """What to say of a curve: when it reached the target."""
-    for epoch, (seconds, accuracy) in enumerate(curve, 1):
-        if accuracy >= TARGET:
-            return f"{seconds:5.2f} s, {epoch} epochs"
-    return f"not within {len(curve)} epochs"
-
-
 print(f"your third guess: {guess_3}\n")
-print(f"{'':<20}{'images/s':>10}{'speedup':>9}   to {TARGET:.0%}")
-for name, curves in (("global batch 256", same), ("256 per rank", more)):
-    for p, curve in curves.items():
-        rate = len(curve) * IMAGES / curve[-1][0]
-        speedup = same[1][-1][0] / curve[-1][0]
-        print(f"{name:<16} x {p}{rate:>10,.0f}{speedup:>9.2f}   {when(curve)}")
+replicas.print_accuracy(same, more, TARGET, IMAGES)
 
 # %% [markdown]
 # Read it as a referee would:
@@ -1027,15 +785,10 @@ for batch in minibatches(len(x), 64, seed=0):
     loss.backward()
     optimizer.step()
 
-fingerprint = flat(ddp.parameters()).double().sum()
-fingerprints = [torch.zeros_like(fingerprint) for _ in range(world_size)]
-dist.all_gather(fingerprints, fingerprint)
+sums = replicas.fingerprints(ddp)
 if rank == 0:
     print("loss of rank 0's share at the end:", round(loss.item(), 3))
-    print(
-        "sum of all weights on each rank:",
-        [round(value.item(), 3) for value in fingerprints],
-    )
+    print("sum of all weights on each rank:", sums)
 
 # %% [markdown]
 # No error, no hang, a loss as good as any: each rank trains a model of its own on its
@@ -1118,20 +871,9 @@ if rank == 0:
 
 # %%
 # %%ranks
-class TwoHeads(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body = nn.Linear(784, 32)
-        self.left, self.right = nn.Linear(32, 10), nn.Linear(32, 10)
-
-    def forward(self, images, use_right):
-        hidden = torch.relu(self.body(images.flatten(1)))
-        return self.right(hidden) if use_right else self.left(hidden)
-
-
 torch.manual_seed(0)
 for options in ({}, {"find_unused_parameters": True}):
-    ddp = DistributedDataParallel(TwoHeads(), **options)
+    ddp = DistributedDataParallel(replicas.TwoHeads(), **options)
     try:
         for _ in range(2):
             F.cross_entropy(ddp(x[:16], use_right=False), y[:16]).backward()
@@ -1199,12 +941,7 @@ for name in ("float32", "float16"):
     ddp = DistributedDataParallel(mlp())
     if name == "float16":
         ddp.register_comm_hook(None, fp16_compress_hook)
-    optimizer = torch.optim.SGD(ddp.parameters(), lr=0.2)
-    for batch in minibatches(len(x), 64, seed=0):
-        mine = batch[rank::world_size]
-        optimizer.zero_grad()
-        F.cross_entropy(ddp(x[mine]), y[mine]).backward()
-        optimizer.step()
+    replicas.one_epoch(ddp, torch.optim.SGD(ddp.parameters(), lr=0.2), x, y)
     if name == "float16" and rank == 0:
         print(
             "largest difference of a weight after 64 steps: "
@@ -1213,13 +950,9 @@ for name in ("float32", "float16"):
     exact = ddp
 
 # %%
-carried = [event.nbytes for event in all_reduces(0)]
-print(
-    "bytes of an all-reduce, first training:",
-    carried[1],
-    " second training:",
-    carried[-1],
-)
+carried = [event.nbytes for event in replicas.all_reduces(ranks.events(), 0)]
+print("bytes of an all-reduce in the first training:", carried[1])
+print("                      in the second training:", carried[-1])
 
 # %% [markdown]
 # Half the bytes, and coarser rounding: gradients have 11 significant bits on the way.

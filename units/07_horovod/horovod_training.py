@@ -15,22 +15,19 @@
 # the global batch, to within 1e-5. Then you do it again in three lines of Keras, and in
 # PyTorch.
 #
-# **You need** units 03 and 05. **It takes** about 110 minutes, the *stretch* 65 more:
+# **You need** units 03 and 05. **It takes** about 100 minutes, the *stretch* 65 more:
 # two sittings. The cells themselves run for 75 seconds on two cores, most of it for
 # starting processes. They take about 2.3 GB of memory.
 
 # %%
-import json
 import os
-import subprocess
-import sys
 import time
 from tempfile import TemporaryDirectory
 
 # TensorFlow: warnings and errors only
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-from labkit.environment import cores, mpi_environment, mpiexec, need_frameworks
+from labkit.environment import need_frameworks
 
 # says what to do where this Python has neither TensorFlow nor Horovod
 need_frameworks()
@@ -39,15 +36,16 @@ need_frameworks()
 import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
 import horovod.torch as hvd_torch
-import matplotlib.pyplot as plt
 import numpy as np
 import tensorflow as tf
 import torch
 
 from autograder import check
-from labkit import data, horovod_timeline, keras_models, models, ranks, training
-from labkit.plots import charts
-from labkit.plots.runs import beside_sequential, distances
+from labkit import data, horovod_timeline, models, ranks, training
+from labkit.lessons import eight_steps
+from labkit.lessons.eight_steps import between_ranks, between_ways, new_model
+from labkit.lessons.eight_steps import loss_function, weights_of
+from labkit.plots.runs import beside_sequential
 
 # Two: every rank imports TensorFlow and compiles, and wants a core for that. 4 work as
 # well and take longer.
@@ -75,30 +73,18 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # ## The program that runs alone
 #
 # The digits of this course, a small network, SGD with momentum. Nothing here knows
-# about ranks.
+# about ranks. (`new_model(seed)` makes a network of 32 hidden neurons, and
+# `weights_of(model)` copies its weights into one vector; what this page takes from
+# `labkit.lessons.eight_steps` can be read there.)
 
 # %% tags=["parameters"]
-LOCAL_BATCH = 32  # images per step on each rank
+LOCAL_BATCH = eight_steps.LOCAL_BATCH  # 32 images per step on each rank
 GLOBAL_BATCH = RANKS * LOCAL_BATCH
-BASE_RATE = 0.02  # the learning rate of one process with minibatches of 32
+BASE_RATE = eight_steps.BASE_RATE  # 0.02, for one process with minibatches of 32
 N, EPOCHS = 600, 2  # 600 does not divide by 64, as in real life
 
 images, labels = data.load("digits", n=N)
 x, y = images[..., None].astype("float32") / 255, labels
-loss_function = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-
-
-def new_model(seed):
-    """784 inputs, 32 hidden neurons, 10 outputs; the seed decides where it starts."""
-    tf.keras.utils.set_random_seed(seed)
-    return keras_models.mlp(hidden=(32,))
-
-
-def weights_of(model):
-    """A copy of all weights as one vector."""
-    return np.concatenate(
-        [variable.numpy().ravel() for variable in model.trainable_variables]
-    )
 
 # %%
 def train_alone(model, optimizer, batches):
@@ -120,6 +106,7 @@ dataset = tf.data.Dataset.from_tensor_slices((x, y))
 batches = dataset.batch(GLOBAL_BATCH, drop_remainder=True).repeat(EPOCHS)
 optimizer = tf.keras.optimizers.SGD(BASE_RATE * RANKS, momentum=0.9)
 alone_losses, alone = train_alone(new_model(seed=0), optimizer, batches)
+from_alone = eight_steps.from_sequential(alone)  # how far runs on ranks are from it
 print(
     f"{len(alone_losses)} steps of {GLOBAL_BATCH} images: the loss falls from "
     f"{alone_losses[0]:.2f} to {alone_losses[-1]:.2f}"
@@ -201,47 +188,10 @@ runs = {
     "+ broadcast": train_by_hand(share=True, average=True, broadcast=True),
 }
 
-# %%
-def between_ranks(runs):
-    """runs: of every rank, the weights after every step. The largest difference of a
-    weight between a rank and rank 0, per step.
-    """
-    return [
-        max(float(np.abs(w - steps[0]).max()) for w in steps) for steps in zip(*runs)
-    ]
-
-
-def between_ways(runs):
-    """The same for the ways that the ranks have gone: their weights minus those that
-    they started with.
-    """
-    return between_ranks([[w - weights[0] for w in weights] for weights in runs])
-
-
-def from_alone(runs):
-    """The largest difference between a weight on any rank and the same weight of the
-    sequential run, per step.
-    """
-    return [
-        max(float(np.abs(w - reference).max()) for w in steps)
-        for *steps, reference in zip(*runs, alone)
-    ]
-
 # %% alt="Three panels over the steps, logarithmic: differences between ranks, between their ways, and to the sequential run. Without averaging all three are large; with it the ways of the ranks agree to rounding, but the ranks stay as far apart as they began; with the broadcast, too, all three are at rounding."
-def draw_differences(name, panels):
-    """name: of a dictionary on the ranks, {what: weights after every step}. panels:
-    {title: one of the functions above}.
-    """
-    of_ranks = ranks.pull(name)
-    found = {
-        title: {what: distance([one[what] for one in of_ranks]) for what in of_ranks[0]}
-        for title, distance in panels.items()
-    }
-    distances(found, ylabel="largest difference of a weight", promised=1e-5)
-
-
 panels = {"between ranks": between_ranks, "between their ways": between_ways}
-draw_differences("runs", panels | {"to the sequential run": from_alone})
+panels["to the sequential run"] = from_alone
+eight_steps.draw_differences(ranks.pull("runs"), panels)
 
 # %% [markdown]
 # All four run to the end without a complaint. Only one is data parallel training.
@@ -255,6 +205,8 @@ draw_differences("runs", panels | {"to the sequential run": from_alone})
 # - **+ broadcast** is the real thing. Between the ranks the difference is *nothing*,
 #   0.0 after every step. From the sequential run it is rounding, because the sum over
 #   64 images was taken in another order; the grey line is the 1e-5 that was promised.
+#
+# ![The weights of two ranks as points that go from step to step. Own gradients: two starts, two unrelated ways. With averaged gradients: two starts and ways of the same form, as far apart at the end as at the beginning. With a broadcast, too: rank 1 takes over the start of rank 0, and both go one way.](../../images/weights_of_two_ranks.svg)
 
 # %% [markdown]
 # ## The eight steps
@@ -273,6 +225,8 @@ draw_differences("runs", panels | {"to the sequential run": from_alone})
 # | 6 | `hvd.broadcast_variables`: model *and* optimizer | equal steps from different places |
 # | 7 | checkpoint on rank 0 | all ranks write one file at the same time |
 # | 8 | average the metrics | you read the loss of a part of the data |
+#
+# ![The eight steps on time lines of four ranks. Once: each rank takes one GPU (steps 1 and 2) and its share of the data (3); a broadcast from rank 0 over all ranks (6). For every minibatch: forward and backward pass, an average of the gradients over all ranks (5), a step with the scaled learning rate (4). After every epoch: an average of the metrics over all ranks (8), and rank 0 alone saves (7).](../../images/eight_steps.svg)
 #
 # In the exercises you build them as five functions. They belong together: at the end
 # they are *one* program, compared with the yardstick.
@@ -462,40 +416,14 @@ check(horovod_step)
 
 # %%
 # %%ranks --deadline 150
-def train_with_broadcast(when):
-    """when: "before the first step", "after the first step" or "never". Returns the
-    weights before the first and after every step.
-    """
-    model = new_model(seed=hvd.rank())
-    optimizer = tf.keras.optimizers.SGD(BASE_RATE * hvd.size(), momentum=0.9)
-    optimizer.build(model.trainable_variables)
-    batches = tf.data.Dataset.from_tensor_slices((x, y)).shard(hvd.size(), hvd.rank())
-    batches = batches.batch(LOCAL_BATCH).take(N // GLOBAL_BATCH)
-    if when == "before the first step":
-        hvd.broadcast_variables(model.variables + optimizer.variables, root_rank=0)
-    weights = [weights_of(model)]
-    for step, (images, labels) in enumerate(batches.repeat(EPOCHS)):
-        with tf.GradientTape() as tape:
-            loss = loss_function(labels, model(images, training=True))
-        tape = hvd.DistributedGradientTape(tape)
-        gradients = tape.gradient(loss, model.trainable_variables)
-        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
-        if when == "after the first step" and step == 0:
-            hvd.broadcast_variables(model.variables + optimizer.variables, root_rank=0)
-        weights.append(weights_of(model))
-    return weights
-
-# %%
-# %%ranks --deadline 150
 runs = {
-    when: train_with_broadcast(when)
+    when: eight_steps.train_with_broadcast(when, x, y, EPOCHS)
     for when in ("never", "after the first step", "before the first step")
 }
 
 # %% alt="Two panels over the steps, logarithmic: differences between ranks and to the sequential run, for a broadcast never, after the first step and before it. After the first step the ranks agree, but only with the broadcast before it do they follow the sequential run."
-draw_differences(
-    "runs", {"between ranks": between_ranks, "to the sequential run": from_alone}
-)
+panels = {"between ranks": between_ranks, "to the sequential run": from_alone}
+eight_steps.draw_differences(ranks.pull("runs"), panels)
 
 # %% [markdown]
 # - **After the first step**: in the first step the ranks still hold *different* models.
@@ -593,11 +521,8 @@ for epoch in range(EPOCHS):
 
 # %% tags=["raises-exception"] alt="Above, the loss over the steps: the mean of the ranks lies on the curve of one process. Below, their difference, logarithmic: at float32's rounding."
 of_ranks = ranks.pull("weights")
-print(f"largest difference between ranks          {max(between_ranks(of_ranks)):.1e}")
-print(
-    f"largest difference to the sequential run  {max(from_alone(of_ranks)):.1e}   "
-    "(promised: 1e-5)"
-)
+largest = max(between_ranks(of_ranks)), max(from_alone(of_ranks))
+eight_steps.print_largest(*largest, promise="   (promised: 1e-5)")
 mean_loss = np.mean(ranks.pull("losses"), axis=0)
 beside_sequential(
     alone_losses,
@@ -626,48 +551,17 @@ beside_sequential(
 #
 # Keras calls callbacks **in the order of the list**, and each finds in `logs` what the
 # ones before it have left there. So the order is part of the program. In the next cell
-# two spies are in the list, one before and one after the callback that averages.
+# two spies are in the list, one before and one after the callback that averages. A spy
+# notes the loss that it finds. `eight_steps.fit` wraps the optimizer and calls
+# `model.fit`, every rank from a start of its own.
 # **Predict** what they see.
 
 # %%
 # %%ranks --deadline 150
-class Spy(tf.keras.callbacks.Callback):
-    """Notes the learning rate of every step and the loss of every epoch, as it finds
-    them at its place in the list.
-    """
-
-    def on_train_begin(self, logs=None):
-        self.rates, self.losses = [], []
-
-    def on_train_batch_end(self, batch, logs=None):
-        self.rates.append(float(self.model.optimizer.learning_rate))
-
-    def on_epoch_end(self, epoch, logs=None):
-        self.losses.append(round(float(logs["loss"]), 4))
-
-# %%
-# %%ranks --deadline 150
-def fit(callbacks, epochs):
-    """Train a new model with Keras, every rank from a start of its own. Returns it."""
-    model = new_model(seed=hvd.rank())
-    optimizer = hvd_keras.DistributedOptimizer(
-        tf.keras.optimizers.SGD(BASE_RATE * hvd.size(), momentum=0.9)
-    )
-    model.compile(optimizer, loss_function)
-    shard = (
-        tf.data.Dataset.from_tensor_slices((x, y))
-        .shard(hvd.size(), hvd.rank())
-        .batch(LOCAL_BATCH)
-        .take(N // GLOBAL_BATCH)
-    )
-    model.fit(shard, epochs=epochs, callbacks=callbacks, verbose=0)
-    return model
-
-
-before, behind = Spy(), Spy()
+before, behind = eight_steps.Spy(), eight_steps.Spy()
 broadcast = hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0)
 average = hvd_keras.callbacks.MetricAverageCallback()
-fit([broadcast, before, average, behind], epochs=2)
+eight_steps.fit([broadcast, before, average, behind], 2, x, y)
 print(f"before: {before.losses}   behind: {behind.losses}")
 
 # %% [markdown]
@@ -730,35 +624,18 @@ check(keras_callbacks)
 
 # %% tags=["raises-exception"]
 # %%ranks --deadline 150
-spy = Spy()
-checkpoint = tf.keras.callbacks.LambdaCallback(
-    on_epoch_end=lambda epoch, logs: print(
-        f"epoch {epoch}: rank 0 saves, {logs['loss']:.3f}"
-    )
-)
+spy = eight_steps.Spy()
+checkpoint = eight_steps.SaysThatItSaves()
 plateau = tf.keras.callbacks.ReduceLROnPlateau("loss", patience=5)
-model = fit(
-    [*keras_callbacks(BASE_RATE * hvd.size(), 2, plateau, checkpoint), spy], epochs=3
-)
+callbacks = keras_callbacks(BASE_RATE * hvd.size(), 2, plateau, checkpoint)
+model = eight_steps.fit([*callbacks, spy], 3, x, y)
 rates, weights = spy.rates, weights_of(model)
 
 # %% tags=["raises-exception"] alt="Learning rate over the steps: the line of learning_rate(step) rises from the rate of one process to that times the ranks during the warm-up and stays there; Keras' points run one step ahead of it."
 rates = ranks.pull("rates")[0]
-warmup_steps, steps = 2 * (N // GLOBAL_BATCH), range(len(rates))
-mine = [learning_rate(step, BASE_RATE, RANKS, warmup_steps) for step in steps]
-ax = charts.lines(
-    {
-        "learning_rate(step)": (steps, mine, "blue -"),
-        "Keras with LearningRateWarmupCallback": (steps, rates, "red o"),
-    },
-    size=(7, 3.2),
-    legend="lower right",
-    xlabel="step",
-    ylabel="learning rate",
-    ylim=(0, RANKS * BASE_RATE * 1.15),
-)
-charts.guide(ax, "rate of one process", y=BASE_RATE, at="right")
-charts.guide(ax, f"times {RANKS} ranks", y=RANKS * BASE_RATE)
+warmup_steps = 2 * (N // GLOBAL_BATCH)
+mine = [learning_rate(k, BASE_RATE, RANKS, warmup_steps) for k in range(len(rates))]
+eight_steps.draw_rates(mine, rates, RANKS)
 apart = between_ranks([[w] for w in ranks.pull("weights")])[0]
 print(f"largest difference between ranks {apart:.1e}")
 
@@ -842,40 +719,18 @@ check(train_torch)
 hvd_torch.init()  # Horovod for PyTorch is a library of its own
 torch.manual_seed(rank)
 model = models.mlp(hidden=(32,))
-mine = (
-    torch.from_numpy(x[rank::world_size]).movedim(-1, 1),
-    torch.from_numpy(y[rank::world_size]),
-)
-batches = list(zip(*(part.split(LOCAL_BATCH) for part in mine)))[: N // GLOBAL_BATCH]
+batches = eight_steps.torch_shares(x, y, rank, world_size)
 optimizer = torch.optim.SGD(model.parameters(), lr=BASE_RATE * world_size, momentum=0.9)
 train_torch(model, optimizer, None, torch.nn.functional.cross_entropy, batches)
 torch_weights = training.flat(model.parameters()).numpy()
 
 # %% tags=["raises-exception"]
 # %%ranks
-torch.manual_seed(0)
-model = models.mlp(hidden=(32,))
-batches = training.minibatches(N, GLOBAL_BATCH, drop_last=True)
-training.train(
-    model,
-    torch.from_numpy(x).movedim(-1, 1),
-    torch.from_numpy(y),
-    batches,
-    lr=BASE_RATE * RANKS,
-    momentum=0.9,
-)
-torch_alone = training.flat(model.parameters()).numpy()
+torch_alone = eight_steps.torch_alone(x, y, world_size)
 
 # %% tags=["raises-exception"]
 of_ranks, reference = ranks.pull("torch_weights"), ranks.pull("torch_alone")[0]
-print(
-    "largest difference between ranks          "
-    f"{max(np.abs(w - of_ranks[0]).max() for w in of_ranks):.1e}"
-)
-print(
-    "largest difference to the sequential run  "
-    f"{max(np.abs(w - reference).max() for w in of_ranks):.1e}"
-)
+eight_steps.print_differences(of_ranks, reference)
 
 # %% [markdown]
 # ## Watch Horovod work
@@ -886,6 +741,8 @@ print(
 # again: *which tensors are ready on all ranks?* Those are reduced next. Small ones that
 # are ready at the same time are copied into one long buffer, sent as one, and copied
 # back: **tensor fusion**.
+#
+# ![Tensor fusion: six gradients of sizes 3, 1, 2, 1, 2 and 1 that are ready are copied behind each other into one buffer. One all-reduce averages the whole buffer. Then the averages are copied back into six tensors. Two copies in memory are the price of one message in place of six.](../../images/tensor_fusion.svg)
 #
 # Horovod keeps a diary of that, the *timeline*. Record it twice, for a model with 6
 # gradients. First all six are handed over and then waited for, as the wrapped tape and
@@ -930,15 +787,8 @@ for average in (average_at_once, average_one_by_one):
     hvd_torch.stop_timeline()
 
 # %% alt="Timeline of six gradients handed over at once: after a common negotiation they travel together in few transfers."
-steps_of = {}
-for name in ("average_at_once", "average_one_by_one"):
-    steps_of[name] = horovod_timeline.steps(
-        horovod_timeline.read(f"{folder}/{name}.json")
-    )
-    print(
-        f"{name:<20} transfers in each step: "
-        f"{[len(horovod_timeline.transfers(step)) for step in steps_of[name]]}"
-    )
+names = ("average_at_once", "average_one_by_one")
+steps_of = {name: eight_steps.recorded(f"{folder}/{name}.json") for name in names}
 figure = horovod_timeline.draw(steps_of["average_at_once"][-1], title="at once")
 
 # %% alt="Timeline of the same six gradients one by one: each waits for its own negotiation and its own transfer, one after the other."
@@ -1021,31 +871,16 @@ seen = specimen(model, optimizer, local_rank=rank % (world_size // 2), epochs=3)
 line_1, line_2, line_3 = "?", "?", "?"
 
 # %% [markdown]
-# All looks well. Now ask the ranks what such a program never prints.
-
-# %%
-def evidence():
-    """Three facts about the run on the ranks."""
-    weights, seen, written = (
-        ranks.pull(name) for name in ("weights", "seen", "written")
-    )
-    print(
-        "largest difference of a weight between ranks   "
-        f"{max(np.abs(w - weights[0]).max() for w in weights):.2g}"
-    )
-    different = len(set(sum(seen, [])))
-    print(f"different images read                          {different} of {N}")
-    print(
-        "ranks that wrote the checkpoint                "
-        f"{[r for r, files in enumerate(written) if files]}"
-    )
+# All looks well. Now ask the ranks what such a program never prints: how far their
+# weights are apart, how many images they have read, and who wrote the checkpoint.
 
 # %%
 # %%ranks
 weights = weights_of(model)
 
 # %%
-evidence()
+found = [ranks.pull(name) for name in ("weights", "seen", "written")]
+eight_steps.print_evidence(*found, N)
 
 # %% [markdown]
 # - **The broadcast never happens.** `enumerate(..., start=1)` counts batches from 1,
@@ -1061,43 +896,19 @@ evidence()
 #   seven of them write the same file at the same time. On 1 rank there is no checkpoint
 #   at all, and you learn that when the job is over.
 #
-# The same program with three lines corrected, and the same questions:
+# ![Two machines with four ranks each: rank 0 to 3 and 4 to 7, local rank 0 to 3 on both. Below, the eight shares of the images. Chosen by rank, each share is read once. Chosen by local rank, shares 0 to 3 are read twice, shares 4 to 7 by nobody.](../../images/two_kinds_of_rank.svg)
+#
+# `eight_steps.mended` is the same program with three lines corrected: read it beside
+# the one above. Then the same questions:
 
 # %%
 # %%ranks --deadline 150
-def mended(model, optimizer, local_rank, epochs):
-    number = np.arange(len(x))
-    dataset = tf.data.Dataset.from_tensor_slices((x, y, number))
-    dataset = dataset.shard(hvd.size(), hvd.rank())
-    dataset = dataset.batch(LOCAL_BATCH, drop_remainder=True).take(N // GLOBAL_BATCH)
-    optimizer.build(model.trainable_variables)
-    hvd.broadcast_variables(model.variables, root_rank=0)
-    hvd.broadcast_variables(optimizer.variables, root_rank=0)
-    seen = []
-    for epoch in range(epochs):
-        for images, labels, numbers in dataset:
-            with tf.GradientTape() as tape:
-                loss = loss_function(labels, model(images, training=True))
-            tape = hvd.DistributedGradientTape(tape)
-            gradients = tape.gradient(loss, model.trainable_variables)
-            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
-            seen += numbers.numpy().tolist()
-        loss = hvd.allreduce(loss, op=hvd.Average)
-        if hvd.rank() == 0:
-            print(f"epoch {epoch}: loss {float(loss):.3f}")
-            written.append(f"epoch {epoch}")
-    return seen
-
-# %%
-# %%ranks --deadline 150
-written = []
-model = new_model(seed=hvd.rank())
-optimizer = tf.keras.optimizers.SGD(BASE_RATE * hvd.size(), momentum=0.9)
-seen = mended(model, optimizer, local_rank=rank % (world_size // 2), epochs=3)
+model, seen, written = eight_steps.mended(x, y, epochs=3)
 weights = weights_of(model)
 
 # %%
-evidence()
+found = [ranks.pull(name) for name in ("weights", "seen", "written")]
+eight_steps.print_evidence(*found, N)
 
 # %% [markdown]
 # ## What is it worth?
@@ -1119,48 +930,13 @@ evidence()
 # you have?
 
 # %% tags=["parameters"]
-def throughput(world_size):
-    """(mean, standard deviation) of the images per second of a small ResNet-34 on
-    `world_size` ranks.
-    """
-    program = [sys.executable, "resnet34_throughput_hvd.py", "--num-steps", "10"]
-    small = "--image-size 32 --width 8 --batch-size 8 --threads 1".split()
-    done = subprocess.run(
-        [*mpiexec(), "-n", str(world_size), *program, *small],
-        env={**os.environ, **mpi_environment(world_size)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    record = json.loads(done.stdout.splitlines()[-1])
-    return record["images_per_second"], record["images_per_second_sd"]
-
-
 ranks.stop()  # they would take part of the cores
 recordings.cleanup()
+throughput = eight_steps.throughput
 here = {p: throughput(p) for p in (1, 2, 4)}
 
 # %% alt="Images per second over the ranks in two panels, measured here and published for GPUs: means with bars of one standard deviation, below the dashed line of the first times the number of ranks."
-alcf = {1: (281.22, 75.79), 2: (382.01, 8.42), 4: (689.22, 77.78), 8: (1341.25, 52.51)}
-figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
-for ax, measured, title in (
-    (axes[0], here, f"here: {cores()} cores, tiny images"),
-    (axes[1], alcf, "published: GPUs (ALCF 2022)"),
-):
-    p, (mean, sd) = list(measured), zip(*measured.values())
-    perfect = [mean[0] * n for n in p]
-    shown = {
-        "measured, ± 1 sd over 10 steps": (p, mean, "blue o-", sd),
-        "times the number of ranks": (p, perfect, "grey --"),
-    }
-    words = {"xlabel": "ranks", "ylabel": "images/s", "title": title, "xticks": p}
-    charts.lines(shown, ax, ylim=(0, None), legend="upper left", **words)
-    said = (
-        f"{n}: {m:.0f} ± {s:.0f} ({m / mean[0] / n:.0%} of perfect)"
-        for n, m, s in zip(p, mean, sd)
-    )
-    print(title, *said, sep="   ")
+eight_steps.draw_throughput(here)
 
 # %% [markdown]
 # On the left, the curve bends where the cores run out. 4 ranks on 2 cores cannot do

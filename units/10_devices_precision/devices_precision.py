@@ -12,33 +12,24 @@
 # do not, and your evaluation gives the same number on any number of ranks, to the last
 # digit.
 #
-# **You need** units 04, 05 and 06. **It takes** about 110 minutes, the *stretch*
-# 65 more: two sittings. The cells themselves run for about half a minute on two cores.
+# **You need** units 04, 05 and 06. **It takes** about 100 minutes, the *stretch*
+# 50 more: two sittings. The cells themselves run for about half a minute on two cores.
 # They take about 1 GB of memory.
 
 # %%
-import copy
-import gzip
-import json
 import math
-import subprocess
-import sys
-import tempfile
-import time
 
 import numpy as np
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DistributedSampler
 
 from autograder import check
-from labkit import data, plots, simulation
-from labkit.models import gpt, mlp
+from labkit import plots, simulation
+from labkit.lessons import devices, precision, roofline, traces
 from labkit.plots import charts
-from labkit.plots.spans import lanes
 from labkit.simulation import compute
 
 # %%
@@ -180,46 +171,16 @@ check(data_parallel_step)
 # ### What it costs · stretch
 #
 # The same step twice, on the relay's virtual time: 4 devices, a model of 100,000
-# numbers, and a forward and backward pass of 1.2 ms. Above is how `DataParallel` does
-# it, below how DDP does.
-
-# %%
-FORWARD, BACKWARD, REST = 0.4e-3, 0.8e-3, 0.1e-3  # virtual seconds
-SIZE, ROWS, LINK = 100_000, 256, {"alpha": 5e-6, "beta": 5e-10}
-
-
-def like_data_parallel():
-    rank, p = dist.get_rank(), dist.get_world_size()
-    weights, shard = torch.zeros(SIZE), torch.zeros(ROWS // p, 64)
-    out = torch.zeros(ROWS // p, 10)
-    dist.broadcast(weights, 0)  # replicate
-    dist.scatter(shard, [shard] * p if rank == 0 else None, 0)
-    compute(FORWARD, "F")
-    dist.gather(out, [torch.empty_like(out) for _ in range(p)] if rank == 0 else None)
-    if rank == 0:
-        compute(REST, "L")  # the loss, on device 0
-    dist.scatter(out, [out] * p if rank == 0 else None, 0)
-    compute(BACKWARD, "B")
-    dist.reduce(weights, 0)
-    if rank == 0:
-        compute(REST, "S")  # the optimizer's step, on device 0
+# numbers, and a forward and backward pass of 1.2 ms. `devices.like_data_parallel` is
+# made of broadcast, scatter, gather, scatter and reduce, with computing in between;
+# `devices.like_ddp` starts an all-reduce for each quarter of the backward pass. (All
+# that this page takes from `labkit.lessons` can be read there.)
 
 # %% alt="Two space-time diagrams of a step on four ranks. DataParallel: broadcast, scatter, gather, scatter and reduce one after the other, with rank 0 computing alone in between. DDP: the all-reduces of four buckets run under the backward pass, and the step is shorter."
-def like_ddp():
-    gradient, p, pending = torch.zeros(SIZE), dist.get_world_size(), []
-    compute(FORWARD, "F")
-    compute(REST / p, "L")
-    for k, bucket in enumerate(gradient.chunk(4)):
-        compute(BACKWARD / 4, f"B{3 - k}")
-        pending.append(dist.all_reduce(bucket, async_op=True))
-    for one in pending:
-        one.wait()
-    compute(REST, "S")
-
-
 runs = {}
-for name, how in {"DataParallel": like_data_parallel, "DDP": like_ddp}.items():
-    runs[name] = run = simulation.run(how, 4, **LINK)
+hows = {"DataParallel": devices.like_data_parallel, "DDP": devices.like_ddp}
+for name, how in hows.items():
+    runs[name] = run = simulation.run(how, 4, **devices.LINK)
     busy = " ".join(f"{rank.busy / run.elapsed:.0%}" for rank in run.ranks)
     print(f"{name:<13} {run.elapsed * 1e3:.2f} ms a step, computing: {busy}")
 charts.diagrams(runs, 4)
@@ -237,35 +198,13 @@ charts.diagrams(runs, 4)
 #
 # High-Flyer AI trained a ResNet-50 on ImageNet in five ways, on nodes of 8 A100
 # (*PyTorch Distributed Training Method*; the programs are in
-# github.com/HFAiLab/pytorch_distributed). Below are the article's seconds for an epoch;
-# in its words, DDP is "about eight times" faster than one GPU, and 32 GPUs with apex,
-# half precision, are "more than 30 times" faster, "almost in line with the number" of
-# them.
+# github.com/HFAiLab/pytorch_distributed). The article has seconds for an epoch (they
+# are in `devices.PUBLISHED`); below, two lines of it at a time are compared. In its
+# words, DDP is "about eight times" faster than one GPU, and 32 GPUs with apex, half
+# precision, are "more than 30 times" faster, "almost in line with the number" of them.
 
 # %%
-PUBLISHED = {  # GPUs, seconds for an epoch
-    "one GPU": (1, 1786),
-    "DataParallel": (8, 984),
-    "DDP": (8, 239),
-    "apex": (8, 230),
-    "apex, 4 nodes": (32, 52),
-}
-STEPS_BETWEEN = [  # from, to, what changes
-    ("one GPU", "DataParallel", "devices"),
-    ("one GPU", "DDP", "devices"),
-    ("DataParallel", "DDP", "the method"),
-    ("DDP", "apex", "precision"),
-    ("apex", "apex, 4 nodes", "devices"),
-    ("one GPU", "apex, 4 nodes", "devices and precision"),
-]
-print(f"{'from':<13} {'to':<14} {'changes':<22} faster  GPUs  efficiency")
-for before, after, changes in STEPS_BETWEEN:
-    (p, slow), (q, fast) = PUBLISHED[before], PUBLISHED[after]
-    efficiency = slow / fast / (q / p)
-    print(
-        f"{before:<13} {after:<14} {changes:<22} {slow / fast:5.2f}x  x{q // p:<3} "
-        f"{efficiency:9.0%}"
-    )
+devices.print_speedups()  # efficiency: faster, divided by the times as many GPUs
 
 # %% [markdown]
 # The first line answers your first guess. What about the sentences?
@@ -290,22 +229,7 @@ for before, after, changes in STEPS_BETWEEN:
 # are busy for a share $u$ of the time are $8u / u_1$ times as fast as one.
 
 # %%
-UTILISATION = {  # the article's, the chart's
-    "one GPU": (None, 0.995),
-    "DataParallel": (0.365, 0.598),
-    "DDP": (0.958, 0.995),
-    "apex": (0.958, 0.888),
-    "apex, 4 nodes": (None, 0.792),
-}
-ALONE = UTILISATION["one GPU"][1]
-print(f"{'':<14} measured   by the article's   by the chart's")
-for name, shares in UTILISATION.items():
-    p, seconds = PUBLISHED[name]
-    would_be = [f"{p * u / ALONE:4.1f}x" if u else "   -" for u in shares]
-    print(
-        f"{name:<14} {PUBLISHED['one GPU'][1] / seconds:6.1f}x  {would_be[0]:>12} "
-        f"{would_be[1]:>16}"
-    )
+devices.print_utilisation()  # the numbers are in devices.UTILISATION
 print(f"memory with apex, by the chart: {24.48 / 39.92:.0%} of 39.92 GB")
 
 # %% [markdown]
@@ -344,15 +268,10 @@ weight = torch.tensor(1.0, dtype=brain)
 for _ in range(1000):
     weight -= 0.001
 print("bfloat16 1 - 1000 x 0.001:", weight.item())
-ones = torch.ones(5000)
 for dtype in (half, brain):
-    total = torch.zeros((), dtype=dtype)
-    for one in ones.to(dtype):
-        total += one
-    inside = ones.to(dtype).sum()
-    print(
-        f"5000 ones, one by one in {dtype}: {total.item()}; by .sum(): {inside.item()}"
-    )
+    one_by_one = precision.summed_one_by_one(5000, dtype)
+    inside = torch.ones(5000, dtype=dtype).sum()
+    print(f"5000 ones, one by one in {dtype}: {one_by_one}; by .sum(): {inside.item()}")
 
 # %% [markdown]
 # float16 ends at 65504: a *sum* of gradients over ranks overflows where the mean would
@@ -381,14 +300,8 @@ for dtype in (half, brain):
 # digits, what is right of the last becomes infinite.
 
 # %%
-pixels, numbers = data.load("digits", n=2048)
-images = torch.tensor(pixels / 255, dtype=torch.float32).flatten(1)
-labels = torch.tensor(numbers)
-torch.manual_seed(0)
-net = mlp()
-(F.cross_entropy(net(images[:64]), labels[:64]) / 1000).backward()
-sizes = torch.cat([w.grad.flatten() for w in net.parameters()]).abs()
-sizes = sizes[sizes > 0]
+images, labels = precision.digits(2048)
+sizes = precision.gradient_sizes(images[:64], labels[:64])
 for exponent in (0, 8, 16, 24, 32):
     there = (sizes * 2.0**exponent).half()
     print(
@@ -397,14 +310,7 @@ for exponent in (0, 8, 16, 24, 32):
     )
 
 # %% alt="Histogram of the gradients' sizes, logarithmic. As they are, a good part lies below the smallest number of half precision, two to the minus 24; times two to the sixteenth, all lie between it and the largest one, 65504."
-scaled = {
-    "as they are": torch.log2(sizes),
-    "times $2^{16}$": torch.log2(sizes) + 16,
-}
-words = {"xlabel": "$\\log_2$ of the gradient's size", "ylabel": "gradients"}
-ax = charts.histogram(scaled, np.arange(-44, 25), **words)
-charts.guide(ax, "$2^{-24}$", x=-24, how="grey -", at="top")
-charts.guide(ax, "65504", x=math.log2(65504), how="grey -", at="top")
+precision.draw_sizes(sizes, 16);
 
 # %% [markdown]
 # Nothing is lost if the *loss* is multiplied by a large number first: then all
@@ -529,61 +435,37 @@ for name, one in (
 
 # %% [markdown]
 # The weights stay float32: they *are* the master weights. autocast makes a copy in 16
-# bits for each product. Now train with it, three times. With float16 the scale starts
-# at $2^{16}$, GradScaler's default, and may double after 20 good steps (its default is
-# 2000).
+# bits for each product. Now train with it, three times. `precision.trained` is the loop
+# that you know, with four lines more:
+#
+# ```python
+# with torch.autocast(DEVICE, dtype=dtype):
+#     loss = F.cross_entropy(model(x), y)
+# scaler.scale(loss).backward()
+# scaler.step(optimizer)           # skips the step where a gradient is infinite
+# scaler.update()
+# ```
+#
+# With float16 the scale starts at $2^{16}$, GradScaler's default, and may double after
+# 20 good steps (its default is 2000).
 
 # %% tags=["parameters"]
 STEPS = 240
 
 # %%
-INTERVAL = 20
-
-# %%
-def trained(dtype, steps):
-    """Losses, scales after each step, and which steps were skipped; the network."""
-    torch.manual_seed(0)
-    model = mlp(hidden=(64,)).to(DEVICE)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    half, init = dtype is torch.float16, {"init_scale": 2.0**16}
-    scaler = torch.amp.GradScaler(
-        DEVICE, **init, growth_interval=INTERVAL, enabled=half
-    )
-    losses, scales, skipped = [], [], []
-    for step in range(steps):
-        rows = torch.arange(64 * step, 64 * (step + 1)) % len(images)
-        x, y = images[rows].to(DEVICE), labels[rows].to(DEVICE)
-        optimizer.zero_grad()
-        with torch.autocast(DEVICE, dtype=dtype, enabled=dtype != torch.float32):
-            loss = F.cross_entropy(model(x), y)
-        before = scaler.get_scale()
-        scaler.scale(loss).backward()
-        scaler.step(optimizer)
-        scaler.update()
-        losses.append(loss.item())
-        scales.append(scaler.get_scale())
-        skipped.append(scales[-1] < before)
-    return losses, scales, skipped, model
-
-# %%
-results = {d: trained(d, STEPS) for d in (torch.float32, brain, half)}
+results = {
+    dtype: precision.trained(dtype, STEPS, images, labels, DEVICE)
+    for dtype in (torch.float32, brain, half)
+}
 for dtype, (losses, _, skipped, _) in results.items():
     last = np.mean(losses[-32:])
     print(f"{str(dtype):<15} loss at the end {last:.3f}, {sum(skipped)} steps skipped")
 
 # %% tags=["raises-exception"] alt="The loss scale over the steps, logarithmic: it doubles in regular steps and halves wherever a triangle marks a skipped step."
 _, scales, skipped, _ = results[half]
-mine = dynamic_scale(skipped, 2.0**16, INTERVAL)
+mine = dynamic_scale(skipped, 2.0**16, precision.INTERVAL)
 print("your scales are GradScaler's:", mine == scales)
-lost = [k for k, one in enumerate(skipped) if one]
-shown = {
-    "scale": (range(STEPS), scales, "blue -"),
-    "a skipped step": (lost, [scales[k] for k in lost], "red v"),
-}
-above = {"ncols": 2, "loc": "lower right", "bbox_to_anchor": (1, 1)}
-words = {"legend": above, "xlabel": "step", "ylabel": "scale", "xlim": (0, STEPS)}
-ax = charts.lines(shown, size=(9, 2.8), log="y", stairs=True, markersize=7, **words)
-ax.set_yscale("log", base=2)
+precision.draw_scales(scales, skipped);
 
 # %% [markdown]
 # The scale climbs until a step overflows, falls, and climbs again. A skipped step now
@@ -630,45 +512,13 @@ check(found_inf_anywhere)
 # models by nearly 2". The chart above says 61 %. Count it. Weights, gradients and the
 # optimizer's state are float32 under autocast: nothing is saved there. What is half as
 # large are activations, which a backward pass keeps. And each product keeps its copy of
-# the weights in 16 bits, which float32 does not need.
-
-
-# %%
-def kept_for_backward(dtype, sequences):
-    """Bytes that the backward pass of a transformer will need, besides the weights."""
-    torch.manual_seed(0)
-    model = gpt(layers=2)
-    weights = {w.untyped_storage().data_ptr() for w in model.parameters()}
-    found = {}
-
-    def keep(tensor):
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in weights:
-            found[storage.data_ptr()] = (storage.nbytes(), tensor)
-        return tensor
-
-    tokens = torch.randint(96, (sequences, 64))
-    with (
-        torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor),
-        torch.autocast("cpu", dtype=dtype, enabled=dtype != torch.float32),
-    ):
-        out = model(tokens)
-    del out
-    return sum(nbytes for nbytes, _ in found.values())
+# the weights in 16 bits, which float32 does not need. `precision.kept_for_backward`
+# counts the bytes of everything that autograd saves for the backward pass of a small
+# transformer, and `precision.print_kept` makes a table of it for batches of so many
+# sequences.
 
 # %%
-SEQUENCES = (1, 2, 4, 8, 16, 32)
-whole = [kept_for_backward(torch.float32, k) for k in SEQUENCES]
-less = [kept_for_backward(brain, k) for k in SEQUENCES]
-parameters = sum(w.numel() for w in gpt(layers=2).parameters())
-fixed = 16 * parameters  # weights, gradients, Adam's two moments
-print(f"weights, gradients and Adam's state: {fixed / 1e6:.1f} MB in either case")
-print("sequences   float32   autocast   ratio   with what is fixed")
-for k, a, b in zip(SEQUENCES, whole, less):
-    print(
-        f"{k:>6} {a / 1e6:>10.1f} MB {b / 1e6:>6.1f} MB {b / a:>8.0%} "
-        f"{(fixed + b) / (fixed + a):>12.0%}"
-    )
+precision.print_kept((1, 2, 4, 8, 16, 32))
 
 # %% [markdown]
 # The smaller the batch, the less is saved: the copies of the weights stay the same
@@ -704,15 +554,13 @@ for k, a, b in zip(SEQUENCES, whole, less):
 # return correct1.item() / total.item()
 # ```
 #
-# Find three things before you go on.
+# Find three things before you go on. `devices.published_validate` is that function on
+# one rank; we run it on four.
 
 # %%
-_, _, _, judged = results[torch.float32]
-judged = judged.cpu()
+judged = results[torch.float32][3].cpu()
 held_out = 509
-pixels, numbers = data.load("digits", train=False, n=held_out)
-test_images = torch.tensor(pixels / 255, dtype=torch.float32).flatten(1)
-test_labels = torch.tensor(numbers)
+test_images, test_labels = precision.digits(held_out, train=False)
 with torch.no_grad():
     test_logits = judged(test_images)
 right = (test_logits.argmax(1) == test_labels).sum().item()
@@ -720,23 +568,8 @@ truth = F.cross_entropy(test_logits.double(), test_labels).item()
 print(f"one rank: accuracy {right / held_out:.6f}, loss {truth:.6f}")
 
 # %%
-def published_validate(logits, labels, batch):
-    """What the function above returns on this rank, its loss, and its total."""
-    rank, p, n = dist.get_rank(), dist.get_world_size(), len(labels)
-    mine = list(DistributedSampler(range(n), p, rank, shuffle=False))
-    loss, correct, total = torch.zeros(3)
-    batches = [mine[k : k + batch] for k in range(0, len(mine), batch)]
-    for rows in batches:
-        loss += F.cross_entropy(logits[rows], labels[rows])
-        correct += (logits[rows].argmax(1) == labels[rows]).sum()
-        total += len(rows)
-    for x in (loss, correct, total):
-        dist.reduce(x, 0)
-    loss_value = loss.item() / p / len(batches)
-    return correct.item() / total.item(), loss_value, int(total)
-
-
-theirs = simulation.run(published_validate, 4, (test_logits, test_labels, 50))
+given = (test_logits, test_labels, 50)
+theirs = simulation.run(devices.published_validate, 4, given)
 for r, rank in enumerate(theirs.ranks):
     accuracy, loss_value, total = rank.value
     print(
@@ -826,22 +659,14 @@ for p in SOME_RANKS:
 # another. Counts are whole numbers, and their sum has no order. A loss is a float, and
 # a sum of floats depends on the order. The way out: round each sample's loss to a
 # multiple of $2^{-20}$. Sums of these are exact in float64 up to $2^{33}$, so the order
-# has no effect.
-
+# has no effect. `devices.counted` gives a rank's right answers, its sum of losses and
+# its number of samples; `digits` says to how many binary digits losses are rounded.
 
 # %% tags=["raises-exception"]
 def evaluated(logits, labels, sizes, digits):
-    """This rank's shard: sizes[rank] rows. digits: losses are multiples of 2^-digits;
-    None: as they come."""
-    rank = dist.get_rank()
-    mine = slice(sum(sizes[:rank]), sum(sizes[: rank + 1]))
-    losses = F.cross_entropy(logits[mine].double(), labels[mine], reduction="none")
-    if digits is not None:
-        losses = torch.round(losses * 2**digits) / 2**digits
-    correct = (logits[mine].argmax(1) == labels[mine]).sum().item()
-    return evaluate(correct, losses.sum().item(), sizes[rank], None)
+    return evaluate(*devices.counted(logits, labels, sizes, digits), None)
 
-# %% tags=["raises-exception"]
+
 thirds = [170, 170, 169]
 quarters, uneven = [128, 127, 127, 127], [200, 0, 9, 300]
 shards = [[509], [255, 254], thirds, quarters, uneven, [1] * 4 + [505], [73] * 6 + [71]]
@@ -949,15 +774,9 @@ check(macro_f1)
 # %% tags=["raises-exception"]
 def both_f1(logits, labels, sizes):
     """Yours, and the mean of the ranks' own."""
-    rank = dist.get_rank()
-    mine = slice(sum(sizes[:rank]), sum(sizes[: rank + 1]))
-    predicted, labels = logits[mine].argmax(1), labels[mine]
-    whole = macro_f1(predicted, labels, 10)
-    matrix = torch.bincount(labels * 10 + predicted, minlength=100).view(10, 10)
-    both = matrix.sum(0) + matrix.sum(1)
-    own = (2 * matrix.diag() / both.clamp(min=1)).double().mean()
-    dist.all_reduce(own)
-    return whole, own.item() / dist.get_world_size()
+    mine = devices.shard(sizes)
+    own = logits[mine].argmax(1), labels[mine]
+    return macro_f1(*own, 10), devices.mean_of_own_f1(*own, 10)
 
 
 for sizes in ([509], [128, 127, 127, 127], [470, 20, 19]):
@@ -971,36 +790,17 @@ for sizes in ([509], [128, 127, 127, 127], [470, 20, 19]):
 # **Weights in 16 bits.** Somebody reads that bfloat16 needs no scale, and writes
 # `model.bfloat16()`. The same training twice, from a network that has learned for 100
 # steps, with a small learning rate; once the weights are float32, once bfloat16. The
-# products are bfloat16 in both.
+# products are bfloat16 in both. `precision.goes_on` trains on, and says which share of
+# the first layer's weights is no longer what it was.
 
 # %%
-*_, begun = trained(torch.float32, 100)
-begun = begun.cpu()
-
-
-def goes_on(weights_in, steps, lr=1e-3):
-    model = copy.deepcopy(begun).to(weights_in)
-    losses = []
-    for step in range(steps):
-        rows = torch.arange(256 * step, 256 * (step + 1)) % len(images)
-        with torch.autocast("cpu", dtype=brain, enabled=weights_in != brain):
-            out = model(images[rows].to(weights_in))
-        model.zero_grad()
-        F.cross_entropy(out.float(), labels[rows]).backward()
-        with torch.no_grad():
-            for w in model.parameters():
-                w -= lr * w.grad
-            if step % 10 == 0:
-                whole = copy.deepcopy(model).float()
-                losses.append(F.cross_entropy(whole(images), labels).item())
-    first, new = next(begun.parameters()), next(model.parameters())
-    return losses, (new != first.to(weights_in)).float().mean().item()
+*_, begun = precision.trained(torch.float32, 100, images, labels)
+kept_in = {"float32": torch.float32, "bfloat16": brain}
 
 # %% alt="Loss over the steps for weights in float32, which falls steadily, and for weights in bfloat16, which falls far more slowly."
 curves = {}
-for weights_in in (torch.float32, brain):
-    losses, moved = goes_on(weights_in, STEPS // 2)
-    name = str(weights_in).removeprefix("torch.")
+for name, weights_in in kept_in.items():
+    losses, moved = precision.goes_on(begun, weights_in, STEPS // 2, images, labels)
     curves[name] = (range(0, STEPS // 2, 10), losses)
     print(
         f"weights in {name}: loss {losses[0]:.3f} -> {losses[-1]:.3f}; "
@@ -1021,26 +821,8 @@ plots.training(curves, plots.canvas(size=(8, 3)), ylabel="loss", xlabel="step");
 # %% tags=["raises-exception"]
 def sharded_training(ask, steps):
     """Distance to the best weights after each step; this rank's scale at the end."""
-    rank, p = dist.get_rank(), dist.get_world_size()
-    draws = torch.Generator().manual_seed(rank)
-    steep = torch.tensor([1.0, 1.0, 1.0, 1.0, 3.0, 3.0, 1.0, 1.0])
-    best = torch.linspace(-1, 1, 8)
-    w, scale, distances = torch.zeros(8), 2.0**16, []
-    for _ in range(steps):
-        noise = 0.1 * torch.randn(8, generator=draws)
-        gradient = (steep * (w - best + noise) * scale).half().float() / p
-        shard = torch.empty(8 // p)
-        dist.reduce_scatter_single(shard, gradient)
-        shard /= scale
-        skip = found_inf_anywhere([shard]) if ask else not shard.isfinite().all()
-        mine = w[8 // p * rank : 8 // p * (rank + 1)].clone()
-        if skip:
-            scale /= 2
-        else:
-            mine -= 0.1 * shard
-        dist.all_gather_single(w, mine)
-        distances.append((w - best).norm().item())
-    return distances, scale
+    found_inf = found_inf_anywhere if ask else precision.own_inf
+    return precision.sharded_training(found_inf, steps)
 
 # %% tags=["raises-exception"] alt="Distance to the best weights over 30 steps, logarithmic: where the ranks ask each other it falls; where each decides on its own it jumps up by orders of magnitude and stays there."
 curves = {}
@@ -1068,69 +850,20 @@ plots.training(curves, ax, xlabel="step", ylabel="distance to the best", log=Tru
 # thread and each stream. `record_trace.py`, beside this page, trains six layers with
 # DDP on two ranks and writes rank 0's trace. Where there is a GPU, the cell records a
 # new one. Elsewhere it reads `ddp_trace.json.gz`, which was recorded on **two CPU ranks
-# over gloo**. (The file opens in ui.perfetto.dev, too.)
-
-
-# %%
-def read_trace():
-    if DEVICE == "cuda":
-        with tempfile.TemporaryDirectory() as folder:
-            path = f"{folder}/trace.json.gz"
-            subprocess.run([sys.executable, "record_trace.py", path], check=True)
-            return json.loads(gzip.open(path).read())
-    return json.loads(gzip.open("ddp_trace.json.gz").read())
-
-
-trace = read_trace()
-events = sorted(trace["traceEvents"], key=lambda event: event["ts"])
-print(trace["machine"], "-", len(events), "events")
+# over gloo**. (The file opens in ui.perfetto.dev, too.) `traces.lanes_of` sorts its
+# events into phases, computing and communication.
 
 # %%
-def spans(chosen):
-    """(begin, end) in milliseconds, those that overlap made one."""
-    joined = []
-    for event in chosen:
-        begin, end = event["ts"] / 1e3, (event["ts"] + event["dur"]) / 1e3
-        if joined and begin <= joined[-1][1]:
-            joined[-1][1] = max(end, joined[-1][1])
-        else:
-            joined.append([begin, end])
-    return joined
-
-
-def common(one, other):
-    """Milliseconds in which both are going on."""
-    return sum(max(0, min(b, d) - max(a, c)) for a, b in one for c, d in other)
-
-
-def is_communication(event):
-    return event["name"].startswith("gloo:") or "ncclDevKernel" in event["name"]
-
-# %%
-on_gpu = [event for event in events if event.get("cat") == "kernel"]
-phases = [e for e in events if e["name"] in ("forward", "backward", "step")]
-phases = [e for e in phases if e["cat"] == "user_annotation"]
-thread = phases[0]["tid"]
-work = on_gpu or [e for e in events if e["tid"] == thread and "aten::" in e["name"]]
-computing = spans([event for event in work if not is_communication(event)])
-talking = spans([event for event in events if is_communication(event)])
-total, hidden = sum(b - a for a, b in talking), common(computing, talking)
-print(f"communication {total:.1f} ms, {hidden / total:.0%} of it while computing")
-for phase in phases:
-    at = spans([phase])
-    print(
-        f"{phase['name']:<9} {at[0][1] - at[0][0]:6.1f} ms, of these computing "
-        f"{common(computing, at):6.1f}, communication {common(talking, at):6.1f}"
-    )
+if DEVICE == "cuda":
+    trace = traces.recorded("record_trace.py")
+else:
+    trace = traces.read("ddp_trace.json.gz")
+in_lanes = traces.lanes_of(trace)
+print(in_lanes.machine, "-", in_lanes.events, "events")
+traces.print_overlap(in_lanes)
 
 # %% alt="Three lanes over the time of the recorded steps: the phases forward, backward and step; computing, which goes on nearly all the time; and the all-reduces, which lie under the backward passes."
-named = [(*spans([phase])[0], phase["name"], phase["name"]) for phase in phases]
-rows = {"phase": [named]}
-rows["computing"] = [[(*one, "computing", "") for one in computing]]
-rows["all-reduce"] = [[(*one, "all-reduce", "") for one in talking]]
-kinds = {"forward": "sky", "backward": "purple", "step": "orange"}
-kinds |= {"computing": "purple", "all-reduce": "green"}
-lanes(rows, kinds, size=(11, 2.9), legend=False, xlabel="ms", title=trace["machine"]);
+traces.draw(in_lanes);
 
 # %% [markdown]
 # Read it from the bottom up. Three all-reduces belong to each backward pass, one for
@@ -1148,34 +881,8 @@ lanes(rows, kinds, size=(11, 2.9), legend=False, xlabel="ms", title=trace["machi
 # Above: backward, then one all-reduce for everything. Below: a hook on each parameter,
 # as DDP has them, that starts the all-reduce of a bucket of two layers as soon as its
 # last gradient is ready. (DDP itself gives the same gradients, but on the relay its C++
-# waits for each bucket; its overlap is in the trace above.)
-
-
-# %%
-class Charged(torch.autograd.Function):
-    """Hands its input on; takes virtual time in both directions."""
-
-    @staticmethod
-    def forward(ctx, x, label):
-        ctx.label = label
-        compute(1e-4, f"F{label}")
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, g):
-        compute(2e-4, f"B{ctx.label}")
-        return g, None
-
-
-class Layers(nn.Module):
-    def __init__(self, width=160, layers=6):
-        super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(layers))
-
-    def forward(self, x):
-        for k, layer in enumerate(self.layers):
-            x = Charged.apply(torch.tanh(layer(x)), k)
-        return x
+# waits for each bucket; its overlap is in the trace above.) `traces.one_step` makes a
+# backward pass through six layers that take virtual time, and averages the gradients.
 
 # %%
 def with_hooks(layers):
@@ -1198,24 +905,7 @@ def with_hooks(layers):
 
 # %%
 def one_step(how):
-    torch.manual_seed(0)
-    model, rank, p = Layers(), dist.get_rank(), dist.get_world_size()
-    x = torch.randn(8, 160, generator=torch.Generator().manual_seed(rank))
-    if how == "DDP":
-        ddp = DistributedDataParallel(model)
-        ddp(x).square().mean().backward()
-        return torch.cat([w.grad.flatten() for w in model.parameters()])
-    pending = with_hooks(model.layers) if how == "with hooks" else []
-    model(x).square().mean().backward()
-    if how == "at the end":
-        flat = torch.cat([w.grad.flatten() for w in model.parameters()])
-        dist.all_reduce(flat)
-        return flat / p
-    for work, bucket, weights in pending:
-        work.wait()
-        for w, part in zip(weights, bucket.split([w.numel() for w in weights])):
-            w.grad.copy_(part.view_as(w) / p)
-    return torch.cat([w.grad.flatten() for w in model.parameters()])
+    return traces.one_step(how, with_hooks)
 
 # %% alt="Two space-time diagrams of two ranks. At the end: one all-reduce after the whole backward pass. With hooks: three smaller ones, two of which run under the backward pass of earlier layers, so that the step is shorter."
 values, runs = {}, {}
@@ -1238,61 +928,18 @@ for how in ("at the end", "with hooks"):
 # are its **arithmetic intensity**. Two bounds limit the rate: the memory's bandwidth
 # times the intensity (the slope), and the largest rate there is (the roof). Predict: is
 # a product with $n = 1$, a matrix times a vector, faster with 16 bits? Is one with
-# $n = 256$?
-
+# $n = 256$? `roofline.bandwidth` times a copy, `roofline.rates` times products.
 
 # %%
-def seconds_of(work, at_least=0.03):
-    """The fastest of the repetitions that fit into at_least seconds."""
-    work()
-    best, begin = math.inf, time.perf_counter()
-    while time.perf_counter() - begin < at_least:
-        if DEVICE == "cuda":
-            torch.cuda.synchronize()
-        start = time.perf_counter()
-        work()
-        if DEVICE == "cuda":
-            torch.cuda.synchronize()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-SIDE = 8192 if DEVICE == "cuda" else 4096
-COLUMNS = (1, 4, 16, 64, 256) + (1024, 4096) * (DEVICE == "cuda")
-block = torch.ones(2**28 if DEVICE == "cuda" else 2**24, device=DEVICE)
-into = torch.empty_like(block)
-bandwidth = 2 * 4 * block.numel() / seconds_of(lambda: into.copy_(block), 0.1)
+bandwidth = roofline.bandwidth(DEVICE)
 where = torch.cuda.get_device_name() if DEVICE == "cuda" else "one core"
 print(f"memory of {where}: {bandwidth / 1e9:.1f} GB/s")
 
-# %%
-def rates_of(dtype):
-    """(operations per byte, GFLOP/s) of products with more and more columns."""
-    left = torch.randn(SIDE, SIDE, device=DEVICE, dtype=dtype)
-    intensities, rates = [], []
-    for n in COLUMNS:
-        right_hand = torch.randn(SIDE, n, device=DEVICE, dtype=dtype)
-        seconds = seconds_of(lambda: left @ right_hand)
-        if seconds > 1:
-            break  # this machine has no units for the type; enough seen
-        operations, moved = 2 * SIDE * SIDE * n, SIDE * SIDE + 2 * SIDE * n
-        intensities.append(operations / (moved * left.element_size()))
-        rates.append(operations / seconds / 1e9)
-    return intensities, rates
-
 # %% alt="A roofline: GFLOP/s over operations per byte, both axes logarithmic. For each type of number a roof, first the sloping line of the memory's bandwidth and then the flat one of the best rate measured, and the measured points near it."
-measured, roofs = {}, {}
-for dtype in (torch.float32, torch.bfloat16):
-    name = str(dtype).removeprefix("torch.")
-    measured[name] = intensities, rates = rates_of(dtype)
-    roof = max(rates)
-    slope = np.array([intensities[0] / 1.5, roof * 1e9 / bandwidth])
-    bound = slope * bandwidth / 1e9
-    roofs[name] = [*slope, intensities[-1] * 1.5], [*bound, roof]
-words = {"xlabel": "operations per byte", "ylabel": "GFLOP/s", "log": "xy"}
-ax = charts.compared(roofs, measured, size=(8, 4.2), **words)
-ax.yaxis.set_major_formatter(plots.PLAIN)
-print("GFLOP/s for n =", COLUMNS)
+kinds = {"float32": torch.float32, "bfloat16": brain}
+measured = {name: roofline.rates(dtype, DEVICE) for name, dtype in kinds.items()}
+roofline.draw(measured, bandwidth)
+print("GFLOP/s for n =", roofline.columns(DEVICE))
 for name, (_, rates) in measured.items():
     print(f"{name:<9}", "  ".join(f"{rate:8.1f}" for rate in rates))
 
@@ -1309,9 +956,6 @@ for name, (_, rates) in measured.items():
 # `clip_grad_norm_`.
 
 # %% tags=["raises-exception"]
-draws = torch.Generator().manual_seed(5)
-
-
 def with_scaler(weights, loss_of, scale, lr, max_norm):
     master = weights.clone().requires_grad_()
     optimizer = torch.optim.SGD([master], lr=lr)
@@ -1323,18 +967,11 @@ def with_scaler(weights, loss_of, scale, lr, max_norm):
     scaler.update()
     return master.detach(), scaler.get_scale() < scale
 
-
-slopes = torch.randn(50, generator=draws) / 10
-start = torch.randn(50, generator=draws)
-
-
-def small_loss(w):
-    return (w.float() * slopes).square().sum()
-
 # %% tags=["raises-exception"]
+start, loss_of = precision.small_loss()
 for scale, max_norm in ((1.0, 1e9), (2.0**14, 1e9), (2.0**14, 0.05), (2.0**24, 1e9)):
     (mine, skip), (library, skipped) = (
-        step(start, small_loss, scale, 1.0, max_norm)
+        step(start, loss_of, scale, 1.0, max_norm)
         for step in (scaled_step, with_scaler)
     )
     apart = (mine - library).abs().max().item()
@@ -1349,19 +986,12 @@ for scale, max_norm in ((1.0, 1e9), (2.0**14, 1e9), (2.0**14, 0.05), (2.0**24, 1
 # `data_parallel_step` on replicas against DDP on ranks:
 
 # %% tags=["raises-exception"]
-def with_ddp(rows, targets):
-    torch.manual_seed(0)
-    model, rank, p = nn.Linear(6, 3), dist.get_rank(), dist.get_world_size()
-    ddp = DistributedDataParallel(model)
-    F.mse_loss(ddp(rows.chunk(p)[rank]), targets.chunk(p)[rank]).backward()
-    return [w.grad for w in model.parameters()]
-
-
+draws = torch.Generator().manual_seed(5)
 rows, targets = torch.randn(12, 6, generator=draws), torch.randn(12, 3, generator=draws)
-torch.manual_seed(0)
-replicas = [nn.Linear(6, 3) for _ in range(4)]
+replicas = [devices.small_replica() for _ in range(4)]
 ours = data_parallel_step(replicas, rows, targets, F.mse_loss)
-theirs = simulation.run(with_ddp, 4, (rows, targets)).ranks[2].value
+run = simulation.run(devices.gradients_with_ddp, 4, (rows, targets))
+theirs = run.ranks[2].value
 apart = max(np.abs(a.numpy() - b.values).max() for a, b in zip(ours, theirs))
 print(f"largest difference of a gradient: {apart:.1e}")
 

@@ -12,7 +12,7 @@
 # **At the end of this page** you can look at a pipeline and say which rank everybody
 # waits for, what the least possible time is, and what it costs in memory.
 #
-# **You need** unit 17. **It takes** about 85 minutes. The cells themselves run for
+# **You need** unit 17. **It takes** about 90 minutes. The cells themselves run for
 # about 10 seconds. They take about 0.5 GB of memory.
 
 # %%
@@ -37,11 +37,19 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## How to write an order
 #
-# Four strings, one for each rank. `F3` is the forward pass of micro-batch 3 through
-# this rank's layers, `B3` its backward pass. How you compute the strings is up to you;
-# lists of tuples as in unit 17 will do, too. A micro-batch is alive on a rank from the
-# beginning of its `F` to the end of its `B` (of its `W`, where there is one: puzzles 5
-# and 6). This is 1F1B:
+# A picture of an order has a lane for each rank:
+#
+# ![1F1B with three micro-batches on four ranks as a timeline of 18 slots. A forward pass takes 1 slot, a backward pass 2; idle time is hatched. Arrows: each F0 waits for the F0 of the rank before, from rank 0 down to 3; each B0 waits for the B0 of the rank behind, from rank 3 up to 0.](../../images/reading_a_timeline.svg)
+#
+# You write four strings, one for each rank. `F3` is the forward pass of micro-batch 3
+# through this rank's layers, `B3` its backward pass. How you compute the strings is up
+# to you; lists of tuples as in unit 17 will do, too. A micro-batch is alive on a rank
+# from the beginning of its `F` to the end of its `B` (of its `W`, where there is one:
+# puzzles 5 and 6).
+#
+# ![Rank 1 of 1F1B with five micro-batches. Below its forward and backward passes a bar for each micro-batch, from the beginning of its F to the end of its B. Below these, how many bars there are at a time: it climbs to 3, stays there, and falls to 0. Most alive: 3.](../../images/alive_on_a_rank.svg)
+#
+# This is 1F1B:
 
 # %%
 one_f_one_b = [
@@ -80,6 +88,11 @@ attempt(one_f_one_b, "1F1B")
 # %% [markdown]
 # A slot is drawn as a second, and what a forward pass leaves behind as 1 MB.
 #
+# Why 33 slots, and not one less? Find a rank that is never idle between its first and
+# its last action, and count what must happen before and after:
+#
+# ![1F1B with eight micro-batches on four ranks. The actions of rank 3 are framed: they follow each other without a gap. Before it begins 3 slots pass, F0 on ranks 0, 1 and 2; it works for 8 times (1 + 2) = 24 slots; after it 6 slots pass, B7 on ranks 2, 1 and 0. Together 33 slots, and no order is shorter.](../../images/never_idle.svg)
+#
 # ## When nobody can go on
 #
 # One action in the wrong place is enough. Rank 0 wants the gradient of micro-batch 0
@@ -96,6 +109,8 @@ attempt(stuck)
 # %% [markdown]
 # It names the first action that can never run. Everything else on this page can be
 # repaired by looking at the picture: find a rank that waits, and ask for what.
+#
+# ![Two ranks that stand still. The order of rank 0 is F0 B0 F1 F2, that of rank 1 is F0 F1 F2 B0. After F0 rank 0 is at B0, rank 1 at F1. Arrows make a circle: B0 of rank 0 needs B0 of rank 1, which needs F1 before it, which needs F1 of rank 0, which needs B0 before it.](../../images/nobody_goes_on.svg)
 
 # %% [markdown]
 # ## Puzzle 1: memory for two (2 points)
