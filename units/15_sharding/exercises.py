@@ -184,6 +184,7 @@ class Shard(PlainExercise):
 
     signature = "shard(flat: torch.Tensor, rank: int, p: int) -> torch.Tensor"
     given = ("flat", "p")
+    rank_at = 1
     levels = {"shards of one size": 1, "more ranks than numbers": 1}
     harness = """
 def harness(f, flat, p):
