@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.exercise import Case, Exercise
-from autograder.judging.again import HARNESS, SLOW, results_of, ended_itself, was_slow
+from autograder.judging.again import HARNESS, SLOW, ended_itself, results_of, was_slow
 from autograder.judging.case import run_of, too_much_to_judge
 from autograder.judging.diagnoses import diagnosis_of
 from autograder.judging.limit import TakesTooLong, processor_time

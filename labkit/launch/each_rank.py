@@ -1,5 +1,5 @@
-"""A student's function for a harness that calls it for one rank after the other: the calls of each rank are in a process
-of its own, as on real ranks, and the student's code is not in that of the harness."""
+"""A student's function for a harness that calls it for one rank after the other: the calls of each rank are in a
+process of its own, as on real ranks, and the student's code is not in that of the harness."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class EachRank:
             if kind != wire.RAISED:
                 return _unpacked(meta, payload)
         except wire.WireError as error:
-            raise ChildProcessError(f"rank {rank} returned what cannot be carried to another process: {error}") from None
+            raise ChildProcessError(f"rank {rank} returned what no other process can be given: {error}") from None
         except (wire.Closed, OSError):
             raise ChildProcessError(f"the process of rank {rank} has ended before it returned") from None
         raise _exception(str(meta.get("type")), str(meta.get("text")))

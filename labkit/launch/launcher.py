@@ -371,7 +371,8 @@ def make_jobs(
     looks. returns: the type of its result, as a signature writes it (`labkit.launch.returned`). withheld: functions of
     labkit that it may not call (`labkit.launch.rank_program.withheld`). apart: the harness calls it in child processes
     only (`labkit.launch.apart`). rank_at: the place of the argument that says for which rank the harness calls it: each
-    rank gets a process of its own (`labkit.launch.each_rank`); None: the harness calls it itself. untouched: no function of labkit and of the harness may be replaced.
+    rank gets a process of its own (`labkit.launch.each_rank`); None: the harness calls it itself. untouched: no
+    function of labkit and of the harness may be replaced.
     """
     jobs = []
     for rank, args in enumerate(arguments):
