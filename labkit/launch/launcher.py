@@ -115,7 +115,7 @@ class Launcher:
         )  # made on import; nothing is compiled here
         package_root = str(Path(__file__).resolve().parents[2])
         program = f"import sys; sys.path.insert(0, {package_root!r}); from labkit.launch import leader; leader.serve()"
-        return [sys.executable, "-c", program, str(control), ",".join(self.frameworks)], environment
+        return [sys.executable, "-P", "-c", program, str(control), ",".join(self.frameworks)], environment
 
     def _jailed_command(self, control: int) -> tuple[list[str], dict[str, str]]:
         """The same for one in a jail. Its environment is the jail's, not ours."""
