@@ -46,7 +46,7 @@ def each_rank(
 
 
 def _two_of_each_level(ran: Sequence[tuple[Case, Outcome]]) -> list[tuple[Case, Outcome]]:
-    """Of each level the case of the fewest ranks, but more than one, and that of the most for which there may be
+    """Two cases of each level: that of the fewest ranks, but more than one, and that of the most for which there may be
     processes."""
     chosen: list[tuple[Case, Outcome]] = []
     for level in dict.fromkeys(case.level for case, _ in ran):

@@ -34,7 +34,7 @@ class EachRank:
         let_look_into(False)
 
     def __call__(self, *arguments):
-        """What the function returns in the process of that rank. Raises what it raises, as far as that is an exception
+        """The result of the function in the process of that rank. Raises what it raises, as far as that is an exception
         of Python's own, NotGiven, and ChildProcessError where the process has ended or sent anything else."""
         rank = int(arguments[self.place])
         try:

@@ -370,9 +370,8 @@ def make_jobs(
     function's arguments that it may change; what it did to the others is told (`labkit.launch.arguments`). None: nobody
     looks. returns: the type of its result, as a signature writes it (`labkit.launch.returned`). withheld: functions of
     labkit that it may not call (`labkit.launch.rank_program.withheld`). apart: the harness calls it in child processes
-    only (`labkit.launch.apart`). rank_at: the place of the argument that says for which rank the harness calls it: each
-    rank gets a process of its own (`labkit.launch.each_rank`); None: the harness calls it itself. untouched: no
-    function of labkit and of the harness may be replaced.
+    only (`labkit.launch.apart`). rank_at: the place of the argument that says for which rank the harness calls it, in a
+    process of its own (`labkit.launch.each_rank`). untouched: no function of labkit and of the harness may be replaced.
     """
     jobs = []
     for rank, args in enumerate(arguments):
@@ -380,10 +379,8 @@ def make_jobs(
         job = {
             **{"rank": rank, "world_size": len(arguments), "runtime": runtime},
             "chunks": [[c.label, c.line, c.source] for c in chunks],
-            "function": function,
-            "harness": harness,
-            "seed": seed,
-            "poison": (poison * MAX_RANKS) % (1 << 62),
+            **{"function": function, "harness": harness},
+            **{"seed": seed, "poison": (poison * MAX_RANKS) % (1 << 62)},
             "may_change": None if may_change is None else list(may_change),
             "returns": returns,
             **{"withheld": list(withheld), "apart": apart, "rank_at": rank_at, "untouched": untouched},
