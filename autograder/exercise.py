@@ -142,6 +142,9 @@ class Exercise:
         what they tell each other goes over the relay.
     apart: whether the harness calls the function in child processes only and looks from outside at what they have done
         (`labkit.launch.apart`): where it reports what it has seen, the student's code must not be beside it.
+    rank_at: the place of the argument that says for which rank the harness calls the function, where one process plays
+        all ranks: 1 for `f(n, rank, world_size)`. An answer that is right is called once more with each rank in a
+        process of its own (`autograder.judging.each_rank`). None: the harness plays no ranks.
     may_lose: detours that no case has to show (`autograder.values`: "float64 -> float32", "int32 promoted", "integers
         of both widths", or a type for all of its own), each with the reason. Whatever is not listed here must show in a
         case, under every key.
@@ -176,6 +179,7 @@ class Exercise:
     harness: str = ""
     shares_files: bool = False
     apart: bool = False
+    rank_at: int | None = None
     may_lose: dict[str, str] = {}
     any_type: str = ""
     never_alone: str = ""

@@ -175,7 +175,7 @@ class _Worker:
 
     def __init__(self, jail: dict):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, str(ROOT), json.dumps(jail)],
+            [sys.executable, "-P", "-c", _PROGRAM, str(ROOT), json.dumps(jail)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -92,9 +92,9 @@ def again(
 
     def wrong(ranks: Ranks) -> list[CaseResult]:
         outcome, ends = runners.run(asked, together, list(chunks), seed, ranks)
-        if _left(outcome, ends):
+        if ended_itself(outcome, ends):
             return [_lost(exercise, case, "the process ended in a later call") for _, (case, _) in pairs]
-        came = [_came(rank, 2 * len(pairs)) for rank in outcome.ranks]
+        came = [results_of(rank, 2 * len(pairs)) for rank in outcome.ranks]
         if any(rank.state == "returned" and one is None for rank, one in zip(outcome.ranks, came, strict=True)):
             return [_lost(exercise, case, "what came back from later calls cannot be read") for _, (case, _) in pairs]
         if None in came:
@@ -149,7 +149,7 @@ def _stuck(
         return []
     waits = "did not return when it was called again, with other values before: it waits, or its loop never ends"
     unread = "came to no result that can be read when it was called again, with other values before"
-    return [_lost(exercise, pair[1][0], waits if _was_slow(*both) else unread)]
+    return [_lost(exercise, pair[1][0], waits if was_slow(*both) else unread)]
 
 
 def _in_fresh_processes(
@@ -169,10 +169,10 @@ def _in_fresh_processes(
 
 
 def _ended(outcome: Outcome, calls: int) -> bool:
-    return all(_came(rank, calls) is not None for rank in outcome.ranks)
+    return all(results_of(rank, calls) is not None for rank in outcome.ranks)
 
 
-def _was_slow(outcome: Outcome, ends: Sequence[dict]) -> bool:
+def was_slow(outcome: Outcome, ends: Sequence[dict]) -> bool:
     """True if a rank went on computing until its time was over."""
     over = any(end.get("signal") == signal.SIGXCPU or end.get("over") == "cpu" for end in ends)
     return over or outcome.too_slow or (outcome.hang is not None and outcome.hang.kind == "busy")
@@ -194,14 +194,14 @@ def _answers(pairs: Sequence[Pair]) -> dict:
     return {name: tell for other, (own, _) in pairs for case in (other, own) for name, tell in case.answers.items()}
 
 
-def _came(rank: RankOutcome, calls: int) -> list[list] | None:
+def results_of(rank: RankOutcome, calls: int) -> list[list] | None:
     """The results of so many calls, as `HARNESS` sends them; None if it did not end or anything else was sent."""
     sent = rank.value if rank.state == "returned" and isinstance(rank.value, list) else []
     whole = all(isinstance(call, list) and len(call) == 3 and isinstance(call[2], list) for call in sent)
     return sent if whole and len(sent) == calls else None
 
 
-def _left(outcome: Outcome, ends: Sequence[dict]) -> bool:
+def ended_itself(outcome: Outcome, ends: Sequence[dict]) -> bool:
     """True if a rank has ended its own process: with a status, or by a signal that no limit sends."""
     for rank, end in zip(outcome.ranks, ends, strict=False):
         by_itself = end.get("signal") not in (None, signal.SIGXCPU) and not end.get("over")

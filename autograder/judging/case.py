@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from autograder.exercise import Case, Diagnosis, Exercise, RankRun, Run
-from autograder.judging.diagnoses import OF_BUFFERS, diagnosis_of, how_to_mend, of_exception, without_sources
+from autograder.judging.diagnoses import (
+    OF_BUFFERS,
+    as_shown,
+    diagnosis_of,
+    how_to_mend,
+    of_exception,
+    without_sources,
+)
 from autograder.judging.limit import TakesTooLong, processor_time
 from autograder.judging.measured import measured, says_of
 from autograder.judging.odd import wrong_or_odd
@@ -34,7 +41,7 @@ def too_much_to_judge(exercise: Exercise, case: Case) -> CaseResult:
 
 def _judge_case(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dict]) -> CaseResult:
     result = CaseResult(case.level, says_of(case), case.world_size, "passed", events=tuple(outcome.events))
-    printed = [(r, without_sources(line)) for r, line in outcome.printed[:40]]
+    printed = as_shown(outcome.printed[:40])
     result.printed = [f"rank {r}: {line}" if case.world_size > 1 else line for r, line in printed]
     result.moved = _moved(outcome) if exercise.runtime != "plain" else ""
     failure = _failure(exercise, case, outcome, ends)

@@ -104,6 +104,12 @@ BUILT_IN = {
         "Look for a default argument that is a list or a dict, for a global variable, and for a cache that overlooks "
         "one of the arguments. Make what a call needs within the call.",
     ),
+    "leans_on_another_rank": Diagnosis(
+        "Your function is right only while one process calls it for all ranks: the call for one rank uses what the "
+        "call for another has left behind.",
+        "Ranks are processes of their own and share no variables. Compute a rank's result from the arguments of its "
+        "own call, without a global variable, a default argument that is a list, or an attribute of the function.",
+    ),
     "knows_its_cases": Diagnosis(
         "Your function is right for the inputs of its check, and wrong for most others.",
         "Compute the result from the arguments: any that the docstring allows may come.",
@@ -196,12 +202,30 @@ def how_to_mend(kind: str, text: str, row: str = "") -> str:
 
 # What torch says of its own sources. No bracket within the brackets: a text of nothing else would take its cube.
 _SOURCES = re.compile(r" ?\(Triggered internally at [^()]*\)\.?|\[/[^][\s]*/pytorch/[^][]*\] ?")
+_INSTALLED = re.compile(r"(?<![^\s'\"(=\[])/[^\s'\"]*/(?:site|dist)-packages/")  # where an environment's packages lie
+_OF_A_PACKAGE = re.compile(r"\S+/(?:site|dist)-packages/\S+:\d+: (?=\w*Warning: )")
 _LONGEST = 4_000  # characters; torch says less at a time
 
 
 def without_sources(text: str) -> str:
-    """A text of torch's without the places in its C++ sources."""
-    return _SOURCES.sub("", text) if len(text) <= _LONGEST else text
+    """A text of a library's without the places in its sources, of which torch tells those in C++ as well."""
+    if len(text) > _LONGEST:
+        return text
+    return _INSTALLED.sub("", _OF_A_PACKAGE.sub("", _SOURCES.sub("", text)))
+
+
+def as_shown(printed: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Printed lines, each with its rank, without a library's sources: neither the place of a warning nor the line that
+    stands there, which Python prints below it."""
+    shown: list[tuple[int, str]] = []
+    warned: set[int] = set()  # ranks whose latest line was the warning
+    for rank, line in printed:
+        if rank in warned and line.startswith("  "):
+            warned.discard(rank)
+            continue
+        (warned.add if len(line) <= _LONGEST and _OF_A_PACKAGE.match(line) else warned.discard)(rank)
+        shown.append((rank, without_sources(line)))
+    return shown
 
 
 _SHOWN = re.compile(r"^(?:rank \d+ )?returned (.*)")

@@ -204,11 +204,12 @@ class Runners:
         ranks: Ranks = Ranks.SHARED,
         hurry: bool = False,
         poison: int = 0,
+        rank_at: int | None = None,
     ) -> tuple[Outcome, list[dict]]:
         """Run one case: its outcome, and how each rank's process ended, where it did. Raises LauncherError.
 
         ranks: in which processes. hurry: an earlier case of this candidate was too slow, so this one gets little time.
-        poison: see `labkit.launch.launcher.make_jobs`.
+        poison, rank_at: see `labkit.launch.launcher.make_jobs`.
         """
         self.served_before = False
         runner = self.by_runtime[exercise.runtime]
@@ -222,7 +223,7 @@ class Runners:
         how = {"runtime": exercise.runtime, "harness": exercise.harness, "seed": seed, "poison": seed + poison}
         how |= {"may_change": exercise.may_change, "returns": exercise.returns, "withheld": exercise.withheld}
         how["untouched"] = True
-        how |= {"apart": exercise.apart}
+        how |= {"apart": exercise.apart, "rank_at": rank_at}
         jobs = make_jobs(chunks, exercise.function, arguments, **how)
         return runner.run(Asked(exercise, case, jobs, limits, ranks, hurry, seed))
 

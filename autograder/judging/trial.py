@@ -8,6 +8,7 @@ from autograder.exercise import Case, Exercise
 from autograder.judging.again import SLOW, again
 from autograder.judging.case import judge_case
 from autograder.judging.diagnoses import diagnosis_of
+from autograder.judging.each_rank import each_rank
 from autograder.judging.naming import is_certain
 from autograder.judging.runners import Ranks, Runners
 from autograder.verdict import CaseResult
@@ -72,13 +73,16 @@ class Trial:
 
     def call_again(self, cases: Sequence[Case]) -> list[CaseResult]:
         """The results of those of these cases in which an answer that was right in every one is wrong when it is called
-        for one after the other (`autograder.judging.again`)."""
+        for one after the other (`autograder.judging.again`), or with a process for each rank (`each_rank`)."""
         possible = self.exercise.runtime in CALLED_AGAIN and not self.exercise.shares_files and not self.exercise.apart
         if not possible or len(self.passed) < len(self.results):
             return []
         own = {id(case) for case in cases}
         passed = [(case, outcome) for case, outcome in self.passed if id(case) in own]
-        found = again(self.runners, self.exercise, self.chunks, self.seed, passed)
+        asked = (self.runners, self.exercise, self.chunks, self.seed, passed)
+        found = again(*asked)
+        if not found and self.exercise.rank_at is not None:
+            found = each_rank(*asked)
         self.results += found
         return found
 

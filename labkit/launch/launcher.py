@@ -115,7 +115,7 @@ class Launcher:
         )  # made on import; nothing is compiled here
         package_root = str(Path(__file__).resolve().parents[2])
         program = f"import sys; sys.path.insert(0, {package_root!r}); from labkit.launch import leader; leader.serve()"
-        return [sys.executable, "-c", program, str(control), ",".join(self.frameworks)], environment
+        return [sys.executable, "-P", "-c", program, str(control), ",".join(self.frameworks)], environment
 
     def _jailed_command(self, control: int) -> tuple[list[str], dict[str, str]]:
         """The same for one in a jail. Its environment is the jail's, not ours."""
@@ -361,6 +361,7 @@ def make_jobs(
     returns: str = "",
     withheld: Sequence[str] = (),
     apart: bool = False,
+    rank_at: int | None = None,
     untouched: bool = False,
     torch=None,
 ):
@@ -369,7 +370,8 @@ def make_jobs(
     function's arguments that it may change; what it did to the others is told (`labkit.launch.arguments`). None: nobody
     looks. returns: the type of its result, as a signature writes it (`labkit.launch.returned`). withheld: functions of
     labkit that it may not call (`labkit.launch.rank_program.withheld`). apart: the harness calls it in child processes
-    only (`labkit.launch.apart`). untouched: no function of labkit and of the harness may be replaced.
+    only (`labkit.launch.apart`). rank_at: the place of the argument that says for which rank the harness calls it, in a
+    process of its own (`labkit.launch.each_rank`). untouched: no function of labkit and of the harness may be replaced.
     """
     jobs = []
     for rank, args in enumerate(arguments):
@@ -377,13 +379,11 @@ def make_jobs(
         job = {
             **{"rank": rank, "world_size": len(arguments), "runtime": runtime},
             "chunks": [[c.label, c.line, c.source] for c in chunks],
-            "function": function,
-            "harness": harness,
-            "seed": seed,
-            "poison": (poison * MAX_RANKS) % (1 << 62),
+            **{"function": function, "harness": harness},
+            **{"seed": seed, "poison": (poison * MAX_RANKS) % (1 << 62)},
             "may_change": None if may_change is None else list(may_change),
             "returns": returns,
-            **{"withheld": list(withheld), "apart": apart, "untouched": untouched},
+            **{"withheld": list(withheld), "apart": apart, "rank_at": rank_at, "untouched": untouched},
             "arguments": tagged,
         }
         jobs.append((job, payload))

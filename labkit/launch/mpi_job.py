@@ -126,6 +126,7 @@ class _Job:
                 "-n",
                 str(most),
                 sys.executable,
+                "-P",
                 "-m",
                 "labkit.launch.mpi_program",
                 str(self.folder / "socket"),
@@ -155,7 +156,7 @@ class _Job:
         }
         spec = {**self.isolation, "keep": [theirs.fileno()], "lifeline": theirs.fileno(), "folder": folder}
         spec |= {"loopback": True, "limits": limits}
-        program = [sys.executable, "-m", "labkit.launch.mpi_program", f"{folder}/socket", folder]
+        program = [sys.executable, "-P", "-m", "labkit.launch.mpi_program", f"{folder}/socket", folder]
         if inside:
             what, command = "serve", mpi_cells.command(spec, most, program, [*mpiexec(), "-n", str(most)])
         else:

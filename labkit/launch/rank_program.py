@@ -26,6 +26,7 @@ import numpy as np
 from labkit.cells.slicing import Chunk, execute
 from labkit.launch.apart import Apart, Raised
 from labkit.launch.arguments import Watched
+from labkit.launch.each_rank import EachRank
 from labkit.launch.process import let_look_into
 from labkit.relay import wire
 
@@ -275,10 +276,11 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
     warnings.filterwarnings("ignore", module="harness$")  # of the check's own code: no news for a student
     try:
         seed_everything(job["seed"] + 7919 * job["rank"], torch)
-        with withheld(job.get("withheld", ())):
+        with withheld(job.get("withheld", ())), contextlib.ExitStack() as processes:
             harness = _harness(job)
             untouched = Untouched(harness if job.get("untouched") else None)
-            function, watched = (_apart if job.get("apart") else _function)(job, chunks, harness.get("harness"), sock)
+            own = _apart if job.get("apart") else _function if job.get("rank_at") is None else _each_rank
+            function, watched = own(job, chunks, harness.get("harness"), sock, processes)
             untouched.check()
             arguments = rebuild(wire.decode(job["arguments"], payload), torch, placeholders)
             value = function(*arguments)
@@ -318,14 +320,28 @@ def _harness(job: dict) -> dict:
     return names
 
 
-def _apart(job: dict, chunks: list[Chunk], harness: Callable, sock: socket.socket) -> tuple:
+def _apart(job: dict, chunks: list[Chunk], harness: Callable, sock: socket.socket, _) -> tuple:
     """The exercise's harness around a function that is never in this process (`labkit.launch.apart`)."""
     labels = {chunk.label for chunk in chunks}
     function = Apart(chunks, job["function"], sock.fileno(), lambda error: _report_of(error, labels))
     return functools.partial(harness, function), None
 
 
-def _function(job: dict, chunks: list[Chunk], harness: Callable | None, _):
+def _each_rank(
+    job: dict, chunks: list[Chunk], harness: Callable, sock: socket.socket, processes: contextlib.ExitStack
+) -> tuple:
+    """The exercise's harness around a function that is in a process of its own for each rank
+    (`labkit.launch.each_rank`)."""
+
+    def begin(rank: int) -> None:
+        seed_everything(job["seed"] + 7919 * rank, sys.modules.get("torch"))
+
+    function = EachRank(chunks, job["function"], job["rank_at"], sock.fileno(), begin)
+    processes.callback(function.end)
+    return functools.partial(harness, function), None
+
+
+def _function(job: dict, chunks: list[Chunk], harness: Callable | None, *_):
     """The student's function, within the exercise's harness if it has one, and who watches its arguments, or None.
     Raises NameError, and whatever the student's code does."""
     namespace = {"__name__": "__main__", "__builtins__": __builtins__}

@@ -137,7 +137,7 @@ class Cluster:
 
     def _start_controller(self) -> None:
         (self.folder / "profile").mkdir()
-        controller = [sys.executable, "-m", "ipyparallel.controller", f"--profile-dir={self.folder / 'profile'}"]
+        controller = [sys.executable, "-P", "-m", "ipyparallel.controller", f"--profile-dir={self.folder / 'profile'}"]
         controller += ["--usethreads", "--nodb", f"--ping={_HEARTBEAT}", "--log-level=ERROR"]
         # Whether a rank is alive is seen from its process. Some missed heartbeats only tell that the machine is busy.
         controller += ["--HeartMonitor.max_heartmonitor_misses=240"]
@@ -214,7 +214,7 @@ class Cluster:
                 command += ["--hostfile", variables["PBS_NODEFILE"]]
                 for name, value in _PBS_DAEMONS.items():
                     variables.setdefault(name, value)
-        command += self._forker.command if self._forker is not None else [sys.executable, "-c", _ENGINE]
+        command += self._forker.command if self._forker is not None else [sys.executable, "-P", "-c", _ENGINE]
         self._order(start=self._name, command=command, environment=variables, log=str(self._log), cwd=os.getcwd())
 
     @property

@@ -77,6 +77,7 @@ def main() -> None:
         ]
     )
     engine.user_ns = {"rank": rank, "world_size": world_size, "comm": communicator}
+    sys.path[:] = [*filter(None, sys.path), ""]  # as in the kernel: no file beside the notebook stands in for another
     engine.start()
 
 

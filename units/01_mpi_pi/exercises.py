@@ -327,6 +327,7 @@ class RankRng(PlainExercise):
     signature = "rank_rng(seed, rank, world_size) -> numpy.random.Generator"
     levels = {"a stream for every rank": 1, "a stream for every experiment": 1}
     given = ("seeds", "world_size", "ranks", "length", "far", "few")
+    rank_at = 1
     # All generators are made before the first one is used: generators that share their state cannot hide it. The second
     # call of each pair is made as if in another process at another time, where strings have other hashes.
     # few: once each rank with the first seed, and the first rank with the others. Where a call makes the generators of

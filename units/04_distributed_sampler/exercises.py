@@ -173,6 +173,7 @@ class StockIndices(PlainExercise):
         "stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last) -> ids of this rank, in their order"
     )
     levels = {"padding": 1, "drop_last": 1, "shuffle": 1, "fewer samples than ranks": 1}
+    rank_at = 1
     harness = """
 import torch.utils.data.distributed as stock
 
@@ -537,6 +538,7 @@ class MinibatchShares(PlainExercise):
         "fewer samples than ranks": 1,
         "everything divides": 1,
     }
+    rank_at = 2
     harness = """
 def harness(minibatch_shares, order, batch_size, world_size):
     shares, before = [], list(order)
@@ -878,6 +880,7 @@ class EpochGenerators(PlainExercise):
     signature = "epoch_generators(seed, epoch, rank, world_size) -> (order, noise), two torch.Generator"
     levels = {"the order": 1, "the noise": 1}
     given = ("seeds", "epochs", "world_size", "ranks")
+    rank_at = 2
     # All generators are made before the first one is used: generators that share their state cannot hide it. Every rank
     # is a process of its own, and so is the run that is repeated tomorrow; here all calls are made in one, so the salt
     # that Python gives the hash of a text in each process is given here.

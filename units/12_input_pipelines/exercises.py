@@ -308,6 +308,7 @@ class ShardsOf(PlainExercise):
     )
     levels = {"each file once": 2, "another order in each epoch": 1, "listings in any order": 1}
     given = ("files", "seeds", "epochs", "world_size", "workers", "turned")
+    rank_at = 1
     harness = f"""
 {HASHES}
 import zlib
@@ -865,6 +866,7 @@ class NextBatch(PlainExercise):
     signature = "next_batch(state: dict, n: int, batch_size: int, rank: int, world_size: int) -> tuple[list[int], dict]"
     levels = {"an epoch": 1, "the end of an epoch": 1, "epochs and seeds": 1, "another number of ranks": 2}
     given = ("n", "seeds", "plan")
+    rank_at = 3
     # plan: (ranks, batch size, steps) of each stretch between two stops; every state goes through a file's text
     harness = """
 import copy

@@ -24,6 +24,7 @@ class TfConfig(PlainExercise):
     signature = "tf_config(hosts: list[str], index: int) -> str"
     levels = {"every worker's own": 1, "what cannot be": 1}
     given = ("hosts", "indices")
+    rank_at = 1
     harness = """
 import json
 

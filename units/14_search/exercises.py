@@ -111,6 +111,7 @@ class RandomConfigs(PlainExercise):
     levels = {"the same for any number of ranks": 2, "drawn as the space says": 1, "another seed": 1}
     talks = False
     given = ("space", "n", "seed", "sizes")
+    rank_at = 3
     harness = """
 def plain(one):
     value = one.tolist() if hasattr(one, "tolist") else one

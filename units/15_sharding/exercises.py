@@ -6,10 +6,13 @@ A flat vector of n numbers on p ranks is cut into shards of k = ceil(n / p); the
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 
+from autograder.case import Answer, name_of
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Record, Run, Tensor
 from autograder.exercises.kinds import PlainExercise, ReportExercise, fits
 from autograder.exercises.readings.sharding import (
@@ -184,6 +187,7 @@ class Shard(PlainExercise):
 
     signature = "shard(flat: torch.Tensor, rank: int, p: int) -> torch.Tensor"
     given = ("flat", "p")
+    rank_at = 1
     levels = {"shards of one size": 1, "more ranks than numbers": 1}
     harness = """
 def harness(f, flat, p):
@@ -486,6 +490,11 @@ def harness(f, w, gradients, m, v, t, lr):
         return None
 
 
+def micro_batch(gradients: list[np.ndarray], k: int) -> tuple[float, str, np.ndarray]:
+    """(virtual seconds that a rank of `zero2_step` pays, the timeline's label, its gradient of micro-batch k)."""
+    return BACKWARD, f"B{k}", gradients[k]
+
+
 class Zero2Step(ZeroStep):
     """ZeRO-2: the gradients are divided"""
 
@@ -494,20 +503,19 @@ class Zero2Step(ZeroStep):
     inputs = "free"
     pads = True
     harness = f"""{COUNTING}
-from labkit.relay.charging import compute
+from labkit.relay.charging import ask
 
 
 def harness(f, w, gradients, m, v, t, lr):
-    (micro_batches,), whole = gradients, [0]
+    (judge, micro_batches), whole = gradients, [0]
     buffer = torch.zeros_like(w)
-    alive = Alive(w, m, v, buffer, *micro_batches)
+    alive = Alive(w, m, v, buffer)
 
     def backward():
-        for k, gradient in enumerate(micro_batches):
+        for k in range(micro_batches):
             if k:
                 whole.append(alive.large(len(w)))
-            compute({BACKWARD}, f"B{{k}}")
-            buffer.copy_(gradient)
+            buffer.numpy()[:] = ask(judge, [k])
             yield buffer
 
     with alive:
@@ -548,6 +556,21 @@ def harness(f, w, gradients, m, v, t, lr):
             self._known(rng, counted, 300, 3, 1, 2, ", 2 micro-batches"),
             self._known(rng, shard, 300, 3, 1, 3, ", 3 micro-batches", cancels=True),
         ]
+
+    def _known(self, rng, level, n, p, steps, micro, says="", **options):
+        """Each rank's gradients are computed where the judge is, on request: what they take in time and when they came
+        is no rank's to tell."""
+        case = super()._known(rng, level, n, p, steps, micro, says, **options)
+        own = [[one.values for one in case.known["g_r"][r][0]] for r in range(p)]
+        judges = [name_of(r, *gradients) for r, gradients in enumerate(own)]
+        told = [Answer(partial(micro_batch, gradients), (range(micro),)) for gradients in own]
+        arguments = [(w, [judge, micro], *rest) for judge, (w, _, *rest) in zip(judges, case.arguments, strict=True)]
+        return replace(case, arguments=arguments, answers=dict(zip(judges, told, strict=True)))
+
+    def needs_bytes(self, case):
+        """The other ranks' shards of the new weights."""
+        n, p = case.known["n"], case.world_size
+        return [max(0, n - size_of_shard(n, p)) * BYTES * (p > 1)] * p
 
     def _report(self, c, w, m, v):
         return [{**report, "whole": ANYTHING} for report in super()._report(c, w, m, v)]

@@ -75,7 +75,10 @@ def harness(f, x, weight, bias):
                 lambda c: sum(np.array_split(c.right, c.p, 1)) if c.even else None),
         TOO_MANY_BYTES.but(how="Each rank hands over its own columns of the output, n h / p numbers, and nothing "
                            "else."),
-        NO_COMMUNICATION, ACCEPTS,
+        NO_COMMUNICATION.but(why="Every rank computed the whole layer, with the others' rows of `weight`, too: those "
+                             "that it holds are not theirs.").giving(
+            lambda c: [c.x @ own.T + c.b for own in c.copies] if c.even and c.p > 1 else None),
+        ACCEPTS,
         Mistake("computes_the_whole", "The numbers are right, but each rank multiplied with more than its own rows of "
                 "`weight`: nothing is saved by dividing the layer.",
                 "Cut `weight` first, then multiply: `x @ weight.chunk(p)[rank].T`."),
@@ -95,7 +98,13 @@ def harness(f, x, weight, bias):
     @staticmethod
     def _case(rng, level, p, n, d, h, **options):
         known = {"x": drawn(rng, n, d), "w": drawn(rng, h, d), "b": drawn(rng, h), "even": h % p == 0}
-        return divided_case(level, p, known, lambda r: (known["x"], known["w"], known["b"]),
+        copies = []
+        for r in range(p):  # where it holds other numbers in place of the others' rows
+            own = drawn(rng, h, d)
+            part(own, p, r)[:] = part(known["w"], p, r)
+            copies.append(own)
+        known["copies"] = copies
+        return divided_case(level, p, known, lambda r: (known["x"], copies[r], known["b"]),
                             f"n = {n}, d = {d}, h = {h}", **options)  # fmt: skip
 
     def right(self, c):

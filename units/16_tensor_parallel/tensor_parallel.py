@@ -101,7 +101,8 @@ def column_linear(
     """Compute a linear layer whose columns are divided over the ranks.
 
     x: tensor (n, d), the same on every rank
-    weight: tensor (h, d), the same on every rank
+    weight: tensor (h, d), W; rank r holds its own h / p rows there, and anything else in
+        place of the others
     bias: tensor (h,), the same on every rank
     Returns: tensor (n, h), x W^T + b, on every rank
 

@@ -7,9 +7,11 @@ Which links an answer uses is read from the bytes on them, which cards it leaves
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
+from autograder.case import Answer, name_of
 from autograder.compare import difference
 from autograder.exercise import Case, Exercise, Finding, Mistake, Record, Run
 from autograder.exercises.kinds import PlainExercise, RefusingExercise, ReportExercise
@@ -710,6 +712,14 @@ def harness(f, gradients, q):
 # -- rounds of local steps ---------------------------------------------------------------------------------------------
 
 
+GRADIENT = 1e-3  # virtual seconds of a gradient of `diloco`
+
+
+def gradient_of_a_rank(slopes: np.ndarray, target: np.ndarray, w: np.ndarray) -> tuple[float, str, np.ndarray]:
+    """(virtual seconds that a rank of `diloco` pays, the timeline's label, its gradient at `w`)."""
+    return GRADIENT, "G", slopes * (w - target)
+
+
 class Diloco(Exercise):
     """Many steps alone, one together"""
 
@@ -720,13 +730,13 @@ class Diloco(Exercise):
     levels = {"local SGD": 1, "Nesterov's momentum outside": 2, "one collective a round": 1}
     all_hear = True
     harness = """
-from labkit.relay.charging import compute
+import torch
+from labkit.relay.charging import ask
 
 
-def harness(f, w, slopes, target, steps, every, lr, outer_lr, mu):
+def harness(f, w, judge, steps, every, lr, outer_lr, mu):
     def gradient(at):
-        compute(1e-3, "G")
-        return slopes * (at.detach() - target)
+        return torch.from_numpy(ask(judge, [torch.zeros_like(w).copy_(at.detach()).numpy()]).copy())
 
     return f(w, gradient, steps, every, lr, outer_lr, mu)
 """
@@ -786,12 +796,13 @@ def harness(f, w, slopes, target, steps, every, lr, outer_lr, mu):
     def _case(rng, level, p, n, steps, every, outer_lr, mu, late):
         known = {"w": rng.normal(size=n), "slopes": rng.uniform(0.5, 2, (p, n)), "steps": steps, "every": every}
         known |= {"targets": rng.normal(size=(p, n)), "lr": 0.1, "outer_lr": outer_lr, "mu": mu}
-        known |= {"tensors": [[tensor(a), tensor(b)] for a, b in zip(known["slopes"], known["targets"], strict=True)]}
-        arguments = [
-            (tensor(known["w"]), *known["tensors"][r], steps, every, 0.1, outer_lr, mu) for r in range(p)
-        ]  # fmt: skip
+        own = list(zip(known["slopes"], known["targets"], strict=True))
+        judges = [name_of(r, *known_to_it) for r, known_to_it in enumerate(own)]
+        form = (((n,), "float64"),)
+        told = [Answer(partial(gradient_of_a_rank, *known_to_it), form) for known_to_it in own]
+        arguments = [(tensor(known["w"]), judge, steps, every, 0.1, outer_lr, mu) for judge in judges]
         says = f"{steps} steps, rounds of {every}, outer_lr {outer_lr}, mu {mu}"
-        return Case(level, p, arguments, says, known, late=late)
+        return Case(level, p, arguments, says, known, late=late, answers=dict(zip(judges, told, strict=True)))
 
     def worked(self, case):
         c = super().worked(case)
@@ -806,7 +817,7 @@ def harness(f, w, slopes, target, steps, every, lr, outer_lr, mu):
         right = all(difference(w, r.value) is None for w, r in zip(self.expected(case), run.ranks, strict=True))
         if not right:
             return None
-        if max(rank.busy for rank in run.ranks) > (k["steps"] + 0.5) * 1e-3:
+        if max(rank.busy for rank in run.ranks) > (k["steps"] + 0.5) * GRADIENT:
             return "computes_too_much"
         if case.level != list(self.levels)[2]:
             return None
@@ -818,5 +829,10 @@ def harness(f, w, slopes, target, steps, every, lr, outer_lr, mu):
             return Finding("too_many_bytes", f"{over_the_links(run):,.0f} B on the links; {most:,} would do.")
         return None
 
+    def needs_bytes(self, case):
+        """What the others have found in the last round, at least, if that moves the weights."""
+        moves = case.world_size > 1 and case.known["outer_lr"] > 0
+        return [moves * BYTES * len(case.known["w"])] * case.world_size
+
     def contradiction(self, case, run):
-        return run.uncharged(case.known["steps"] * 1e-3)
+        return run.uncharged(case.known["steps"] * GRADIENT)

@@ -15,6 +15,7 @@ class OrderExercise(PlainExercise):
     """The actions of each rank in their order: judged by replaying them, not by comparing it with ours."""
 
     given = ("p", "m")
+    rank_at = 0
     harness = "\ndef harness(f, p, m):\n    return [as_lists(f(rank, p, m)) for rank in range(p)]\n"
     ORDERS = [
         Mistake("no_actions", "What came is not a list of actions with every action of the rank in it once.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -52,3 +53,17 @@ def test_a_name_is_text_above_a_submission(handler):
 def test_a_students_file_is_a_page_of_its_own_origin(handler):
     policy = handlers.SubmissionFilesHandler.content_security_policy.fget(handler)
     assert policy.split("; ") == ["img-src 'self'", "sandbox"]
+
+
+def test_the_scripts_of_its_tables_write_names_as_text():
+    """jQuery takes a text for HTML in `html`, and in `append` where it is put together. The one place left puts the name
+    of a notebook there, which is the instructor's."""
+    scripts = {path.name: path.read_text() for path in (Path(handlers.__file__).parent / "static" / "js").glob("*.js")}
+    assert "manage_submissions.js" in scripts
+    texts = {(name, told) for name, script in scripts.items() for told in re.findall(r"\.html\((.*?)\)", script)}
+    assert {told for _, told in texts} == {'"&times;"'}
+    put = r"\.(?:append|prepend|before|after|replaceWith)\(((?!\$\()[^()\n]*\+[^\n]*)\);"
+    found = [(name, told) for name, script in scripts.items() for told in re.findall(put, script)]
+    assert found == [("manage_students_notebook_submissions.js", 'name + " (file missing)"')]
+    written = {told for script in scripts.values() for told in re.findall(r"(?:inner|outer)HTML = (.*);", script)}
+    assert written <= {'"Show All Names"', '"Hide All Names"'}

@@ -6,7 +6,7 @@ import pytest
 
 from autograder import registry
 from autograder.exercise import drawn
-from autograder.judging.again import HARNESS, _came, _with_other_values
+from autograder.judging.again import HARNESS, _with_other_values, results_of
 from autograder.judging.judge import Runners, chunks_of_file, judge_with
 from labkit.relay.outcome import RankOutcome
 
@@ -161,9 +161,9 @@ def test_a_result_that_cannot_be_read_when_it_is_called_again_hides_nothing(warm
 )
 def test_what_the_harness_cannot_have_sent_tells_nothing(sent):
     """A rank may send anything: the judge does not fall over it."""
-    assert _came(RankOutcome(state="returned", value=sent), 2) is None
-    assert _came(RankOutcome(state="raised"), 2) is None
-    assert _came(RankOutcome(state="returned", value=[["raised", "X", []]] * 2), 2) == [["raised", "X", []]] * 2
+    assert results_of(RankOutcome(state="returned", value=sent), 2) is None
+    assert results_of(RankOutcome(state="raised"), 2) is None
+    assert results_of(RankOutcome(state="returned", value=[["raised", "X", []]] * 2), 2) == [["raised", "X", []]] * 2
 
 
 def test_a_harness_of_the_exercise_runs_in_each_call():

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from autograder.case import Case, RankRun, Run
-from autograder.judging.diagnoses import diagnosis_of, how_to_mend, of_exception, what_to_compare, without_sources
+from autograder.judging.diagnoses import (
+    as_shown,
+    diagnosis_of,
+    how_to_mend,
+    of_exception,
+    what_to_compare,
+    without_sources,
+)
 from autograder.judging.wrong import wrong_in
 from autograder.registry import find
 
@@ -84,3 +91,22 @@ def test_no_place_in_the_sources_of_torch_is_shown():
     assert without_sources(said) == "its .grad is None."
     assert without_sources("[/__w/pytorch/pytorch/third_party/gloo/tcp/pair.cc:537] Read error") == "Read error"
     assert without_sources("see (Triggered) and [1, 2]") == "see (Triggered) and [1, 2]"
+
+
+def test_a_card_names_no_folder_of_an_environment():
+    place = "/srv/course/.venv/lib/python3.11/site-packages/torch/distributed/c10d_logger.py"
+    warned = [
+        (0, f"{place}:83: FutureWarning: `all_gather_into_tensor` is deprecated."),
+        (1, "mine"),
+        (0, "  return func(*args, **kwargs)"),
+        (1, "  mine, indented"),
+        (0, "  and so is this"),
+    ]
+    assert as_shown(warned) == [
+        (0, "FutureWarning: `all_gather_into_tensor` is deprecated."),
+        (1, "mine"),
+        (1, "  mine, indented"),
+        (0, "  and so is this"),
+    ]
+    assert without_sources(f"cannot open '{place}'") == "cannot open 'torch/distributed/c10d_logger.py'"
+    assert without_sources("/home/me/data.csv: UserWarning: odd") == "/home/me/data.csv: UserWarning: odd"

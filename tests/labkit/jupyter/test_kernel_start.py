@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +15,21 @@ from jupyter_client.manager import KernelManager
 
 OURS = Path(__file__).parents[3] / "tools" / "ipython"
 TRAPS = ("labkit", "autograder", "ipykernel_launcher", "ipykernel", "pathlib", "json", "numpy", "matplotlib", "jedi")
+TRAPS += ("random", "socket", "selectors", "torch", "mpi4py", "ipyparallel", "zmq", "conftest", "sitecustomize")
+ANSWERS = """
+import numpy as np
+from autograder import check
+
+def fair_share(n, rank, world_size):
+    small, more = divmod(n, world_size)
+    start = rank * small + min(rank, more)
+    return start, start + small + (rank < more)
+
+def sum_counts(comm, counts):
+    total = np.empty_like(counts)
+    comm.Allreduce(counts, total)
+    return total
+"""
 
 
 @pytest.fixture
@@ -55,4 +71,30 @@ def test_a_kernel_runs_nothing_that_lies_beside_the_notebook(kernel, folder):
     source = "import helper, labkit, json, numpy, autograder; assert helper.VALUE == 7 and numpy.add(1, 1) == 2"
     reply = kernel.execute_interactive(source, timeout=60)
     assert reply["content"]["status"] == "ok", reply["content"]
+    assert not (folder.parent / "ran").exists(), (folder.parent / "ran").read_text()
+
+
+@pytest.mark.timeout(300)
+def test_nor_do_the_processes_that_it_starts(kernel, folder):
+    """A check on forked ranks and under mpiexec, and the ranks of a notebook with their controller."""
+    cells = [ANSWERS, "check(fair_share)", "check(sum_counts)", "from labkit import ranks; ranks.start(2)"]
+    cells += ["%%ranks\nimport helper, json, random, numpy\nassert helper.VALUE == 7 and json.dumps(1) == '1'"]
+    said = []
+    for source in [*cells, "ranks.stop()"]:
+        reply = kernel.execute_interactive(source, timeout=120, output_hook=said.append)
+        assert reply["content"]["status"] == "ok", reply["content"]
+    shown = str([message["content"] for message in said])
+    for expected in ("fair_share: 2 of 2 points", "sum_counts: 2 of 2 points", "2 ranks ready"):
+        assert expected in shown, shown
+    assert not (folder.parent / "ran").exists(), (folder.parent / "ran").read_text()
+
+
+@pytest.mark.timeout(120)
+def test_nor_does_a_process_that_judges(folder):
+    """Wherever somebody grades: their folder may be a student's."""
+    program = "from autograder.grading.pool import _Worker; w = _Worker({'level': 'none'}); w.process.communicate()"
+    path = os.pathsep.join(filter(None, sys.path))
+    subprocess.run(
+        [sys.executable, "-P", "-c", program], cwd=folder, env={**os.environ, "PYTHONPATH": path}, check=True
+    )
     assert not (folder.parent / "ran").exists(), (folder.parent / "ran").read_text()

@@ -197,6 +197,16 @@ def epoch_generators(seed, epoch, rank, world_size):
     noise = torch.Generator().manual_seed(seed * 7 + 100_000 + epoch * world_size + rank)
     return order, noise
 
+# %% wrong_stream_by_call (right_seed_sequence): wrong, leans_on_another_rank, levels 1 0
+-import numpy as np
++streams = {}
+@@
+-    order.manual_seed(int(np.random.SeedSequence([seed, epoch]).generate_state(1)[0]))
+-    noise.manual_seed(int(np.random.SeedSequence([seed, epoch, rank + 1]).generate_state(1)[0]))
++    order.manual_seed(1_000_003 * seed + epoch)
++    numbers = streams.setdefault((seed, epoch, world_size), {})
++    noise.manual_seed(7 + 1_000_003 * (1_000_003 * seed + epoch) + numbers.setdefault(rank, len(numbers)))
+
 # %% wrong_unseeded_noise: wrong, unseeded, levels 1 0
 def epoch_generators(seed, epoch, rank, world_size):
     noise = torch.Generator()

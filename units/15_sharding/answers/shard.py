@@ -50,6 +50,18 @@ def shard(flat, rank, p):
 -    padded = torch.cat([flat, flat.new_zeros(k * p - len(flat))])
 +    padded = torch.cat([flat.new_zeros(k * p - len(flat)), flat])
 
+# %% wrong_goes_on: wrong, leans_on_another_rank, levels 0 0
+taken = [0]
+
+
+def shard(flat, rank, p):
+    k = -(-len(flat) // p)
+    if rank == 0:
+        taken[0] = 0
+    part = flat[taken[0] : taken[0] + k]
+    taken[0] += len(part)
+    return torch.cat([part, part.new_zeros(k - len(part))])
+
 # %% wrong_one_more: wrong, padded_by_one_too_many, levels 0 0
 def shard(flat, rank, p):
     padded = torch.cat([flat, flat.new_zeros(p - len(flat) % p)])
