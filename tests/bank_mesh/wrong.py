@@ -158,7 +158,7 @@ for name, says, nothing, expected in (
         "wrong_sends_noise",
         "noise",
         "torch.randn",
-        {**lines("not_the_activations", PIPELINE, "mixed"), **lines("not_used", DATA, TENSOR, "traffic")},
+        {**lines("not_the_activations", PIPELINE, "mixed"), **lines("not_used", DATA, TENSOR, "norm", "traffic")},
     ),
 ):
     script(
@@ -191,10 +191,18 @@ add(
     scripted=True,
 )
 add(
+    "wrong_learns_the_factors",
+    "Every rank runs a whole training, and does to it what has become of one message along each axis.",
+    written((ATTACKS / "300_learns_the_factors.py").read_text(encoding="utf-8")),
+    expected={**lines(PERSON, DATA, TENSOR, PIPELINE, "mixed", "norm", "traffic"), "memory": "state_not_sharded"},
+    bonus=False,
+    scripted=True,
+)
+add(
     "wrong_copies_the_sequential",
     "Every rank runs a copy of the sequential training, and sends noise along all axes.",
     written(NOISE.replace(IMPORTED, COPY)),
-    expected={**lines("not_used", DATA, TENSOR, PIPELINE, "mixed", "traffic"), "checkpoint": "parts_not_used",
+    expected={**lines("not_used", DATA, TENSOR, PIPELINE, "mixed", "norm", "traffic"), "checkpoint": "parts_not_used",
               "memory": "whole_run_first"},
     bonus=False,
     scripted=True,

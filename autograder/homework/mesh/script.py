@@ -24,6 +24,7 @@ from labkit.launch.launcher import Launcher
 
 RTOL = 1e-9
 LEAST, HALF, MOST = 0.4, 0.9, 1.05  # of the bytes that an axis needs: nothing divided, not all of it, too many
+MOST_OF_IT = 0.98  # of a gradient; the rest may be rounding alone
 FEW = 8  # numbers of a narrower type that a checkpoint may have, such as the step of torch.optim.Adam
 TINY = 1e-6  # of a number: rounding to float32, not another way to compute it
 SMALL = 4096  # bytes that a rank may send to everybody in one step: losses, norms
@@ -69,10 +70,12 @@ def _used(found: dict[str, Ran], launcher: Launcher) -> dict[str, tuple[str, ...
 
 def _matched(ways: Mapping[str, list[Reference]], found: dict[str, Ran], launcher: Launcher) -> dict:
     flat = [(name, way) for name, several in ways.items() for way in several]
-    asked = [(vars(found[name].trial.settings), found[name].trial.steps, way.how) for name, way in flat]
+    asked = [(vars(found[name].trial.settings), found[name].trial.steps, name, way.how) for name, way in flat]
+    sums = {name: found[name].altered.sums() for name in ways}
     matched = dict.fromkeys(ways)
-    for (name, way), losses in zip(flat, reference(launcher, "altered", asked) if asked else [], strict=True):
-        if matched[name] is None and _near(found[name].steps[:, :, 0], np.array(losses)):
+    answers = reference(launcher, "altered", asked, sums) if asked else []
+    for (name, way), (losses, share) in zip(flat, answers, strict=True):
+        if matched[name] is None and share > MOST_OF_IT and _near(found[name].steps[:, :, 0], np.array(losses)):
             matched[name] = way.axes
     return matched
 
@@ -274,7 +277,17 @@ class View:
         if all(_undivided(ran) for ran in several):
             said = "The norms are right, but on no mesh of several ranks was the work divided."
             return lost(name, "not_divided", said, "Each rank has a part of the gradient, and all know the whole norm.")
-        return full(name)
+        return self._used_nowhere(name) or full(name)
+
+    def _used_nowhere(self, name: str) -> LineResult | None:
+        """The finding on a script that has used what arrives on no mesh of those whose messages were altered, or
+        None."""
+        lines = (*AXES, "mixed")
+        tried = [ran for ran in self.found.values() if ran.altered and ran.trial.line in lines and not ran.trouble]
+        found = [self._not_used(name, ran) for ran in tried]
+        if not found or None in found:
+            return None
+        return next((one for one in found if one.diagnosis == "not_used"), found[0])
 
     def _wrong_norm(self, name: str, ran: Ran) -> LineResult | None:
         norms, right = ran.steps[:, :, 1], self._sequential(ran)[:, 1]
@@ -368,7 +381,7 @@ class View:
             wrong.append(("world", said))
         if not wrong:
             unused = self._not_used(name, self.found["mixed, altered"])
-            return unused if unused is not None and unused.diagnosis == "not_used" else full(name)
+            return unused if unused is not None and unused.diagnosis in ("not_used", "another_way") else full(name)
         said = f"On {ran.where} in one step: {'; '.join(one for _, one in wrong)}."
         if any(ran.sent[axis] < needed.get(axis, 0) for axis, _ in wrong):
             return lost(name, "not_divided", said, "Along an axis with too few bytes, ranks do all of some work.")
