@@ -1,9 +1,9 @@
 """A function of activations that no few probes tell: their vectors are stretched, each by what lies in its direction.
 
-A vector of a token is multiplied by 1 + SPREAD * noise * sign, feature by feature. The noise is a piecewise linear function
-of the vector's direction, projected on a few axes: every point of a lattice has a random value, and between the points
-of a cell these are interpolated. A factor of the whole vector, such as the number of micro-batches, changes nothing in it,
-and the order of tokens and messages neither. Numbers that differ by rounding get factors that do.
+A vector of a token is multiplied by 1 + SPREAD * noise * sign, feature by feature. The noise is a piecewise linear
+function of the vector's direction, projected on a few axes: every point of a lattice has a random value, and between
+the points of a cell these are interpolated. A factor of the whole vector, such as the number of micro-batches, changes
+nothing in it, and neither does the order of tokens and messages. Vectors that differ by rounding get factors that do.
 """
 
 from __future__ import annotations

@@ -46,12 +46,12 @@ def altered(
     return found
 
 
-def scaled(settings: dict, at: int, steps: int, factor: float) -> tuple[list[float], list[float]]:
-    """(the numbers of the head after `at` steps, the losses of `steps` further steps with these numbers times a
-    factor) of the sequential training."""
-    given = _Scaled(**settings, at=at, factor=factor)
+def scaled(settings: dict, at: int, steps: int, names: list[str], factor: float) -> tuple[list[float], list[float]]:
+    """(the numbers of the weights of these names after `at` steps, the losses of `steps` further steps with these
+    numbers times a factor) of the sequential training."""
+    given = _Scaled(**settings, at=at, names=tuple(names), factor=factor)
     run = sequential(given, at + steps)
-    return given.kept[1], [loss for loss, _ in run.steps[at:]]
+    return given.numbers, [loss for loss, _ in run.steps[at:]]
 
 
 class _Arrived(torch.autograd.Function):
@@ -85,6 +85,8 @@ class _Altered(Settings):
                 each = [attention.q, attention.k, attention.v] if self.how["apart"] else [attention]
                 _divided(each, attention.out, tensor, self.how["biased"])
                 _divided([mlp], mlp.down, tensor, self.how["biased"])
+        if self.sums is not None and self.how["micro_batches"] is not None:
+            return _InMicroBatches(model, self.how["micro_batches"], self.sums)
         if self.sums is not None:
             _summed(list(model.parameters()), self.sums)
         return model
@@ -125,22 +127,42 @@ def _summed(parameters: list[nn.Parameter], sums: Sums) -> None:
         parameter.register_post_accumulate_grad_hook(one_more)
 
 
+class _InMicroBatches(nn.Sequential):
+    """A model whose gradient is altered for each micro-batch. rows: of each of them."""
+
+    def __init__(self, model: nn.Sequential, rows: list[list[int]], sums: Sums):
+        super().__init__(*model)
+        self.model, self.rows, self.sums = [model], rows, sums
+
+    def forward(self, x: Tensor) -> Tensor:
+        (model,) = self.model
+        parts = []
+        for rows in self.rows:
+            arriving = {name: _Arrived.apply(one, None, self._one) for name, one in model.named_parameters()}
+            parts.append(torch.func.functional_call(model, arriving, (x[rows],)))
+        return torch.cat(parts)[torch.tensor([row for rows in self.rows for row in rows]).argsort()]
+
+    def _one(self, gradient: Tensor) -> Tensor:
+        return torch.from_numpy(self.sums([gradient.numpy()])[0])
+
+
 @dataclass(frozen=True)
 class _Scaled(Settings):
-    """kept: the head's weight, and what its numbers were when they were scaled."""
+    """kept: the weights. numbers: what they were when they were scaled."""
 
     at: int = 0
+    names: tuple[str, ...] = ()
     factor: float = 1.0
-    kept: list = field(default_factory=list)
+    kept: list[Tensor] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
 
     def model(self) -> nn.Sequential:
         model = super().model()
-        self.kept[:] = [model[-1].weight]
+        self.kept[:] = [model.get_parameter(name).detach() for name in self.names]
         return model
 
     def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
-        if step == self.at:
-            weight = self.kept[0].detach()
-            self.kept.append(weight.flatten().tolist())
+        for weight in self.kept if step == self.at else ():
+            self.numbers.extend(weight.flatten().tolist())
             weight *= self.factor
         return super().minibatch(step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-NEAR = 1e-6  # of a number: so near lies one that was summed
+NEAR = 1e-8  # of a number: so near lies one that was summed
 TINY = 1e-15  # of the largest number of a gradient: nothing but rounding
 
 

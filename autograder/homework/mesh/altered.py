@@ -2,10 +2,11 @@
 
 Activations and their gradients, along pipeline what is sent and along tensor what a sum gives, are stretched: each
 token's vector by its direction (`probes.mesh_noise`). What a sum over replicas gives is multiplied by a number that is
-new with each sum. It does not matter how messages were cut up or packed, in which order things were sent, or by which
-collective they were summed, and no message tells what becomes of the next. So the sequential training can do the same at
-the same places (`probes.mesh_reference`), and whoever uses what arrives has its losses. A rank that has computed
-everything itself does not notice, nor can it learn beforehand what it would have to do.
+new with each sum, and found again by its values (`probes.mesh_sums`). It does not matter how messages were cut up or
+packed, in which order things were sent, or by which collective they were summed, and no message tells what becomes of
+the next. So the sequential training can do the same at the same places (`probes.mesh_reference`), and whoever uses what
+arrives has its losses. A rank that has computed everything itself does not notice, nor can it learn beforehand what it
+would have to do.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Altered:
 
     def _axis(self, op: Operation) -> str:
         """The axis along which an operation takes numbers in float64 that may be altered; "" where it takes none."""
-        if op.dtype != "float64" or not FEW < len(op.payload) == len(op.payload) // sizes.FLOAT * sizes.FLOAT:
+        if op.dtype != "float64" or not op.payload or len(op.payload) % sizes.FLOAT:
             return ""
         ranks = (op.rank, op.peer) if op.kind == "send" else op.members
         return axis_of(self.trial.mesh, ranks) if None not in ranks and len(set(ranks)) > 1 else ""
@@ -75,7 +76,8 @@ class Altered:
     def handed(self, op: Operation) -> bytes:
         """The bytes that travel in place of those that a rank hands over: other ones for what a stage sends."""
         count = len(op.payload) // sizes.FLOAT
-        if op.kind != "send" or self._axis(op) != "pipeline" or count % self.trial.settings.width:
+        whole = len(op.payload) > FEW and count % self.trial.settings.width == 0
+        if op.kind != "send" or not whole or self._axis(op) != "pipeline":
             return op.payload
         self.bytes["pipeline"] += len(op.payload)
         return bytearray(self._noise["pipeline"](np.frombuffer(op.payload, np.float64)).tobytes())
@@ -88,7 +90,7 @@ class Altered:
             self._of_replicas(ops)
         # an activation, or a rank's share of one: not the gradients of a few parameters
         mesh, settings, got = self.trial.mesh, self.trial.settings, max(len(op.data) for op in ops)
-        whole = len(first.payload) * mesh.tensor % sizes.hop(settings, mesh) == 0
+        whole = len(first.payload) > FEW and len(first.payload) * mesh.tensor % sizes.hop(settings, mesh) == 0
         if axis == "tensor" and summed and whole and got % (settings.width * sizes.FLOAT) == 0:
             self.bytes[axis] += sum(len(op.payload) for op in ops)
             for op in ops:
@@ -96,7 +98,7 @@ class Altered:
 
     def _of_replicas(self, ops: Sequence[Operation]) -> None:
         """Multiplies what is a sum over replicas, or the summands that each of them gets for itself. The number is the
-        same for the same sum of another tensor rank: what both hold stays equal."""
+        same for the same sum of another tensor rank: what both hold stays equal. For a few bytes it is 1."""
         group = ops[0].group
         known = self._groups.setdefault(group.members, [])
         if group not in known:
@@ -104,9 +106,10 @@ class Altered:
         stage, number = self.trial.mesh.coordinates(ops[0].rank)["pipeline"], known.index(group)
         self._count[group] += 1
         seed = self._drawn("data", stage, number, self._count[group], len(ops[0].payload))
-        factor = float(1 + np.random.default_rng(seed).uniform(-0.3, 0.3))
+        few = len(ops[0].payload) <= FEW
+        factor = 1.0 if few else float(1 + np.random.default_rng(seed).uniform(-0.3, 0.3))
         for k, op in enumerate(ops):
-            self.bytes["data"] += len(op.payload)
+            self.bytes["data"] += 0 if few else len(op.payload)
             given = np.frombuffer(op.data, np.float64)
             if op.kind == "all_to_all":
                 pieces = given.reshape(len(ops), -1) if len(given) % len(ops) == 0 else given[None]
@@ -149,9 +152,21 @@ class Altered:
         cuts = [edges] + [some for some in _cuts(settings.layers, p) if some != edges]
         either = (False, True) if "tensor" in axes else (False,)
         used = {axis: self.seeds[axis] if axis in axes else None for axis in ("tensor", "pipeline")}
-        for cut, biased, apart in product(cuts if "pipeline" in axes else [()], either, either):
-            how = {"blocks": list(cut), "biased": biased, "apart": apart, "scales": None}
-            yield Reference(axes, how | used | ({"scales": self._scales()} if "data" in axes else {}))
+        dealt, scales = ([None, *self._dealt()], self._scales()) if "data" in axes else ([None], None)
+        for rows, cut, biased, apart in product(dealt, cuts if "pipeline" in axes else [()], either, either):
+            how = {"blocks": list(cut), "biased": biased, "apart": apart, "scales": scales, "micro_batches": rows}
+            yield Reference(axes, how | used)
+
+    def _dealt(self) -> list[list[list[int]]]:
+        """The rows of each micro-batch, of all replicas together, by every way to deal them that is known: where sums
+        are over replicas after each micro-batch."""
+        settings, data, m = self.trial.settings, self.trial.mesh.data, self.trial.settings.micro_batches
+        rows, part = np.arange(settings.batch), settings.batch // m
+        found = []
+        for replica in (rows // (settings.batch // data), rows % data, rows % part // (part // data)):
+            of_each = np.array([np.flatnonzero(replica == k) for k in range(data)]).reshape(data, m, -1)
+            found.append([sorted(one) for one in of_each.swapaxes(0, 1).reshape(m, -1).tolist()])
+        return [one for k, one in enumerate(found) if one not in found[:k]]
 
     def _scales(self) -> list[float]:
         """What a sum over replicas may be of the gradient, by what is divided before it and what behind it."""
