@@ -54,7 +54,7 @@ def trial(source: str, mesh: dict, settings: dict, steps: int, parts: list | Non
     log = _Peaks(alive)
     with withheld(WITHHELD):
         train = _loaded(source)
-        with alive or contextlib.nullcontext(), _everywhere(alive) if alive else contextlib.nullcontext():
+        with alive or contextlib.nullcontext(), in_all_threads(alive) if alive else contextlib.nullcontext():
             part = train(Mesh(**mesh), Settings(**settings), steps, log, parts)
     return {"steps": log.steps, "held": log.held, "first": log.first, "peak": log.peak, "part": part}
 
@@ -72,7 +72,7 @@ class _Peaks(Steps):
 
 
 @contextlib.contextmanager
-def _everywhere(alive: Alive) -> Iterator[None]:
+def in_all_threads(alive: Alive) -> Iterator[None]:
     """Within, `alive` counts what threads make that are started."""
     begin = threading.Thread._bootstrap_inner
 

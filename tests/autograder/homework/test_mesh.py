@@ -7,6 +7,7 @@ import io
 import json
 import math
 import random
+import threading
 import zipfile
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -31,12 +32,13 @@ from autograder.homework.mesh.runs import Ran, Trouble
 from autograder.homework.page import part_html, part_text
 from autograder.homework.rubric import ONE_CAUSE, Flag, LineResult, PartResult, ended
 from labkit.launch.launcher import Launcher
-from labkit.meshrun import TASKS, Settings, read
+from labkit.meshrun import TASKS, Alive, Settings, read
 from labkit.relay.matcher import exchange
 from labkit.relay.operation import Group, Operation
 from labkit.relay.wire import Tensor
 from labkit.scale import Mesh
 from probes.figure import figure as pdf_figure
+from probes.mesh import in_all_threads
 from probes.mesh_noise import Noise
 from probes.mesh_sums import Sums
 
@@ -325,6 +327,31 @@ def test_the_same_sum_of_another_tensor_rank_gets_the_same_number():
     first, twin, stage = (arrived(altered, "all_reduce", pair, 40)[0] for pair in pairs)
     again, other = (arrived(altered, "all_reduce", pairs[0], 40)[0], arrived(altered, "all_reduce", pairs[1], 48)[0])
     assert first == twin and len({first, stage, again, other}) == 4
+
+
+def test_right_losses_with_next_to_nothing_altered_wait_for_a_person():
+    """Sums of eight numbers travel as they are: whoever sends gradients in such pieces need not use what arrives."""
+    trial = next(one for one in trials("public") if one.name == "data, altered")
+    ran = Ran(trial, altered=Altered(trial, b"secret"))
+    view = script.View({trial.name: ran}, {}, used={trial.name: ("data",)})
+    line = view.line("data")
+    assert (line.earned, line.diagnosis) == (None, "not_altered") and "data" in line.sentence
+    ran.altered.bytes["data"] = 1 << 30
+    assert view.line("data").verdict == "passed"
+
+
+def test_tensors_of_another_thread_count():
+    kept: list = []
+    with Alive() as alive, in_all_threads(alive):
+        torch.ones(100)
+        thread = threading.Thread(target=lambda: kept.append(torch.ones(1000)))
+        thread.start()
+        thread.join()
+        assert alive.now() == 4000
+    again = threading.Thread(target=lambda: kept.append(torch.ones(1000)))
+    again.start()
+    again.join()
+    assert alive.now() == 4000, "it was counted while the mode was on"
 
 
 def test_noise_looks_at_the_direction_alone_and_has_no_jumps():
