@@ -55,7 +55,7 @@ def scaled(settings: dict, at: int, steps: int, names: list[str], factor: float)
 
 
 class _Arrived(torch.autograd.Function):
-    """What arrives of something forward, and of its gradient backward; None: it stays as it is."""
+    """Alters something forward, and its gradient backward, as it arrives; None: it stays as it is."""
 
     @staticmethod
     def forward(ctx, x, forward, backward):

@@ -71,7 +71,7 @@ class Alive(TorchDispatchMode):
 
 
 class _OfThread(TorchDispatchMode):
-    """What a thread makes, counted by the `Alive` of another."""
+    """Counts what a thread makes, by the `Alive` of another."""
 
     def __init__(self, alive: Alive):
         super().__init__()

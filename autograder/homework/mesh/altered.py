@@ -169,7 +169,7 @@ class Altered:
         return [one for k, one in enumerate(found) if one not in found[:k]]
 
     def _scales(self) -> list[float]:
-        """What a sum over replicas may be of the gradient, by what is divided before it and what behind it."""
+        """The multiples of the gradient that a sum over replicas may be, by what is divided before and behind it."""
         settings, replicas = self.trial.settings, self.trial.mesh.replicas
         summed = (1, settings.micro_batches, settings.batch, settings.tokens, settings.tokens / settings.micro_batches)
         return sorted({float(n) for one in summed for n in (one, one * replicas, one / replicas)})
