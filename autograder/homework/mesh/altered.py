@@ -82,6 +82,7 @@ class Altered:
         self.bytes["pipeline"] += len(op.payload)
         return bytearray(self._noise["pipeline"](np.frombuffer(op.payload, np.float64)).tobytes())
 
+    @np.errstate(all="ignore")
     def arrives(self, ops: Sequence[Operation]) -> None:
         """Alters what the members of a collective get from a sum."""
         first, axis = ops[0], self._axis(ops[0])

@@ -360,6 +360,7 @@ def test_noise_looks_at_the_direction_alone_and_has_no_jumps():
     found = noise(x)
     assert np.allclose(noise(x[:, ::-1] / 6), found[:, ::-1] / 6, rtol=1e-12)
     assert np.array_equal(noise(x.reshape(-1)), found.reshape(-1)) and not noise(np.zeros(16)).any()
+    assert np.isnan(noise(np.full(16, np.nan))).all() and noise(np.full(16, 1e300)).shape == (16,)
     line = np.linspace(x[0, 0], x[0, 1], 20_000)
     assert np.abs(np.diff(noise(line), axis=0)).max() < 1e-3 and np.ptp(found / x, axis=(0, 1)).min() > 0.1
     assert np.abs(noise(x * (1 + 1e-14 * random.normal(size=x.shape))) / found - 1).max() < 1e-12
