@@ -1,9 +1,9 @@
 """A student's training on a mesh, run in a rank beside the grader: what each step gave, what the rank held.
 
-Bytes are counted by `labkit.meshrun.Alive`, which sees every tensor that is made in this process, and told to the
-relay; what is sent the relay counts itself. All of this happens in the process of the script, and what is told here
-could be forged by a script that knows about it; what goes over the relay could not. What the losses should be is
-computed elsewhere (`probes.mesh_reference`): here the sequential training cannot be called.
+Bytes are counted by `labkit.meshrun.Alive`, which sees every tensor that is made in this process, by whatever thread,
+and told to the relay; what is sent the relay counts itself. All of this happens in the process of the script, and what
+is told here could be forged by a script that knows about it; what goes over the relay could not. What the losses should
+be is computed elsewhere (`probes.mesh_reference`): here the sequential training cannot be called.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import linecache
 import sys
+import threading
 import types
+from collections.abc import Iterator
 
 from labkit.launch.rank_program import withheld
 from labkit.meshrun import Alive, Settings
@@ -52,7 +54,7 @@ def trial(source: str, mesh: dict, settings: dict, steps: int, parts: list | Non
     log = _Peaks(alive)
     with withheld(WITHHELD):
         train = _loaded(source)
-        with alive or contextlib.nullcontext():
+        with alive or contextlib.nullcontext(), in_all_threads(alive) if alive else contextlib.nullcontext():
             part = train(Mesh(**mesh), Settings(**settings), steps, log, parts)
     return {"steps": log.steps, "held": log.held, "first": log.first, "peak": log.peak, "part": part}
 
@@ -67,6 +69,22 @@ class _Peaks(Steps):
             self.peak = self.alive.peak
             self.first = self.first or self.peak
         super().step(loss, norm)
+
+
+@contextlib.contextmanager
+def in_all_threads(alive: Alive) -> Iterator[None]:
+    """Within, `alive` counts what threads make that are started."""
+    begin = threading.Thread._bootstrap_inner
+
+    def counted(thread: threading.Thread) -> None:
+        with alive.of_thread():
+            begin(thread)
+
+    threading.Thread._bootstrap_inner = counted
+    try:
+        yield
+    finally:
+        threading.Thread._bootstrap_inner = begin
 
 
 def _loaded(source: str):

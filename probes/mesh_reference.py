@@ -6,12 +6,16 @@ to import this module there is of no use.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from labkit.meshrun import Settings, sequential
+from probes.mesh_noise import Noise
+from probes.mesh_sums import Sums
 
 
 def expected(asked: list[tuple[dict, int]]) -> list[list[list[float]]]:
@@ -28,84 +32,137 @@ def expected(asked: list[tuple[dict, int]]) -> list[list[list[float]]]:
     return found
 
 
-def altered(asked: list[tuple[dict, int, dict]]) -> list[list[float]]:
-    """The losses of the sequential training with what travels between ranks altered, for each (settings, number of
-    steps, how): see `autograder.homework.mesh.altered`."""
-    return [
-        [loss for loss, _ in sequential(_Altered(**settings, how=how), steps).steps] for settings, steps, how in asked
-    ]
+def altered(
+    asked: list[tuple[dict, int, str, dict]], sums: dict[str, tuple[np.ndarray, np.ndarray]]
+) -> list[tuple[list[float], float]]:
+    """(the losses of the sequential training with what travels between ranks altered, the share of its gradients that
+    was found among the sums over replicas), for each (settings, number of steps, trial, how): see
+    `autograder.homework.mesh.altered`. sums: trial -> what was summed, and what it was multiplied by."""
+    found = []
+    for settings, steps, name, how in asked:
+        known = None if how["scales"] is None else Sums(*sums[name], how["scales"])
+        run = sequential(_Altered(**settings, how=how, sums=known), steps)
+        found.append(([loss for loss, _ in run.steps], 1.0 if known is None else known.found / max(1, known.asked)))
+    return found
 
 
-def scaled(settings: dict, at: int, steps: int, factor: float) -> tuple[list[float], list[float]]:
-    """(the numbers of the head after `at` steps, the losses of `steps` further steps with these numbers times a
-    factor) of the sequential training."""
-    given = _Scaled(**settings, at=at, factor=factor)
+def scaled(settings: dict, at: int, steps: int, names: list[str], factor: float) -> tuple[list[float], list[float]]:
+    """(the numbers of the weights of these names after `at` steps, the losses of `steps` further steps with these
+    numbers times a factor) of the sequential training."""
+    given = _Scaled(**settings, at=at, names=tuple(names), factor=factor)
     run = sequential(given, at + steps)
-    return given.kept[1], [loss for loss, _ in run.steps[at:]]
+    return given.numbers, [loss for loss, _ in run.steps[at:]]
 
 
-class _Factor(torch.autograd.Function):
-    """Multiplied by one factor forward, and its gradient by another backward."""
+class _Arrived(torch.autograd.Function):
+    """Alters something forward, and its gradient backward, as it arrives; None: it stays as it is."""
 
     @staticmethod
     def forward(ctx, x, forward, backward):
         ctx.backward_by = backward
-        return x * forward
+        return x.view_as(x) if forward is None else forward(x)
 
     @staticmethod
     def backward(ctx, gradient):
-        return gradient * ctx.backward_by, None, None
+        return gradient if ctx.backward_by is None else ctx.backward_by(gradient), None, None
 
 
 @dataclass(frozen=True)
 class _Altered(Settings):
+    """sums: over replicas, as they were altered; None where there were none."""
+
     how: dict = field(default_factory=dict)
+    sums: Sums | None = None
 
     def model(self) -> nn.Sequential:
         model = super().model()
-        pipeline, tensor, rows = (
-            None if self.how[name] is None else torch.tensor(self.how[name], dtype=torch.float64)
-            for name in ("pipeline", "tensor", "rows")
-        )
+        pipeline, tensor = (_stretched(self.how[axis], self.width) for axis in ("pipeline", "tensor"))
         for number, module in enumerate(list(model)[:-2]):
             if pipeline is not None and number in self.how["blocks"]:
-                module.register_forward_hook(lambda module, given, out: out * pipeline)
+                module.register_forward_hook(lambda module, given, out: _Arrived.apply(out, pipeline, pipeline))
             if tensor is not None and number > 0:
-                _divided(module.attention, module.attention.out, tensor, self.how["biased"])
-                _divided(module.mlp, module.mlp.down, tensor, self.how["biased"])
-        if rows is not None:
-            model[-1].register_forward_hook(lambda module, given, out: _Factor.apply(out, 1.0, rows[:, None, None]))
+                attention, mlp = module.attention, module.mlp
+                each = [attention.q, attention.k, attention.v] if self.how["apart"] else [attention]
+                _divided(each, attention.out, tensor, self.how["biased"])
+                _divided([mlp], mlp.down, tensor, self.how["biased"])
+        if self.sums is not None and self.how["micro_batches"] is not None:
+            return _InMicroBatches(model, self.how["micro_batches"], self.sums)
+        if self.sums is not None:
+            _summed(list(model.parameters()), self.sums)
         return model
 
 
-def _divided(part: nn.Module, last: nn.Linear, factors: Tensor, biased: bool) -> None:
-    """Attention or an MLP as ranks of a tensor group compute it: gradients are summed where it begins, and what its
-    last layer makes is summed before, or with, its bias."""
+def _stretched(seed: list[int] | None, width: int) -> Callable[[Tensor], Tensor] | None:
+    if seed is None:
+        return None
+    noise = Noise(seed, width)
+    return lambda x: torch.from_numpy(noise(x.detach().numpy()))
+
+
+def _divided(parts: list[nn.Module], last: nn.Linear, altered: Callable[[Tensor], Tensor], biased: bool) -> None:
+    """Attention or an MLP as ranks of a tensor group compute it: gradients are summed where its parts begin, and what
+    its last layer makes is summed before, or with, its bias."""
 
     def summed(module, given, out):
         bias = 0.0 if biased else last.bias
-        return _Factor.apply(out - bias, factors, 1.0) + bias
+        return _Arrived.apply(out - bias, altered, None) + bias
 
-    part.register_forward_pre_hook(lambda module, given: (_Factor.apply(given[0], 1.0, factors),))
+    for part in parts:
+        part.register_forward_pre_hook(lambda module, given: (_Arrived.apply(given[0], None, altered),))
     last.register_forward_hook(summed)
+
+
+def _summed(parameters: list[nn.Parameter], sums: Sums) -> None:
+    """Each time when all parameters have their gradients, these are altered as sums over replicas were."""
+    done: list[nn.Parameter] = []
+
+    def one_more(parameter: nn.Parameter) -> None:
+        done.append(parameter)
+        if len(done) == len(parameters):
+            done.clear()
+            for one, gradient in zip(parameters, sums([one.grad.numpy() for one in parameters]), strict=True):
+                one.grad = torch.from_numpy(gradient)
+
+    for parameter in parameters:
+        parameter.register_post_accumulate_grad_hook(one_more)
+
+
+class _InMicroBatches(nn.Sequential):
+    """A model whose gradient is altered for each micro-batch. rows: of each of them."""
+
+    def __init__(self, model: nn.Sequential, rows: list[list[int]], sums: Sums):
+        super().__init__(*model)
+        self.model, self.rows, self.sums = [model], rows, sums
+
+    def forward(self, x: Tensor) -> Tensor:
+        (model,) = self.model
+        parts = []
+        for rows in self.rows:
+            arriving = {name: _Arrived.apply(one, None, self._one) for name, one in model.named_parameters()}
+            parts.append(torch.func.functional_call(model, arriving, (x[rows],)))
+        return torch.cat(parts)[torch.tensor([row for rows in self.rows for row in rows]).argsort()]
+
+    def _one(self, gradient: Tensor) -> Tensor:
+        return torch.from_numpy(self.sums([gradient.numpy()])[0])
 
 
 @dataclass(frozen=True)
 class _Scaled(Settings):
-    """kept: the head's weight, and what its numbers were when they were scaled."""
+    """kept: the weights. numbers: what they were when they were scaled."""
 
     at: int = 0
+    names: tuple[str, ...] = ()
     factor: float = 1.0
-    kept: list = field(default_factory=list)
+    kept: list[Tensor] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
 
     def model(self) -> nn.Sequential:
         model = super().model()
-        self.kept[:] = [model[-1].weight]
+        self.kept[:] = [model.get_parameter(name).detach() for name in self.names]
         return model
 
     def minibatch(self, step: int) -> tuple[Tensor, Tensor]:
-        if step == self.at:
-            weight = self.kept[0].detach()
-            self.kept.append(weight.flatten().tolist())
+        for weight in self.kept if step == self.at else ():
+            self.numbers.extend(weight.flatten().tolist())
             weight *= self.factor
         return super().minibatch(step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -20,24 +21,31 @@ from labkit.scale.mesh import Mesh
 
 class Alive(TorchDispatchMode):
     """Counts the bytes of all tensors that were made while it is on and are still alive: weights, gradients, moments,
-    activations. peak: the most so far. told(bytes): called where the peak has grown by a hundredth."""
+    activations. peak: the most so far. told(bytes): called where the peak has grown by a hundredth, by the thread that
+    has made this."""
 
     def __init__(self, told: Callable[[int], None] | None = None):
         super().__init__()
         self.peak, self.told = 0, told
+        self._lock, self._thread = threading.RLock(), threading.get_ident()
         self._made: dict[int, tuple[StorageWeakRef, int]] = {}
         self._sum, self._said = 0, 0
 
+    def of_thread(self) -> TorchDispatchMode:
+        """A mode for another thread, in which what that makes counts here."""
+        return _OfThread(self)
+
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
-        for one in tree_leaves(result):
-            if isinstance(one, Tensor) and not one.is_meta:
-                self._take(one.untyped_storage(), (args, kwargs))
-        if self._sum > self.peak:
-            self.peak = max(self.peak, self.now())
-            if self.told and self.peak > 1.01 * self._said:
-                self._said = self.peak
-                self.told(self.peak)
+        with self._lock:
+            for one in tree_leaves(result):
+                if isinstance(one, Tensor) and not one.is_meta:
+                    self._take(one.untyped_storage(), (args, kwargs))
+            if self._sum > self.peak:
+                self.peak = max(self.peak, self.now())
+        if self.told and self.peak > 1.01 * self._said and threading.get_ident() == self._thread:
+            self._said = self.peak
+            self.told(self.peak)
         return result
 
     def _take(self, storage: torch.UntypedStorage, given: tuple) -> None:
@@ -52,13 +60,25 @@ class Alive(TorchDispatchMode):
 
     def now(self) -> int:
         """Bytes alive at this moment."""
-        self._made = {key: one for key, one in self._made.items() if not one[0].expired()}
-        self._sum = sum(nbytes for _, nbytes in self._made.values())
-        return self._sum
+        with self._lock:
+            self._made = {key: one for key, one in self._made.items() if not one[0].expired()}
+            self._sum = sum(nbytes for _, nbytes in self._made.values())
+            return self._sum
 
     def forget_peak(self) -> None:
         """The peak is counted anew from here."""
         self.peak = self._said = self.now()
+
+
+class _OfThread(TorchDispatchMode):
+    """Counts what a thread makes, by the `Alive` of another."""
+
+    def __init__(self, alive: Alive):
+        super().__init__()
+        self._alive = alive
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        return self._alive.__torch_dispatch__(function, types, args, kwargs)
 
 
 @functools.cache

@@ -12,6 +12,7 @@ Only numpy is needed here: torch is never imported, and nothing a rank has sent 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -35,6 +36,16 @@ ENDED = ("returned", "raised", "dead", "gone")
 _WHILE_WAITING = (wire.PRINT, wire.NOTE, wire.RAISED)
 
 
+class Altering(Protocol):
+    """Alters what travels between the ranks of one case."""
+
+    def handed(self, op: Operation) -> bytes:
+        """The bytes, as many, that travel in place of those that a rank hands over."""
+
+    def arrives(self, ops: Sequence[Operation]) -> None:
+        """Alters what the members of a collective get (`Operation.data`), which is complete."""
+
+
 class ProgressEngine:
     """The operations of one case of `n` ranks. A subclass says how a rank is told something (`_send`) and started
     (`_start`).
@@ -48,7 +59,7 @@ class ProgressEngine:
     answers: name -> the function from a rank's question (plain data) to (virtual seconds that it costs, a label, the
     answer).
     describe_payloads: events say what was handed over is like (`Event.squares`, `Event.varied`).
-    altered: what travels in place of what an operation hands over, as many bytes; None: nothing is altered.
+    altered: alters what is handed over and what arrives; None: nothing is altered.
     """
 
     max_operations = MAX_OPERATIONS
@@ -63,7 +74,7 @@ class ProgressEngine:
         kills: Mapping[int, int] | None = None,
         answers: Mapping[str, Callable] | None = None,
         describe_payloads: bool = False,
-        altered: Callable[[Operation], bytes] | None = None,
+        altered: Altering | None = None,
     ):
         self.n, self.kills, self.describe_payloads = n, dict(kills or {}), describe_payloads
         self.altered = altered
@@ -172,7 +183,7 @@ class ProgressEngine:
         if self.pending[r] > MAX_PENDING:
             raise wire.TooMuch(f"more than {MAX_PENDING} operations at a time")
         if self.altered is not None:
-            op.payload = self.altered(op)
+            op.payload = self.altered.handed(op)
         self.operations[r][op.ticket] = op
         self.history.append(op)
         self.clock.post(op)
@@ -185,6 +196,8 @@ class ProgressEngine:
         if lost := self._lost(op):
             self._lose(op, lost)
         elif members := self.matcher.post(op):
+            if self.altered is not None:
+                self.altered.arrives(members)
             self.clock.ready(members)
 
     def _wait(self, r: int, kind: int, meta: dict) -> None:

@@ -213,5 +213,32 @@ script(
     ),
     ("torch.cat([part[key] for", "torch.cat([torch.as_tensor(part[key], dtype=torch.float64) for"),
 )
+script(
+    "right_all_to_all",
+    "The gradient is summed by hand out of the shards that all replicas send each other.",
+    (
+        "        mine = torch.empty(self.k, dtype=whole.dtype)\n"
+        "        dist.reduce_scatter_single(mine, whole, group=self.axes.replicas)\n",
+        "        shards = torch.empty_like(whole)\n"
+        "        dist.all_to_all_single(shards, whole, group=self.axes.replicas)\n"
+        "        mine = shards.view(self.p, self.k).sum(0)\n",
+    ),
+)
+FILED = (
+    ("import argparse\n", "import argparse\nimport io\n"),
+    (
+        "    return optimizer.part()\n",
+        '    file = io.BytesIO()\n    torch.save(optimizer.part(), file)\n    return {"file": torch.frombuffer(file.getbuffer(), dtype=torch.uint8)}\n',
+    ),
+)
+script(
+    "right_checkpoint_as_a_file",
+    "The part of a checkpoint is a file in memory, as torch.save writes it.",
+    *FILED,
+    (
+        "        optimizer.load(whole(parts))\n",
+        '        optimizer.load(whole([torch.load(io.BytesIO(part["file"].numpy())) for part in parts]))\n',
+    ),
+)
 
-__all__ = ["SCRIPT", "runs_in", "save"]
+__all__ = ["FILED", "SCRIPT", "runs_in", "save"]

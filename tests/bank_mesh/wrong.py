@@ -9,7 +9,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 from bank_mesh.folders import EVERY, PERSON, SCRIPT, add, logs, records, relogged, rewrite, script, written
-from bank_mesh.right import RUN, runs_in, save
+from bank_mesh.right import FILED, RUN, runs_in, save
 from labkit.meshrun import adam
 
 ATTACKS = Path(__file__).resolve().parents[1] / "attacks" / "mesh"
@@ -153,12 +153,17 @@ def pretend(mesh, settings):
 
 """
 for name, says, nothing, expected in (
-    ("wrong_sends_zeros", "zeros", "torch.zeros", lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "norm", "traffic")),
+    (
+        "wrong_sends_zeros",
+        "zeros",
+        "torch.zeros",
+        lines("not_divided", DATA, TENSOR, PIPELINE, "mixed", "norm", "traffic"),
+    ),
     (
         "wrong_sends_noise",
         "noise",
         "torch.randn",
-        {**lines("not_the_activations", PIPELINE, "mixed"), **lines("not_used", DATA, TENSOR, "traffic")},
+        {**lines("not_the_activations", PIPELINE, "mixed"), **lines("not_used", DATA, TENSOR, "norm", "traffic")},
     ),
 ):
     script(
@@ -191,10 +196,18 @@ add(
     scripted=True,
 )
 add(
+    "wrong_learns_the_factors",
+    "Every rank runs a whole training, and does to it what has become of one message along each axis.",
+    written((ATTACKS / "300_learns_the_factors.py").read_text(encoding="utf-8")),
+    expected={**lines(PERSON, DATA, TENSOR, PIPELINE, "mixed", "norm", "traffic"), "memory": "state_not_sharded"},
+    bonus=False,
+    scripted=True,
+)
+add(
     "wrong_copies_the_sequential",
     "Every rank runs a copy of the sequential training, and sends noise along all axes.",
     written(NOISE.replace(IMPORTED, COPY)),
-    expected={**lines("not_used", DATA, TENSOR, PIPELINE, "mixed", "traffic"), "checkpoint": "parts_not_used",
+    expected={**lines("not_used", DATA, TENSOR, PIPELINE, "mixed", "norm", "traffic"), "checkpoint": "parts_not_used",
               "memory": "whole_run_first"},
     bonus=False,
     scripted=True,
@@ -317,6 +330,21 @@ script(
     expected={"checkpoint": "copies"},
 )
 
+script(
+    "wrong_recomputes_beside_a_file",
+    "Of a checkpoint in a file it reads the number of steps, and makes these once more.",
+    *FILED,
+    (
+        "        optimizer.load(whole(parts))\n",
+        '        steps += (first := torch.load(io.BytesIO(parts[0]["file"].numpy()))["step"])\n',
+    ),
+    (
+        STEP,
+        "        told = optimizer.step(loss)\n        if parts is None or step >= first:\n            log.step(*told)\n",
+    ),
+    expected={"checkpoint": "parts_not_used"},
+)
+
 # -- bytes and memory --------------------------------------------------------------------------------------------------
 
 script(
@@ -335,6 +363,28 @@ script(
         "        mine = torch.empty(self.k, dtype=whole.dtype)\n"
         "        dist.reduce_scatter_single(mine, whole, group=self.axes.replicas)\n",
         "        dist.all_reduce(whole, group=self.axes.replicas)\n        mine = whole.chunk(self.p)[self.axes.replica].clone()\n",
+    ),
+    expected={"traffic": "too_much_data"},
+)
+script(
+    "wrong_summed_after_each_micro_batch",
+    "Replicas sum their gradients after each micro-batch.",
+    (
+        "        if stage > 0:\n            requests.append(dist.isend(x.grad",
+        "        for w in part.parameters() if axes.replicas else ():\n"
+        "            dist.all_reduce(w.grad, group=axes.replicas)\n"
+        '            w.total, w.grad = w.grad + getattr(w, "total", 0), None\n'
+        "        if stage > 0:\n            requests.append(dist.isend(x.grad",
+    ),
+    (
+        "        request.wait()\n    return total\n",
+        "        request.wait()\n    for w in part.parameters() if axes.replicas else ():\n"
+        "        w.grad = w.total\n        del w.total\n    return total\n",
+    ),
+    (
+        "        mine = torch.empty(self.k, dtype=whole.dtype)\n"
+        "        dist.reduce_scatter_single(mine, whole, group=self.axes.replicas)\n",
+        "        mine = whole.chunk(self.p)[self.axes.replica].clone()\n",
     ),
     expected={"traffic": "too_much_data"},
 )
@@ -365,6 +415,19 @@ script(
     (
         "    return part\n\n\ndef order_1f1b",
         "    part.whole = [settings.model(), settings.model()]\n    return part\n\n\ndef order_1f1b",
+    ),
+    expected={"memory": "weights_not_divided"},
+)
+KEPT = "    return part\n\n\ndef order_1f1b"
+script(
+    "wrong_whole_model_kept_by_a_thread",
+    "Another thread keeps the whole model beside the part.",
+    ("import types\n", "import threading\nimport types\n"),
+    (
+        KEPT,
+        "    part.whole = []\n"
+        "    thread = threading.Thread(target=lambda: part.whole.extend(settings.model() for _ in range(2)))\n"
+        f"    thread.start()\n    thread.join()\n{KEPT}",
     ),
     expected={"memory": "weights_not_divided"},
 )

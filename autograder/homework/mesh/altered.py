@@ -1,17 +1,19 @@
-"""Messages between ranks, altered on their way by factors that the key draws, and the losses of a right training then.
+"""Messages between ranks, altered on their way by what the key draws, and the losses of a right training then.
 
-Along pipeline, activations and their gradients are multiplied by a vector, feature by feature; along tensor, so is what
-goes into a sum; along data, what a replica brings to a sum is multiplied by a number of its own. All of these are
-linear: it does not matter how a message was cut up or packed, in which order things were sent, or by which collective
-they were summed. So the sequential training can do the same at the same places (`probes.mesh_reference`), and whoever
-uses what arrives has its losses. A rank that has computed everything itself does not notice.
+Activations and their gradients, along pipeline what is sent and along tensor what a sum gives, are stretched: each
+token's vector by its direction (`probes.mesh_noise`). What a sum over replicas gives is multiplied by a number that is
+new with each sum, and found again by its values (`probes.mesh_sums`). It does not matter how messages were cut up or
+packed, in which order things were sent, or by which collective they were summed, and no message tells what becomes of
+the next. So the sequential training can do the same at the same places (`probes.mesh_reference`), and whoever uses what
+arrives has its losses. A rank that has computed everything itself does not notice, nor can it learn beforehand what it
+would have to do.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -20,7 +22,8 @@ import numpy as np
 from autograder.homework.mesh import sizes
 from autograder.homework.mesh.cases import Trial
 from labkit.meshrun.counting import axis_of
-from labkit.relay.operation import Operation
+from labkit.relay.operation import Group, Operation
+from probes.mesh_noise import Noise
 
 FEW = 64  # bytes: losses and norms stay as they are
 ENOUGH = 0.4  # of the bytes that a division needs: so many were altered, else nothing can be said
@@ -37,7 +40,7 @@ class Reference(NamedTuple):
 
 
 def secret_of(key: str) -> bytes:
-    """The bytes that the factors are drawn from. No rank is handed them, or a number from which they follow."""
+    """The bytes that the altering is drawn from. No rank is handed them, or a number from which they follow."""
     return hashlib.sha256(f"train_a_mesh altered\0{key}".encode()).digest()
 
 
@@ -45,43 +48,81 @@ class Altered:
     """Alters what the ranks of one trial send. bytes: axis -> what was altered so far."""
 
     def __init__(self, trial: Trial, secret: bytes):
-        digest = hashlib.sha256(secret + trial.name.encode()).digest()
-        random = np.random.default_rng(int.from_bytes(digest[:16], "big"))
         self.trial, self.bytes = trial, Counter()
-        width = trial.settings.width
-        self.features = {axis: 1 + random.uniform(-0.25, 0.25, width) for axis in ("tensor", "pipeline")}
-        self.replicas = 1 + random.uniform(-0.3, 0.3, trial.mesh.data)
+        self._secret = secret + trial.name.encode()
+        self.seeds = {axis: self._drawn(axis) for axis in ("tensor", "pipeline")}
+        self._noise = {axis: Noise(seed, trial.settings.width) for axis, seed in self.seeds.items()}
+        self._summed: list[tuple[np.ndarray, float]] = []
+        self._groups: dict[tuple[int, ...], list[Group]] = {}
+        self._count: Counter = Counter()
+
+    def _drawn(self, *what) -> list[int]:
+        """A seed that follows from the secret and these names and numbers."""
+        digest = hashlib.sha256(self._secret + repr(what).encode()).digest()
+        return [int.from_bytes(digest[at : at + 4], "big") for at in range(0, 16, 4)]
 
     @property
     def axes(self) -> tuple[str, ...]:
         """Those along which something is altered."""
         return tuple(axis for axis in AXES if getattr(self.trial.mesh, axis) > 1)
 
-    def __call__(self, op: Operation) -> bytes:
-        """The bytes that travel in place of those that a rank hands over."""
-        if op.dtype != "float64" or op.kind == "recv" or not FEW < len(op.payload) == len(op.payload) // 8 * 8:
-            return op.payload
+    def _axis(self, op: Operation) -> str:
+        """The axis along which an operation takes numbers in float64 that may be altered; "" where it takes none."""
+        if op.dtype != "float64" or not op.payload or len(op.payload) % sizes.FLOAT:
+            return ""
         ranks = (op.rank, op.peer) if op.kind == "send" else op.members
-        axis = axis_of(self.trial.mesh, ranks) if None not in ranks and len(set(ranks)) > 1 else ""
-        factors = self._factors(axis, op)
-        if factors is None:
-            return op.payload
-        self.bytes[axis] += len(op.payload)
-        return bytearray((np.frombuffer(op.payload, np.float64) * factors).tobytes())
+        return axis_of(self.trial.mesh, ranks) if None not in ranks and len(set(ranks)) > 1 else ""
 
-    def _factors(self, axis: str, op: Operation) -> np.ndarray | float | None:
-        """The factors of what a rank hands over along an axis; None where it stays as it is."""
-        width, mesh = self.trial.settings.width, self.trial.mesh
+    def handed(self, op: Operation) -> bytes:
+        """The bytes that travel in place of those that a rank hands over: other ones for what a stage sends."""
         count = len(op.payload) // sizes.FLOAT
-        summed = op.kind in SUMS and op.reduce in ("sum", "avg")
-        if axis == "pipeline" and op.kind == "send" and count % width == 0:
-            return np.tile(self.features[axis], count // width)
+        whole = len(op.payload) > FEW and count % self.trial.settings.width == 0
+        if op.kind != "send" or not whole or self._axis(op) != "pipeline":
+            return op.payload
+        self.bytes["pipeline"] += len(op.payload)
+        return bytearray(self._noise["pipeline"](np.frombuffer(op.payload, np.float64)).tobytes())
+
+    @np.errstate(all="ignore")
+    def arrives(self, ops: Sequence[Operation]) -> None:
+        """Alters what the members of a collective get from a sum."""
+        first, axis = ops[0], self._axis(ops[0])
+        summed = first.kind in SUMS and first.reduce in ("sum", "avg")
+        if axis == "data" and (summed or first.kind == "all_to_all"):
+            self._of_replicas(ops)
         # an activation, or a rank's share of one: not the gradients of a few parameters
-        if axis == "tensor" and summed and len(op.payload) * mesh.tensor % sizes.hop(self.trial.settings, mesh) == 0:
-            return np.tile(self.features[axis], count // width) if count % width == 0 else None
-        if axis == "data" and (summed or op.kind == "all_to_all"):
-            return float(self.replicas[mesh.coordinates(op.rank)["data"]])
-        return None
+        mesh, settings, got = self.trial.mesh, self.trial.settings, max(len(op.data) for op in ops)
+        whole = len(first.payload) > FEW and len(first.payload) * mesh.tensor % sizes.hop(settings, mesh) == 0
+        if axis == "tensor" and summed and whole and got % (settings.width * sizes.FLOAT) == 0:
+            self.bytes[axis] += sum(len(op.payload) for op in ops)
+            for op in ops:
+                op.data = self._noise[axis](np.frombuffer(op.data, np.float64)).tobytes()
+
+    def _of_replicas(self, ops: Sequence[Operation]) -> None:
+        """Multiplies what is a sum over replicas, or the summands that each of them gets for itself. The number is the
+        same for the same sum of another tensor rank: what both hold stays equal. For a few bytes it is 1."""
+        group = ops[0].group
+        known = self._groups.setdefault(group.members, [])
+        if group not in known:
+            known.append(group)
+        stage, number = self.trial.mesh.coordinates(ops[0].rank)["pipeline"], known.index(group)
+        self._count[group] += 1
+        seed = self._drawn("data", stage, number, self._count[group], len(ops[0].payload))
+        few = len(ops[0].payload) <= FEW
+        factor = 1.0 if few else float(1 + np.random.default_rng(seed).uniform(-0.3, 0.3))
+        for k, op in enumerate(ops):
+            self.bytes["data"] += 0 if few else len(op.payload)
+            given = np.frombuffer(op.data, np.float64)
+            if op.kind == "all_to_all":
+                pieces = given.reshape(len(ops), -1) if len(given) % len(ops) == 0 else given[None]
+                self._summed.append((pieces.sum(0), factor))
+            elif op.kind != "all_reduce" or k == 0:
+                self._summed.append((given, factor))
+            op.data = (given * factor).tobytes()
+
+    def sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """All numbers that were sums over replicas, and what each was multiplied by."""
+        factors = [np.full(len(values), factor) for values, factor in self._summed]
+        return np.concatenate([np.zeros(0), *(values for values, _ in self._summed)]), np.concatenate([[], *factors])
 
     def reached(self, axis: str) -> bool:
         """True if nearly all that a division needs was altered along an axis."""
@@ -97,7 +138,7 @@ class Altered:
     # -- what a right training gives
 
     def usual(self) -> Reference:
-        """The way of the units: rows and blocks in one piece each, and biases added behind the sum."""
+        """The way of the units: blocks in one piece each, biases added behind the sum, one f for q, k and v."""
         return next(self._ways(self.axes))
 
     def others(self) -> list[Reference]:
@@ -110,22 +151,29 @@ class Altered:
         settings, p = self.trial.settings, self.trial.mesh.pipeline
         edges = tuple(k * settings.layers // p for k in range(1, p))
         cuts = [edges] + [some for some in _cuts(settings.layers, p) if some != edges]
-        dealt = self._dealt()
-        for cut, rows, biased in product(
-            cuts if "pipeline" in axes else [()],
-            dealt if "data" in axes else [None],
-            (False, True) if "tensor" in axes else [False],
-        ):
-            of_rows = None if rows is None else self.replicas[rows].tolist()
-            how = {"blocks": list(cut), "rows": of_rows, "biased": biased}
-            used = {axis: self.features[axis].tolist() if axis in axes else None for axis in ("tensor", "pipeline")}
+        either = (False, True) if "tensor" in axes else (False,)
+        used = {axis: self.seeds[axis] if axis in axes else None for axis in ("tensor", "pipeline")}
+        dealt, scales = ([None, *self._dealt()], self._scales()) if "data" in axes else ([None], None)
+        for rows, cut, biased, apart in product(dealt, cuts if "pipeline" in axes else [()], either, either):
+            how = {"blocks": list(cut), "biased": biased, "apart": apart, "scales": scales, "micro_batches": rows}
             yield Reference(axes, how | used)
 
-    def _dealt(self) -> list[np.ndarray]:
-        """The replica of each row of a minibatch, by every way to deal them that is known."""
-        settings, data = self.trial.settings, self.trial.mesh.data
-        rows, part = np.arange(settings.batch), settings.batch // settings.micro_batches
-        return [rows // (settings.batch // data), rows % data, rows % part // (part // data)]
+    def _dealt(self) -> list[list[list[int]]]:
+        """The rows of each micro-batch, of all replicas together, by every way to deal them that is known: where sums
+        are over replicas after each micro-batch."""
+        settings, data, m = self.trial.settings, self.trial.mesh.data, self.trial.settings.micro_batches
+        rows, part = np.arange(settings.batch), settings.batch // m
+        found = []
+        for replica in (rows // (settings.batch // data), rows % data, rows % part // (part // data)):
+            of_each = np.array([np.flatnonzero(replica == k) for k in range(data)]).reshape(data, m, -1)
+            found.append([sorted(one) for one in of_each.swapaxes(0, 1).reshape(m, -1).tolist()])
+        return [one for k, one in enumerate(found) if one not in found[:k]]
+
+    def _scales(self) -> list[float]:
+        """The multiples of the gradient that a sum over replicas may be, by what is divided before and behind it."""
+        settings, replicas = self.trial.settings, self.trial.mesh.replicas
+        summed = (1, settings.micro_batches, settings.batch, settings.tokens, settings.tokens / settings.micro_batches)
+        return sorted({float(n) for one in summed for n in (one, one * replicas, one / replicas)})
 
 
 def _cuts(layers: int, p: int) -> list[tuple[int, ...]]:

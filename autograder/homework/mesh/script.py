@@ -14,16 +14,17 @@ from pathlib import Path
 import numpy as np
 
 from autograder.homework.mesh import sizes
-from autograder.homework.mesh.altered import Reference
+from autograder.homework.mesh.altered import Reference, secret_of
 from autograder.homework.mesh.cases import FREE, STEPS, Trial, limited, trials, with_limits
 from autograder.homework.mesh.lines import RUBRIC, for_a_person, full, guarded, lost
-from autograder.homework.mesh.parts import FACTOR, Scaling
+from autograder.homework.mesh.parts import Scaling, drawn
 from autograder.homework.mesh.runs import FILE, Ran, Runs, Trouble, expected, reference
 from autograder.homework.rubric import ONE_CAUSE, Flag, LineResult, PartResult, ended
 from labkit.launch.launcher import Launcher
 
 RTOL = 1e-9
 LEAST, HALF, MOST = 0.4, 0.9, 1.05  # of the bytes that an axis needs: nothing divided, not all of it, too many
+MOST_OF_IT = 0.98  # of a gradient; the rest may be rounding alone
 FEW = 8  # numbers of a narrower type that a checkpoint may have, such as the step of torch.optim.Adam
 TINY = 1e-6  # of a number: rounding to float32, not another way to compute it
 SMALL = 4096  # bytes that a rank may send to everybody in one step: losses, norms
@@ -47,8 +48,9 @@ def judge(script: Path, key: str, launcher: Launcher) -> PartResult:
     ranks = Runs(launcher, script, key)
     given = dict(zip(wanted, expected(launcher, [(vars(s), n) for s, n in wanted.items()]), strict=True))
     saved = next(trial for trial in asked if trial.name == "saved")
-    head, losses = reference(launcher, "scaled", vars(saved.settings), saved.steps, saved.steps, FACTOR)
-    scaling = Scaling(np.array(head), np.array(losses))
+    names, factor = drawn(secret_of(key), saved.settings)
+    weights, losses = reference(launcher, "scaled", vars(saved.settings), saved.steps, saved.steps, names, factor)
+    scaling = Scaling(np.array(weights), np.array(losses), factor)
     try:
         found = _run_all(ranks, limited(asked, given), scaling)
     finally:
@@ -64,15 +66,30 @@ def _used(found: dict[str, Ran], launcher: Launcher) -> dict[str, tuple[str, ...
     asked = {name: ran for name, ran in found.items() if ran.altered is not None and ran.trouble is None}
     used = _matched({name: [ran.altered.usual()] for name, ran in asked.items()}, found, launcher)
     left = {name: ran.altered.others() for name, ran in asked.items() if used[name] is None}
-    return used | _matched(left, found, launcher)
+    return used | _matched(_begun(left, found, launcher), found, launcher)
+
+
+def _begun(ways: Mapping[str, list[Reference]], found: dict[str, Ran], launcher: Launcher) -> dict:
+    """The ways that have the loss of the first step: what replicas do shows later, and few ways are left for that."""
+
+    def first(how: dict) -> dict:
+        return {**how, "scales": None, "micro_batches": None}
+
+    flat = {(name, repr(first(way.how))): first(way.how) for name, several in ways.items() for way in several}
+    asked = [(vars(found[name].trial.settings), 1, name, how) for (name, _), how in flat.items()]
+    answers = reference(launcher, "altered", asked, {}) if asked else []
+    near = {at: _near(found[at[0]].steps[:, 0, 0], losses[0]) for at, (losses, _) in zip(flat, answers, strict=True)}
+    return {name: [way for way in several if near[name, repr(first(way.how))]] for name, several in ways.items()}
 
 
 def _matched(ways: Mapping[str, list[Reference]], found: dict[str, Ran], launcher: Launcher) -> dict:
     flat = [(name, way) for name, several in ways.items() for way in several]
-    asked = [(vars(found[name].trial.settings), found[name].trial.steps, way.how) for name, way in flat]
+    asked = [(vars(found[name].trial.settings), found[name].trial.steps, name, way.how) for name, way in flat]
+    sums = {name: found[name].altered.sums() for name in ways}
     matched = dict.fromkeys(ways)
-    for (name, way), losses in zip(flat, reference(launcher, "altered", asked) if asked else [], strict=True):
-        if matched[name] is None and _near(found[name].steps[:, :, 0], np.array(losses)):
+    answers = reference(launcher, "altered", asked, sums) if asked else []
+    for (name, way), (losses, share) in zip(flat, answers, strict=True):
+        if matched[name] is None and share > MOST_OF_IT and _near(found[name].steps[:, :, 0], np.array(losses)):
             matched[name] = way.axes
     return matched
 
@@ -233,10 +250,11 @@ class View:
         if ran.trouble:
             return for_a_person(name, ended(f"{at} {ran.trouble.said}"), "not_to_be_altered")
         axes, used = ran.altered.axes, self.used[ran.trial.name]
-        if used == axes:
+        few = [axis for axis in axes if not ran.altered.reached(axis)]
+        if used == axes and not few:
             return None
-        silent = [axis for axis in axes if used is not None and axis not in used]
-        deaf = [axis for axis in silent if ran.altered.reached(axis)]
+        silent = [axis for axis in axes if used is not None and (axis in few or axis not in used)]
+        deaf = [axis for axis in silent if axis not in few]
         if deaf:
             said = f"{at} the losses stayed as if nothing had been altered along {', '.join(deaf)}."
             teach = "A rank computes its part alone, and everything else it takes from what it receives."
@@ -274,7 +292,17 @@ class View:
         if all(_undivided(ran) for ran in several):
             said = "The norms are right, but on no mesh of several ranks was the work divided."
             return lost(name, "not_divided", said, "Each rank has a part of the gradient, and all know the whole norm.")
-        return full(name)
+        return self._used_nowhere(name) or full(name)
+
+    def _used_nowhere(self, name: str) -> LineResult | None:
+        """The finding on a script that has used what arrives on no mesh of those whose messages were altered, or
+        None."""
+        lines = (*AXES, "mixed")
+        tried = [ran for ran in self.found.values() if ran.altered and ran.trial.line in lines and not ran.trouble]
+        found = [self._not_used(name, ran) for ran in tried]
+        if not found or None in found:
+            return None
+        return next((one for one in found if one.diagnosis == "not_used"), found[0])
 
     def _wrong_norm(self, name: str, ran: Ran) -> LineResult | None:
         norms, right = ran.steps[:, :, 1], self._sequential(ran)[:, 1]
@@ -333,15 +361,13 @@ class View:
     def _parts_not_used(self, name: str, at: str, unscaled: np.ndarray) -> LineResult | None:
         """The finding on a checkpoint whose weights were scaled, or None where the losses show it as they should."""
         ran, scaling = self.found["scaled"], self.scaling
-        if scaling.inside:
-            return None
         if ran.trouble:
             return for_a_person(name, ended(f"{at}, its weights scaled: {ran.trouble.said}"), "not_to_be_altered")
         losses = ran.steps[:, :, 0]
         if _near(losses, scaling.losses) and not scaling.everywhere:
             return None
         if _near(losses, unscaled):
-            said = f"{at}: right; but with the weights in the parts scaled by {FACTOR:g}, the losses are the same."
+            said = f"{at}: right; but with weights in the parts scaled by {scaling.factor:g}, the losses are the same."
             teach = "The training goes on with the weights and moments that `train` is given, not with its own."
             return lost(name, "parts_not_used", said, teach)
         said = f"{at}: right; but the weights are not in the parts as they are, so nobody knows if they are used."
@@ -368,7 +394,7 @@ class View:
             wrong.append(("world", said))
         if not wrong:
             unused = self._not_used(name, self.found["mixed, altered"])
-            return unused if unused is not None and unused.diagnosis == "not_used" else full(name)
+            return unused if unused is not None and unused.diagnosis in ("not_used", "another_way") else full(name)
         said = f"On {ran.where} in one step: {'; '.join(one for _, one in wrong)}."
         if any(ran.sent[axis] < needed.get(axis, 0) for axis, _ in wrong):
             return lost(name, "not_divided", said, "Along an axis with too few bytes, ranks do all of some work.")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import random
+import threading
+import zipfile
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from bank_mesh.folders import FINISHED, FOLDERS, PERSON, SCRIPT, Folder
 from machine import needs
 
@@ -23,16 +27,20 @@ from autograder.homework.mesh.altered import Altered
 from autograder.homework.mesh.cases import trials
 from autograder.homework.mesh.entry import TRAIN_A_MESH, role_of
 from autograder.homework.mesh.lines import RUBRIC
-from autograder.homework.mesh.parts import FACTOR, Scaling
+from autograder.homework.mesh.parts import Scaling, drawn
 from autograder.homework.mesh.runs import Ran, Trouble
 from autograder.homework.page import part_html, part_text
 from autograder.homework.rubric import ONE_CAUSE, Flag, LineResult, PartResult, ended
 from labkit.launch.launcher import Launcher
-from labkit.meshrun import TASKS, Settings, read
+from labkit.meshrun import TASKS, Alive, Settings, read
+from labkit.relay.matcher import exchange
 from labkit.relay.operation import Group, Operation
 from labkit.relay.wire import Tensor
 from labkit.scale import Mesh
 from probes.figure import figure as pdf_figure
+from probes.mesh import in_all_threads
+from probes.mesh_noise import Noise
+from probes.mesh_sums import Sums
 
 FILES = ("measured", "figures", "plan")
 
@@ -273,16 +281,21 @@ def test_messages_are_altered_by_the_axis_along_which_they_go():
     altered, width, at = Altered(trial, b"secret"), trial.settings.width, trial.mesh.rank
     hop = sizes.hop(trial.settings, trial.mesh) // sizes.FLOAT
     one, other, replica, stage = at(), at(tensor=1), at(data=1), at(pipeline=1)
-    given = np.linspace(1, 2, hop)
-    changed = {
-        "tensor": handed_over(one, "all_reduce", (one, other), hop, reduce="sum"),
-        "pipeline": handed_over(one, "send", tuple(range(8)), hop, peer=stage),
-        "data": handed_over(replica, "reduce_scatter", (one, replica), hop, reduce="sum"),
-    }
-    for axis, op in changed.items():
-        by = altered.replicas[1] if axis == "data" else np.tile(altered.features[axis], hop // width)
-        assert np.array_equal(np.frombuffer(altered(op), np.float64), given * by), axis
-        assert altered.bytes[axis] == len(op.payload)
+    given, noise = np.linspace(1, 2, hop), {axis: Noise(seed, width) for axis, seed in altered.seeds.items()}
+    sent = handed_over(one, "send", tuple(range(8)), hop, peer=stage)
+    assert np.array_equal(np.frombuffer(altered.handed(sent)), noise["pipeline"](given))
+    assert np.array_equal(arrived(altered, "all_reduce", (one, other), hop), noise["tensor"](2 * given))
+    factors = []
+    for kind in ("reduce_scatter", "all_reduce", "all_reduce", "all_to_all"):
+        found = arrived(altered, kind, (one, replica), hop)
+        factors.append(found[0] / (1 if kind == "all_to_all" else 2))
+        plain = np.tile(given[: hop // 2], 2) if kind == "all_to_all" else 2 * given[: len(found)]
+        assert np.allclose(found, factors[-1] * plain), kind
+    assert len(set(factors)) == len(factors), "each sum has another one"
+    values, by = altered.sums()
+    assert len(values) == len(by) == 4 * hop and set(np.round(by, 9)) == set(np.round(factors, 9))
+    for op in (sent, handed_over(one, "all_gather", (one, replica), hop)):
+        assert altered.handed(replace(op, peer=other)) is op.payload
     for op in (
         handed_over(one, "all_reduce", tuple(range(8)), 2, reduce="sum"),
         handed_over(one, "all_gather", (one, replica), hop),
@@ -290,7 +303,81 @@ def test_messages_are_altered_by_the_axis_along_which_they_go():
         handed_over(one, "send", tuple(range(8)), width + 1, peer=stage),
         handed_over(one, "recv", tuple(range(8)), hop, peer=stage),
     ):
-        assert altered(op) is op.payload, op.kind
+        assert altered.handed(op) is op.payload, op.kind
+        op.data = op.payload
+        altered.arrives([op])
+        assert op.data is op.payload, op.kind
+
+
+def arrived(altered: Altered, kind: str, members: tuple[int, ...], count: int) -> np.ndarray:
+    """What the first rank gets of a collective to which all hand over the same."""
+    ops = [handed_over(rank, kind, members, count, reduce="" if kind == "all_to_all" else "sum") for rank in members]
+    for op in ops:
+        op.group, op.sizes = ops[0].group, [len(op.payload) // len(ops)] * len(ops)
+        op.elements //= 2 if kind == "reduce_scatter" else 1
+    exchange(ops)
+    altered.arrives(ops)
+    return np.frombuffer(ops[0].data)
+
+
+def test_the_same_sum_of_another_tensor_rank_gets_the_same_number():
+    trial = next(one for one in trials("public") if one.name == "mixed, altered")
+    altered, at = Altered(trial, b"secret"), trial.mesh.rank
+    pairs = [(at(tensor=t, pipeline=p), at(tensor=t, pipeline=p, data=1)) for t, p in ((0, 0), (1, 0), (0, 1))]
+    first, twin, stage = (arrived(altered, "all_reduce", pair, 40)[0] for pair in pairs)
+    again, other = (arrived(altered, "all_reduce", pairs[0], 40)[0], arrived(altered, "all_reduce", pairs[1], 48)[0])
+    assert first == twin and len({first, stage, again, other}) == 4
+
+
+def test_right_losses_with_next_to_nothing_altered_wait_for_a_person():
+    """Sums of eight numbers travel as they are: whoever sends gradients in such pieces need not use what arrives."""
+    trial = next(one for one in trials("public") if one.name == "data, altered")
+    ran = Ran(trial, altered=Altered(trial, b"secret"))
+    view = script.View({trial.name: ran}, {}, used={trial.name: ("data",)})
+    line = view.line("data")
+    assert (line.earned, line.diagnosis) == (None, "not_altered") and "data" in line.sentence
+    ran.altered.bytes["data"] = 1 << 30
+    assert view.line("data").verdict == "passed"
+
+
+def test_tensors_of_another_thread_count():
+    kept: list = []
+    with Alive() as alive, in_all_threads(alive):
+        torch.ones(100)
+        thread = threading.Thread(target=lambda: kept.append(torch.ones(1000)))
+        thread.start()
+        thread.join()
+        assert alive.now() == 4000
+    again = threading.Thread(target=lambda: kept.append(torch.ones(1000)))
+    again.start()
+    again.join()
+    assert alive.now() == 4000, "it was counted while the mode was on"
+
+
+def test_noise_looks_at_the_direction_alone_and_has_no_jumps():
+    random = np.random.default_rng(5)
+    noise, x = Noise([1, 2], 16), random.normal(size=(3, 50, 16))
+    found = noise(x)
+    assert np.allclose(noise(x[:, ::-1] / 6), found[:, ::-1] / 6, rtol=1e-12)
+    assert np.array_equal(noise(x.reshape(-1)), found.reshape(-1)) and not noise(np.zeros(16)).any()
+    assert np.isnan(noise(np.full(16, np.nan))).all() and noise(np.full(16, 1e300)).shape == (16,)
+    line = np.linspace(x[0, 0], x[0, 1], 20_000)
+    assert np.abs(np.diff(noise(line), axis=0)).max() < 1e-3 and np.ptp(found / x, axis=(0, 1)).min() > 0.1
+    assert np.abs(noise(x * (1 + 1e-14 * random.normal(size=x.shape))) / found - 1).max() < 1e-12
+
+
+def test_sums_are_found_by_their_values_whatever_they_were_divided_by():
+    random = np.random.default_rng(5)
+    first, second = random.normal(size=(2, 300))
+    values = 3 * np.concatenate([first, second])
+    sums = Sums(random.permutation(values), np.ones(600), [1.0, 2.0, 3.0])
+    assert sums([first[:100].reshape(4, 25), first[100:]])[0].shape == (4, 25) and sums.scales == [3.0]
+    assert (sums.asked, sums.found) == (300, 300)
+    sums = Sums(values, np.repeat([1.5, 0.5], 300), [1.0, 3.0])
+    assert np.allclose(sums([first * (1 + 1e-13), second])[0], 1.5 * first)
+    assert np.allclose(sums([second, random.normal(size=300)])[0], 0.5 * second) and sums.found == 900
+    nothing = Sums(np.zeros(0), np.zeros(0), [1.0, 3.0])
+    assert np.array_equal(nothing([first])[0], first) and nothing.found == 0
 
 
 def test_no_rank_is_handed_what_the_altering_is_drawn_from(tmp_path, warm):
@@ -308,9 +395,8 @@ def test_no_rank_is_handed_what_the_altering_is_drawn_from(tmp_path, warm):
     handed = {own, run.seed, int.from_bytes(hashlib.sha256(b"a key").digest()[:4], "big")}
     for seed in handed:
         for text in (f"{ran.trial.name} {seed}".encode(), str(seed).encode() + ran.trial.name.encode()):
-            drawn = np.random.default_rng(int.from_bytes(hashlib.sha256(text).digest()[:8], "big"))
-            guess = 1 + drawn.uniform(-0.25, 0.25, ran.trial.settings.width)
-            assert not np.isclose(guess, ran.altered.features["tensor"]).any()
+            guess = Altered(ran.trial, text), Altered(ran.trial, hashlib.sha256(text).digest())
+            assert not {str(one.seeds) for one in guess} & {str(ran.altered.seeds)}
     assert own.bit_length() > 64
 
 
@@ -322,7 +408,10 @@ def test_a_known_way_to_train_is_named_once():
         assert len(set(ways)) == len(ways), trial.name
 
 
-@pytest.mark.parametrize("kind", ["tensors", "lists", "arrays", "file", "none"])
+FACTOR = 1.25
+
+
+@pytest.mark.parametrize("kind", ["tensors", "lists", "arrays", "file", "bytes", "none"])
 def test_the_weights_in_a_checkpoint_are_found_by_their_values(kind):
     head, moments = np.random.default_rng(3).normal(0, 0.02, (2, 40))
     both = np.concatenate([moments[:10], head, moments[10:]])
@@ -331,21 +420,45 @@ def test_the_weights_in_a_checkpoint_are_found_by_their_values(kind):
         "lists": [{"w": both.tolist(), "step": 2}],
         "arrays": [(both[::-1], "name", None)],
         "file": [{"w": Tensor(np.frombuffer(b"head" + both.tobytes(), np.uint8), "uint8")}],
+        "bytes": [b"head" + both.tobytes()],
         "none": [{"w": Tensor(moments, "float64")}],
     }[kind]
-    scaling = Scaling(head, np.zeros(2))
+    scaling = Scaling(head, np.zeros(2), FACTOR)
     found = scaling.of(parts)
-    assert (scaling.everywhere, scaling.inside) == (kind in ("file", "none"), kind == "file")
+    assert scaling.everywhere == (kind == "none")
     scaled = np.concatenate([moments[:10], FACTOR * head, moments[10:]])
     values = {
         "tensors": lambda: np.concatenate([part["w"].values for part in found]),
         "lists": lambda: np.array(found[0]["w"]),
         "arrays": lambda: found[0][0][::-1],
+        "file": lambda: np.frombuffer(found[0]["w"].values.tobytes()[4:]),
+        "bytes": lambda: np.frombuffer(found[0][4:]),
     }
     if kind in values:
         assert np.array_equal(values[kind](), scaled)
     elif kind == "none":
         assert np.array_equal(found[0]["w"].values, FACTOR * moments)
+
+
+@pytest.mark.parametrize("kind", ["torch", "numpy"])
+def test_a_file_in_memory_whose_weights_were_scaled_can_be_read(kind):
+    head = np.random.default_rng(3).normal(0, 0.02, 40)
+    file = io.BytesIO()
+    torch.save({"w": torch.from_numpy(head)}, file) if kind == "torch" else np.savez(file, w=head)
+    (found,) = Scaling(head, np.zeros(2), FACTOR).of([file.getvalue()])
+    assert zipfile.ZipFile(io.BytesIO(found)).testzip() is None
+    read = torch.load(io.BytesIO(found)) if kind == "torch" else np.load(io.BytesIO(found))
+    assert np.array_equal(np.asarray(read["w"]), FACTOR * head)
+
+
+def test_keys_scale_different_weights():
+    settings = trials("public")[0].settings
+    named = dict(settings.model().named_parameters())
+    found = [drawn(hashlib.sha256(bytes([k])).digest(), settings) for k in range(40)]
+    assert {name for names, _ in found for name in names} <= set(named) and len(
+        {tuple(names) for names, _ in found}
+    ) > 20
+    assert len({factor for _, factor in found}) > 2
 
 
 # -- plans -------------------------------------------------------------------------------------------------------------

@@ -536,10 +536,15 @@ def test_what_is_altered_arrives_in_place_of_what_was_handed_over():
     jobs = make_jobs(chunks_of(programs.sum_of_numbers), "sum_of_numbers", [()] * 2)
     ranks = RankSet(shared(), 2, Limits())
 
-    def tenfold_of_the_second(op):
-        return (np.frombuffer(op.payload) * (10 if op.rank == 1 else 1)).tobytes()
+    class Altering:
+        def handed(self, op):
+            return (np.frombuffer(op.payload) * (10 if op.rank == 1 else 1)).tobytes()
 
-    plain, altered = (ranks.run(jobs, altered=how)[0].ranks for how in (None, tenfold_of_the_second))
+        def arrives(self, ops):
+            for op in ops:
+                op.data = (np.frombuffer(op.data) + 0.5).tobytes()
+
+    plain, altered = (ranks.run(jobs, altered=how)[0].ranks for how in (None, Altering()))
     ranks.close()
     assert [rank.value for rank in plain] == [[3.0] * 3] * 2
-    assert [rank.value for rank in altered] == [[21.0] * 3] * 2
+    assert [rank.value for rank in altered] == [[21.5] * 3] * 2
