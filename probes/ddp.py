@@ -184,7 +184,8 @@ class Probe:
         payload = b""
         if self.updates <= self.arrays:
             payload = b"".join(_bytes(part) for k in (0, 1) for part in (pair[k] for pair in pairs))
-        rate = float(optimizer.param_groups[0]["lr"])
+        trained = (g for g in optimizer.param_groups if any(p.grad is not None for p in g["params"]))
+        rate = min(float(group["lr"]) for group in trained)
         self.note({"saw": "update", "rate": rate, "initialised": dist.is_initialized()}, payload)
 
     # collectives

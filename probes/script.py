@@ -33,6 +33,7 @@ import numpy as np
 from probes.life import TEST, live, numbers, see_course_data, see_options
 
 MOST_BATCHES = 20_000
+_OTHERS = ("horovod_allgather", "horovod_reducescatter", "horovod_alltoall")
 EVERY = 0.2  # s between two looks at what compiled graphs have left
 SMALL = 8  # elements of a tensor whose values are noted
 
@@ -262,7 +263,7 @@ class Probe:
         from horovod.tensorflow import mpi_ops
 
         library = mpi_ops.MPI_LIB
-        for name in ("horovod_allreduce", "horovod_broadcast"):
+        for name in ("horovod_allreduce", "horovod_broadcast", *_OTHERS):
             setattr(library, name, self._watched(getattr(library, name), name.removeprefix("horovod_")))
         for name in ("horovod_grouped_allreduce", "horovod_broadcast_inplace_resource"):
             if hasattr(library, name):
@@ -287,6 +288,8 @@ class Probe:
             result = operation(tensor, *arguments, **named)
             if what == "allreduce":
                 self._run(lambda before, after: self.note({**about, **_values(before, after)}), [tensor, result])
+            elif what != "broadcast":
+                self._run(lambda value: self.note({**about, "size": int(np.size(value))}), [tensor])
             return result
 
         return collective
