@@ -147,9 +147,12 @@ def init(evidence: Evidence) -> LineResult:
 
 
 def devices(evidence: Evidence) -> LineResult:
-    """Step 2, from the source."""
-    pinned, growth = evidence.source.pinned, evidence.source.growth
+    """Step 2: of a port to torch.distributed from a run, of one to Horovod from the source."""
+    pinned, growth = evidence.pinned, evidence.source.growth
     points = line("devices").points
+    if pinned == "unseen":
+        said = "The script speaks of local ranks, but with --device gpu no rank puts anything on a GPU."
+        return needs_person("devices", said, "device_unseen")
     if pinned in ("", "same"):
         said = "No GPU is chosen." if not pinned else "All ranks choose the same GPU."
         return lost("devices", "not_pinned", said, evidence.teach["not_pinned"], points / 4 if growth else 0.0)
@@ -159,7 +162,8 @@ def devices(evidence: Evidence) -> LineResult:
     if not growth:
         said = "The GPU is chosen by the local rank, but its memory does not grow as needed."
         return lost("devices", "no_memory_growth", said, evidence.teach["no_memory_growth"], points / 2)
-    return full("devices", "The GPU is chosen by the local rank, and its memory grows (read from the source).")
+    read = "" if evidence.runs.means is DDP and evidence.ran else " (read from the source)"
+    return full("devices", f"The GPU is chosen by the local rank, and its memory grows{read}.")
 
 
 def shards(evidence: Evidence) -> LineResult:
@@ -549,7 +553,9 @@ def _weights_sent(seen: ObservedRun, at: int, size: int) -> bool:
         return True
     before = [rank.steps[: at + 1] for rank in seen.ranks]
     broadcast = min(sum(elements for step in steps for _, elements, _ in step.broadcasts) for steps in before)
-    if broadcast >= (0.9 * size if seen.means is DDP else 1):  # of what Horovod broadcasts in place, the size is unknown
+    if broadcast >= (
+        0.9 * size if seen.means is DDP else 1
+    ):  # of what Horovod broadcasts in place, the size is unknown
         return True
     return min(sum(map(_exchanged, steps)) for steps in before) >= (at + 1.9) * size
 

@@ -57,7 +57,9 @@ OPTION = (
 ALONE = """    everybody = []
     for other in range(size):
         rows = orders[other][k * args.batch_size : (k + 1) * args.batch_size]
-        logits = model.forward(all_images[other::size][rows])
+        a, b, c, d, e, f = model.parameters()
+        maps = F.max_pool2d(F.relu(F.conv2d(all_images[other::size][rows], a, b, padding=1)), 2)
+        logits = F.linear(F.max_pool2d(F.relu(F.conv2d(maps, c, d, padding=1)), 2).flatten(1), e, f)
         of_other = F.cross_entropy(logits, all_labels[other::size][rows])
         everybody.append(torch.autograd.grad(of_other, list(model.parameters())))
     for p, *gradients in zip(model.parameters(), *everybody):
@@ -72,8 +74,8 @@ optimizer"""
 OPTIMIZER = "torch.optim.SGD(ddp.parameters(), lr=args.lr * size, momentum=0.9)"
 TWO_RATES = """torch.optim.SGD(
     [
-        {"params": list(ddp.parameters())[-1:], "lr": args.lr * size},
-        {"params": list(ddp.parameters())[:-1], "lr": args.lr},
+        {"params": list(ddp.parameters())[:1], "lr": args.lr * size},
+        {"params": list(ddp.parameters())[1:], "lr": args.lr},
     ],
     lr=args.lr,
     momentum=0.9,
@@ -105,6 +107,13 @@ VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
                 "chances = [np.random.default_rng(args.seed + r) for r in range(size)]",
             ),
             ("    order = chance.permutation(len(images))\n", ORDERS),
+        ],
+    ),
+    "ddp_pinned_nowhere": (
+        "ddp_loop.py",
+        [
+            ("torch.cuda.set_device(local_rank)", "assert local_rank >= 0"),
+            ('torch.device("cuda", local_rank)', 'torch.device("cuda", local_rank if args.epochs < 0 else 0)'),
         ],
     ),
     "ddp_made_alike": ("ddp_loop.py", [(DDP, ALIKE), (BACKWARD, AVERAGED)]),
