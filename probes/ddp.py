@@ -135,6 +135,8 @@ class Probe:
 
         torch.cuda.is_available, torch.cuda.device_count = lambda: True, lambda: self.gpus
         torch.cuda.set_device = torch.accelerator.set_device_index = set_device
+        torch.cuda.get_device_name = lambda *_: "GPU"
+        torch.cuda.synchronize = torch.cuda.empty_cache = lambda *_: None
         torch.cuda.current_device = torch.accelerator.current_device_index = lambda: current[0]
 
         def touched(device) -> None:
@@ -274,11 +276,11 @@ class _Touched(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        for given in (*args, *kwargs.values()):
-            if isinstance(given, torch.device | str) and str(given).startswith("cuda"):
-                self._touched(given)
-        if func is torch.Tensor.cuda or (func is torch.Tensor.to and type(args[1:2][0] if args[1:] else "") is int):
-            self._touched(args[1] if args[1:] else kwargs.get("device"))
+        moves = func in (torch.Tensor.to, torch.Tensor.cuda)
+        named = kwargs.get("device", args[1] if moves and len(args) > 1 else None)
+        texts = (one for one in (*args, *kwargs.values()) if isinstance(one, torch.device | str))
+        if func is torch.Tensor.cuda or type(named) is int or any(str(one).startswith("cuda") for one in texts):
+            self._touched(named)
         return func(*args, **kwargs)
 
 

@@ -27,7 +27,7 @@ _NEAR = 2  # pixels: how far apart the same may be drawn
 _TOLERANCE = 64  # of 255: colours of other colour spaces are not converted exactly
 _LEAST_PIXELS = 24  # of a panel: so many differ where something is missing
 _LEAST_INK, _INK = 2, 24.0  # pixels of a text; by how much they differ from what is below
-_LARGEST, _MOST_TEXT = 40.0, 0.4  # points: of a larger text nobody knows the ink; the part of a panel below texts
+_LARGEST, _MOST_TEXT = 40.0, 0.7  # points: of a larger text nobody knows the ink; the part of a panel below texts
 
 
 def compare(drawn: np.ndarray, page: Page, frames: list[Rect]) -> str:

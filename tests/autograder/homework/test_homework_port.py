@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +16,7 @@ from autograder.homework.mnist_rubric import lines_of
 from autograder.homework.port import evidence, metrics, words
 from autograder.homework.port import judge as port
 from autograder.homework.port import source as port_source
-from autograder.homework.port.runs import BATCH, ObservedRank, ObservedRun, Setting, Step, draw, seen_by
+from autograder.homework.port.runs import BATCH, DDP, ObservedRank, ObservedRun, Setting, Step, draw, seen_by
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch.hang import HangReport
 from probes import life as script_probe
@@ -72,6 +73,7 @@ PINS = {
     "tf.config.set_visible_devices([], 'GPU')": "",
     "def pin():\n    tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')": "",
     "# tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')": "",
+    "if False:\n    tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')": "",
 }
 
 
@@ -241,6 +243,24 @@ def test_broadcasts(name):
     for rank in one.ranks:
         rank.steps[0].broadcasts, rank.steps[1].broadcasts = before, after
     assert port._broadcast_of(one)[0] == ("" if name == "after" else name)
+
+
+@pytest.mark.parametrize("sent, name", [(3200, ""), (1600, ""), (160, "gradients_not_sent")])
+def test_right_gradients_must_have_been_sent(sent, name):
+    """Bytes of a rank, by the relay's count, for 2 steps of 400 gradients; half of them where they are compressed."""
+    one = replace(seen(ONE_EPOCH, [[range(8)] * 2] * 3, shapes=[[(400,)]] * 3), means=DDP)
+    for rank in one.outcome.ranks:
+        rank.collective_bytes = sent
+    assert port._sent_for(one)[0] == name
+
+
+def test_equal_weights_must_have_been_sent():
+    one = with_arrays(np.zeros((3, 2, 4)), np.ones((3, 2, 4)), reduced=4)
+    assert port._broadcast_of(one)[0] == "no_broadcast"
+    assert port._broadcast_of(replace(one, setting=replace(one.setting, shared=True)))[0] == "", "through a file"
+    for rank in one.ranks:
+        rank.steps[0].broadcasts = [(0, 400, False)]  # packed, as bytes
+    assert port._broadcast_of(one)[0] == ""
 
 
 @pytest.mark.parametrize(
