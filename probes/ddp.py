@@ -27,7 +27,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.overrides import TorchFunctionMode
 
 from labkit.relay import backend, connection
-from probes.life import TEST, live, numbers, see_course_data, see_options
+from probes.life import TEST, gpu_of, live, numbers, see_course_data, see_options
 
 MOST_BATCHES = 20_000
 SMALL = 8  # elements of a tensor whose values are noted
@@ -140,11 +140,12 @@ class Probe:
         torch.cuda.current_device = torch.accelerator.current_device_index = lambda: current[0]
 
         def touched(device) -> None:
-            visible = [v for v in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if v.strip().isdigit()]
-            index = _index(device, current[0])
-            self.note({"saw": "device", "index": int(visible[index]) if index < len(visible) else index})
+            if str(device).startswith("cpu"):
+                return
+            self.note({"saw": "device", "index": gpu_of(_index(device, current[0]))})
             raise SystemExit(0)
 
+        torch.set_default_device = touched  # its own mode would come before this one
         _Touched(touched).__enter__()
 
     # minibatches
@@ -276,11 +277,14 @@ class _Touched(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        moves = func in (torch.Tensor.to, torch.Tensor.cuda)
-        named = kwargs.get("device", args[1] if moves and len(args) > 1 else None)
-        texts = (one for one in (*args, *kwargs.values()) if isinstance(one, torch.device | str))
-        if func is torch.Tensor.cuda or type(named) is int or any(str(one).startswith("cuda") for one in texts):
-            self._touched(named)
+        if func is torch.device:  # a name, and nothing is on it yet
+            return func(*args, **kwargs)
+        given = [one for one in (*args, *kwargs.values()) if isinstance(one, torch.device | str)]
+        given = [one for one in given if str(one).startswith("cuda")]
+        if not given and (func in (torch.Tensor.to, torch.Tensor.cuda) or func is torch._C._nn._parse_to):
+            given = [one for one in (*args[:2], kwargs.get("device")) if type(one) is int]
+        if given or func is torch.Tensor.cuda:
+            self._touched(given[0] if given else None)
         return func(*args, **kwargs)
 
 

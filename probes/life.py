@@ -230,3 +230,9 @@ def see_options(note) -> None:
         return parse(self, *arguments, **named)
 
     argparse.ArgumentParser.parse_known_args = parse_known_args
+
+
+def gpu_of(index: int) -> int:
+    """The number on the machine of a GPU that this process counts as `index`: CUDA_VISIBLE_DEVICES may name some."""
+    visible = [one for one in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if one.strip().isdigit()]
+    return int(visible[index]) if 0 <= index < len(visible) else index

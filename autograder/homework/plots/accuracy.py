@@ -348,8 +348,7 @@ def _values_line(plot: Plot, broken: str) -> LineResult:
     if not compared:
         return lost(name, "values_differ", f"{plot.role}: no point of a curve stands at an epoch of the run log.")
     if not wrong and any(m.blurred for m in compared.values()):
-        said = f"{plot.role}: along its axis, accuracies that differ by {BLURRED:.0%} and more look the same."
-        return needs_person(name, said, "axis_too_long")
+        return needs_person(name, f"{plot.role}: {_BLURRED}", "axis_too_long")
     if not wrong and (more := _beyond_torn_log(plot)):
         return needs_person(name, more, "log_incomplete")
     if not wrong:
@@ -364,6 +363,9 @@ def _values_line(plot: Plot, broken: str) -> LineResult:
             return _more_than_logged(plot, name, compared[extra[0]])
         return full(name, "The values are those of the run log.")
     return _named(plot, name, compared, wrong)
+
+
+_BLURRED = f"along its y axis, accuracies that differ by {BLURRED:.0%} and more look the same."
 
 
 def _only_the_start(one: Shown, found: Match) -> bool:

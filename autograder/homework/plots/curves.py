@@ -195,33 +195,29 @@ def _compare(
     used = np.zeros(len(x), bool)
     blurred = np.abs(y_axis.values(want_up + allowed_up) - unit * values)[known] > BLURRED * unit
     simplified = curve.line and len(numbers) >= MANY
+    last = None if simplified else last
     for k in np.flatnonzero(np.isfinite(want_across)):
         near = np.abs(across - want_across[k]) <= allowed_across
         used |= near
-        which = None if simplified else last
-        drawn, drawn_up, is_seen = _at(want_across[k], want_up[k], which, near, across, up, y, seen, curve)
+        drawn, drawn_up, is_seen = _at(want_across[k], want_up[k], last, near, across, up, y, seen, curve)
         if drawn is None:
             continue
         slack = allowed_up[k] if np.isfinite(allowed_up[k]) else READING * height
-        if simplified or not near.any():
-            slack += SIMPLIFIED * height
-        if simplified:
-            slack += _steepness(across, up, want_across[k]) * 0.3
+        slack += SIMPLIFIED * height * bool(simplified or not near.any())
+        slack += _steepness(across, up, want_across[k]) * 0.3 if simplified else 0.0
         differs = bool(known[k]) and not abs(drawn_up - want_up[k]) <= slack
         if differs and not near.any() and not simplified:
             continue  # the line passes here, but not because of this epoch
         number = int(numbers[k])
         present.append(number)
-        if is_seen:
-            visible.append(number)
+        visible += [number] if is_seen else []
         if differs:
             wrong.append(number)
             if abs(drawn - unit * values[k]) > difference:
                 difference, worst = abs(drawn - unit * values[k]), (number, float(drawn), float(unit * values[k]))
     ends = np.sort(x_axis.positions(np.array([at[0] - 0.6, at[-1] + 0.6])))
     other = int(((across < ends[0]) | (across > ends[1])).sum()) if np.isfinite(ends).all() else int((~used).sum())
-    blurs = bool(blurred.any())
-    return Match(metric, unit, first, present, visible, wrong, worst, difference, other, blurs)
+    return Match(metric, unit, first, present, visible, wrong, worst, difference, other, bool(blurred.any()))
 
 
 def _at(place: float, wanted: float, last: bool | None, near: np.ndarray, across, up, y, seen, curve: Curve):

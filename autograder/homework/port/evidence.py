@@ -144,7 +144,7 @@ class Evidence:
     @functools.cached_property
     def pinned(self) -> str:
         """By what each rank chooses its GPU, as `port_source.Source.pinned` says it; "unseen" where it came to none."""
-        if self.runs.means is not DDP or not self.ran:
+        if not self.ran:
             return self.source.pinned  # from the text
         chosen = [rank.device for rank in self.runs.once(GPUS).ranks]
         if None in chosen:

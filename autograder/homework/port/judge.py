@@ -147,7 +147,8 @@ def init(evidence: Evidence) -> LineResult:
 
 
 def devices(evidence: Evidence) -> LineResult:
-    """Step 2: of a port to torch.distributed from a run, of one to Horovod from the source."""
+    """Step 2, from a run on machines that are said to have GPUs; growth, and of a script that never ran all, from the
+    source."""
     pinned, growth = evidence.pinned, evidence.source.growth
     points = line("devices").points
     if pinned == "unseen":
@@ -162,7 +163,7 @@ def devices(evidence: Evidence) -> LineResult:
     if not growth:
         said = "The GPU is chosen by the local rank, but its memory does not grow as needed."
         return lost("devices", "no_memory_growth", said, evidence.teach["no_memory_growth"], points / 2)
-    read = "" if evidence.runs.means is DDP and evidence.ran else " (read from the source)"
+    read = "" if evidence.ran else " (read from the source)"
     return full("devices", f"The GPU is chosen by the local rank, and its memory grows{read}.")
 
 

@@ -283,7 +283,7 @@ def _take(rank: ObservedRank, now: Step, meta: dict, payload: bytes, setting: Se
                 values = [[float(x) for x in meta[side]][:8] for side in ("in", "out")]
                 rank.reductions.append((len(rank.steps), *values))
     elif what == "device":
-        rank.device = int(meta["index"])
+        rank.device = int(meta["index"]) if rank.device is None else rank.device
     elif what == "option":
         rank.options.append({name: meta[name] for name in ("option", "takes", "type", "default")})
     elif what == "outside":
