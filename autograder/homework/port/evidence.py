@@ -146,7 +146,8 @@ class Evidence:
         """By what each rank chooses its GPU, as `port_source.Source.pinned` says it; "unseen" where it came to none."""
         if not self.ran:
             return self.source.pinned  # from the text
-        chosen = [rank.device for rank in self.runs.once(GPUS).ranks]
+        setting = replace(GPUS, init=self.two.setting.init or self.three.setting.init)
+        chosen = [rank.device for rank in self.runs.once(setting).ranks]
         if None in chosen:
             return "unseen" if self.source.pinned == "local_rank" else self.source.pinned
         return {(0, 1, 0): "local_rank", (0, 1, 2): "rank"}.get(tuple(chosen), "same")
