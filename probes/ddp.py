@@ -24,9 +24,10 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.overrides import TorchFunctionMode
 
 from labkit.relay import backend, connection
-from probes.life import TEST, live, numbers, see_course_data, see_options
+from probes.life import TEST, gpu_of, live, numbers, see_course_data, see_options
 
 MOST_BATCHES = 20_000
 SMALL = 8  # elements of a tensor whose values are noted
@@ -76,6 +77,7 @@ class Probe:
         self._send, self.rank, self.size = note, rank, size
         self.spread, self.seed = float(options.get("spread", 0)), int(options.get("seed", 0))
         self.arrays, self.no_broadcast = int(options.get("arrays", 0)), bool(options.get("no_broadcast"))
+        self.gpus = int(options.get("gpus", 0))
         self.shared, self.init = bool(options.get("shared")), bool(options.get("init"))
         self.updates = self.batches = self.made = self.told_size = 0
         self.parameters: list = []
@@ -94,6 +96,8 @@ class Probe:
         see_course_data(data)
         see_options(self.note)
         self._give_group()
+        if self.gpus:
+            self._see_devices()
         self._see_modules()
         self._start_apart()
         register_optimizer_step_pre_hook(self._update)
@@ -120,6 +124,29 @@ class Probe:
 
         dist.init_process_group = torch.distributed.distributed_c10d.init_process_group = init_process_group
         dist.is_torchelastic_launched = lambda: True
+
+    # the GPU
+    def _see_devices(self) -> None:
+        """Pretend that this machine has GPUs, and end the script where it first puts something on one of them."""
+        current = [0]
+
+        def set_device(device) -> None:
+            current[0] = _index(device, current[0])
+
+        torch.cuda.is_available, torch.cuda.device_count = lambda: True, lambda: self.gpus
+        torch.cuda.set_device = torch.accelerator.set_device_index = set_device
+        torch.cuda.get_device_name = lambda *_: "GPU"
+        torch.cuda.synchronize = torch.cuda.empty_cache = lambda *_: None
+        torch.cuda.current_device = torch.accelerator.current_device_index = lambda: current[0]
+
+        def touched(device) -> None:
+            if str(device).startswith("cpu"):
+                return
+            self.note({"saw": "device", "index": gpu_of(_index(device, current[0]))})
+            raise SystemExit(0)
+
+        torch.set_default_device = touched  # its own mode would come before this one
+        _Touched(touched).__enter__()
 
     # minibatches
     def _see_modules(self) -> None:
@@ -184,7 +211,8 @@ class Probe:
         payload = b""
         if self.updates <= self.arrays:
             payload = b"".join(_bytes(part) for k in (0, 1) for part in (pair[k] for pair in pairs))
-        rate = float(optimizer.param_groups[0]["lr"])
+        trained = (g for g in optimizer.param_groups if any(p.grad is not None for p in g["params"]))
+        rate = min(float(group["lr"]) for group in trained)
         self.note({"saw": "update", "rate": rate, "initialised": dist.is_initialized()}, payload)
 
     # collectives
@@ -238,6 +266,34 @@ class Probe:
 def _as_it_is(model=None, **_named):
     """The model as it is, in place of torch.compile: a jail has no compiler, and the result is the same."""
     return model if model is not None else _as_it_is
+
+
+class _Touched(TorchFunctionMode):
+    """Calls `touched` with the device of each operation that names a GPU."""
+
+    def __init__(self, touched):
+        super().__init__()
+        self._touched = touched
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func is torch.device:  # a name, and nothing is on it yet
+            return func(*args, **kwargs)
+        given = [one for one in (*args, *kwargs.values()) if isinstance(one, torch.device | str)]
+        given = [one for one in given if str(one).startswith("cuda")]
+        if not given and (func in (torch.Tensor.to, torch.Tensor.cuda) or func is torch._C._nn._parse_to):
+            given = [one for one in (*args[:2], kwargs.get("device")) if type(one) is int]
+        if given or func is torch.Tensor.cuda:
+            self._touched(given[0] if given else None)
+        return func(*args, **kwargs)
+
+
+def _index(device, current: int) -> int:
+    """The number of a GPU, named in any way that PyTorch takes; `current` where none is named."""
+    if isinstance(device, int):
+        return device if device >= 0 else current
+    index = torch.device(device).index if device is not None else None
+    return current if index is None else index
 
 
 def _flat(tensors) -> list[torch.Tensor]:

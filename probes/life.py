@@ -161,9 +161,10 @@ class FileWatch:
         found = {}
         for folder in (self.folders.own, self.folders.home):
             for path, names, files in os.walk(folder):
-                names[:] = [name for name in names if not name.startswith(".") and name != "__pycache__"]
+                hidden = folder == self.folders.own  # what libraries hide is at home
+                names[:] = [name for name in names if (hidden or name[0] != ".") and name != "__pycache__"]
                 for name in files:
-                    if len(found) < 10 * MOST_FILES and not name.startswith("."):
+                    if len(found) < 10 * MOST_FILES and (hidden or name[0] != "."):
                         full = os.path.join(path, name)
                         status = os.lstat(full)
                         found[full] = (status.st_mtime_ns, status.st_size)
@@ -229,3 +230,9 @@ def see_options(note) -> None:
         return parse(self, *arguments, **named)
 
     argparse.ArgumentParser.parse_known_args = parse_known_args
+
+
+def gpu_of(index: int) -> int:
+    """The number on the machine of a GPU that this process counts as `index`: CUDA_VISIBLE_DEVICES may name some."""
+    visible = [one for one in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if one.strip().isdigit()]
+    return int(visible[index]) if 0 <= index < len(visible) else index

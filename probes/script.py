@@ -30,9 +30,10 @@ import time
 
 import numpy as np
 
-from probes.life import TEST, live, numbers, see_course_data, see_options
+from probes.life import TEST, gpu_of, live, numbers, see_course_data, see_options
 
 MOST_BATCHES = 20_000
+_OTHERS = ("horovod_allgather", "horovod_reducescatter", "horovod_alltoall")
 EVERY = 0.2  # s between two looks at what compiled graphs have left
 SMALL = 8  # elements of a tensor whose values are noted
 
@@ -44,7 +45,7 @@ def run_script(name: str, source: str, arguments: list[str], data: dict, options
     mnist.npz. options: "spread": standard deviation of what is added to the variables of all ranks but rank 0 when they
     are made, 0 for nothing; "seed" of it; "arrays": how many updates are noted with all their arrays; "shared": all
     ranks get one and the same folder; "no_broadcast": Horovod's broadcasts give back what they got, without waiting for
-    anybody; "init": Horovod is initialised beforehand.
+    anybody; "init": Horovod is initialised beforehand; "gpus": that each machine is said to have, 0 for what it has.
     """
     rank = int(os.environ.get("HOROVOD_RANK", "0"))
     return live(Probe(sys.stdout.note, rank, options), name, source, arguments, data)
@@ -61,6 +62,7 @@ class Probe:
         self.spread, self.seed = float(options.get("spread", 0)), int(options.get("seed", 0))
         self.arrays, self.no_broadcast = int(options.get("arrays", 0)), bool(options.get("no_broadcast"))
         self.shared, self.init = bool(options.get("shared")), bool(options.get("init"))
+        self.gpus, self._visible = int(options.get("gpus", 0)), os.environ.get("CUDA_VISIBLE_DEVICES", "")
         self.updates = self.batches = self.made = 0
         self.variables: list = []
         self._depth = threading.local()
@@ -82,6 +84,8 @@ class Probe:
         self._see_updates()
         self._see_collectives()
         self._see_options()
+        if self.gpus:
+            self._see_devices()
 
     def initialise(self) -> None:
         """Initialise Horovod in the script's place, where that was asked for."""
@@ -262,7 +266,7 @@ class Probe:
         from horovod.tensorflow import mpi_ops
 
         library = mpi_ops.MPI_LIB
-        for name in ("horovod_allreduce", "horovod_broadcast"):
+        for name in ("horovod_allreduce", "horovod_broadcast", *_OTHERS):
             setattr(library, name, self._watched(getattr(library, name), name.removeprefix("horovod_")))
         for name in ("horovod_grouped_allreduce", "horovod_broadcast_inplace_resource"):
             if hasattr(library, name):
@@ -287,6 +291,8 @@ class Probe:
             result = operation(tensor, *arguments, **named)
             if what == "allreduce":
                 self._run(lambda before, after: self.note({**about, **_values(before, after)}), [tensor, result])
+            elif what != "broadcast":
+                self._run(lambda value: self.note({**about, "size": int(np.size(value))}), [tensor])
             return result
 
         return collective
@@ -315,6 +321,28 @@ class Probe:
 
         return collective
 
+    # the GPU
+    def _see_devices(self) -> None:
+        """Pretend that this machine has GPUs, and end the script where it has chosen one of them."""
+        config = self.tf.config
+        gpus = [config.PhysicalDevice(f"/physical_device:GPU:{k}", "GPU") for k in range(self.gpus)]
+        listed, visible = config.list_physical_devices, config.set_visible_devices
+
+        def list_physical_devices(device_type=None):
+            return ([] if device_type == "GPU" else listed(device_type)) + gpus * (device_type in ("GPU", None))
+
+        def set_visible_devices(devices, device_type=None):
+            devices = [devices] if isinstance(devices, config.PhysicalDevice) else list(devices or [])
+            chosen = [gpus.index(device) for device in devices if device in gpus]
+            if not chosen:
+                return visible(devices, device_type)
+            self.note({"saw": "device", "index": gpu_of(chosen[0]) if len(chosen) == 1 else -1})
+            raise SystemExit(0)
+
+        for part in (config, config.experimental):
+            part.list_physical_devices, part.set_visible_devices = list_physical_devices, set_visible_devices
+        config.experimental.set_memory_growth = lambda *_, **__: None
+
     # the command line, and what the compiler is asked for
     def _see_options(self) -> None:
         see_options(self.note)
@@ -330,6 +358,9 @@ class Probe:
     # the end
     def end(self, how: str, files: list[str], log: str | None) -> None:
         final = b""
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        if self.gpus and how == "returned" and visible != self._visible:
+            self.note({"saw": "device", "index": -1 if "," in visible else gpu_of(0)})
         try:
             self._empty_queue()
             final = b"".join(np.ascontiguousarray(v.numpy(), dtype=np.float32).tobytes() for v in self.variables)

@@ -29,7 +29,7 @@ import numpy as np
 from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
 
 from probes.figure import axes as pdf_axes
-from probes.figure import calibration, curves, naming, numbers
+from probes.figure import calibration, curves, naming, numbers, redrawn
 from probes.figure import page as pdf_drawing
 from probes.figure.page import Page, Text, TooMuch
 from probes.figure.seen import Seen
@@ -69,7 +69,7 @@ def read(path: str | os.PathLike) -> Figure:
     if count > MAX_PAGES:
         return figure.needs_person("too_many_pages", f"The PDF has more than {MAX_PAGES} pages; a figure has one.")
     try:
-        return _read_pages(figure, pages)
+        return _look(_read_pages(figure, pages), data, pages)
     except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError, RecursionError, MemoryError) as error:
         # a page so odd that this program stumbles over it: what it has read so far is not to be trusted
         figure.panels = []
@@ -124,6 +124,15 @@ def _read_pages(figure: Figure, pages: list[Page]) -> Figure:
         if curves.lost_lines(page, drawn):
             figure.needs_person("no_axes", "A line was drawn in axes that could not be read.")
     return _judge(figure, pages, pictures)
+
+
+def _look(figure: Figure, data: bytes, pages: list[Page]) -> Figure:
+    """The same figure; a person must look where a page with panels looks otherwise than what was read from it."""
+    for index, page in enumerate(pages) if figure.verdict == READABLE else ():
+        frames = [panel.frame for panel in figure.panels if panel.page == index]
+        if frames and (why := redrawn.compare(redrawn.pixels(data, index), page, frames)):
+            return figure.needs_person("hidden", why)
+    return figure
 
 
 def _overlap(a: pdf_drawing.Rect, b: pdf_drawing.Rect) -> float:

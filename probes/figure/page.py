@@ -48,7 +48,8 @@ class Path:
 
     stroke, fill: "#rrggbb" or "" where it is not stroked or filled. width, dash: in points. order: of painting, counted
     over the page. anchor: of a mark drawn as a form: the place that it marks. phase: where in its dashes it begins.
-    outline: of what is filled and has Bezier curves, `pieces` with points on these.
+    outline: of what has Bezier curves, `pieces` with points on these. fill_alpha: `alpha` of the inside. ends: how
+    lines end and join. even_odd: by which rule it is filled.
     """
 
     pieces: list[np.ndarray]
@@ -64,6 +65,9 @@ class Path:
     anchor: tuple[float, float] | None = None
     phase: float = 0.0
     outline: list[np.ndarray] = field(default_factory=list)
+    fill_alpha: float = 1.0
+    ends: tuple[int, int] = (0, 0)
+    even_odd: bool = False
     box: Rect = field(init=False)
 
     def __post_init__(self) -> None:
@@ -303,7 +307,10 @@ class _Device(PDFTextDevice):
                 graphicstate.stroke_alpha if stroke else graphicstate.fill_alpha,
                 self.order,
                 phase=float(phase) * scale if isinstance(phase, int | float) else 0.0,
-                outline=[np.asarray(piece) @ linear + shift for piece in _outline(path)] if fill and curved else [],
+                outline=[np.asarray(piece) @ linear + shift for piece in _outline(path)] if curved else [],
+                fill_alpha=graphicstate.fill_alpha,
+                ends=_ends(graphicstate),
+                even_odd=bool(evenodd),
             )
         )
 
@@ -460,12 +467,15 @@ _STEPS = np.linspace(0.125, 1.0, 8)[:, None]  # of a Bezier curve
 
 
 def _outline(path) -> list[np.ndarray]:
-    """The subpaths of pdfminer's path, Bezier curves as eight lines each."""
+    """The subpaths of pdfminer's path, those that `_pieces` gives, Bezier curves as eight lines each."""
     pieces: list[list] = []
+    closed: set[int] = set()
     for kind, *numbers in path:
         places = np.array(numbers, float).reshape(-1, 2)
         if kind == "m":
             pieces.append([places[0]])
+        elif kind == "h":
+            closed.add(len(pieces) - 1)
         elif kind in "lcvy" and pieces:
             start = pieces[-1][-1]
             if kind != "l":
@@ -474,7 +484,13 @@ def _outline(path) -> list[np.ndarray]:
                 t = _STEPS
                 places = (1 - t) ** 3 * start + 3 * t * (1 - t) ** 2 * first + 3 * t**2 * (1 - t) * second + t**3 * end
             pieces[-1] += list(places)
-    return [np.array(piece) for piece in pieces if len(piece) > 2]
+    return [np.array(piece) for k, piece in enumerate(pieces) if len(piece) > 1 or k in closed]
+
+
+def _ends(state: PDFGraphicState) -> tuple[int, int]:
+    """(how lines end, how they join), as numbers of PDF."""
+    cap, join = (v if v in (0, 1, 2) else 0 for v in (state.linecap, state.linejoin))
+    return int(cap), int(join)
 
 
 # -- characters to texts -----------------------------------------------------------------------------------------------

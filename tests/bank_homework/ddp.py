@@ -23,6 +23,12 @@ for script, (says, bonus) in RIGHT.items():
 
 WRONG: dict[str, dict[str, str]] = {
     "ddp_not_ported": dict.fromkeys((*PORT, *LAST), "not_ported"),
+    "ddp_computed_alone": {"gradients": "gradients_not_sent"},
+    "ddp_pinned_nowhere": {"devices": "not_pinned"},
+    "ddp_made_alike": {"broadcast": "no_broadcast"},
+    "ddp_two_rates": {"learning_rate": "rate_not_scaled"},
+    "ddp_rate_once": {"learning_rate": "rate_not_scaled"},
+    "ddp_hidden_files": {"rank_zero": "all_ranks_write"},
     "ddp_no_init": {"init": "not_initialised"},
     "ddp_only_environment": {
         "init": "not_initialised",

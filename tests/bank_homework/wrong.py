@@ -261,6 +261,23 @@ def table_only(place: Path) -> None:
     runs.write_table(place / "scaling.csv", replace(found, rates=found.rates * np.array([1, 1, 1, 1.25])))
 
 
+def invented_figures(place: Path) -> None:
+    """Figures of runs that never were, with all labels."""
+    found = table(place)
+    STYLES["plain"].draw(replace(found, rates=found.rates * np.array([1, 0.7, 1.4, 1.3])), place / "scaling.pdf")
+    for ranks in SIZES:
+        c = curves(place, ranks)
+        learned = 0.9 - 0.5 * np.exp(-c.epochs / 2)
+        invented = replace(c, training=learned, validation=learned - 0.03)
+        STYLES["plain"].draw(invented, place / f"accuracy_{ranks}.pdf")
+
+
+def invented_without_logs(place: Path) -> None:
+    invented_figures(place)
+    for ranks in SIZES:
+        (place / log_name(ranks)).unlink()
+
+
 def other_speedups(place: Path, compute: Callable[[Table], np.ndarray], drawn: bool = False) -> None:
     """Another column of speedups; drawn: in scaling.pdf, too."""
     found = table(place)
@@ -385,7 +402,26 @@ add(
         "efficiency": "perfect_scaling_assumed",
         "figure": "only_perfect",
         "scaling_pdf_curves": "only_perfect",
+        "scaling_pdf_labels": "figure_of_other_runs",
     },
+)
+FIGURES = [f"accuracy_{ranks}_{what}" for ranks in SIZES for what in ("curves", "values", "labels")]
+FIGURES += ["figure", "scaling_pdf_curves", "scaling_pdf_labels"]
+add(
+    "wrong_invented_figures",
+    "figures of no run, well labelled, beside honest logs",
+    changed(invented_figures),
+    expected={
+        name: "values_differ" if name.endswith("values") else ("figure_of_other_runs", "not_from_the_logs")
+        for name in FIGURES
+    },
+)
+add(
+    "wrong_invented_without_logs",
+    "figures of no run, and no logs",
+    changed(invented_without_logs),
+    expected={"runs": "missing_file", **dict.fromkeys(TABLE, "missing_run"), **dict.fromkeys(FIGURES, PERSON)}
+    | {"figure": "missing_run"},
 )
 add("wrong_one_number", "one rate of the table is 25 % nicer", changed(table_only), expected=NOT_FROM_LOGS)
 add(
@@ -470,6 +506,7 @@ add(
         **dict.fromkeys(TABLE, "missing_run"),
         "accuracy_8_curves": PERSON,
         "accuracy_8_values": PERSON,
+        "accuracy_8_labels": PERSON,
     },
 )
 add(
@@ -555,6 +592,7 @@ add(
         **dict.fromkeys(TABLE, "missing_run"),
         "accuracy_8_curves": PERSON,
         "accuracy_8_values": PERSON,
+        "accuracy_8_labels": PERSON,
     },
 )
 

@@ -16,6 +16,16 @@ import matplotlib.pyplot as plt
 from matplotlib.patches import Ellipse
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import (
+    ArrayObject,
+    DictionaryObject,
+    FloatObject,
+    NameObject,
+    NumberObject,
+    StreamObject,
+    TextStringObject,
+)
 
 from benchmarks import plots as bench
 from probes.figure import figure as pdf_figure
@@ -551,6 +561,100 @@ def test_a_damaged_page_is_not_read_in_part(tmp_path):
     (tmp_path / "a.pdf").write_bytes(bytes(content))
     figure = pdf_figure.read(tmp_path / "a.pdf")
     assert figure.verdict == NEEDS_PERSON or only_curve(figure).y == pytest.approx(TRAINING)
+
+
+# -- what the reader sees, and nobody else -------------------------------------------------------------------------------
+
+
+def _state(page, **entries):
+    """Adds the graphics state /Odd to a page."""
+    states = page["/Resources"]["/ExtGState"].get_object()
+    states[NameObject("/Odd")] = DictionaryObject({NameObject(f"/{key}"): value for key, value in entries.items()})
+
+
+def _masked(writer, page):
+    empty = StreamObject()
+    empty.set_data(b"")
+    box, group = ArrayObject(map(FloatObject, (0, 0, 600, 600))), DictionaryObject()
+    group.update({NameObject("/S"): NameObject("/Transparency"), NameObject("/CS"): NameObject("/DeviceGray")})
+    for key, value in (("Type", "XObject"), ("Subtype", "Form")):
+        empty[NameObject(f"/{key}")] = NameObject(f"/{value}")
+    empty[NameObject("/BBox")], empty[NameObject("/Group")] = box, group
+    mask = {NameObject("/S"): NameObject("/Luminosity"), NameObject("/G"): writer._add_object(empty)}
+    _state(page, SMask=DictionaryObject(mask))
+
+
+def _switched_off(writer, page):
+    layer = {NameObject("/Type"): NameObject("/OCG"), NameObject("/Name"): TextStringObject("layer")}
+    layer = writer._add_object(DictionaryObject(layer))
+    off = DictionaryObject({NameObject("/OFF"): ArrayObject([layer])})
+    layers = DictionaryObject({NameObject("/OCGs"): ArrayObject([layer]), NameObject("/D"): off})
+    writer._root_object[NameObject("/OCProperties")] = layers
+    page["/Resources"][NameObject("/Properties")] = DictionaryObject({NameObject("/L"): layer})
+
+
+def _note(writer, page):
+    """A white sheet on top that belongs to no content of the page."""
+    sheet = StreamObject()
+    sheet.set_data(b"1 g 0 0 600 600 re f")
+    for key, value in (("Type", "XObject"), ("Subtype", "Form")):
+        sheet[NameObject(f"/{key}")] = NameObject(f"/{value}")
+    sheet[NameObject("/BBox")] = ArrayObject(map(FloatObject, (0, 0, 600, 600)))
+    note = {NameObject("/Type"): NameObject("/Annot"), NameObject("/Subtype"): NameObject("/Stamp")}
+    note |= {NameObject("/Rect"): ArrayObject(map(FloatObject, (0, 0, 600, 600))), NameObject("/F"): NumberObject(4)}
+    note[NameObject("/AP")] = DictionaryObject({NameObject("/N"): writer._add_object(sheet)})
+    page[NameObject("/Annots")] = ArrayObject([writer._add_object(DictionaryObject(note))])
+
+
+def _cropped(writer, page):
+    page[NameObject("/CropBox")] = ArrayObject(map(FloatObject, (0, 0, 200, 345)))
+
+
+def _blended(writer, page):
+    _state(page, BM=NameObject("/Screen"))
+
+
+TRICKS = {  # what comes before the page's content, what behind it, what the page gets besides
+    "masked": (b"q /Odd gs", b"Q", _masked),
+    "on a layer that is off": (b"/OC /L BDC", b"EMC", _switched_off),
+    "under a note": (b"", b"", _note),
+    "outside of the crop box": (b"", b"", _cropped),
+    "blended with white": (b"1 g 0 0 600 600 re f q /Odd gs", b"Q", _blended),
+    "clipped to a triangle": (b"q 0 0 m 600 0 l 0 400 l h W n", b"Q", None),
+    "clipped to nothing": (b"q 0 0 m 600 0 l 600 400 l 600 0 l h W n", b"Q", None),
+    "under a picture in the content": (
+        b"",
+        b"q 600 0 0 600 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID \xff EI Q",
+        None,
+    ),
+    "texts that are not painted": (b"3 Tr", b"", None),
+}
+
+
+@pytest.mark.parametrize("name", TRICKS)
+def test_what_only_the_file_holds_is_left_to_a_person(name, tmp_path):
+    plt.plot(EPOCHS, TRAINING, "o-", label="training")
+    plt.xlabel("epoch")
+    plt.legend()
+    plt.savefig(tmp_path / "plain.pdf")
+    before, behind, more = TRICKS[name]
+    writer = PdfWriter(clone_from=PdfReader(tmp_path / "plain.pdf"))
+    page = writer.pages[0]
+    content = StreamObject()
+    content.set_data(b"\n".join((before, page.get_contents().get_data(), behind)))
+    page[NameObject("/Contents")] = writer._add_object(content)
+    if more is not None:
+        more(writer, page)
+    writer.write(tmp_path / "a.pdf")
+    figure = pdf_figure.read(tmp_path / "a.pdf")
+    assert (figure.verdict, figure.kind) == (NEEDS_PERSON, "hidden")
+
+
+@pytest.mark.parametrize("colour", ["white", "#fafafa"])
+def test_a_text_that_nobody_sees_is_left_to_a_person(colour, tmp_path):
+    plt.plot(EPOCHS, TRAINING, "o-")
+    plt.ylabel("accuracy", color=colour)
+    assert saved(tmp_path / "a.pdf", bbox_inches="tight").kind == "hidden"
 
 
 # -- hostile files -----------------------------------------------------------------------------------------------------

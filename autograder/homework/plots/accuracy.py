@@ -11,6 +11,7 @@ import numpy as np
 from autograder.homework.folder import Homework
 from autograder.homework.mnist_rubric import SIZES, full, line, lost, needs_person
 from autograder.homework.plots.curves import (
+    BLURRED,
     LOSSES,
     METRICS,
     PERCENT,
@@ -83,7 +84,32 @@ def judge_accuracy(
         ]:
             del plot.curves[role]
             plot.matches.pop(role, None)
-    return [_curves_line(plot), _values_line(plot, broken.get(size, "")), _labels_line(plot)]
+    return _of_run(plot, [_curves_line(plot), _values_line(plot, broken.get(size, "")), _labels_line(plot)])
+
+
+def _of_run(plot: Plot, findings: list[LineResult]) -> list[LineResult]:
+    """The findings on a figure, which earn points for a figure of this run only: without a log nobody knows if it is,
+    and curves that were made up are no training and validation accuracy, whatever their labels say."""
+    curves, values, labels = findings
+    if plot.log is None and labels.earned:
+        return [curves, values, needs_person(labels.line.name, values.sentence, "missing_run")]
+    stretched = curves.diagnosis == "x_not_epochs" and any(_in_order(one, plot.log) for one in plot.all)
+    some = stretched or any(m.share >= 0.5 for m in plot.matches.values())
+    if values.diagnosis != "values_differ" or values.earned or some:
+        return findings
+    said = f"{plot.role}: neither curve has the values of the run log, so it is no figure of this run."
+    return [lost(one.line.name, "figure_of_other_runs", said, values.teach) if one.earned else one for one in findings]
+
+
+def _in_order(one: Shown, log: RunLog) -> bool:
+    """True if a curve has the log's accuracies one after the other, wherever they stand along x."""
+    _, y = one.curve.data()
+    logged = (np.array(log.curve(metric)[1], float) for metric in METRICS.values())
+    return any(
+        len(y) == len(values) and np.mean(np.abs(y / unit - values) <= BLURRED / 2) >= 0.5
+        for values in logged
+        for unit in (1, 100)
+    )
 
 
 def _find(plot: Plot) -> None:
@@ -321,6 +347,8 @@ def _values_line(plot: Plot, broken: str) -> LineResult:
     wrong = [role for role, m in compared.items() if not m.right]
     if not compared:
         return lost(name, "values_differ", f"{plot.role}: no point of a curve stands at an epoch of the run log.")
+    if not wrong and any(m.blurred for m in compared.values()):
+        return needs_person(name, f"{plot.role}: {_BLURRED}", "axis_too_long")
     if not wrong and (more := _beyond_torn_log(plot)):
         return needs_person(name, more, "log_incomplete")
     if not wrong:
@@ -335,6 +363,9 @@ def _values_line(plot: Plot, broken: str) -> LineResult:
             return _more_than_logged(plot, name, compared[extra[0]])
         return full(name, "The values are those of the run log.")
     return _named(plot, name, compared, wrong)
+
+
+_BLURRED = f"along its y axis, accuracies that differ by {BLURRED:.0%} and more look the same."
 
 
 def _only_the_start(one: Shown, found: Match) -> bool:

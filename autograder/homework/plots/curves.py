@@ -21,6 +21,7 @@ ROUNDED = 6e-4  # accuracies written with three decimals are off by half of the 
 READING = 2e-4  # of the axis's length: how exactly a curve is read
 SIMPLIFIED = 1e-3  # the same, where the program that drew it left out points of a line with very many
 SAME_PLACE, APART = 0.05, 0.3  # of the page's points: how near points are at one place, how far apart two levels
+BLURRED = 0.01  # accuracies that differ by more than this must look different
 MANY = 100  # points of a line from which on some may be left out
 METRICS = {"training": "accuracy", "validation": "val_accuracy"}
 LOSSES = {"training": "loss", "validation": "val_loss"}
@@ -111,7 +112,8 @@ class Match:
     unit: 1, or 100 where the curve is in percent. first: the number that the curve gives to the log's first epoch (a
     fraction where its points stand beside the epochs, as those of two series side by side do). present, visible: epochs
     that the curve has, and those that can be seen. wrong: epochs whose value differs. worst: (epoch, drawn, logged), by
-    difference. other: points of the curve before the first or behind the last epoch of the log.
+    difference. other: points of the curve before the first or behind the last epoch of the log. blurred: the axis is so
+    long, or so unclear, that accuracies which differ much look the same.
     """
 
     metric: str
@@ -123,6 +125,7 @@ class Match:
     worst: tuple[int, float, float]
     difference: float
     other: int
+    blurred: bool = False
 
     @property
     def right(self) -> bool:
@@ -146,9 +149,10 @@ def match(one: Shown, log: RunLog, metric: str, swapped: bool = False) -> Match 
     if not known.any():
         return None
     tried = [
-        _compare(one, numbers, values, known, metric, unit, first, swapped)
+        _compare(one, numbers, values, known, metric, unit, first, swapped, last)
         for unit in (1.0, 100.0)
         for first in _firsts(one, int(numbers[0]), swapped)
+        for last in (False, True)
     ]
     # A single value that is right by chance must not decide how epochs are counted: unless half of them are, it is what
     # stands where.
@@ -174,7 +178,9 @@ def _points(curve: Curve, swapped: bool) -> tuple[np.ndarray, ...]:
     return (y, x, up, across, seen) if swapped else (x, y, across, up, seen)
 
 
-def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first: float, swapped: bool) -> Match:
+def _compare(
+    one: Shown, numbers, values, known, metric: str, unit: float, first: float, swapped: bool, last: bool
+) -> Match:
     curve = one.curve
     x, y, across, up, seen = _points(curve, swapped)
     x_axis, y_axis = (one.axis, one.panel.x) if swapped else (one.panel.x, one.axis)
@@ -187,49 +193,62 @@ def _compare(one: Shown, numbers, values, known, metric: str, unit: float, first
     present, visible, wrong = [], [], []
     worst, difference = (0, math.nan, math.nan), 0.0
     used = np.zeros(len(x), bool)
+    blurred = np.abs(y_axis.values(want_up + allowed_up) - unit * values)[known] > BLURRED * unit
     simplified = curve.line and len(numbers) >= MANY
+    last = None if simplified else last
     for k in np.flatnonzero(np.isfinite(want_across)):
         near = np.abs(across - want_across[k]) <= allowed_across
         used |= near
-        drawn, drawn_up, is_seen = _at(want_across[k], want_up[k], near, across, up, y, seen, curve)
+        drawn, drawn_up, is_seen = _at(want_across[k], want_up[k], last, near, across, up, y, seen, curve)
         if drawn is None:
             continue
         slack = allowed_up[k] if np.isfinite(allowed_up[k]) else READING * height
-        if simplified or not near.any():
-            slack += SIMPLIFIED * height
-        if simplified:
-            slack += _steepness(across, up, want_across[k]) * 0.3
+        slack += SIMPLIFIED * height * bool(simplified or not near.any())
+        slack += _steepness(across, up, want_across[k]) * 0.3 if simplified else 0.0
         differs = bool(known[k]) and not abs(drawn_up - want_up[k]) <= slack
         if differs and not near.any() and not simplified:
             continue  # the line passes here, but not because of this epoch
         number = int(numbers[k])
         present.append(number)
-        if is_seen:
-            visible.append(number)
+        visible += [number] if is_seen else []
         if differs:
             wrong.append(number)
             if abs(drawn - unit * values[k]) > difference:
                 difference, worst = abs(drawn - unit * values[k]), (number, float(drawn), float(unit * values[k]))
     ends = np.sort(x_axis.positions(np.array([at[0] - 0.6, at[-1] + 0.6])))
     other = int(((across < ends[0]) | (across > ends[1])).sum()) if np.isfinite(ends).all() else int((~used).sum())
-    return Match(metric, unit, first, present, visible, wrong, worst, difference, other)
+    return Match(metric, unit, first, present, visible, wrong, worst, difference, other, bool(blurred.any()))
 
 
-def _at(place: float, wanted: float, near: np.ndarray, across, up, y, seen, curve: Curve):
+def _at(place: float, wanted: float, last: bool | None, near: np.ndarray, across, up, y, seen, curve: Curve):
     """(value, place on the page, whether it is seen) of a curve at a place along x; Nones where it has none there.
 
-    wanted: of several points above each other (a line drawn in steps) the one that is nearest to this. A line has
-    values between its vertices, too: plotly and matplotlib leave out points that lie on it.
+    last: of several points above each other the last one counts, else the first one: a line drawn in steps has two at
+    each place, and one of them is the value, for all places alike. None: the one nearest to `wanted`, for a line with
+    very many points, of which some were left out. A line has values between its vertices, too: plotly and matplotlib
+    leave out points that lie on it.
     """
     if near.any():
-        off = np.abs(up[near] - wanted) if np.isfinite(wanted) else np.abs(across[near] - place)
-        several = is_stroke(across[near], up[near], place)  # the furthest of them counts, too
-        k = np.flatnonzero(near)[off.argmax() if several else off.argmin()]
+        k = _which(np.flatnonzero(near), place, wanted, last, across, up, curve.line)
         return y[k], up[k], seen[k]
     if curve.line and not curve.breaks and len(across) > 1 and across.min() <= place <= across.max():
         order = np.argsort(across, kind="stable")
         return np.interp(place, across[order], y[order]), np.interp(place, across[order], up[order]), True
     return None, None, False
+
+
+def _which(near: np.ndarray, place: float, wanted: float, last: bool | None, across, up, line: bool) -> int:
+    """The index of the point, of those near a place, that is the curve's value there."""
+    off = np.abs(up[near] - wanted) if np.isfinite(wanted) else np.abs(across[near] - place)
+    if is_stroke(across[near], up[near], place):
+        return int(near[off.argmax()])  # the furthest of them counts, too
+    if last is None:
+        return int(near[off.argmin()])
+    nearest = across[near][np.abs(across[near] - place).argmin()]
+    there = np.abs(across[near] - nearest) <= SAME_PLACE
+    if not line:  # marks above each other are no steps
+        return int(near[there][off[there].argmax()])
+    return int(near[there][-1 if last else 0])
 
 
 def is_stroke(across: np.ndarray, up: np.ndarray, place: float) -> bool:

@@ -23,6 +23,7 @@ from autograder.homework.plots.curves import (
     shown_in,
 )
 from autograder.homework.rubric import Flag, LineResult, PartResult, shown
+from autograder.homework.scaling.figure import shows_runs
 from labkit.runlog import RunLog
 from probes.figure.types import READABLE, Figure
 
@@ -53,7 +54,7 @@ def judge(
                 Flag(f"accuracy_{size}", f"{role}: {one.sentence}") for one in verdicts if one.verdict != "passed"
             ]
     figure, why = _read(homework, "scaling.pdf", reader)
-    findings += _scaling(figure, why, sorted(set(SIZES) & set(logs)) or list(SIZES), homework)
+    findings += _of_runs(_scaling(figure, why, sorted(set(SIZES) & set(logs)) or list(SIZES), homework), figure, logs)
     facts["scaling.pdf"] = _facts(figure, 0, {})
     return PartResult("plots", findings, flags, facts)
 
@@ -117,6 +118,28 @@ def _scaling(figure: Figure | None, why: str, sizes: list[int], homework: Homewo
     over = [(one, _sizes(one)) for one in shown_in(figure)]
     over = [(one, at) for one, at in over if len(at) >= 2 or (len(sizes) == 1 and at)]
     return [_scaling_curves(over, sizes, figure), _scaling_labels([one for one, _ in over], figure)]
+
+
+def _of_runs(findings: list[LineResult], figure: Figure | None, logs: Mapping[int, RunLog]) -> list[LineResult]:
+    """The findings on scaling.pdf, which earn points for a figure of these runs only: a curve that was made up is no
+    measured one, whatever its labels say."""
+    if not any(finding.earned for finding in findings):
+        return findings
+    if not logs:
+        said = "scaling.pdf: without a run log nobody knows of what it is a measurement."
+        return [needs_person(finding.line.name, said, "missing_run") for finding in findings]
+    shows = shows_runs(figure, logs)
+    if shows:
+        return findings
+    if shows is None:
+        said = "No curve of scaling.pdf says whether it is throughput, speedup, efficiency or time."
+        return [needs_person(finding.line.name, said, "unknown_quantity") for finding in findings]
+    said = "scaling.pdf: no curve has the numbers of the run logs, so it is no figure of this measurement."
+    teach = "Draw the figure from the run logs that you hand in, with the same cell that writes the table."
+    return [
+        lost(finding.line.name, "figure_of_other_runs", said, teach) if finding.earned else finding
+        for finding in findings
+    ]
 
 
 def _sizes(one: Shown) -> set[int]:

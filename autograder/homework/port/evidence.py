@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from dataclasses import replace
 
@@ -25,6 +26,7 @@ TWO = Setting(2, 64)
 THREE = Setting(3, 97, apart=True, ranks_per_node=2)  # ranks 0 and 1 on one machine, rank 2 on another
 ONE = Setting(1, 40, epochs=1, arrays=0)
 LONG = Setting(2, 64, epochs=20, arrays=0)  # for a warm-up that is longer than the other runs
+GPUS = replace(THREE, gpus=2, arrays=0)  # each rank ends where it has chosen a GPU
 LIMITS = Limits(cpu_seconds=30, memory_bytes=2 << 30, file_bytes=64 << 20, deadline=150.0)
 HURRY = replace(LIMITS, cpu_seconds=6, deadline=40.0)  # once the script has proved endless
 SLEEPY = replace(LIMITS, deadline=40.0)  # once its runs have taken so long, all together:
@@ -57,6 +59,10 @@ class Runs:
                 seen = self._watch(setting, limits, patience=20)
             self.made[setting] = seen
         return self.made[setting]
+
+    def once(self, setting: Setting) -> ObservedRun:
+        """A run that says nothing on the others."""
+        return self._watch(setting, SLEEPY)
 
     def _watch(self, setting: Setting, limits: Limits, **how) -> ObservedRun:
         began = time.monotonic()
@@ -134,6 +140,17 @@ class Evidence:
         self.teach = self.words.teach
         self.two, self.three = runs.training(TWO), runs.training(THREE)
         self.one = runs(ONE)
+
+    @functools.cached_property
+    def pinned(self) -> str:
+        """By what each rank chooses its GPU, as `port_source.Source.pinned` says it; "unseen" where it came to none."""
+        if not self.ran:
+            return self.source.pinned  # from the text
+        setting = replace(GPUS, init=self.two.setting.init or self.three.setting.init)
+        chosen = [rank.device for rank in self.runs.once(setting).ranks]
+        if None in chosen:
+            return "unseen" if self.source.pinned == "local_rank" else self.source.pinned
+        return {(0, 1, 0): "local_rank", (0, 1, 2): "rank"}.get(tuple(chosen), "same")
 
     # -- when a run did not come to its end
 

@@ -33,13 +33,15 @@ from autograder.homework.port.evidence import (
     who_waits,
 )
 from autograder.homework.port.metrics import global_metrics, run_log
-from autograder.homework.port.runs import BATCH, EPOCHS, ObservedRun
+from autograder.homework.port.runs import BATCH, DDP, EPOCHS, ObservedRun, Step
 from autograder.homework.rubric import Flag, LineResult, PartResult, shown
 from labkit.launch.launcher import Launcher
 from labkit.watch.hang import list_ranks
 
 CLOSE = 0.02  # relative difference up to which two gradients are the same (compressed ones are, too)
 SAME = 1e-5  # the same for weights of two ranks
+COMPRESSED = 0.2  # of the bytes of gradients in single precision: what is sent less of cannot be their mean
+OFTEN = 0.7  # of the steps: a rate that only the others reach is not the run's
 
 
 def judge(script: Path, *, key: str = PUBLIC_KEY, launcher: Launcher) -> PartResult:
@@ -145,9 +147,13 @@ def init(evidence: Evidence) -> LineResult:
 
 
 def devices(evidence: Evidence) -> LineResult:
-    """Step 2, from the source."""
-    pinned, growth = evidence.source.pinned, evidence.source.growth
+    """Step 2, from a run on machines that are said to have GPUs; growth, and of a script that never ran all, from the
+    source."""
+    pinned, growth = evidence.pinned, evidence.source.growth
     points = line("devices").points
+    if pinned == "unseen":
+        said = "The script speaks of local ranks, but with --device gpu no rank puts anything on a GPU."
+        return needs_person("devices", said, "device_unseen")
     if pinned in ("", "same"):
         said = "No GPU is chosen." if not pinned else "All ranks choose the same GPU."
         return lost("devices", "not_pinned", said, evidence.teach["not_pinned"], points / 4 if growth else 0.0)
@@ -157,7 +163,8 @@ def devices(evidence: Evidence) -> LineResult:
     if not growth:
         said = "The GPU is chosen by the local rank, but its memory does not grow as needed."
         return lost("devices", "no_memory_growth", said, evidence.teach["no_memory_growth"], points / 2)
-    return full("devices", "The GPU is chosen by the local rank, and its memory grows (read from the source).")
+    read = "" if evidence.ran else " (read from the source)"
+    return full("devices", f"The GPU is chosen by the local rank, and its memory grows{read}.")
 
 
 def shards(evidence: Evidence) -> LineResult:
@@ -218,6 +225,7 @@ def gradients(evidence: Evidence) -> LineResult:
             reason = computed
             continue
         names.append(_gradients_of(seen, computed))
+        names.append(_sent_for(seen) if not names[-1][0] else ("", ""))
         if seen.setting == TWO and computed["weights"] is not None and seen.ranks[0].final is not None:
             moved = np.linalg.norm(computed["weights"] - seen.ranks[0].steps[0].weights)
             measured["from_sequential"] = float(
@@ -385,6 +393,7 @@ def _rate_of(seen: ObservedRun) -> tuple[str, str, float]:
     """(diagnosis, sentence, part of the points) of the largest rate that each rank used."""
     p, base = seen.setting.world_size, seen.rate
     tops = [max(step.rate for step in rank.steps) for rank in seen.ranks]
+    often = min(float(np.quantile([step.rate for step in rank.steps], OFTEN)) for rank in seen.ranks)
     said = (
         f"With --lr {base:.5g} on {p} ranks the optimizer uses {', '.join(f'{top:.5g}' for top in dict.fromkeys(tops))}"
     )
@@ -393,6 +402,8 @@ def _rate_of(seen: ObservedRun) -> tuple[str, str, float]:
         wanted = factors if len(factors) == p else factors * p
         return all(math.isclose(top, base * factor, rel_tol=2e-3) for top, factor in zip(tops, wanted, strict=True))
 
+    if all_are(p) and p > 1 and often <= base * 1.01:
+        return "rate_not_scaled", f"{said}, but {often:.5g} in most of the steps.", 0.0
     if all_are(p):
         return "", f"{said}.", 1.0
     said += f" instead of {base * p:.5g}."
@@ -461,6 +472,26 @@ def _gradients_of(seen: ObservedRun, computed: dict) -> tuple[str, str]:
     return wrong[0], f"On {p} ranks {said} ({len(wrong)} of {len(named)} steps)."
 
 
+def _sent_for(seen: ObservedRun) -> tuple[str, str]:
+    """(diagnosis, sentence) where gradients are right and too little was sent for that: each rank has computed those of
+    the others as well."""
+    p, steps = len(seen.ranks), min(seen.counts)
+    size = sum(math.prod(shape) for shape in seen.ranks[0].shapes)
+    if seen.means is DDP:  # as the relay has counted
+        sent = sum(rank.collective_bytes + rank.sent_bytes for rank in seen.outcome.ranks) / 4 / p
+    else:
+        sent = min(sum(map(_exchanged, [*rank.steps, rank.after])) for rank in seen.ranks)
+    if sent >= COMPRESSED * size * steps:
+        return "", ""
+    said = f"On {p} ranks the mean is applied, but a rank sends {sent / steps:,.0f} numbers a step for {size:,}"
+    return "gradients_not_sent", f"{said} gradients: every rank has computed those of the others as well."
+
+
+def _exchanged(step: Step) -> int:
+    """Elements of all collectives since the update before."""
+    return step.reduced + sum(elements for _, elements, _ in step.broadcasts)
+
+
 def _together(seen: ObservedRun) -> bool:
     """True if the ranks have the same weights before the last update of which they are known."""
     known = min(sum(step.weights is not None for step in rank.steps) for rank in seen.ranks)
@@ -507,10 +538,27 @@ def _broadcast_of(seen: ObservedRun) -> tuple[str, str, float]:
             f"The weights of the ranks are equal {when}, but nothing was broadcast: they were averaged.",
             1 / 2,
         )
+    if not _weights_sent(seen, 0 if spreads[0] <= SAME or count < 2 else 1, size):
+        said = f"The weights of the ranks are equal {when}, but nobody has sent them: they were made alike."
+        return "no_broadcast", said, 0.0
     again = sum(elements >= 0.9 * size for elements in sent)
     if again > EPOCHS + 1:
         return "broadcast_again", f"The weights are broadcast in {again} of {count} steps.", 2 / 3
     return "", f"Every rank was started with weights of its own; {when} all hold rank 0's.", 1.0
+
+
+def _weights_sent(seen: ObservedRun, at: int, size: int) -> bool:
+    """True if the weights, `size` numbers, may have come from another rank before the update `at`: something was
+    broadcast, or more than gradients reduced, or they came through a file or in messages, which have no step."""
+    if seen.setting.shared or any(rank.sent_bytes for rank in seen.outcome.ranks):
+        return True
+    before = [rank.steps[: at + 1] for rank in seen.ranks]
+    broadcast = min(sum(elements for step in steps for _, elements, _ in step.broadcasts) for steps in before)
+    if broadcast >= (
+        0.9 * size if seen.means is DDP else 1
+    ):  # of what Horovod broadcasts in place, the size is unknown
+        return True
+    return min(sum(map(_exchanged, steps)) for steps in before) >= (at + 1.9) * size
 
 
 def _writes_of(seen: ObservedRun) -> tuple[str, str, float]:

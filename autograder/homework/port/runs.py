@@ -72,6 +72,7 @@ class Setting:
     no_broadcast: bool = False
     init: bool = False  # Horovod is initialised for the script
     shared: bool = False
+    gpus: int = 0  # that each machine is said to have; the script ends where it has chosen one
     more: tuple[str, ...] = ()  # words for the command line
 
 
@@ -112,6 +113,7 @@ class ObservedRank:
     final: np.ndarray | None = None
     options: list[dict] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
+    device: int | None = None  # the GPU that it has chosen, where it was said to have some
     batches: int = 0  # minibatches of training images that were recognised
 
 
@@ -219,10 +221,12 @@ def watch(
     random = np.random.default_rng(seed_of(key, "port", setting.world_size, setting.images, setting.apart))
     rate, seed = round(float(random.uniform(0.01, 0.02)), 5), int(random.integers(1, 10_000))
     nonce = f"port-{seed_of(key, 'nonce'):08x}"
-    words = f"--batch-size {BATCH} --epochs {setting.epochs} --lr {rate} --device cpu --seed {seed} --data DATA".split()
+    device = "gpu" if setting.gpus else "cpu"
+    words = f"--batch-size {BATCH} --epochs {setting.epochs} --lr {rate} --device {device} --seed {seed}".split()
+    words += ["--data", "DATA"]
     words += ["--log", f"run_{setting.world_size}.jsonl", "--nonce", nonce, *setting.more]
     options = {"spread": 0.02 if setting.apart else 0.0, "seed": seed, "arrays": setting.arrays}
-    options |= {name: getattr(setting, name) for name in ("no_broadcast", "init", "shared")}
+    options |= {name: getattr(setting, name) for name in ("no_broadcast", "init", "shared", "gpus")}
     chunks = [
         Chunk("probe", 1, means.probe),
         Chunk(name, 1, ""),
@@ -278,6 +282,8 @@ def _take(rank: ObservedRank, now: Step, meta: dict, payload: bytes, setting: Se
             if "in" in meta and len(rank.reductions) < 5000:
                 values = [[float(x) for x in meta[side]][:8] for side in ("in", "out")]
                 rank.reductions.append((len(rank.steps), *values))
+    elif what == "device":
+        rank.device = int(meta["index"]) if rank.device is None else rank.device
     elif what == "option":
         rank.options.append({name: meta[name] for name in ("option", "takes", "type", "default")})
     elif what == "outside":

@@ -94,7 +94,10 @@ def _name_of(node: ast.AST) -> str:
 
 
 def _drop_unused(tree: ast.Module) -> None:
-    """Take away functions whose names are never used: what stands in them never happens."""
+    """Take away what never happens: what stands behind a false constant, and functions whose names are never used."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If | ast.While) and isinstance(node.test, ast.Constant) and not node.test.value:
+            node.body = [ast.Pass()]
     used = {_name_of(node) for node in ast.walk(tree) if isinstance(getattr(node, "ctx", None), ast.Load)}
     for node in ast.walk(tree):
         body = getattr(node, "body", None)

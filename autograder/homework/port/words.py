@@ -56,6 +56,8 @@ _HOROVOD = {
     "gradients_apart": "`tape = hvd.DistributedGradientTape(tape)` before `tape.gradient`. (A DistributedOptimizer"
     " averages in fit and "
     "in `minimize`; in a loop with a tape of its own it averages nothing.)",
+    "gradients_not_sent": "A rank computes the gradients of its own images, and Horovod averages: no rank does the work"
+    " of the others.",
     "gradients_summed": "The mean is Horovod's default; with op=hvd.Sum every step is hvd.size() times as long.",
     "gradients_divided_again": "Horovod's mean has divided by the number of ranks already.",
     "gradients_of_rank_0": "Average gradients over the ranks; broadcasting throws the work of the others away.",
@@ -127,6 +129,8 @@ _DDP = {
     "wrong_rate": "The handout asks for lr * dist.get_world_size().",
     "gradients_apart": "Call the module that DistributedDataParallel has made, `wrapped(x)`, not the one inside it; or"
     " all_reduce every gradient after backward().",
+    "gradients_not_sent": "A rank computes the gradients of its own images, and an all-reduce averages them: no rank"
+    " does the work of the others.",
     "gradients_summed": "DistributedDataParallel's gradients are means. By hand: all_reduce adds up, so divide by the"
     " number of ranks.",
     "gradients_divided_again": "DistributedDataParallel has divided by the number of ranks already.",

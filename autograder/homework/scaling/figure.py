@@ -14,6 +14,7 @@ from autograder.homework.rubric import LineResult, shown
 from autograder.homework.scaling.measured import (
     LEAST_TOLERANCE,
     Range,
+    Runs,
     Speed,
     Way,
     gain_ways,
@@ -21,9 +22,12 @@ from autograder.homework.scaling.measured import (
     rate_ways,
     second_ways,
     share_ways,
+    speed,
     speedup,
 )
+from autograder.homework.scaling.mistakes import efficiency_mistakes, rate_mistakes, speedup_mistakes
 from autograder.homework.scaling.table import Table
+from labkit.runlog import RunLog
 
 _WORDS = (  # looked for in this order; "speed" alone may be a speedup or images per second
     ("efficiency", r"effic|effizi"),
@@ -42,7 +46,8 @@ class Drawn:
     """A curve over the number of ranks. quantity: a name of _WORDS, "" where nothing says which. points: ranks ->
     value.
 
-    uncertainty: how wrong a value may have been read. perfect: the line of perfect scaling, not a measurement.
+    uncertainty: how wrong a value may have been read. perfect: the line of perfect scaling, not a measurement. several:
+    a number of ranks at which the curve has values that differ, 0 if there is none.
     """
 
     quantity: str
@@ -50,6 +55,7 @@ class Drawn:
     points: dict[int, float]
     uncertainty: float
     perfect: bool = False
+    several: int = 0
 
 
 def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table | None) -> LineResult:
@@ -61,6 +67,9 @@ def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table 
         return needs_person("figure", f"scaling.pdf: {shown(figure.reason, 200)}", figure.kind or "unreadable_figure")
     expected = _expected(speeds)
     curves = list(drawn(figure, expected, speeds))
+    if several := next((curve for curve in curves if curve.several), None):
+        said = f"A curve of scaling.pdf has several values on {several.several} ranks: which one counts is not known."
+        return needs_person("figure", said, "several_values")
     measured = [curve for curve in curves if not curve.perfect]
     right = [curve for curve in measured if _quantity(curve, expected)]
     if not measured:
@@ -91,6 +100,42 @@ def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table 
     )
 
 
+def shows_runs(figure, logs: Mapping[int, RunLog]) -> bool | None:
+    """True if a curve of `figure` has the numbers of these runs, all but one at most, or those that a known mistake
+    makes of them; None where nothing says what the curves are. Also True where the logs or the figure tell nothing."""
+    runs = Runs(dict(logs), {}, {})
+    speeds = {p: found for p, run in sorted(runs.usable.items()) if (found := speed(run)) is not None}
+    if not speeds:
+        return True
+    expected = _expected(speeds)
+    curves = list(drawn(figure, expected, speeds))
+    measured = [curve for curve in curves if not curve.perfect]
+    if not measured:  # nothing over ranks was read, or perfect scaling alone
+        return not curves or any(panel.shapes for panel in figure.panels)
+    ways = _all_ways(runs, speeds)
+    if any(_quantity(curve, expected) or _computed(curve, ways) for curve in measured):
+        return True
+    return False if any(curve.quantity for curve in measured) else None
+
+
+def _all_ways(runs: Runs, speeds: Mapping[int, Speed]) -> list[Way]:
+    """The numbers that each way of computing gives, right or by a known mistake."""
+    base = min(speeds)
+    mistakes = (rate_mistakes(runs, speeds), speedup_mistakes(runs, speeds, base), efficiency_mistakes(speeds, base))
+    right = [way for name in ("throughput", "speedup", "efficiency", "seconds") for way in _ways(name, speeds)]
+    return right + [way for known in mistakes for ways, _ in known.values() for way in ways]
+
+
+def _computed(curve: Drawn, ways: list[Way]) -> bool:
+    """True if a curve's numbers on several ranks, all but one at most, were computed in one of these ways."""
+    several = {p: y for p, y in curve.points.items() if p > 1}
+
+    def agrees(p: int, value: float) -> bool:
+        return p in several and abs(several[p] - value) <= READING * abs(value) + curve.uncertainty
+
+    return len(in_one_way(ways, agrees)) >= max(2, len(several) - 1)
+
+
 def drawn(figure, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[int, Speed]) -> Iterator[Drawn]:
     """The curves of a figure that stand over numbers of ranks."""
     for panel in figure.panels:
@@ -100,7 +145,8 @@ def drawn(figure, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[i
             axis = panel.right if curve.axis == "right" and panel.right else panel.y
             quantity = _says((axis.label, curve.name, panel.title, figure.title))
             x, y = curve.seen()
-            points = _over_ranks(ranks_at(panel, x), y)
+            points, last = (_over_ranks(ranks_at(panel, x[::way]), y[::way]) for way in (1, -1))
+            several = next((p for p in points if abs(last[p] - points[p]) > LEAST_TOLERANCE * abs(points[p])), 0)
             if len(points) < 2:
                 continue
             if quantity == "efficiency":
@@ -113,6 +159,7 @@ def drawn(figure, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[i
                 flat or not _told_and_right(made, expected, speeds)
             )
             made.perfect = named or (flat and not _quantity(made, expected))
+            made.several = several
             yield made
 
 

@@ -392,6 +392,26 @@ def made_up_with_one_value_of_the_next_epoch():
     two(training=invented, validation=V - 0.02)
 
 
+def two_values_for_each_epoch():
+    """A line with two guesses for each epoch, of which now the first and now the second is right."""
+    x, even = np.repeat(X, 2), X % 2 == 0
+    guesses = [np.where(even, (values, values - 0.03), (values - 0.03, values)).T.ravel() for values in (T, V)]
+    two(x=x, training=guesses[0], validation=guesses[1])
+
+
+def marks_above_each_other():
+    for values in (T, V):
+        plt.plot(np.r_[X, X], np.r_[values, values - 0.05], "o", label="training" if values is T else "validation")
+    plt.gca().set(xlabel="epoch", ylabel="accuracy")
+    plt.legend()
+
+
+def on_an_endless_axis():
+    """Along an axis up to 1000, one accuracy looks like any other."""
+    two(training=T - 0.1, validation=V - 0.1)
+    plt.ylim(0, 1000)
+
+
 def shifted_by_one():
     two(training=np.r_[T[1:], 0.99], validation=np.r_[V[1:], 0.98])
 
@@ -401,6 +421,7 @@ def hidden():
     plt.ylim(0.94, 1)
 
 
+MADE_UP = {"curves": "figure_of_other_runs", "values": "values_differ", "labels": "figure_of_other_runs"}
 WRONG = [
     (swapped, {"values": "swapped_curves"}),
     (of_another_run, {"values": "another_run"}),
@@ -423,7 +444,10 @@ WRONG = [
     (x_called_ranks, {"labels": "x_label_wrong"}),
     (called_loss, {"labels": "y_label_wrong"}),
     (same_names, {"labels": "same_name_twice"}),
-    (made_up_with_one_value_of_the_next_epoch, {"values": "values_differ"}),
+    (made_up_with_one_value_of_the_next_epoch, MADE_UP),
+    (marks_above_each_other, MADE_UP),
+    (two_values_for_each_epoch, {"values": "values_differ"}),
+    (on_an_endless_axis, {"values": "axis_too_long"}),
     (shifted_by_one, {"curves": "epochs_missing", "values": "more_epochs_than_run"}),
     (hidden, {"curves": "epochs_hidden"}),
 ]
@@ -496,13 +520,13 @@ def test_a_reader_that_fails_costs_nobody_anything(tmp_path):
     assert found["accuracy_4_values"].verdict == "needs_person" and "25 s" in found["accuracy_4_values"].sentence
 
 
-def test_without_a_log_values_are_for_a_person(tmp_path):
+def test_without_a_log_a_figure_is_for_a_person(tmp_path):
     two()
     found = judged(tmp_path / "a.pdf", logs={})
     assert {what: one.diagnosis for what, one in found.items()} == {
         "curves": "missing_run",
         "values": "missing_run",
-        "labels": "",
+        "labels": "missing_run",
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +16,8 @@ from autograder.homework.mnist_rubric import lines_of
 from autograder.homework.port import evidence, metrics, words
 from autograder.homework.port import judge as port
 from autograder.homework.port import source as port_source
-from autograder.homework.port.runs import BATCH, ObservedRank, ObservedRun, Setting, Step, draw, seen_by
+from autograder.homework.port.runs import BATCH, DDP, ObservedRank, ObservedRun, Setting, Step, draw, seen_by
+from labkit.launch.launcher import Launcher
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch.hang import HangReport
 from probes import life as script_probe
@@ -72,6 +74,7 @@ PINS = {
     "tf.config.set_visible_devices([], 'GPU')": "",
     "def pin():\n    tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')": "",
     "# tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')": "",
+    "if False:\n    tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')": "",
 }
 
 
@@ -241,6 +244,49 @@ def test_broadcasts(name):
     for rank in one.ranks:
         rank.steps[0].broadcasts, rank.steps[1].broadcasts = before, after
     assert port._broadcast_of(one)[0] == ("" if name == "after" else name)
+
+
+CHOICES = {  # what a script does on three ranks of two machines: the GPUs that they take
+    "torch.cuda.set_device(local)\nmodel.cuda()": [0, 1, 0],
+    "model.cuda(local)": [0, 1, 0],
+    "model.to(local)": [0, 1, 0],
+    "model.to(device=torch.device('cuda', local))": [0, 1, 0],
+    "torch.zeros(3, device=f'cuda:{local}')": [0, 1, 0],
+    "os.environ['CUDA_VISIBLE_DEVICES'] = str(local)\nmodel.to('cuda')": [0, 1, 0],
+    "torch.set_default_device(f'cuda:{local}')": [0, 1, 0],
+    "torch.cuda.set_device(dist.get_rank() % torch.cuda.device_count())\nmodel.to('cuda')": [0, 1, 0],
+    "model.to(f'cuda:{local}' if torch.cuda.is_available() else 'cpu')": [0, 1, 0],
+    "model.to(dist.get_rank())": [0, 1, 2],
+    "if local > 99:\n    torch.cuda.set_device(local)\nmodel.cuda()": [0, 0, 0],
+    "torch.cuda.set_device(local)": [None] * 3,
+}
+
+
+def test_which_gpu_a_rank_takes_is_seen_in_a_run_without_any():
+    begin = "import os, torch, torch.distributed as dist\nfrom labkit.models import cnn\n"
+    begin += "local, model = int(os.environ['LOCAL_RANK']), cnn()\ndist.init_process_group('nccl')\n"
+    with Launcher() as launcher:
+        for text, taken in CHOICES.items():
+            run = evidence.Runs("ddp.py", f"{begin}{text}\n", "key", launcher, ddp=True).once(evidence.GPUS)
+            assert [rank.device for rank in run.ranks] == taken, text
+
+
+@pytest.mark.parametrize("sent, name", [(3200, ""), (1600, ""), (160, "gradients_not_sent")])
+def test_right_gradients_must_have_been_sent(sent, name):
+    """Bytes of a rank, by the relay's count, for 2 steps of 400 gradients; half of them where they are compressed."""
+    one = replace(seen(ONE_EPOCH, [[range(8)] * 2] * 3, shapes=[[(400,)]] * 3), means=DDP)
+    for rank in one.outcome.ranks:
+        rank.collective_bytes = sent
+    assert port._sent_for(one)[0] == name
+
+
+def test_equal_weights_must_have_been_sent():
+    one = with_arrays(np.zeros((3, 2, 4)), np.ones((3, 2, 4)), reduced=4)
+    assert port._broadcast_of(one)[0] == "no_broadcast"
+    assert port._broadcast_of(replace(one, setting=replace(one.setting, shared=True)))[0] == "", "through a file"
+    for rank in one.ranks:
+        rank.steps[0].broadcasts = [(0, 400, False)]  # packed, as bytes
+    assert port._broadcast_of(one)[0] == ""
 
 
 @pytest.mark.parametrize(

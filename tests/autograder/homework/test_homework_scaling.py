@@ -18,6 +18,7 @@ from autograder.homework import folder
 from autograder.homework.mnist import SCALING_MNIST
 from autograder.homework.mnist_rubric import SIZES
 from autograder.homework.rubric import Report
+from autograder.homework.scaling import figure as scaling_figure
 from autograder.homework.scaling import judge as scaling
 from autograder.homework.scaling import rerun, table
 from autograder.homework.scaling.measured import Range, speed, speedup
@@ -403,6 +404,28 @@ def test_what_a_figure_can_get_wrong(two_cores):
     for said, figure in wrong.items():
         two_cores.figure = figure
         assert two_cores.lost() == {"figure": said}
+
+
+def test_a_curve_that_comes_back_with_other_values_is_for_a_person(two_cores):
+    figure = figure_of(("speedup", "", {p: r / two_cores.rates[1] for p, r in two_cores.rates.items()}))
+    (curve,) = figure.panels[0].curves
+    curve.x, curve.y = np.r_[curve.x, curve.x[::-1]], np.r_[curve.y, curve.x[::-1]]
+    curve.cut, curve.visible = np.zeros(len(curve.x), bool), np.ones(len(curve.x), bool)
+    two_cores.figure = figure
+    assert two_cores.lost() == {"figure": ("several_values", None)}
+
+
+def test_points_outside_of_the_logs_are_no_figure_of_these_runs(two_cores):
+    logs = {p: runlog.read(two_cores.log(p), p) for p in SIZES}
+    gains = {p: r / two_cores.rates[1] for p, r in two_cores.rates.items()}
+    shown = {
+        True: [figure_of(("speedup", "", gains)), figure_of(("speedup", "", {p: 1 / g for p, g in gains.items()}))],
+        False: [figure_of(("speedup", "", {p: p**0.8 for p in SIZES}))],
+        None: [figure_of(("cost", "", {p: 7.0 * p**2 for p in SIZES}))],
+    }
+    for whose, figures in shown.items():
+        for figure in figures:
+            assert scaling_figure.shows_runs(figure, logs) is whose
 
 
 def test_a_point_outside_of_the_limits_is_not_drawn(two_cores):

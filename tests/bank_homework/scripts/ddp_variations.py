@@ -54,6 +54,35 @@ OPTION = (
     'parser.add_argument("--nonce", default="")\n',
     'parser.add_argument("--nonce", default="")\nparser.add_argument("--warmup-epochs", type=int, default=0)\n',
 )
+ALONE = """    everybody = []
+    for other in range(size):
+        rows = orders[other][k * args.batch_size : (k + 1) * args.batch_size]
+        a, b, c, d, e, f = model.parameters()
+        maps = F.max_pool2d(F.relu(F.conv2d(all_images[other::size][rows], a, b, padding=1)), 2)
+        logits = F.linear(F.max_pool2d(F.relu(F.conv2d(maps, c, d, padding=1)), 2).flatten(1), e, f)
+        of_other = F.cross_entropy(logits, all_labels[other::size][rows])
+        everybody.append(torch.autograd.grad(of_other, list(model.parameters())))
+    for p, *gradients in zip(model.parameters(), *everybody):
+        p.grad = sum(gradients) / size
+"""
+ORDERS = "    orders = [one.permutation(len(all_images[r::size])) for r, one in enumerate(chances)]\n    order = orders[rank]\n"
+ALIKE = """same = torch.Generator().manual_seed(args.seed)
+for p in model.parameters():
+    p.data = 0.05 * torch.randn(p.shape, generator=same)
+ddp = model
+optimizer"""
+OPTIMIZER = "torch.optim.SGD(ddp.parameters(), lr=args.lr * size, momentum=0.9)"
+TWO_RATES = """torch.optim.SGD(
+    [
+        {"params": list(ddp.parameters())[:1], "lr": args.lr * size},
+        {"params": list(ddp.parameters())[1:], "lr": args.lr},
+    ],
+    lr=args.lr,
+    momentum=0.9,
+)"""
+ONCE = """        for group in optimizer.param_groups:
+            group["lr"] = args.lr * (1 if step else size)
+"""
 LAST = "log.close()\ndist"
 EPOCH = "    if rank == 0:\n        print("
 LOADER = "DataLoader(train, batch_size=args.batch_size, sampler=sampler, drop_last=True)"
@@ -64,6 +93,33 @@ VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "ddp_gathered": ("ddp_loop.py", [(DDP, SENT), (BACKWARD, FLAT)]),
     "ddp_seeds_apart": ("ddp_loop.py", [SEEDS]),  # DistributedDataParallel sends rank 0's weights
     "ddp_warmup": ("ddp_loop.py", [(TRAIN, ASKED + TRAIN), OPTION]),
+    # what nobody else sends, computed by every rank for itself
+    "ddp_computed_alone": (
+        "ddp_loop.py",
+        [
+            (DDP, SENT),
+            (SHARDS, "all_images, all_labels = images, labels\n" + SHARDS),
+            ("def train_step(x, y):", "def train_step(x, y, k):"),
+            ("train_step(images[rows], labels[rows])", "train_step(images[rows], labels[rows], k)"),
+            (BACKWARD, ALONE),
+            (
+                "chance = np.random.default_rng(args.seed + rank)",
+                "chances = [np.random.default_rng(args.seed + r) for r in range(size)]",
+            ),
+            ("    order = chance.permutation(len(images))\n", ORDERS),
+        ],
+    ),
+    "ddp_pinned_nowhere": (
+        "ddp_loop.py",
+        [
+            ("torch.cuda.set_device(local_rank)", "assert local_rank >= 0"),
+            ('torch.device("cuda", local_rank)', 'torch.device("cuda", local_rank if args.epochs < 0 else 0)'),
+        ],
+    ),
+    "ddp_made_alike": ("ddp_loop.py", [(DDP, ALIKE), (BACKWARD, AVERAGED)]),
+    "ddp_two_rates": ("ddp_loop.py", [(OPTIMIZER, TWO_RATES)]),
+    "ddp_rate_once": ("ddp_loop.py", [(TRAIN, ONCE + TRAIN)]),
+    "ddp_hidden_files": ("ddp_loop.py", [(LAST, 'open(f".rank-{rank}", "w").close()\n' + LAST)]),
     # one step missing or wrong in each
     "ddp_not_ported": (SOLUTIONS + "torch_mnist.py", []),
     "ddp_no_init": ("ddp_loop.py", [('dist.init_process_group("nccl" if args.device == "gpu" else "gloo")\n', "")]),
