@@ -65,7 +65,7 @@ def work(rank: int, port: int, path: str) -> None:
 
 
 def write(profiler: profile, path: str, machine: str) -> None:
-    """What took time, and nothing of the machine but its kind."""
+    """Write a trace of what took time; of the machine it tells its kind alone."""
     with tempfile.TemporaryDirectory() as folder:
         profiler.export_chrome_trace(f"{folder}/all.json")
         with open(f"{folder}/all.json") as file:

@@ -24,7 +24,7 @@ SHARDS, SIZE, RATE = 12, 16, 0.05
 
 
 def gradient(w, step, shard):
-    """Of the mean squared error on the samples of one shard of one step."""
+    """Gradient of the mean squared error over the samples of one shard of one step."""
     draw = torch.Generator().manual_seed(1000 * step + shard)
     x = torch.randn(8, SIZE, generator=draw, dtype=torch.float64)
     y = x.sum(dim=1)  # what is to be learned: all weights 1

@@ -44,7 +44,7 @@ def flat(tensors):
 
 
 def gradients_of(model, x, y, samples):
-    """Of the sum of the losses of x and y, divided by `samples`."""
+    """Gradients of the sum of the losses of x and y, divided by `samples`."""
     with tf.GradientTape() as tape:
         losses = tf.keras.losses.mean_squared_error(y, model(x, training=True))
         loss = tf.reduce_sum(losses) / samples

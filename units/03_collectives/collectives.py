@@ -114,7 +114,7 @@ def on_the_cpu(of_ranks):
 
 
 def draw_collectives():
-    """What the real ranks held before and after each collective."""
+    """Draw what each rank held before and after each collective."""
     before, after = ranks.pull("before"), ranks.pull("after")
     tiles.before_and_after(on_the_cpu(before), on_the_cpu(after))
 

@@ -51,7 +51,7 @@ LIKE = st.sampled_from([{}, OWN, OWN | {"resumed": True}])
 
 
 def trained(more=None):
-    """What a training begins with on one rank and more, in steps of one sample and more: equal models, one on each
+    """The beginning of a training on one rank and more, in steps of one sample and more: equal models, one on each
     rank, and rank 0 with a momentum; first the generator, then what `training_data` takes, then what `more` adds."""
     sizes = st.fixed_dictionaries(TRAINING | SHAPE | {"first_is_zero": st.booleans()})
     return st.tuples(GENERATORS, sizes, LIKE, st.fixed_dictionaries(more or {}))

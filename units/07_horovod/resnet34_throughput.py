@@ -1,4 +1,4 @@
-"""How many images per second does a ResNet-34 train on one device? (PyTorch, one
+"""Images per second of a ResNet-34 in training on one device (PyTorch, one
 process.)
 
     python resnet34_throughput.py --num-steps 10 --batch-size 32

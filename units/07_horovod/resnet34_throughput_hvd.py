@@ -1,4 +1,4 @@
-"""How many images per second does a ResNet-34 train on many devices? (PyTorch and
+"""Images per second of a ResNet-34 in training on many devices (PyTorch and
 Horovod, one process per device.)
 
     mpiexec -n 4 python resnet34_throughput_hvd.py --num-steps 10 --batch-size 32

@@ -549,7 +549,7 @@ def harness(f, asked, seed):
         return [[report(n, batch) for n, batch in case.known["sizes"]]] * case.world_size
 
     def alike(self, reports, case):
-        """If all ranks draw the same images, nobody sees what one of them leaves out in its steps."""
+        """True if all ranks drew the same images: then nobody sees what one of them leaves out in its steps."""
         seen = [batch * self.right_steps(n, batch, case.world_size) for n, batch in case.known["sizes"]]
         left_out = [max(0, n - own) for (n, _), own in zip(case.known["sizes"], seen, strict=True)]
         return left_out == [one[0]["images nobody sees"] for one in reports]

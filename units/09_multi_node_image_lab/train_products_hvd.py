@@ -177,7 +177,7 @@ def to_floats(images, labels):
 
 
 def read_checkpoint(path: Path | None) -> dict | None:
-    """What `write_checkpoint` wrote: finished epochs, weights, optimizer's variables.
+    """Finished epochs, weights and the optimizer's variables, from `write_checkpoint`.
     None where there is none.
     """
     if path is None or not path.exists():

@@ -990,8 +990,7 @@ draws = torch.Generator().manual_seed(5)
 rows, targets = torch.randn(12, 6, generator=draws), torch.randn(12, 3, generator=draws)
 replicas = [devices.small_replica() for _ in range(4)]
 ours = data_parallel_step(replicas, rows, targets, F.mse_loss)
-run = simulation.run(devices.gradients_with_ddp, 4, (rows, targets))
-theirs = run.ranks[2].value
+theirs = simulation.run(devices.gradients_with_ddp, 4, (rows, targets)).ranks[2].value
 apart = max(np.abs(a.numpy() - b.values).max() for a, b in zip(ours, theirs))
 print(f"largest difference of a gradient: {apart:.1e}")
 

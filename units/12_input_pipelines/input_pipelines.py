@@ -643,7 +643,7 @@ if measured:
 
 # %% tags=["raises-exception"]
 def gpus_in_a_box(gpus, cores, seconds, batches=16):
-    """How busy the accelerators are whose batches are decoded by these cores."""
+    """The share of time in which the accelerators are busy whose batches these cores decode."""
     with ThreadPoolExecutor(cores) as pool:
 
         def decoded_batches():

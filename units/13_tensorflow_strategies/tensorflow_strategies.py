@@ -228,7 +228,7 @@ losses = [np.ones(4), np.array([6.0])]
 
 
 def add_up(loss):
-    """What the losses of both replicas add up to."""
+    """The sum of the losses of both replicas."""
     per_example = two.experimental_distribute_values_from_function(
         lambda context: tf.constant(losses[context.replica_id_in_sync_group])
     )

@@ -60,7 +60,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 
 # %%
 def parameters(model, part):
-    """How many parameters the modules have whose name contains `part`."""
+    """The number of parameters of the modules whose name contains `part`."""
     return sum(w.numel() for name, w in model.named_parameters() if part in name)
 
 
@@ -101,8 +101,8 @@ def column_linear(
     """Compute a linear layer whose columns are divided over the ranks.
 
     x: tensor (n, d), the same on every rank
-    weight: tensor (h, d), W; rank r holds its own h / p rows there, and anything else in
-        place of the others
+    weight: tensor (h, d), W, of which rank r holds its own h / p rows; the other rows hold
+        anything else
     bias: tensor (h,), the same on every rank
     Returns: tensor (n, h), x W^T + b, on every rank
 
@@ -478,7 +478,7 @@ whole = {name: w.grad for name, w in sequential.named_parameters()}
 
 
 def expected_part(name, p, rank):
-    """What a rank's gradient of this name has to be."""
+    """The right gradient of this name on a rank."""
     if name.endswith("rows.weight"):
         return whole[name.replace("rows.", "")].chunk(p, 1)[rank]
     if any(column in name for column in COLUMNS):

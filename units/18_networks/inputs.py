@@ -85,7 +85,7 @@ def top_k_mean(exercise):
 
 
 def power_sgd(exercise):
-    """Of full rank, for else the left factor is not determined."""
+    """Matrices of full rank: otherwise the left factor is not determined."""
     *_, few = exercise.levels
 
     def on(p, shape):

@@ -607,7 +607,7 @@ class Reshard(Exercise):
         return [Tensor(c.x[c.b[r] : c.b[r + 1]], c.dtype) for r in range(c.p)]
 
     def needs_bytes(self, case):
-        """What lies with another rank."""
+        """The bytes that lie with another rank."""
         c, size = self.worked(case), np.dtype(case.known["dtype"]).itemsize
         stays = [max(0, min(c.a[r + 1], c.b[r + 1]) - max(c.a[r], c.b[r])) for r in range(c.p)]
         return [size * (c.b[r + 1] - c.b[r] - stays[r]) for r in range(c.p)]

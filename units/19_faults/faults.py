@@ -915,7 +915,7 @@ MTBF, SAVE, RESTART, WORK = 3 * 3600, 60, 300, 4 * 86400
 
 
 def useful(interval, save=SAVE, restart=RESTART, mtbf=MTBF, logs=8):
-    """Which part of the time is useful, in the mean over some logs."""
+    """The useful share of the time, as the mean over some logs."""
     logs = [faults.log_of_failures(k, mtbf, 3 * WORK) for k in range(logs)]
     took = [wall_time(WORK, interval, save, restart, failures) for failures in logs]
     return WORK / np.mean(took)

@@ -43,7 +43,7 @@ SMALL = dict(layers=4, width=16, context=16, batch=12, micro_batches=2, clip=0.5
 
 
 def one_training(folder, data, tensor, pipeline, steps):
-    """What `log.step` is told on this rank."""
+    """The arguments of `log.step` on this rank."""
     sys.path.insert(0, folder)
     import mesh_training
     from labkit.meshrun import Settings
