@@ -806,7 +806,7 @@ STEPS = 60
 
 # %% tags=["raises-exception"]
 def clipped_gradient(flat, how):
-    """What is applied, where `flat` is the mean gradient of all ranks: clipped to a
+    """The gradient to apply: `flat`, the mean gradient of all ranks, clipped to a
     length of 0.25, shard by shard.
     """
     part = shard(flat, dist.get_rank(), dist.get_world_size())

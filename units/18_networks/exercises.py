@@ -830,7 +830,7 @@ def harness(f, w, judge, steps, every, lr, outer_lr, mu):
         return None
 
     def needs_bytes(self, case):
-        """What the others have found in the last round, at least, if that moves the weights."""
+        """The bytes of what the others have found in the last round, at least, if that moves the weights."""
         moves = case.world_size > 1 and case.known["outer_lr"] > 0
         return [moves * BYTES * len(case.known["w"])] * case.world_size
 
