@@ -825,8 +825,8 @@ class Checkpointed(ReportExercise):
 
     @staticmethod
     def _case(rng, level, blocks, every, draws=False):
-        """A case. Where memory is looked at, the weights change when it is time to compute their segment again: an inside that
-        was kept, or computed earlier, gives itself away.
+        """A case. Where memory is looked at, the weights change when it is time to compute their segment again: an
+        inside that was kept, or computed earlier, gives itself away.
         """
         x, gy = rng.normal(size=(2, ROWS, WIDTH))
         ups = rng.normal(0, 0.4, (blocks, WIDTH, INSIDE * WIDTH))
