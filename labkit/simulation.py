@@ -58,7 +58,7 @@ def run(
     late: Sequence[int] = (),
     kills: Mapping[int, int] | None = None,
 ) -> Outcome:
-    """Run a notebook's function on `world_size` ranks over the relay's network and see what it did.
+    """Run a notebook's function on `world_size` ranks over the simulated network and see what it did.
 
     arguments: one tuple for all ranks, or a list with one tuple per rank (numbers, strings, lists,
     numpy arrays, torch tensors). alpha: seconds per message; beta: seconds per byte; topology: in

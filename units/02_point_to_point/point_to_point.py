@@ -787,7 +787,7 @@ else:
 # ## Deeper: how long is a ring?
 #
 # One step of `ring_pass` costs $\alpha + \beta n$, and there are $p - 1$ of them. Does
-# your function keep to that? On the computed network you can try more ranks than your
+# your function keep to that? On the simulated network you can try more ranks than your
 # machine could bear:
 
 # %% tags=["raises-exception"]

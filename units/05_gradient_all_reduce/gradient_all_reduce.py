@@ -601,7 +601,7 @@ def average_gradients_flat(model: nn.Module) -> None:
 check(average_gradients_flat)
 
 # %% [markdown]
-# What is it worth? First by counting, on the computed network of unit 03 (5 µs per
+# What is it worth? First by counting, on the simulated network of unit 03 (5 µs per
 # message, 10 GB/s). The network is a ResNet-34 with an eighth of the usual width: many
 # parameters, all small.
 

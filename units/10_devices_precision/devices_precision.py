@@ -170,8 +170,9 @@ check(data_parallel_step)
 #
 # ### What it costs · stretch
 #
-# The same step twice, on the relay's virtual time: 4 devices, a model of 100,000
-# numbers, and a forward and backward pass of 1.2 ms. `devices.like_data_parallel` is
+# The same step twice, in the virtual time of the simulated network (unit 03): 4
+# devices, a model of 100,000 numbers, and a forward and backward pass of 1.2 ms.
+# `devices.like_data_parallel` is
 # made of broadcast, scatter, gather, scatter and reduce, with computing in between;
 # `devices.like_ddp` starts an all-reduce for each quarter of the backward pass. (All
 # that this page takes from `labkit.lessons` can be read there.)
@@ -880,9 +881,9 @@ traces.draw(in_lanes);
 #
 # Above: backward, then one all-reduce for everything. Below: a hook on each parameter,
 # as DDP has them, that starts the all-reduce of a bucket of two layers as soon as its
-# last gradient is ready. (DDP itself gives the same gradients, but on the relay its C++
-# waits for each bucket; its overlap is in the trace above.) `traces.one_step` makes a
-# backward pass through six layers that take virtual time, and averages the gradients.
+# last gradient is ready. (DDP itself gives the same gradients, but on the simulated
+# network its C++ waits for each bucket; its overlap is in the trace above.)
+# `traces.one_step` makes a backward pass through six layers that take virtual time, and averages the gradients.
 
 # %%
 def with_hooks(layers):
