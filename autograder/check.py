@@ -23,7 +23,7 @@ from autograder.judging.helpers import judge_with_its_helpers, slice_for
 from autograder.judging.judge import judge
 from autograder.others import shown
 from autograder.personal import keep_records
-from autograder.progress import keep_result
+from autograder.progress import keep_result, keep_time
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.cells.notebook import NoSource, cells_for, executed_cells
@@ -195,6 +195,7 @@ def _kept(result: Result, hints: str, own: str = "") -> str:
     """Keep what the student has reached; other right answers than their own, as HTML, if this is not their first
     pass."""
     keep_records(result)
+    keep_time(result.unit)
     entry = keep_result(result)
     if result.verdict != "passed":
         return ""

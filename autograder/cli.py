@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -409,6 +410,30 @@ def records(
     print(f"{reports.text(made)}\n\n{path}")
     for sentence in made.refused:
         typer.echo(f"autograder: {sentence}", err=True)
+
+
+@app.command("times")
+def times(
+    files: Annotated[list[Path], typer.Argument(help="progress.json files that students have given you")],
+    as_json: AsJson = False,
+) -> None:
+    """Print how long students have worked on each unit, beside the minutes that its page says: the median, and between
+    which values half of them lie. Units of fewer than five students are left out."""
+    from autograder.reports import times as reports
+
+    found = reports.times_of(files)
+    for path in found.unreadable:
+        typer.echo(f"autograder: {path} is no progress.json that can be read; it is left out", err=True)
+    if as_json:
+        print(json.dumps([asdict(line) for line in found.lines], indent=2))
+        return
+    if not found.lines:
+        _refuse(f"no unit has the times of {reports.FEWEST} students, in {len(files) - len(found.unreadable)} files")
+    table = Table("unit", "the page says", "students", "median", "half of them", title="minutes of work")
+    for line in found.lines:
+        page = "" if line.page is None else str(line.page)
+        table.add_row(line.unit, page, str(line.students), f"{line.median:g}", f"{line.low:g} to {line.high:g}")
+    Console().print(table)
 
 
 @app.command("nonces")

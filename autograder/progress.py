@@ -4,13 +4,15 @@ and mended.
     work/progress.json     {"05_gradient_all_reduce/average_gradients":
                             {"points": 3, "of": 3, "tries": 4, "passes": 1, "passed_at": 4, "on": "2026-11-23",
                              "mistakes": {"no_division": {"times": 2, "says": "You never ...", "mended": 4}}}, ...
-                            "recap": {"03_collectives/ring_bytes": {"right": 1, "wrong": 0}}}
+                            "recap": {"03_collectives/ring_bytes": {"right": 1, "wrong": 0}},
+                            "time": {"05_gradient_all_reduce": {"seconds": 3300, "last": 1795434000}}}
 
 Each check adds to it: `points` are the best so far, `passed_at` is the try that passed first, `mended` the first pass
-after the mistake was named last (0: not yet). A function that is not written yet is no try. The file lies beside
-records.json, where an update of the course leaves it alone; deleted, it begins anew. It is replaced whole or not at
-all. What cannot be understood in it is put aside (progress.damaged.json), and what can is kept. Nothing about it stops
-a check, and no grade depends on it.
+after the mistake was named last (0: not yet). A function that is not written yet is no try. The recap, each check and
+the card of a unit are moments at which somebody works on it: `seconds` adds up the time between them, of which a pause
+counts as `PAUSE_S` at most. The file lies beside records.json, where an update of the course leaves it alone; deleted,
+it begins anew. It is replaced whole or not at all. What cannot be understood in it is put aside
+(progress.damaged.json), and what can is kept. Nothing about it stops a check, and no grade depends on it.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from autograder.personal import MOST_BYTES, folder_of, write
 from autograder.verdict import Result
 
 FILE, ASIDE, LOCK = "progress.json", "progress.damaged.json", ".progress.lock"
-RECAP = "recap"  # the one key that is no exercise
+RECAP, TIME = "recap", "time"  # the keys that are no exercise
+PAUSE_S = 20 * 60  # a longer pause counts as one of this length: nobody knows whether it was one
 LONGEST = 400  # characters of what is kept of a mistake
 PATIENCE_S = 1.0  # for another check that writes at this moment
 _NUMBERS = ("points", "of", "tries", "passes", "passed_at")
@@ -61,6 +64,24 @@ def keep_recap(question: str, right: bool, start: Path | None = None) -> None:
     _changed(add, start)
 
 
+def keep_time(unit: str, start: Path | None = None, now: float | None = None) -> None:
+    """Note that somebody works on a unit at this moment. now: seconds since the epoch."""
+
+    def add(kept: dict) -> None:
+        at = int(time.time() if now is None else now)
+        times = kept.setdefault(TIME, {})
+        before = times.get(unit, {"seconds": 0, "last": at})
+        passed = max(0, at - before["last"])
+        times[unit] = {"seconds": before["seconds"] + min(passed, PAUSE_S), "last": at}
+
+    _changed(add, start)
+
+
+def minutes_of(kept: dict, unit: str) -> int:
+    """The minutes that somebody has worked on a unit, by the contents of the file."""
+    return round(kept.get(TIME, {}).get(unit, {"seconds": 0})["seconds"] / 60)
+
+
 def kept_in(start: Path | None = None) -> dict:
     """The contents of the file in the work/ around this folder: exercise -> entry; {} if there is none."""
     with contextlib.suppress(OSError):
@@ -68,6 +89,13 @@ def kept_in(start: Path | None = None) -> dict:
         if folder is not None:
             return _read(folder / FILE)[0]
     return {}
+
+
+def read(path: Path) -> dict | None:
+    """The contents of a progress.json that somebody has handed over: exercise -> entry; None if not all of it can be
+    understood."""
+    found, whole = _read(path)
+    return found if whole and found else None
 
 
 def _changed(change: Callable[[dict], dict | None], start: Path | None) -> dict | None:
@@ -118,7 +146,8 @@ def _read(path: Path) -> tuple[dict, bool]:
         return {}, False
     if not isinstance(found, dict):
         return {}, False
-    good = {name: entry for name, entry in found.items() if (_is_recap if name == RECAP else _is_entry)(entry)}
+    forms = {RECAP: _is_recap, TIME: _is_time}
+    good = {name: entry for name, entry in found.items() if forms.get(name, _is_entry)(entry)}
     return good, len(good) == len(found)
 
 
@@ -138,13 +167,21 @@ def _is_entry(entry: object) -> bool:
 
 
 def _is_recap(entry: object) -> bool:
+    return _are_counts(entry, "right", "wrong")
+
+
+def _is_time(entry: object) -> bool:
+    return _are_counts(entry, "seconds", "last", most=10**11)
+
+
+def _are_counts(entry: object, *names: str, most: int = 10**9) -> bool:
     return isinstance(entry, dict) and all(
-        isinstance(one, dict) and all(_is_count(one.get(name)) for name in ("right", "wrong")) for one in entry.values()
+        isinstance(one, dict) and all(_is_count(one.get(name), most) for name in names) for one in entry.values()
     )
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9
+def _is_count(value: object, most: int = 10**9) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < most
 
 
 def _free(path: Path) -> Path:

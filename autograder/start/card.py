@@ -26,6 +26,7 @@ def unit_card(unit: str, start: Path | None = None) -> None:
     if found is None or folder_of(here) is None:
         print(EMPTY)
         return
+    progress.keep_time(found.name, here)
     kept = progress.kept_in(here)
     row, text = row_of(found, kept), ""
     entries = {done.task.name: kept.get(f"{found.name}/{done.task.name}") or {} for done in row.tasks}
@@ -40,11 +41,13 @@ def unit_card(unit: str, start: Path | None = None) -> None:
 
 
 def _said(row: Row) -> str:
-    """The points and what is left of a unit: "12 of 17 points, 2 exercises left"."""
+    """The points of a unit, what is left of it, and the time: "12 of 17 points, 2 exercises left, 50 minutes of work".
+    """
     points = f"{pages.number(row.points)} of {pages.number(row.unit.points)} points"
     left = sum(done.state in ("", "begun") for done in row.tasks)
     done = f"{left} exercise{'' if left == 1 else 's'} left" if left else "all exercises passed"
-    return f"{points}, {done}" if row.unit.points else done
+    time = f", {row.minutes} minutes of work" if row.minutes > 1 else ""
+    return f"{points}, {done}{time}" if row.unit.points else f"{done}{time}"
 
 
 def _mistakes(entry: dict) -> list[tuple[str, str, bool]]:

@@ -35,12 +35,14 @@ class Done:
 
 @dataclass(frozen=True)
 class Row:
-    """A unit of the map. here: the student has its notebook. began: the day of the last check, "" without one."""
+    """A unit of the map. here: the student has its notebook. last: the day of the last check, "" without one. minutes:
+    those of the student's own work on it."""
 
     unit: Unit
     tasks: tuple[Done, ...]
     here: bool
     last: str
+    minutes: int = 0
 
     @property
     def points(self) -> float:
@@ -71,7 +73,8 @@ def row_of(unit: Unit, kept: dict, here: bool = True) -> Row:
     """The row of a unit, filled from `kept`, which `progress.kept_in` returned."""
     entries = {task.name: kept.get(f"{unit.name}/{task.name}") for task in unit.tasks}
     tasks = tuple(_done(task, entries[task.name]) for task in unit.tasks)
-    return Row(unit, tasks, here, max((entry["on"] for entry in entries.values() if entry), default=""))
+    last = max((entry["on"] for entry in entries.values() if entry), default="")
+    return Row(unit, tasks, here, last, progress.minutes_of(kept, unit.name))
 
 
 def _done(task: Task, entry: dict | None) -> Done:

@@ -116,6 +116,7 @@ def as_cell(unit: str) -> str:
 def recap(unit: str, *answers: object) -> None:
     """Check the answers to the recap of `unit` ("05"), in the order of the questions above. "?" is none."""
     asked = due(unit)
+    progress.keep_time(next((room.unit for room in content.course().rooms if room.unit[:2] == unit[:2]), unit))
     if len(answers) != len(asked):
         print(f"recap: unit {unit[:2]} has {len(asked)} questions, these are {len(answers)} answers.")
         return

@@ -73,9 +73,19 @@ def test_a_recap_is_counted_beside_the_exercises(work):
     assert kept(work)["recap"] == {"03_collectives/ring_bytes": {"right": 2, "wrong": 1}} and NAME in kept(work)
 
 
+def test_time_adds_up_and_a_long_pause_counts_as_a_short_one(work):
+    for minute in (0, 3, 10, 50, 51):
+        progress.keep_time("05_gradient_all_reduce", work, 1e9 + 60 * minute)
+        progress.keep_time("06_ddp", work, 1e9 - 60 * minute)  # a clock that was set back
+    assert kept(work)["time"]["05_gradient_all_reduce"] == {"seconds": 31 * 60, "last": 10**9 + 51 * 60}
+    found = progress.kept_in(work)
+    assert [progress.minutes_of(found, unit) for unit in ("05_gradient_all_reduce", "06_ddp", "07_horovod")] == [31, 0, 0]
+
+
 @pytest.mark.parametrize(
     "content",
     [
+        b'{"time": {"05_gradient_all_reduce": {"seconds": -1, "last": 0}}}',
         b"",
         b"{",
         b"[]",

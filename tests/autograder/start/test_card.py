@@ -8,6 +8,7 @@ import pytest
 
 from autograder import personal, progress
 from autograder.start import card, units
+from autograder.start.recap import recap
 
 UNIT = next(unit for unit in units.all_units() if unit.name.startswith("06"))
 
@@ -41,6 +42,16 @@ def test_points_tries_and_mistakes(work, capsys):
         row, {task.name: progress.kept_in(work).get(f"{UNIT.name}/{task.name}") or {} for task in UNIT.tasks}
     )
     assert "2 mistakes" in html and "<code>sum</code> &lt;b&gt;" in html and "<b>" not in html
+
+
+def test_the_time_since_the_recap_is_on_the_card(work, capsys, monkeypatch):
+    clock = iter((1e9, 1e9 + 600, 1e9 + 1500))
+    monkeypatch.setattr(progress.time, "time", lambda: next(clock))
+    monkeypatch.chdir(work / UNIT.name)
+    recap("06")
+    for minutes in (10, 25):
+        card.unit_card("06")
+        assert f"left, {minutes} minutes of work" in capsys.readouterr().out
 
 
 def test_without_a_work_there_is_a_sentence(tmp_path, capsys):
