@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from labkit.diagram.layout import common_scales as common_scales
 from labkit.diagram.layout import layout
+from labkit.diagram.places import Scales
 from labkit.diagram.render import render_matplotlib, render_svg
 from labkit.diagram.topology import layout_topology
 from labkit.watch.events import Event
@@ -52,10 +54,13 @@ def draw(
     title: str | None = None,
     ax: Axes | None = None,
     memory: Memory | None = None,
+    scales: Scales | None = None,
 ) -> Figure:
     """The space-time diagram of `svg` as a matplotlib figure; with `ax` it is drawn there and the
-    figure of `ax` is returned."""
-    return render_matplotlib(layout(events, world_size, title=title, memory=memory), ax)
+    figure of `ax` is returned. scales: those of several diagrams (`common_scales`)."""
+    return render_matplotlib(
+        layout(events, world_size, title=title, memory=memory, scales=scales), ax
+    )
 
 
 def describe(

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from labkit.diagram.captions import describe, legend
-from labkit.diagram.memory import checked, curves
+from labkit.diagram.memory import checked, curves, highest
 from labkit.diagram.places import (
     Frame,
     Place,
+    Scales,
     frame_of,
     number_of_ranks,
     outline,
@@ -45,8 +46,10 @@ def layout(
     *,
     title: str | None = None,
     memory: Sequence[Sequence[tuple[float, float]] | None] | None = None,
+    scales: Scales | None = None,
 ) -> Diagram:
-    """Place lanes, blocks, arrows, bands, curves and texts; see `labkit.timeline` for what they mean.
+    """Place lanes, blocks, arrows, bands, curves and texts; see `labkit.timeline` for what they mean. scales: those of
+    several diagrams; a line marks the end of one that ends before the others.
 
     Raises ValueError where `memory` is not of as many ranks as there are lanes, or not of times and bytes.
     """
@@ -57,27 +60,30 @@ def layout(
     curve = checked(memory, ranks)
     shown, note = readable_part(everything)
     top = 12 + (22 if title else 0) + (18 if note else 0)
-    frame = frame_of(shown, ranks, top, None if note else curve, memory=curve is not None)
+    frame = frame_of(shown, ranks, top, None if note else curve, memory=curve is not None, scales=scales)
     deaths = {rank: at for rank, at in deaths.items() if frame.start <= at <= frame.stop}
-    unit, scale = time_unit(frame.last - frame.start)
+    unit, scale = time_unit((frame.last if scales is None else frame.stop) - frame.start)
     places = places_of(shown, frame)
     stuck = _who_is_waited_for(everything, ranks)
 
-    shapes = [*_lanes(frame), *curves(curve, frame), *_bands(shown, places), *_blocks(shown, places)]
+    shapes = [*_lanes(frame), *curves(curve, frame, scales.bytes if scales else 0.0)]
+    shapes += [*_bands(shown, places), *_blocks(shown, places)]
     arrows = _arrows(shown, places, frame)
     shapes += [shape for shape in arrows if isinstance(shape, Line)]
     shapes += _over_arrows(_block_labels(shown, places), shapes)
     shapes += [shape for shape in arrows if isinstance(shape, Label)]
     shapes += _stuck_labels(shown, stuck, frame) + _crosses_of(deaths, frame)
-    shapes += _axis(frame, unit, scale)
+    shapes += _axis(frame, unit, scale) + (_end(frame, unit, scale) if scales else [])
     explained, below = legend(shown, frame, curve, any(isinstance(shape, Label) for shape in arrows))
-    shapes += explained + _words_above(title, note, frame)
-    if not shown:
-        middle = (frame.top + frame.bottom) / 2
-        shapes.append(Label("note", (LEFT + frame.right) / 2, middle, "no communication", TEXT, "middle", GREY))
+    shapes += explained + _words_above(title, note, frame) + ([] if shown else [_nothing(frame)])
     description = " ".join([describe(everything, ranks, stuck, note, curve), *map(_in_a_sentence, deaths.items())])
     name, height = short(title or "Space-time diagram", 80), frame.bottom + 44 + below
     return Diagram(WIDTH, height, tuple(shapes), name, description, unit, len(shown), len(everything))
+
+
+def _nothing(frame: Frame) -> Label:
+    middle = (frame.top + frame.bottom) / 2
+    return Label("note", (LEFT + frame.right) / 2, middle, "no communication", TEXT, "middle", GREY)
 
 
 def _words_above(title: str | None, note: str, frame: Frame) -> list[Label]:
@@ -353,6 +359,33 @@ def _axis(frame: Frame, unit: str, scale: float) -> list[Line | Label]:
     since = f" since the first operation, which came after {time_in_words(begin)}" if begin > 0 else ""
     shapes.append(Label("unit", (LEFT + frame.right) / 2, y + 31, f"time ({unit}){since}", SMALL + 1, "middle", INK))
     return shapes
+
+
+def _end(frame: Frame, unit: str, scale: float) -> list[Line | Label]:
+    """The line at which the program ends, and its time above the lanes. None of it at the right edge, where there is no
+    room for it and nothing to compare."""
+    x = frame.x(frame.last)
+    if not frame.any_time or x > frame.right - 40:
+        return []
+    says = f"ends after {(frame.last - frame.start) * scale:.3g} {unit}"
+    return [
+        Line("end", x, frame.top, x, frame.bottom, GREY, width=1.2),
+        Label("end", x + 5, frame.top + 8, says, SMALL, colour=GREY, halo=True),
+    ]
+
+
+def common_scales(
+    runs: Iterable[tuple[Iterable[Event], Sequence[Sequence[tuple[float, float]] | None] | None]], ranks: int
+) -> Scales:
+    """The scales that fit the diagrams of all these (events, memory), each of `ranks` lanes."""
+    frames, most = [], 0.0
+    for events, memory in runs:
+        everything = matched(event for event in events if event.kind != DEATH and not event.refused)
+        curve = checked(memory, number_of_ranks(everything, ranks))
+        shown, note = readable_part(everything)
+        frames.append(frame_of(shown, ranks, 0, None if note else curve))
+        most = max(most, highest(curve))
+    return Scales(min(frame.start for frame in frames), max(frame.stop for frame in frames), most)
 
 
 def _nice_step(about: float) -> float:

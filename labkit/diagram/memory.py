@@ -36,12 +36,17 @@ def peaks(memory: Memory) -> dict[int, str]:
     return {rank: in_words(round(max(n for _, n in points))) for rank, points in enumerate(memory) if points}
 
 
-def curves(memory: Memory | None, frame: Frame) -> list[Polygon | Line | Label]:
+def highest(memory: Memory | None) -> float:
+    """The largest number of bytes of any rank; 0.0 where nobody counted."""
+    return max((n for points in memory or () for _, n in points), default=0.0)
+
+
+def curves(memory: Memory | None, frame: Frame, most: float = 0.0) -> list[Polygon | Line | Label]:
     """A filled step curve below each lane, as high as its strip where any rank's peak is reached, and "peak 4.19 MB" to
-    the right of it."""
+    the right of it. most: the bytes that fill the strip, where they are more."""
     if memory is None:
         return []
-    scale = max((n for points in memory for _, n in points), default=0.0) or 1.0
+    scale = max(highest(memory), most) or 1.0
     shapes: list[Polygon | Line | Label] = []
     for rank, says in peaks(memory).items():
         top, bottom = frame.curve(rank)

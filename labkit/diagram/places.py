@@ -20,6 +20,16 @@ Memory = list[list[tuple[float, float]]]  # one step function per rank: (seconds
 
 
 @dataclass(frozen=True)
+class Scales:
+    """The scales that several diagrams have in common, so that they can be compared: seconds at the left and at the
+    right edge of the lanes, and the bytes of the highest curve."""
+
+    start: float
+    stop: float
+    bytes: float = 0.0
+
+
+@dataclass(frozen=True)
 class Frame:
     """The places of ranks and times on the page."""
 
@@ -119,10 +129,16 @@ def _limit(of_rank: list[Event], lanes: int) -> int:
 
 
 def frame_of(
-    events: list[Event], world_size: int, top: float, curves: Memory | None = None, *, memory: bool = False
+    events: list[Event],
+    world_size: int,
+    top: float,
+    curves: Memory | None = None,
+    *,
+    memory: bool = False,
+    scales: Scales | None = None,
 ) -> Frame:
     """The frame of these events. top: of the lanes, in pixels; curves: what else has to fit into the frame; memory:
-    whether there is room for curves."""
+    whether there is room for curves; scales: of several diagrams."""
     times = [t for e in events for t in (e.posted, e.started, e.ended) if t is not None]
     # What a rank holds from the beginning is no reason to begin there.
     times += [t for points in curves or () for t, _ in (points[-1:] if events else points)]
@@ -133,6 +149,8 @@ def frame_of(
     span = last - start if any_time else 1e-6
     stuck = any(e.ended is None for e in events)
     stop = start + span * (1.12 if stuck else 1.0)
+    if scales is not None:
+        start, stop = min(start, scales.start), max(stop, scales.stop)
     right = WIDTH - (RIGHT_WHEN_STUCK if stuck else RIGHT_WITH_MEMORY if memory else RIGHT)
     two_rows = any(_computes_meanwhile(of_rank, ROUNDING * span) for of_rank in _per_rank(events).values())
     return Frame(world_size, start, stop, last, top, right, any_time, two_rows, memory)

@@ -13,10 +13,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from labkit import palette, plots
+from labkit.timeline import common_scales
 from labkit.timeline import draw as draw_timeline
 
 COLOURS = {
@@ -297,17 +299,23 @@ def spikes(
     return ax
 
 
-def diagrams(runs: Mapping[str, object], p: int) -> None:
-    """The space-time diagrams of several runs, one under the other, as large as `labkit.timeline.draw` draws each.
+def diagrams(runs: Mapping[str, object], p: int, *, memory: bool = False) -> None:
+    """The space-time diagrams of several runs, one under the other, on one scale of time and one of memory.
 
-    runs: title -> what `simulation.run` returned, of p ranks.
+    runs: title -> what `simulation.run` returned, of p ranks. memory: with the curves of what each rank holds.
     """
-    sizes = [draw_timeline(run.events, p, title=title).get_size_inches() for title, run in runs.items()]
-    width, height, top = max(w for w, _ in sizes), sum(h for _, h in sizes), 1.0
+    curves = {title: run.memory if memory else None for title, run in runs.items()}
+    scales = common_scales([(run.events, curves[title]) for title, run in runs.items()], p)
+
+    def draw(title: str, ax: Axes | None = None) -> Figure:
+        return draw_timeline(runs[title].events, p, title=title, ax=ax, memory=curves[title], scales=scales)
+
+    sizes = {title: draw(title).get_size_inches() for title in runs}
+    width, height, top = max(w for w, _ in sizes.values()), sum(h for _, h in sizes.values()), 1.0
     figure = plots.plt.figure(figsize=(width, height))
-    for (w, h), (title, run) in zip(sizes, runs.items(), strict=True):
+    for title, (w, h) in sizes.items():
         top -= h / height
-        draw_timeline(run.events, p, title=title, ax=figure.add_axes((0, top, w / width, h / height)))
+        draw(title, figure.add_axes((0, top, w / width, h / height)))
 
 
 def side_by_side(

@@ -174,6 +174,26 @@ def test_pictures_and_darts_are_where_they_belong():
     assert [line.get_label() for line in ax.lines] == ["in", "out"] and ax.get_title() == "two darts"
 
 
+def test_diagrams_that_are_compared_have_one_scale_of_time_and_one_of_memory():
+    def run(seconds, nbytes):
+        return SimpleNamespace(events=[Event(0, COMPUTE, 0.0, 0.0, seconds)], memory=[[(0.0, nbytes)]])
+
+    charts.diagrams({"long": run(4.0, 100), "short": run(1.0, 50), "nearly": run(3.99, 0)}, 1, memory=True)
+    long, short, nearly = plt.gcf().axes
+
+    def box(ax, role):
+        (shape,) = [patch for patch in ax.patches if patch.get_gid() == role]
+        (left, top), (right, bottom) = shape.get_xy().min(0), shape.get_xy().max(0)
+        return right - left, bottom - top
+
+    assert box(long, "computing")[0] == pytest.approx(4 * box(short, "computing")[0])
+    assert box(long, "memory")[1] == pytest.approx(2 * box(short, "memory")[1])
+    ends = [[text for text in words_on(ax) if text.startswith("ends")] for ax in (long, short, nearly)]
+    assert ends == [[], ["ends after 1 s"], []]
+    ticks = [[text.get_text() for text in ax.texts if text.get_gid() == "tick"] for ax in (long, short)]
+    assert ticks[0] == ticks[1] and len(ticks[0]) > 3
+
+
 def test_diagrams_lie_under_each_other_as_large_as_alone():
     event = Event(0, COMPUTE, 0.0, 0.0, 1.0)
     charts.diagrams({"one": SimpleNamespace(events=[event]), "two": SimpleNamespace(events=[event])}, 2)
