@@ -643,7 +643,7 @@ if measured:
 
 # %% tags=["raises-exception"]
 def gpus_in_a_box(gpus, cores, seconds, batches=16):
-    """The share of time in which the accelerators are busy whose batches these cores decode."""
+    """The share of time in which accelerators are busy that these cores decode for."""
     with ThreadPoolExecutor(cores) as pool:
 
         def decoded_batches():

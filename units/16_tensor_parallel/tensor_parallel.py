@@ -101,8 +101,8 @@ def column_linear(
     """Compute a linear layer whose columns are divided over the ranks.
 
     x: tensor (n, d), the same on every rank
-    weight: tensor (h, d), W, of which rank r holds its own h / p rows; the other rows hold
-        anything else
+    weight: tensor (h, d), W, of which rank r holds its own h / p rows; the other rows
+        hold anything else
     bias: tensor (h,), the same on every rank
     Returns: tensor (n, h), x W^T + b, on every rank
 

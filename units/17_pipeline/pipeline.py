@@ -456,7 +456,7 @@ check(gpipe)
 
 # %% tags=["raises-exception"]
 def train(step, m):
-    """Run one step on a rank: its stage, its part of the batch. Returns its gradients."""
+    """One step on a rank: its stage, its part of the batch. Returns its gradients."""
     rank, p = dist.get_rank(), dist.get_world_size()
     block = stage_of(rank, p)
     x, y = minibatch()

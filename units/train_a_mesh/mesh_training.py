@@ -188,7 +188,7 @@ def stage_of(settings: Settings, axes: Axes) -> nn.Module:
 
 
 def order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]:
-    """A stage's operations in order: ("F", k) and ("B", k)."""
+    """What a stage does, in order: ("F", k) and ("B", k)."""
     ahead = min(m, p - 1 - rank)
     order = [("F", k) for k in range(ahead)]
     for k in range(m):
@@ -334,7 +334,7 @@ def whole(parts: list[dict]) -> dict:
 
 
 def _flat_of(parts: list[dict], stage: int, tensor: int, key: str) -> tuple[dict, dict]:
-    """Parameters of one stage and tensor group: name -> tensor, name -> (shape, cut)."""
+    """Of one place in stages and tensor groups: name -> tensor, name -> (shape, cut)."""
     mine = [part for part in parts if (part["at"]["pipeline"], part["at"]["tensor"]) == (stage, tensor)]
     flat = torch.cat([part[key] for part in sorted(mine, key=lambda part: part["at"]["replica"])])
     tensors, shapes = {}, {}

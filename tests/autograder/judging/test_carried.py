@@ -102,14 +102,13 @@ def test_large_objects_do_not_tell_their_size(mean):
 
 @pytest.mark.parametrize("exercise", [e for e in all_exercises() if e.runtime != "plain"], ids=lambda e: e.function)
 def test_no_exercise_on_several_ranks_can_be_solved_in_silence(exercise):
-    """Except those whose right answers say nothing: they say so."""
+    """Except those whose right answers may say nothing, which say so, in cases where no rank returns another's numbers."""
     cases = [case for case in exercise.cases(rng_for(exercise, "carried")) if case.world_size > 1]
     for case in cases:
         wanted = carried.bound(exercise, case)
         assert len(wanted) == case.world_size and all(type(least) is int and least >= 0 for least in wanted)
-        assert exercise.talks or not any(wanted)
         silent = Run(tuple(RankRun(None) for _ in range(case.world_size)))
-        assert bool(carried.lacking(exercise, case, silent)) == exercise.talks
+        assert bool(carried.lacking(exercise, case, silent)) == (exercise.talks or any(wanted))
 
 
 def test_what_a_rank_knows_by_itself_needs_no_bytes():
