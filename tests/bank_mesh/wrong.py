@@ -238,7 +238,8 @@ script(
         "        m, v = self.m.double(), self.v.double()\n"
         "        adam(self.w, gradient, m, v, self.t, self.settings.rate)\n        self.m.copy_(m), self.v.copy_(v)\n",
     ),
-    expected={"checkpoint": "not_float64"},
+    expected={"checkpoint": "not_float64", **lines(PERSON, DATA, "mixed", "traffic")},
+    bonus=False,
 )
 script(
     "wrong_float32_loss",

@@ -380,7 +380,8 @@ class View:
         if ran.trouble:
             return self._troubled(name, ran)
         needed = sizes.traffic(ran.trial.settings, ran.trial.mesh)
-        least = HALF if _near(ran.steps[:, :, 0], self._sequential(ran)[:, 0]) else LEAST
+        right = _near(ran.steps[:, :, 0], self._sequential(ran)[:, 0])
+        least = HALF if right else LEAST
         for axis, nbytes in needed.items():
             times = ran.sent[axis] / nbytes
             if not least < times <= MOST and not ran.narrow[axis]:
@@ -394,7 +395,9 @@ class View:
             wrong.append(("world", said))
         if not wrong:
             unused = self._not_used(name, self.found["mixed, altered"])
-            return unused if unused is not None and unused.diagnosis in ("not_used", "another_way") else full(name)
+            # losses that were wrong before anything was altered are lost elsewhere, and tell nothing here
+            telling = ("not_used", "another_way") if right else ("not_used",)
+            return unused if unused is not None and unused.diagnosis in telling else full(name)
         said = f"On {ran.where} in one step: {'; '.join(one for _, one in wrong)}."
         if any(ran.sent[axis] < needed.get(axis, 0) for axis, _ in wrong):
             return lost(name, "not_divided", said, "Along an axis with too few bytes, ranks do all of some work.")
