@@ -280,13 +280,13 @@ for title, cut in (("your cut", sizes), ("equal layer counts", even)):
 
 # %% [markdown]
 # A slow stage makes all others wait at every micro-batch. In the rest of this page all
-# stages take the same virtual time, so that what you see comes from the schedule alone.
+# stages take the same virtual time, so that all differences come from the schedule.
 
 # %% [markdown]
 # ## Half-time
 #
-# In a pipeline of p stages with m micro-batches a rank is idle for $(p - 1) / (m + p -
-# 1)$ of the time, and the pipeline is only as fast as its slowest stage. You can cut a
+# In a pipeline of p stages with m micro-batches a rank is idle in $(p - 1) / (m + p -
+# 1)$ of the time. The pipeline is only as fast as its slowest stage. You can cut a
 # model well and read a timeline. This is a good place for a break: next you send
 # activations and gradients between real ranks.
 
