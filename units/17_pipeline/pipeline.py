@@ -187,7 +187,7 @@ check(enough_micro_batches)
 # its slowest stage, so the first job is to cut well.
 #
 # The model of this page is the course's small transformer: an embedding, 8 blocks, a
-# norm, and a head that computes a logit for each of 96 characters. What does each
+# layer norm, and a head that computes a logit for each of 96 characters. What does each
 # module cost? We count the multiplications for one token: one for each weight of a
 # matrix, and those of attention, where each token attends to all positions of its
 # window.
@@ -285,10 +285,10 @@ for title, cut in (("your cut", sizes), ("equal layer counts", even)):
 # %% [markdown]
 # ## Half-time
 #
-# In a pipeline of p stages with m micro-batches a rank is idle in $(p - 1) / (m + p -
-# 1)$ of the time. The pipeline is only as fast as its slowest stage. You can cut a
-# model well and read a timeline. This is a good place for a break: next you send
-# activations and gradients between real ranks.
+# With p stages and m micro-batches a rank is idle for $(p - 1) / (m + p - 1)$ of the
+# time, and the pipeline is only as fast as its slowest stage. You can cut a model well
+# and read a timeline. This is a good place for a break: next you send activations and
+# gradients between real ranks.
 
 # %% [markdown]
 # ## GPipe
