@@ -497,7 +497,7 @@ class PipelineExercise(ReportExercise):
                 lambda c: gradients(c, seeds=1.0) if c.p > 1 else None),
         Mistake("wrong_micro_batch", "Gradients met the wrong micro-batches: the one that came first was used for the "
                 "micro-batch that was kept last.",
-                "First in, first out: both neighbours must use the same order.",
+                "Both neighbours must use the same order, for example first in, first out.",
                 lambda c: gradients(c, taken=c.taken)),
         Mistake("one_buffer", "All micro-batches were received into the same memory. autograd keeps the tensor that "
                 "the block was given, not a copy: a later micro-batch stands in it when the backward pass comes.",
