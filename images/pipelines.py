@@ -1,5 +1,5 @@
-"""A model cut into stages: how micro-batches flow through it, and the orders of work of a pipeline (one batch that is
-not cut, GPipe, 1F1B, interleaved chunks, zero bubble), replayed and drawn on one time axis with the bubble hatched.
+"""A model cut into stages: how micro-batches flow through it, and the schedules of a pipeline (one minibatch that is
+not split, GPipe, 1F1B, interleaved chunks, zero bubble), replayed and drawn on one time axis with the bubble hatched.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def gpipe(rank: int, p: int, m: int) -> Order:
 
 
 def zero_bubble(rank: int, p: int, m: int) -> Order:
-    order, put_off = [], []
+    order, postponed = [], []
     for what, k in order_1f1b(rank, p, m):
         order.append((what, k))
         if what == "B":
-            put_off.append(("W", k))
-            if len(put_off) > rank:
-                order.append(put_off.pop(0))
-    return order + put_off
+            postponed.append(("W", k))
+            if len(postponed) > rank:
+                order.append(postponed.pop(0))
+    return order + postponed
 
 
 def schedules() -> dict[str, Replay]:
@@ -174,10 +174,10 @@ def uncut_and_cut() -> Axes:
     ran, slot = schedules(), 590 / 48
     right = LEFT + 48 * slot
     ax = page(720, 368)
-    heading(ax, 16, "one batch, not cut", says(ran["not cut"]), right)
+    heading(ax, 16, "one minibatch, not split", says(ran["not cut"]), right)
     lanes(ax, ran["not cut"], 32, slot, "FB")
     cut = ran["GPipe, 4"]
-    heading(ax, 172, "cut into 4 micro-batches", says(cut), right)
+    heading(ax, 172, "split into 4 micro-batches", says(cut), right)
     lanes(ax, cut, 188, slot, "")
     end = LEFT + cut.elapsed * slot
     arrow(ax, (right, 244), (end + 6, 244), linewidth=2)
@@ -200,7 +200,7 @@ def gpipe_and_1f1b() -> Axes:
             text(ax, 664, top + 24 + rank * ROW + LANE / 2, str(alive), TEXT)
     time_axis(ax, 304, slot, 27)
     legend(ax, 340, (FORWARD, "F, forward"), (BACKWARD, "B, backward"), ("", "bubble"))
-    text(ax, 712, 349, "alive: most micro-batches kept", SMALL, ha="right")
+    text(ax, 712, 349, "alive: peak number of micro-batches", SMALL, ha="right")
     return ax
 
 
@@ -215,10 +215,10 @@ def interleaved_chunks() -> Axes:
         if chunk >= RANKS:
             line(ax, (x + 4, 31), (x + 71, 31), linewidth=2.6, solid_capstyle="butt")
     right = LEFT + 600
-    heading(ax, 84, "1F1B, one stage a rank", says(ran["1F1B, 4"]), right)
+    heading(ax, 84, "1F1B, one stage per rank", says(ran["1F1B, 4"]), right)
     lanes(ax, ran["1F1B, 4"], 100, slot, "")
     short = ran["interleaved, 4"]
-    heading(ax, 236, "interleaved, two chunks a rank", says(short), right)
+    heading(ax, 236, "interleaved, two chunks per rank", says(short), right)
     lanes(ax, short, 252, slot, "")
     time_axis(ax, 378, slot, 21)
     words = "line below: the rank's second chunk"
@@ -242,9 +242,9 @@ def zero_bubble_split() -> Axes:
     line(ax, (508, 43), (530, 43), linewidth=2)
     text(ax, 538, 43, "gradient from rank r + 1", SMALL, ha="left")
     right = LEFT + 600
-    heading(ax, 108, "1F1B, backward passes whole", says(ran["1F1B, 4"]), right)
+    heading(ax, 108, "1F1B, backward passes not split", says(ran["1F1B, 4"]), right)
     lanes(ax, ran["1F1B, 4"], 124, slot)
-    heading(ax, 260, "zero bubble: B at once, W put off", says(ran["zero bubble, 4"]), right)
+    heading(ax, 260, "zero bubble: B first, W postponed", says(ran["zero bubble, 4"]), right)
     lanes(ax, ran["zero bubble, 4"], 276, slot)
     time_axis(ax, 398, slot, 21)
     colours = [(FORWARD, "F"), (BACKWARD, "B"), (WEIGHT_GRADIENTS, "W"), ("", "bubble")]
@@ -257,7 +257,7 @@ COSTS = [1, 1, 4, 2, 4, 5]  # of six layers
 
 
 def cuts() -> list[tuple[str, list[int]]]:
-    """Three ways to part the layers into three stages: how many layers each gets."""
+    """Three ways to partition the layers into three stages: how many layers each gets."""
     mean, filled, load = sum(COSTS) / 3, [0], 0
     for cost in COSTS:
         if load + cost > mean and len(filled) < 3:
@@ -266,7 +266,7 @@ def cuts() -> list[tuple[str, list[int]]]:
         load += cost
     every = [[a, b, 6 - a - b] for a in range(1, 5) for b in range(1, 6 - a)]
     best = min(every, key=lambda sizes: max(stage_costs(sizes)))
-    return [("layers counted", [2, 2, 2]), ("filled up to the mean", filled), ("best cut", best)]
+    return [("equal layer counts", [2, 2, 2]), ("filled up to the mean", filled), ("best cut", best)]
 
 
 def stage_costs(sizes: list[int]) -> list[int]:

@@ -6,14 +6,14 @@
 The text of an exercise is the docstring of the function that a student writes:
 
     def partition(costs: list[int], p: int) -> list[int]:
-        \"\"\"Cut a model into p pipeline stages so that the slowest is as fast as possible.
+        \"\"\"Partition a model into p stages so that the slowest is as fast as possible.
 
-        costs: list of positive ints, the cost of each layer
+        costs: list of ints, at least 0, the cost of each layer
         p: int, number of stages, at least 1
         Returns: list of p ints, the number of layers of each stage, in order
 
-        - the slowest stage is as fast as can be: a stage is a run of consecutive layers,
-          at least one; the largest sum of costs in a stage is as small as possible.
+        - the slowest stage is as fast as can be: a stage is one or more consecutive layers; the
+          largest sum of costs in a stage is as small as possible.
         - more stages than layers: raise ValueError.
 
         Example: partition([1, 1, 4, 2, 4, 5], 3) == [3, 2, 1]

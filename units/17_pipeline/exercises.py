@@ -1,4 +1,4 @@
-"""Unit 17, pipeline: layers parted into stages, orders of micro-batches, their bubble and what they keep alive."""
+"""Unit 17, pipeline: layers partitioned into stages, orders of micro-batches, their bubble and their activations."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def bubble(p: int, m: int, v: int = 1) -> float:
 
 
 class Bubble(PlainExercise):
-    """The share of time in which a rank has nothing to do"""
+    """The fraction of the time in which a rank is idle"""
 
     signature = "bubble(p: int, m: int, v: int = 1) -> float"
     harness = BY_DEFAULT
@@ -61,11 +61,11 @@ class Bubble(PlainExercise):
                 "begins. Here they follow each other.",
                 "Count the slots: the last rank begins p - 1 slots late and is done m slots later.",
                 lambda c: (c.p - 1) / c.p),
-        Mistake("share_of_the_work", "This is the idle time divided by the time of work, not by all time.",
-                "Divide by everything: the work and the idle time.", lambda c: (c.p - 1) / (c.v * c.m)),
+        Mistake("share_of_the_work", "This is the idle time divided by the working time, not by the total time.",
+                "Divide by the total: working time and idle time.", lambda c: (c.p - 1) / (c.v * c.m)),
         Mistake("the_busy_share", "This is the share in which a rank works.", "Subtract it from 1.",
                 lambda c: 1 - bubble(c.p, c.m, c.v)),
-        Mistake("percent", "This is the share in percent.", "A number from 0 to 1.",
+        Mistake("percent", "This is the share in percent.", "Return a number from 0 to 1.",
                 lambda c: 100 * bubble(c.p, c.m, c.v)),
         Mistake("p_slots_idle", "There is one idle slot too many: the first rank begins at once, the last after p - 1 "
                 "slots.",
@@ -114,41 +114,41 @@ def enough_without_groups(p: int, share: float, v: int) -> int:
 
 
 class EnoughMicroBatches(PlainExercise):
-    """How many micro-batches are enough"""
+    """The smallest number of micro-batches that is enough"""
 
     signature = "enough_micro_batches(p: int, share: float, v: int = 1) -> int"
     harness = BY_DEFAULT
     levels = {"one chunk per rank": 1, "v chunks per rank": 1}
     uses = ("bubble",)
     mistakes = [
-        Mistake("one_too_few", "With so many the bubble is still larger than `share`.", "Round up.",
+        Mistake("one_too_few", "With this number the bubble is still larger than `share`.", "Round up.",
                 lambda c: c.right - 1 if c.v == 1 and c.right > 1 else None),
         Mistake("four_per_rank", "Four micro-batches per rank, whatever share is asked for.",
                 "Solve (p - 1) / (v m + p - 1) <= share for m, or try one m after the other.", lambda c: 4 * c.p),
-        Mistake("one_too_many", "One less is enough: a bubble of just `share` is allowed.",
+        Mistake("one_too_many", "One fewer is enough: a bubble of exactly `share` is allowed.",
                 "<=, not <. And a formula's last digit may push `ceil` one up: try one m after the other.",
                 lambda c: c.right + 1 if c.v == 1 and bubble(c.p, c.right) == c.share else None),
-        Mistake("multiple_of_p_anyway", "Less are enough: with one chunk per rank, m need not be a multiple of p.",
+        Mistake("multiple_of_p_anyway", "Fewer are enough: with one chunk per rank, m need not be a multiple of p.",
                 "Round up to a multiple of p only when v > 1.",
                 lambda c: math.ceil(c.right / c.p) * c.p if c.v == 1 else None),
         Mistake("none_at_all", "One rank alone has no bubble, and where share = 1 any bubble will do. But the "
                 "minibatch is at least one micro-batch.",
                 "At least 1, or p with chunks.", lambda c: 0 if c.p == 1 or c.share == 1 else None),
-        Mistake("no_multiple_of_p", "So many micro-batches cannot be interleaved: with chunks m must be a multiple of "
-                "p.",
+        Mistake("no_multiple_of_p", "This number of micro-batches cannot be interleaved: with chunks m must be a "
+                "multiple of p.",
                 "Round up to the next multiple of p when v > 1.",
                 lambda c: enough_without_groups(c.p, c.share, c.v) if c.v > 1 else None),
-        Mistake("one_group_too_many", "One group of p less is enough: the number was a multiple of p already, and was "
+        Mistake("one_group_too_many", "One group of p fewer is enough: the number was a multiple of p already, and was "
                 "rounded up all the same.",
                 "math.ceil(m / p) * p leaves a multiple of p as it is; m + (p - m % p) does not.",
                 lambda c: c.right + c.p if c.v > 1 and enough_without_groups(c.p, c.share, c.v) % c.p == 0 else None),
         Mistake("forgets_the_chunks", "This is what one chunk per rank needs. With v chunks fewer micro-batches do.",
                 "The bubble is (p - 1) / (v m + p - 1).",
                 lambda c: math.ceil(enough(c.p, c.share, 1) / c.p) * c.p if c.v > 1 else None),
-        Mistake("multiple_of_v_p", "Less are enough: the number of micro-batches was made a multiple of v p.",
+        Mistake("multiple_of_v_p", "Fewer are enough: the number of micro-batches was made a multiple of v p.",
                 "A multiple of p is enough: a group of p micro-batches goes through all v chunks.",
                 lambda c: math.ceil(c.right / (c.v * c.p)) * c.v * c.p if c.v > 1 else None),
-        Mistake("share_of_the_work", "The idle time was compared with the time of work, not with all time.",
+        Mistake("share_of_the_work", "The idle time was compared with the working time, not with the total time.",
                 "The bubble is (p - 1) / (v m + p - 1).",
                 lambda c: math.ceil((c.p - 1) / c.share - 1e-12) if c.v == 1 and c.p > 1 else None),
     ]  # fmt: skip
@@ -181,9 +181,9 @@ class EnoughMicroBatches(PlainExercise):
         return enough(p, share, v)
 
 
-# -- parting the layers ----------------------------------------------------------------------------
+# -- partitioning the layers -----------------------------------------------------------------------
 
-NOT_REFUSED = Mistake("not_refused", "This cannot be done, and the function returned something all the same.",
+NOT_REFUSED = Mistake("not_refused", "This is impossible, but the function returned something.",
                       "Raise a ValueError before anything else.")  # fmt: skip
 OR_ERROR = """
 def or_error(f, *arguments):
@@ -195,17 +195,17 @@ def or_error(f, *arguments):
 
 
 class Partition(PlainExercise):
-    """Layers parted into stages"""
+    """Partitioning layers into stages"""
 
     signature = "partition(costs: list[int], p: int) -> list[int]"
     levels = {"the slowest stage is as fast as can be": 2, "more stages than layers": 1}
     harness = OR_ERROR + "\ndef harness(f, costs, p):\n    return or_error(f, costs, p)\n"
     mistakes = [
         NOT_REFUSED,
-        Mistake("ValueError", "This can be done, and the function refused.",
+        Mistake("ValueError", "This is possible, but the function raised a ValueError.",
                 "Raise a ValueError only where there are more stages than layers."),
-        Mistake("not_sizes", "What came is not p numbers of layers.", "A list of p integers, one per stage, each at "
-                "least 1."),
+        Mistake("not_sizes", "The result is not a list of p numbers of layers.",
+                "A list of p integers, one per stage, each at least 1."),
         Mistake("too_few_stages", "There are fewer stages than ranks: with the smallest possible limit the layers fit "
                 "into fewer than p stages, and some ranks have nothing to do.",
                 "Begin a new stage also when as many layers are left as stages, or split stages until there are p."),
@@ -215,8 +215,8 @@ class Partition(PlainExercise):
                 "Every stage has at least one layer."),
         Mistake("equal_counts", "All stages have the same number of layers. But layers differ in what they cost.",
                 "What counts is the sum of the costs in a stage."),
-        Mistake("filled_to_the_mean", "Each stage was filled until it had its share. What did not fit any more was "
-                "pushed on, and the last stage has to take what is left.",
+        Mistake("filled_to_the_mean", "Each stage was filled up to its share of the costs, and the last one has to "
+                "take whatever is left.",
                 "Try a limit: how many stages does it take if none may cost more? The smallest limit for which p are "
                 "enough is the answer. Or compute the best cut of the first k layers into q stages, for all k and q."),
         Mistake("not_the_best", "Another cut has a faster slowest stage.",
@@ -265,7 +265,7 @@ class Partition(PlainExercise):
         best = slowest(costs, best_parts(costs, p))
         if len(answer) != p:
             are_stages = answer and min(answer) > 0 and sum(answer) == len(costs) and slowest(costs, answer) == best
-            said = f"{len(answer)} stages came, and there are {p} ranks."
+            said = f"There are {len(answer)} stages for {p} ranks."
             return Finding("too_few_stages", said) if are_stages else "not_sizes"
         if sum(answer) != len(costs):
             return Finding("layers_lost", f"{sum(answer)} of {len(costs)} layers are in a stage.")
@@ -302,7 +302,7 @@ class Order1F1B(OrderExercise):
         Mistake("all_forward_first", "All forward passes come first: that is GPipe's order. It takes as long, but each "
                 "rank keeps m micro-batches.",
                 "After p - 1 - rank forward passes: one forward, one backward."),
-        Mistake("holds_too_many", "More micro-batches are alive on a rank than need be.",
+        Mistake("holds_too_many", "More micro-batches are alive on a rank than necessary.",
                 "p - 1 - rank forward passes first, then one forward and one backward in turn."),
     ]  # fmt: skip
     records = [
@@ -369,9 +369,9 @@ def harness(f, p, m, v):
 """
     )
     mistakes = [
-        NOT_REFUSED.but(why="p does not divide m: groups of p micro-batches do not come out even, and the function "
-                        "returned an order all the same."),
-        Mistake("ValueError", "This can be done, and the function refused.",
+        NOT_REFUSED.but(why="p does not divide m, so the last group of p micro-batches would not be full, but the "
+                        "function returned an order."),
+        Mistake("ValueError", "This is possible, but the function raised a ValueError.",
                 "Raise a ValueError only where p does not divide m."),
         OrderExercise.ORDERS[0].but(how='A list of ("F", k, j) and ("B", k, j): micro-batch k, chunk j of this rank, '
                                     "each of the 2 m v once."),
@@ -382,7 +382,7 @@ def harness(f, p, m, v):
                 "p micro-batches through chunk 0, the same p through chunk 1, and so on; then the next p."),
         OrderExercise.WAITS.but(how="2 (p - 1 - rank) + (v - 1) p forward passes first, then one forward and one "
                                 "backward in turn."),
-        Mistake("holds_too_many", "More is alive on a rank than need be.",
+        Mistake("holds_too_many", "More forward passes are alive on a rank than necessary.",
                 "2 (p - 1 - rank) + (v - 1) p forward passes first, then one forward and one backward in turn."),
     ]  # fmt: skip
     records = [  # the best on memory has a warm-up of p - 1 - rank + (v - 1) p forward passes
@@ -438,7 +438,7 @@ class OrderZeroBubble(OrderExercise):
         OrderExercise.ORDERS[1].but(how='("W", k) needs ("B", k) of the same rank, and nobody needs "W".'),
         Mistake("weights_at_once", 'Every "W" follows its "B". The neighbour gets its gradient sooner than under 1F1B, '
                 "but ranks still wait where a \"W\" could fill the time.",
-                'Nobody waits for "W". Put it off, on rank r by r micro-batches: it fills the bubble.'),
+                'Nobody waits for "W". Postpone it, on rank r by r micro-batches: it fills the bubble.'),
         OrderExercise.WAITS,
         Mistake("holds_too_many", "More than p micro-batches are alive on a rank: what a \"W\" will need must be kept.",
                 'Begin with "W" as soon as p micro-batches are alive.'),
@@ -495,9 +495,9 @@ class PipelineExercise(ReportExercise):
                 "the next rank has computed.",
                 "Receive the gradient g of your output and call out.backward(g).",
                 lambda c: gradients(c, seeds=1.0) if c.p > 1 else None),
-        Mistake("wrong_micro_batch", "Gradients met the wrong micro-batches: what came first was used for the one that "
-                "was kept last.",
-                "Of what a rank keeps, the first comes first: both neighbours must take the same order.",
+        Mistake("wrong_micro_batch", "Gradients met the wrong micro-batches: the one that came first was used for the "
+                "micro-batch that was kept last.",
+                "Both neighbours must use the same order, for example first in, first out.",
                 lambda c: gradients(c, taken=c.taken)),
         Mistake("one_buffer", "All micro-batches were received into the same memory. autograd keeps the tensor that "
                 "the block was given, not a copy: a later micro-batch stands in it when the backward pass comes.",
@@ -511,8 +511,8 @@ class PipelineExercise(ReportExercise):
                 "the new values. Where all micro-batches are received into one tensor, each backward pass changes its "
                 ".grad, which is on its way.",
                 "A tensor of its own for each micro-batch: torch.empty(shape, dtype=torch.float64)."),
-        Mistake("reduced_over_ranks", "The gradients of all stages were added up. That is for copies of a model; here "
-                "each rank has layers of its own.",
+        Mistake("reduced_over_ranks", "The gradients of all stages were added up. That is for replicas of a model; "
+                "here each rank has layers of its own.",
                 "No collective: every stage keeps its gradients.",
                 lambda c: [sum(g["gradients"] for g in gradients(c))] * c.p if c.p > 1 else None),
         Mistake("sum_of_losses", "The gradients are right; the returned loss is the sum of the micro-batches' means.",
@@ -643,7 +643,7 @@ class OneFOneB(PipelineExercise):
                 "activation one way, a gradient the other.",
                 "isend, and wait for the requests when all is done."),
         Mistake("holds_too_many", "The values are right, and it takes no longer, but more micro-batches are kept than "
-                "need be: 1F1B keeps p - rank of them.",
+                "necessary: 1F1B keeps p - rank of them.",
                 "As soon as p - 1 - rank forward passes are done: one forward, one backward."),
     ]  # fmt: skip
 
@@ -673,11 +673,11 @@ class OneFOneB(PipelineExercise):
         return None
 
 
-# -- the backward pass in two parts ------------------------------------------------------------------
+# -- splitting the backward pass ---------------------------------------------------------------------
 
 
 class SplitBackward(ReportExercise):
-    """A backward pass in two parts"""
+    """Splitting the backward pass"""
 
     signature = "split_backward(out: Tensor, x: Tensor, gradient: Tensor, parameters: list) -> tuple[Tensor, Callable]"
     levels = {"input now, weights later": 3}
@@ -696,7 +696,7 @@ class SplitBackward(ReportExercise):
         Mistake("weights_of_ones", "The gradients of the weights are those of the sum of the outputs.",
                 "Both parts begin with the gradient of `out`.",
                 lambda c: {"weights": weight_gradient(c, gradient=np.ones_like(c.gradients))}),
-        Mistake("weights_never", "The gradients of the weights never came.",
+        Mistake("weights_never", "The gradients of the weights were never computed.",
                 "The function that you return adds them to .grad when it is called.",
                 lambda c: {"weights": np.zeros_like(weight_gradient(c))}),
         Mistake("one_micro_batch", "Only the last micro-batch is in the gradients of the weights: each overwrote those "
@@ -704,7 +704,7 @@ class SplitBackward(ReportExercise):
                 "Add to .grad where there is one.", lambda c: {"weights": weight_gradient(c, slice(-1, None))}),
         Mistake("first_micro_batch", "Only the first micro-batch is in the gradients of the weights.",
                 "Add to .grad where there is one.", lambda c: {"weights": weight_gradient(c, slice(0, 1))}),
-        Mistake("bias_forgotten", "The gradient of the bias never came.",
+        Mistake("bias_forgotten", "The gradient of the bias was never computed.",
                 "torch.autograd.grad(out, parameters, gradient) returns one for each parameter.",
                 lambda c: {"weights": np.append(weight_gradient(c)[: c.weight.size], 0.0 * c.bias)}
                 if c.bias is not None else None),

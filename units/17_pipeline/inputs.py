@@ -18,7 +18,7 @@ def bubble(exercise):
 
 
 def enough_micro_batches(exercise):
-    """Shares of which the bubble of some number of micro-batches is just one, and any others."""
+    """Shares that are exactly the bubble of some number of micro-batches, and any others."""
 
     def exact(p, m, v):
         return float(Fraction(p - 1, v * m + p - 1)) if p > 1 else 1.0
@@ -28,7 +28,7 @@ def enough_micro_batches(exercise):
 
 
 def partition(exercise):
-    costs = st.lists(st.integers(1, 60), min_size=1, max_size=20)
+    costs = st.lists(st.integers(0, 60), min_size=1, max_size=20)
     return plain_cases(exercise, costs=costs, p=st.integers(1, 21))
 
 
@@ -37,7 +37,7 @@ def order_1f1b(exercise):
 
 
 def order_interleaved(exercise):
-    """Groups that are full, and such as are not."""
+    """Numbers of micro-batches that make full groups, and any others."""
     whole = RANKS.flatmap(
         lambda p: plain_cases(exercise, p=st.just(p), m=st.integers(1, 5).map(p.__mul__), v=st.integers(1, 4))
     )

@@ -2,21 +2,22 @@
 # # 17 · Pipelines
 #
 # A model that does not fit on one device can be cut between its layers: the first
-# layers on rank 0, the next on rank 1, and so on. What travels is small, one activation
-# forward and one gradient back at each cut. What it costs is time: a rank has nothing
-# to do until its neighbour has sent something. **Pipelining** cuts the batch into
-# *micro-batches* that follow each other, so that nearly always all ranks work at once.
-# How nearly, and what it costs in memory, is decided by one thing alone: the *order* in
+# layers on rank 0, the next on rank 1, and so on. The layers of one rank are its
+# **stage**. Little data has to be sent: one activation forward and one gradient back at
+# each cut. The cost is idle time: a rank has nothing to do until its neighbour has sent
+# something. **Pipelining** splits the minibatch into *micro-batches* that follow each
+# other, so that all ranks are busy nearly all the time. How close it comes to that, and
+# how much memory it takes, depends on the number of micro-batches and on the *order* in
 # which each rank does its work.
 #
-# **At the end of this page** you have cut a transformer into stages, trained it with
-# GPipe and with 1F1B and got the gradients of the whole model, you can compute the idle
-# time of a schedule and have measured it, and you know what PyTorch's `pipelining` does
-# for you.
+# **By the end of this page** you will have cut a transformer into stages, trained it
+# with GPipe and with 1F1B, and obtained the gradients of the whole model. You can then
+# compute the idle time of a schedule, and know what PyTorch's `pipelining` does for
+# you.
 #
 # **You need** units 02, 03 and 05. **It takes** about 120 minutes, the *stretch* 120
-# more: two sittings. The cells themselves run for about 20 seconds on two cores. They
-# take about 0.7 GB of memory.
+# more (optional parts): two sittings. The cells themselves run for about 20 seconds on
+# two cores. They take about 0.7 GB of memory.
 
 # %%
 import matplotlib.pyplot as plt
@@ -34,15 +35,14 @@ from labkit.schedules import StandStill, replay
 # %% [markdown]
 # ## Guess first
 #
-# A model is divided over 4 ranks, a quarter of its layers on each. All quarters take
-# the same time.
+# A model is cut into 4 stages that take the same time, one on each of 4 ranks.
 #
-# 1. A minibatch goes through, forward and back. How much faster is that than on one
-#    rank that could hold the whole model?
-# 2. Now the minibatch is cut into 8 micro-batches that follow each other. What share of
-#    the time is a rank idle?
-# 3. Which rank needs the most memory for activations: the first, the last, or all the
-#    same?
+# 1. One minibatch passes through the model, forward and backward. How much faster is
+#    that than on one rank that could hold the whole model?
+# 2. Now the minibatch is split into 8 micro-batches that follow each other. What share
+#    of the time is a rank idle?
+# 3. Which rank needs the most memory for activations: the first, the last, or do all
+#    need the same?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -50,51 +50,54 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## A schedule and its timeline
 #
-# Write down what each rank does, one action after the other. `("F", 3)` is the forward
+# Write down what each rank does, one action after the other: this list is the rank's
+# *order*, and the orders of all ranks are the *schedule*. `("F", 3)` is the forward
 # pass of micro-batch 3 through this rank's layers, `("B", 3)` its backward pass. An
-# action can begin when the rank has done those before it, and when what it needs is
-# there: a forward pass needs the activation of the rank before, a backward pass the
-# gradient of the rank after.
+# action can begin when the rank has finished those before it and its input has arrived:
+# for a forward pass the previous rank's activation, for a backward pass the next rank's
+# gradient.
 #
 # ![A model of an embedding, eight blocks and a head, cut into four stages of two blocks, one stage on each of four ranks. Activations pass to the next rank, gradients of the activations back. Below, the first four slots: rank 0 starts micro-batches 0, 1, 2, 3 one after the other, each moves one rank to the right in every slot, and from slot 3 on all four ranks work.](../../images/pipeline_stages.svg)
 #
-# Follow micro-batch 0 down the diagonal: one rank further in each slot. Rank 0 need not
-# wait for it to come back before it starts micro-batch 1.
+# Follow micro-batch 0 down the diagonal: one rank further in each *slot*, the time of
+# one forward pass. Rank 0 need not wait for it to come back before it starts
+# micro-batch 1.
 #
-# `replay` works out when everything happens. It knows no model: a forward pass takes 1
-# slot of time and a backward pass 2, because it computes two products, one for the
-# gradient of the input and one for that of the weights, where the forward pass computes
-# one.
+# `replay` works out when everything happens. It knows nothing about the model: a
+# forward pass takes 1 slot and a backward pass 2, because it computes two products, the
+# gradient of the input and that of the weights, where the forward pass computes one.
 #
-# One batch, not cut. A slot is drawn as one second, and what a forward pass leaves
-# behind as 1 MB:
+# First one minibatch, not split. A slot is drawn as one second. A forward pass is
+# *alive* until its backward pass is done; meanwhile the rank keeps its activations,
+# drawn as 1 MB.
 
 # %% alt="Space-time diagram of four ranks. The forward pass goes down the ranks like stairs and the backward pass up again, so that one rank works at a time and three quarters of the picture are white."
 def show(orders, m, v=1, title=None, **seconds):
-    """Replay orders, draw them, and say how long they take."""
+    """Replay the orders of a schedule, draw them, and say how long they take."""
     p = len(orders)
     ran = replay(orders, p, m, v, **seconds)
     print(
         f"{ran.elapsed:g} slots; idle {ran.bubble.mean():.1%} of the time; "
-        f"most forward passes alive on each rank: {ran.alive.tolist()}"
+        f"peak number of forward passes alive on each rank: {ran.alive.tolist()}"
     )
     memory = [[(t, n * 1e6) for t, n in steps] for steps in ran.memory]
     return timeline.draw(ran.events, p, title=title, memory=memory)
 
 
 print(f"your first guess: {guess_1}")
-show([[("F", 0), ("B", 0)]] * 4, m=1, title="One batch on 4 ranks")
+show([[("F", 0), ("B", 0)]] * 4, m=1, title="One minibatch on 4 ranks")
 
 # %% [markdown]
-# That answers the first question: four ranks need exactly as long as one. Each works
-# for a quarter of the time, and waits for the rest. Cutting a model this way makes it
-# *fit*, nothing else.
+# That answers the first question: four ranks take exactly as long as one. Each works a
+# quarter of the time and is idle for the rest. Cutting a model this way makes it *fit*,
+# nothing else.
 #
-# Now the same work in 8 pieces. An eighth of the batch takes an eighth of the time, so
-# the slots are shorter, and we count those. Every rank first does all forward passes,
-# then all backward passes. That is **GPipe** (Huang et al. 2019):
+# Now the same work, split into 8 micro-batches. An eighth of the minibatch takes an
+# eighth of the time, so from here on we count in slots an eighth as long. Every rank
+# first does all forward passes, then all backward passes. That is **GPipe** (Huang et
+# al. 2019):
 
-# %% alt="GPipe with 8 micro-batches on four ranks: all forward passes, then all backward passes. White triangles of waiting lie at the beginning, between the two, and at the end; the memory of each rank climbs to 8 micro-batches."
+# %% alt="GPipe with 8 micro-batches on four ranks: all forward passes, then all backward passes. White triangles of idle time lie at the beginning, between the two, and at the end; the memory of each rank climbs to 8 micro-batches."
 def gpipe_order(m):
     return [("F", k) for k in range(m)] + [("B", k) for k in range(m)]
 
@@ -104,35 +107,35 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 
 # %% [markdown]
 # The white part is the **bubble**, and the line above the picture answers the second
-# question. Under each rank you see how many micro-batches it keeps: a forward pass
-# leaves activations behind that the backward pass will need.
+# question. The curve under each rank shows how many micro-batches are alive there.
 #
-# Here are both orders on one time axis, GPipe with 4 micro-batches:
+# Here are both schedules on one time axis, GPipe with 4 micro-batches:
 #
-# ![Two schedules of four ranks on one time axis. One batch, not cut: forward passes like stairs down, backward passes up again, 48 slots, each rank idle 75 % of the time. Cut into four micro-batches: the same work in 21 slots, each rank idle 43 %; the hatched bubble lies before the forward passes, between them and the backward passes, and at the end. 27 slots are saved.](../../images/pipeline_uncut_and_cut.svg)
+# ![Two schedules of four ranks on one time axis. One minibatch, not split: forward passes like stairs down, backward passes up again, 48 slots, each rank idle 75 % of the time. Split into four micro-batches: the same work in 21 slots, each rank idle 43 %; the hatched bubble lies before the forward passes, between them and the backward passes, and at the end. 27 slots are saved.](../../images/pipeline_uncut_and_cut.svg)
 #
 # ### The bubble (2 points)
 #
-# Look at the lane of the last rank: it waits for p - 1 forward slots, then works
-# without a break, then waits for p - 1 backward slots while the others finish. All
-# ranks wait equally long, at different moments. So of $m + p - 1$ slots of each kind,
-# $p - 1$ are idle.
+# Look at the *lane* (the row) of the last rank: it waits for p - 1 forward slots, then
+# works without a break, then waits for p - 1 backward slots while the others finish.
+# All ranks wait for the same total time, but at different moments. So a rank is idle in
+# $p - 1$ of the $m + p - 1$ forward slots, and in as many of the backward slots.
 #
-# Write down the share. Later on this page a rank holds not one piece of the model but
-# $v$ small ones, called *chunks*, and then all slots are $v$ times shorter. A rank has
-# $v m$ of them to work in, and still waits for $p - 1$.
+# Write a function for this fraction. Later on this page a rank holds $v$ smaller pieces
+# of the model, called *chunks*, in place of one stage, and each slot is $1/v$ as long.
+# The rank then works in $v m$ slots and still waits for $p - 1$.
 
 # %% nbgrader={"grade": false, "grade_id": "bubble", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def bubble(p: int, m: int, v: int = 1) -> float:
-    """Return the bubble, the share of time in which a rank of a pipeline is idle.
+    """Return the bubble, the fraction of the time in which a rank is idle.
 
-    p: int, number of ranks, each one stage
+    p: int, number of ranks
     m: int, number of micro-batches
     v: int, number of chunks of the model on each rank
     Returns: float from 0 to 1
 
-    - one chunk per rank: of m + p - 1 slots of each kind a rank is idle in p - 1.
-    - v chunks per rank: a slot is v times shorter; a rank works in v m of them and is
+    - one chunk per rank: there are m + p - 1 forward slots and as many backward slots;
+      a rank is idle in p - 1 of each.
+    - v chunks per rank: a slot is 1/v as long; of each kind a rank works in v m and is
       still idle in p - 1.
 
     Example: bubble(4, 4) == 3 / 7
@@ -145,11 +148,11 @@ def bubble(p: int, m: int, v: int = 1) -> float:
 check(bubble)
 
 # %% [markdown]
-# ### How many micro-batches are enough (2 points) · stretch
+# ### How many micro-batches are enough? (2 points) · stretch
 #
-# More micro-batches make the bubble smaller. Very small ones do not keep a device busy,
-# so you want the smallest number that is enough. With chunks, v > 1, the number of
-# micro-batches must be a multiple of p.
+# More micro-batches make the bubble smaller, but very small micro-batches do not keep a
+# device busy. So you want the smallest number that is enough. With chunks, v > 1, it
+# must be a multiple of p.
 
 # %% nbgrader={"grade": false, "grade_id": "enough_micro_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def enough_micro_batches(p: int, share: float, v: int = 1) -> int:
@@ -161,7 +164,8 @@ def enough_micro_batches(p: int, share: float, v: int = 1) -> int:
     Returns: int, at least 1
 
     - one chunk per rank: the smallest m with bubble(p, m) <= share; equality is enough.
-    - v chunks per rank: the smallest such m that is also a multiple of p (if v > 1).
+    - v chunks per rank: the smallest multiple m of p with bubble(p, m, v) <= share, if
+      v > 1.
 
     Example: enough_micro_batches(4, 0.1) == 27
     """
@@ -179,13 +183,14 @@ check(enough_micro_batches)
 # %% [markdown]
 # ## Stages: cutting a model
 #
-# The formula takes for granted that all ranks need the same time. A pipeline is as fast
-# as its slowest stage, so the first job is to cut well.
+# The formula assumes that all stages take the same time. A pipeline is only as fast as
+# its slowest stage, so the first job is to cut well.
 #
 # The model of this page is the course's small transformer: an embedding, 8 blocks, a
-# norm, a head that makes a number for each of 96 characters. What does each module
-# cost? We count the multiplications for one token: every weight of a matrix is used
-# once, and each token looks at all positions of its window.
+# layer norm, and a head that computes a logit for each of 96 characters. What does each
+# module cost? We count the multiplications for one token: one for each weight of a
+# matrix, and those of attention, where each token attends to all positions of its
+# window.
 
 # %%
 WIDTH, CONTEXT, BLOCKS = 32, 16, 8
@@ -198,10 +203,10 @@ def whole_model():
 
 
 def multiplications(name, module):
-    """Per token: each weight of each matrix once; attention, scores and sums."""
+    """Per token: one for each weight of a matrix, plus attention's scores and sums."""
     weights = [m.weight.numel() for m in module.modules() if isinstance(m, nn.Linear)]
-    looks = 2 * CONTEXT * WIDTH if name.startswith("block") else 0
-    return sum(weights) + looks
+    attention = 2 * CONTEXT * WIDTH if name.startswith("block") else 0
+    return sum(weights) + attention
 
 
 names = [name for name, _ in whole_model().named_children()]
@@ -210,30 +215,30 @@ for name, cost in zip(names, costs):
     print(f"{name:10}{cost:8,}")
 
 # %% [markdown]
-# ### Layers parted into stages (3 points)
+# ### Partitioning layers into stages (3 points)
 #
-# Given what each layer costs, how many consecutive layers does each stage get, so that
+# Given the cost of each layer, how many consecutive layers does each stage get, so that
 # the **slowest stage is as fast as possible**? Filling stage after stage up to the mean
-# is not always best. Two ways always find the best cut: try a limit and count how many
-# stages you need if none may cost more; or work out the best cut of the first $k$
-# layers into $q$ stages from the best cuts into $q - 1$.
+# is not always best. Two methods always find the best cut: look for the smallest limit
+# on a stage's cost for which p stages are enough; or compute the best cut of the first
+# $k$ layers into $q$ stages from the best cuts into $q - 1$.
 #
-# ![Six layers of cost 1, 1, 4, 2, 4 and 5, parted into three stages in three ways; each stage is a bar as long as its cost, and hatching fills it up to the slowest. Two layers each: 2, 6 and 9, so all wait for 9. Filled up to the mean: 2, 4 and 11. The best cut: 6, 6 and 5.](../../images/pipeline_cuts.svg)
+# ![Six layers of cost 1, 1, 4, 2, 4 and 5, partitioned into three stages in three ways; the length of a bar is the cost of its stage, and hatching extends it to the slowest. Two layers each: 2, 6 and 9, so all wait for 9. Filled up to the mean: 2, 4 and 11. The best cut: 6, 6 and 5.](../../images/pipeline_cuts.svg)
 #
-# Filled up to the mean, the last stage gets what is left: more than the other two
-# together.
+# If the stages are filled up to the mean, the last one gets whatever is left: more than
+# the other two together.
 
 # %% nbgrader={"grade": false, "grade_id": "partition", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def partition(costs: list[int], p: int) -> list[int]:
-    """Cut a model into p pipeline stages so that the slowest is as fast as possible.
+    """Partition a model into p stages so that the slowest is as fast as possible.
 
-    costs: list of positive ints, the cost of each layer
+    costs: list of ints, at least 0, the cost of each layer
     p: int, number of stages
     Returns: list of p ints, the number of layers in each stage, in order
 
-    - the slowest stage is as fast as can be: a stage is a run of consecutive layers, at
-      least one. The largest sum of costs in a stage is as small as possible. If several
-      cuts are equally good, return any of them.
+    - the slowest stage is as fast as can be: a stage is one or more consecutive layers.
+      The largest sum of costs in a stage is as small as possible. If several cuts are
+      equally good, return any of them.
     - more stages than layers: raise ValueError.
 
     Example: partition([1, 1, 4, 2, 4, 5], 3) == [3, 2, 1]
@@ -241,7 +246,7 @@ def partition(costs: list[int], p: int) -> list[int]:
     ### BEGIN SOLUTION
     n = len(costs)
     if p > n:
-        raise ValueError(f"{n} layers cannot be parted into {p} stages")
+        raise ValueError(f"{n} layers cannot be cut into {p} stages")
     upto = [sum(costs[:k]) for k in range(n + 1)]
     best = {(k, 1): (upto[k], [k]) for k in range(1, n + 1)}
     for q in range(2, p + 1):
@@ -265,8 +270,8 @@ def costs_of_stages(sizes):
 
 
 sizes = partition(costs, RANKS)
-alike = [3, 3, 3, 2]
-for title, cut in (("your cut", sizes), ("layers counted", alike)):
+even = [3, 3, 3, 2]
+for title, cut in (("your cut", sizes), ("equal layer counts", even)):
     stages = costs_of_stages(cut)
     seconds = np.array(stages) / np.mean(stages)
     orders = [gpipe_order(8)] * RANKS
@@ -274,32 +279,32 @@ for title, cut in (("your cut", sizes), ("layers counted", alike)):
     print(f"{title}: layers {cut}, costs {stages}; idle {ran.bubble.mean():.1%}")
 
 # %% [markdown]
-# A slow stage makes all others wait, for every micro-batch. On the rest of this page
-# all stages take the same virtual time, so that what you see comes from the order and
-# nothing else.
+# A slow stage makes all others wait at every micro-batch. In the rest of this page all
+# stages take the same virtual time, so that all differences come from the schedule.
 
 # %% [markdown]
 # ## Half-time
 #
-# A pipeline of p stages with m micro-batches is idle for (p - 1) / (m + p - 1) of the
-# time, and as fast as its slowest stage. You can cut a model well and read a timeline.
-# This is a good place for a break: next you move activations and gradients between
-# real ranks.
+# With p stages and m micro-batches a rank is idle for $(p - 1) / (m + p - 1)$ of the
+# time, and the pipeline is only as fast as its slowest stage. You can cut a model well
+# and read a timeline. This is a good place for a break: next you send activations and
+# gradients between real ranks.
 
 # %% [markdown]
 # ## GPipe
 #
-# Now for real: each rank builds its stage of the transformer and you move activations
-# and gradients. The network is the computed one of unit 03. What is new is that
-# **computing takes time on it**, too: the stage charges 1 ms for each forward pass and
-# 2 ms for each backward pass to its rank's clock, whatever your machine needs.
+# Now for real: each rank builds its stage of the transformer, and you send activations
+# and gradients. On the simulated network of unit 03 **computing now takes virtual
+# time**, too: the stage adds 1 ms for each forward pass and 2 ms for each backward pass
+# to its rank's clock, however long your machine takes. For the backward pass `Charge`
+# does that: autograd calls its `backward` when a gradient passes through it.
 
 # %%
-FORWARD, BACKWARD = 1e-3, 2e-3  # virtual seconds of a stage and a micro-batch
+FORWARD, BACKWARD = 1e-3, 2e-3  # virtual seconds per stage and micro-batch
 
 
 class Charge(torch.autograd.Function):
-    """Hands on what it gets. Its backward pass charges that of the stage."""
+    """The identity; its `backward` adds the time of the stage's backward pass."""
 
     @staticmethod
     def forward(ctx, out, stage, k):
@@ -314,12 +319,13 @@ class Charge(torch.autograd.Function):
         return gradient, None, None
 
 # %% [markdown]
-# A stage counts what autograd keeps for its backward pass, as bytes of each
-# micro-batch, without the weights (unit 15 looks into that):
+# A stage counts the bytes that autograd saves for the backward pass of each
+# micro-batch, without the weights. A hook sees every saved tensor (unit 15); tensors
+# that share memory (a *storage*) are counted once:
 
 # %%
 def saved_bytes(layers, x):
-    """The layers' output, and the bytes that autograd keeps of its making."""
+    """The layers' output, and the bytes that autograd saved while computing it."""
     weights = {p.untyped_storage().data_ptr() for p in layers.parameters()}
     saved = {}
 
@@ -335,7 +341,7 @@ def saved_bytes(layers, x):
 
 # %%
 class Stage(nn.Module):
-    """Some layers that charge their computing and count what they keep."""
+    """Layers that add their time to the rank's clock and count the bytes they keep."""
 
     def __init__(self, layers, chunks=1):
         super().__init__()
@@ -351,15 +357,15 @@ class Stage(nn.Module):
 
 
 def stage_of(number, stages, chunks=1):
-    """Two blocks for each of 4 stages, one for each of 8; the first also embeds, the
-    last makes logits."""
+    """Stage `number`: two blocks if there are 4 stages, one if there are 8; the first
+    also holds the embedding, the last the norm and the head."""
     per_stage = BLOCKS // stages
     first = 0 if number == 0 else 1 + number * per_stage
     last = 1 + (number + 1) * per_stage if number < stages - 1 else None
     return Stage(whole_model()[first:last], chunks)
 
 # %% [markdown]
-# And the whole model on one rank, to compare with:
+# And the whole model on one rank, for comparison:
 
 # %%
 def minibatch():
@@ -384,18 +390,19 @@ parameters = len(gradients_of(whole))
 print(f"the whole model: loss {loss.item():.6f}, {parameters:,} parameters")
 
 # %% [markdown]
-# ### GPipe (3 points)
+# ### Implementing GPipe (3 points)
 #
-# `block` is this rank's stage: call it with a micro-batch, get an activation (on the
-# last rank: the logits, which `loss_of` compares with the targets). PyTorch gives you
-# the backward pass: `out.backward(g)` with the gradient `g` of an output that came from
-# the next rank, and then the gradient of the input is in `x.grad`, if you called
-# `x.requires_grad_()` *before* the forward pass. Rank 0's inputs need no gradient.
+# `block` is this rank's stage: call it with a micro-batch and you get an activation (on
+# the last rank: the logits, which `loss_of` compares with the targets). PyTorch gives
+# you the backward pass: `out.backward(g)` with the gradient `g` of the output, which
+# comes from the next rank. Afterwards the gradient of the input is in `x.grad`, if you
+# called `x.requires_grad_()` *before* the forward pass. Rank 0's inputs need no
+# gradient.
 #
-# Three things to think of. An activation that travels leaves its history behind: send
-# `out.detach()`. What you receive needs a tensor of its own for each micro-batch,
-# because the backward pass will want it again. And the loss of the minibatch is the
-# mean over *all* micro-batches.
+# Three things to keep in mind. The autograd graph cannot be sent with an activation:
+# send `out.detach()`. Receive each micro-batch into a new tensor, because its backward
+# pass will need it again. And the loss of the minibatch is the mean over *all*
+# micro-batches.
 
 # %% nbgrader={"grade": false, "grade_id": "gpipe", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def gpipe(block, loss_of, xs, ys, m, shape):
@@ -407,12 +414,12 @@ def gpipe(block, loss_of, xs, ys, m, shape):
     ys: list of m target tensors on the last rank; None on the other ranks
     m: int, number of micro-batches, all of the same size
     shape: tuple, shape of every tensor sent between two ranks; its dtype is float64
-    Returns: float, the loss of the minibatch, on the last rank; on others anything
+    Returns: float, the loss of the minibatch, on the last rank; any value on the others
 
     - the gradients of the whole model: leave the gradients of the minibatch's loss in
-      the parameters of `block`. Any order is fine that takes no longer than all forward
-      passes first: m + p - 1 forward slots and as many backward slots.
-    - one rank; fewer micro-batches than ranks: both work, too.
+      the parameters of `block`. Any order is fine as long as it takes no longer than
+      all forward passes first: m + p - 1 forward slots and as many backward slots.
+    - one rank; fewer micro-batches than ranks: both must work, too.
     - messages: only between neighbours, one for each micro-batch and direction.
 
     Example: p = 2, m = 2. Rank 0 sends two activations and receives two gradients.
@@ -452,11 +459,12 @@ def gpipe(block, loss_of, xs, ys, m, shape):
 check(gpipe)
 
 # %% [markdown]
-# Now the transformer: 4 ranks, 8 micro-batches of 2 windows each.
+# Now the transformer: 4 ranks, 8 micro-batches of 2 windows each. Messages cost almost
+# nothing: 0.1 µs each (`alpha`), nothing per byte (`beta`).
 
 # %% tags=["raises-exception"]
 def train(step, m):
-    """One step on a rank: its stage, its part of the batch. Returns its gradients."""
+    """Run one step of this rank's stage. Returns the loss and the stage's gradients."""
     rank, p = dist.get_rank(), dist.get_world_size()
     block = stage_of(rank, p)
     x, y = minibatch()
@@ -470,15 +478,15 @@ def train(step, m):
 def train_gpipe(m):
     return train(gpipe, m)
 
-# %% tags=["raises-exception"] alt="GPipe on four ranks, on the clock of the network: the stairs of the replay above with thin arrows for the messages; under each rank the bytes that autograd keeps climb until the last forward pass and fall with each backward pass."
+# %% tags=["raises-exception"] alt="GPipe on four ranks, in virtual time: the stairs of the replay above with thin arrows for the messages; under each rank the bytes that autograd keeps climb until the last forward pass and fall with each backward pass."
 def measured(outcome):
-    """The share of time in which ranks did not compute, on the clock of the network."""
+    """The fraction of the virtual time in which ranks were idle."""
     busy = sum(rank.busy for rank in outcome.ranks)
     return 1 - busy / (len(outcome.ranks) * outcome.elapsed)
 
 
 def compare(outcome):
-    """Loss and gradients beside those of the whole model."""
+    """Compare loss and gradients with those of the whole model."""
     loss_of_last = outcome.ranks[-1].value[0]
     found = np.concatenate([np.asarray(rank.value[1].values) for rank in outcome.ranks])
     print(f"loss {loss_of_last:.6f}, the whole model's {loss.item():.6f}")
@@ -494,46 +502,44 @@ title = "GPipe on the transformer"
 timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 
 # %% [markdown]
-# The loss and every gradient are those of the whole model, to the last digits that
-# float64 holds. GPipe is not an approximation. And the bubble on the clock is that of
-# the formula; the network of this cell is fast (0.1 µs per message), so that messages
-# cost next to nothing.
+# The loss and every gradient agree with the whole model's to the last digits of
+# float64: GPipe is not an approximation. And the bubble is that of the formula.
 #
-# The curves under the lanes are real, too: the bytes that autograd saved for the
-# backward passes, of all 8 micro-batches at once. With more micro-batches the bubble
-# shrinks, and what a rank keeps does not: it holds the activations of the whole
-# minibatch. That is the price of this order, and it is not necessary.
+# The curves under the lanes are measured, too: the bytes that autograd saved for the
+# backward passes, at the peak of all 8 micro-batches. With more micro-batches the
+# bubble shrinks, but the memory does not: a rank holds the activations of the whole
+# minibatch. That is the price of this order, and it can be avoided.
 #
 # ## 1F1B: the same time, less memory
 #
-# Nobody says that all forward passes must come first. The last rank could begin with
-# the backward pass of micro-batch 0 as soon as its forward pass is done, and throw its
-# activations away. By then the rank before it has begun one more, and so on: rank r
-# needs $p - 1 - r$ forward passes ahead of the others. From there on it does one
-# forward pass and one backward pass in turn, **1F1B**, until no forward passes are
-# left.
+# Nothing requires all forward passes to come first. The last rank could begin the
+# backward pass of micro-batch 0 as soon as its forward pass is done, and free its
+# activations. By then the previous rank has already begun one more forward pass, the
+# one before it two more, and so on: rank r begins with $p - 1 - r$ forward passes, the
+# *warm-up*. After that it alternates between one forward pass and one backward pass
+# ("one forward, one backward", **1F1B**). The remaining backward passes come last.
 #
-# ![GPipe and 1F1B for four ranks and six micro-batches on one time axis. Both take 27 slots and leave each rank idle 33 % of the time, hatched. GPipe does all forward passes first and keeps six micro-batches alive on every rank. 1F1B does some forward passes and then one backward and one forward pass in turn; it keeps 4, 3, 2 and 1 micro-batches on ranks 0 to 3.](../../images/pipeline_gpipe_and_1f1b.svg)
+# ![GPipe and 1F1B for four ranks and six micro-batches on one time axis. Both take 27 slots and leave each rank idle 33 % of the time, hatched. GPipe does all forward passes first and keeps six micro-batches alive on every rank. 1F1B does some forward passes and then alternates between one forward and one backward pass; it keeps 4, 3, 2 and 1 micro-batches on ranks 0 to 3.](../../images/pipeline_gpipe_and_1f1b.svg)
 #
-# In the lower half each backward pass has moved forward as far as it can.
+# In the lower half of the figure each backward pass comes as early as it can.
 #
 # ### The order of 1F1B (3 points)
 #
-# Write the order down. The check replays it: it must finish, take no longer than GPipe
-# and keep at most p - rank micro-batches alive on each rank.
+# Write a function that returns this order. The check replays it: it must finish, take
+# no longer than GPipe and keep at most p - rank micro-batches alive on each rank.
 
 # %% nbgrader={"grade": false, "grade_id": "order_1f1b", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]:
     """List the passes of one rank in the order of 1F1B.
 
     rank: int, this rank, from 0 to p - 1
-    p: int, number of ranks, each one stage
+    p: int, number of ranks, one stage on each
     m: int, number of micro-batches
     Returns: list of ("F", k) and ("B", k), k from 0 to m - 1, each exactly once
 
-    - no longer than GPipe, and p - rank alive: all ranks together need 3 (m + p - 1)
-      slots at most, where "F" takes one and "B" two. At any time at most p - rank
-      micro-batches are between their "F" and their "B".
+    - no longer than GPipe, and p - rank alive: the whole schedule takes at most
+      3 (m + p - 1) slots, where "F" takes one and "B" two. At any time at most p - rank
+      micro-batches of a rank are alive, from the start of "F" to the end of "B".
     - fewer micro-batches than ranks: m may be smaller than p.
 
     Example: order_1f1b(1, 2, 2) == [("F", 0), ("B", 0), ("F", 1), ("B", 1)]
@@ -556,12 +562,12 @@ print(f"your third guess: {guess_3}")
 show([order_1f1b(rank, 4, 8) for rank in range(4)], m=8, title="1F1B, 8 micro-batches")
 
 # %% [markdown]
-# It takes as long as before, with the same bubble. Only the curves have changed: 4, 3,
-# 2, 1, and they stay so however many micro-batches there are. That is the third
-# question: GPipe keeps the same everywhere, 1F1B most on the first rank. Draw it for
-# 32:
+# It takes as long as GPipe, with the same bubble. Only the memory has changed: at most
+# 4, 3, 2 and 1 micro-batches are alive on ranks 0 to 3, however many there are. That
+# answers the third question: GPipe keeps the same number on every rank, 1F1B the most
+# on the first. For 4 to 64 micro-batches:
 
-# %% tags=["raises-exception"] alt="Two charts over the number of micro-batches, 4 to 64. The share of idle time falls in the same way under both orders. The micro-batches that rank 0 keeps grow with their number under GPipe and stay at 4 under 1F1B."
+# %% tags=["raises-exception"] alt="Two charts over the number of micro-batches, 4 to 64. The bubble shrinks in the same way under both schedules. The number of micro-batches alive on rank 0 grows with their number under GPipe and stays at 4 under 1F1B."
 counts = (4, 8, 16, 32, 64)
 kept = {"GPipe": [], "1F1B": []}
 for m in counts:
@@ -572,32 +578,32 @@ for m in counts:
         kept[name].append(replay(orders, 4, m).alive[0])
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
-idle = {"both orders, 4 ranks": (counts, [bubble(4, m) for m in counts], "ink o-")}
+idle = {"both schedules, 4 ranks": (counts, [bubble(4, m) for m in counts], "ink o-")}
 words = {"xlabel": "micro-batches", "xlim": (0, 68)}
-charts.lines(idle, left, ylabel="share of idle time", ylim=(0, None), **words)
+charts.lines(idle, left, ylabel="bubble", ylim=(0, None), **words)
 alive = {name: (counts, numbers) for name, numbers in kept.items()}
-ylabel = "micro-batches kept on rank 0"
+ylabel = "micro-batches alive on rank 0"
 charts.lines(alive, right, legend="ends", ylabel=ylabel, ylim=(0, 70), **words);
 
 # %% [markdown]
-# ### 1F1B (4 points) · stretch
+# ### Implementing 1F1B (4 points) · stretch
 #
 # The passes are those of your `gpipe`; only their order has changed. Take it from
 # `order_1f1b`. **Think first:** in the middle of 1F1B rank 1 has an activation for rank
 # 2, and rank 2 has a gradient for rank 1. Both would like to send first. (A send may
-# wait until its message is received.)
+# block until its message is received.)
 
 # %% nbgrader={"grade": false, "grade_id": "one_f_one_b", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def one_f_one_b(block, loss_of, xs, ys, m, shape):
-    """Run `gpipe`'s forward and backward pass in the order of `order_1f1b`.
+    """Run the forward and backward passes of `gpipe` in the order of `order_1f1b`.
 
     block, loss_of, xs, ys, m, shape: as in `gpipe`
-    Returns: float, the loss of the minibatch, on the last rank; on others anything
+    Returns: float, the loss of the minibatch, on the last rank; any value on the others
 
     - the gradients of the whole model, p - rank alive: as with `gpipe`, in m + p - 1
-      forward slots and as many backward slots, but at most p - rank micro-batches at a
-      time are between their forward pass and their backward pass.
-    - one rank; fewer micro-batches than ranks: both work, too.
+      forward slots and as many backward slots, but with at most p - rank micro-batches
+      of a rank alive at any time.
+    - one rank; fewer micro-batches than ranks: both must work, too.
     - messages: only between neighbours, one for each micro-batch and direction.
 
     Example: p = 4, m = 8. Rank 0 keeps at most 4 micro-batches, rank 3 only one.
@@ -635,7 +641,7 @@ def one_f_one_b(block, loss_of, xs, ys, m, shape):
 # %% nbgrader={"grade": true, "grade_id": "check_one_f_one_b", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(one_f_one_b)
 
-# %% tags=["raises-exception"] alt="1F1B on four ranks: after a few forward passes each rank takes a backward and a forward pass in turn. As much white as under GPipe, but the memory of rank 0 stops at 4 micro-batches and that of rank 3 at 1."
+# %% tags=["raises-exception"] alt="1F1B on four ranks: after a few forward passes each rank alternates between forward and backward passes. As much white as under GPipe, but the memory of rank 0 stops at 4 micro-batches and that of rank 3 at 1."
 def train_1f1b(m):
     return train(one_f_one_b, m)
 
@@ -646,15 +652,15 @@ title = "1F1B on the transformer"
 timeline.draw(second.events, RANKS, title=title, memory=second.memory)
 
 # %% [markdown]
-# ## Break: a send that waits
+# ## Break it: a send that blocks
 #
-# `dist.send` may return only when somebody receives. GPipe does not mind: all messages
-# run one way, then all run the other way. Does 1F1B? This cell sends the messages of
-# both orders, without a model, first with `isend`, then with `send`.
+# `dist.send` may not return until its message is received. That does not hurt GPipe:
+# all messages go one way, then all go the other way. Does it hurt 1F1B? This cell sends
+# the messages of both schedules, without a model, first with `isend`, then with `send`.
 
 # %% tags=["raises-exception"]
-def messages_alone(orders, send_waits):
-    """A rank's passes in their order: receive, compute, send on."""
+def messages_alone(orders, blocking):
+    """Run a rank's passes in order: receive, compute, send."""
     rank, p = dist.get_rank(), dist.get_world_size()
     x, requests = torch.zeros(4), []
     for kind, k in orders[rank]:
@@ -663,7 +669,7 @@ def messages_alone(orders, send_waits):
             dist.recv(x, source)
         simulation.compute(FORWARD if kind == "F" else BACKWARD, f"{kind}{k}")
         if 0 <= target < p:
-            send = dist.send if send_waits else dist.isend
+            send = dist.send if blocking else dist.isend
             requests.append(send(x.clone(), target))
     for request in filter(None, requests):
         request.wait()
@@ -672,26 +678,26 @@ def messages_alone(orders, send_waits):
 ORDERS = {"GPipe": [gpipe_order(8)] * RANKS}
 ORDERS["1F1B"] = [order_1f1b(rank, RANKS, 8) for rank in range(RANKS)]
 for name, orders in ORDERS.items():
-    for waits in (False, True):
-        arguments = orders, waits
+    for blocking in (False, True):
+        arguments = orders, blocking
         broken = simulation.run(messages_alone, RANKS, arguments, alpha=1e-7, beta=0)
-        said = "stands still" if broken.hang else f"{broken.elapsed * 1e3:.1f} ms"
-        print(f"{name:6}{'send' if waits else 'isend':6}{said}")
+        said = "deadlock" if broken.hang else f"{broken.elapsed * 1e3:.1f} ms"
+        print(f"{name:6}{'send' if blocking else 'isend':6}{said}")
 print(broken.hang)
 
 # %% [markdown]
-# GPipe takes as long as before. 1F1B never ends: rank 2 wants to send an activation
-# forward, rank 3 a gradient back, and neither receives. Where messages run in both
-# directions at once, a rank must not wait for its send on the spot. Libraries post both
-# with one call (`batch_isend_irecv`, unit 02); you start the send and wait for it
-# later.
+# GPipe takes as long as before. 1F1B deadlocks: rank 2 wants to send an activation
+# forward, rank 3 a gradient back, and neither receives. Where messages go in both
+# directions, a rank must not wait for each send to complete before it goes on. You
+# start the send and wait for it later; libraries start both with one call
+# (`batch_isend_irecv`, unit 02).
 #
-# An order can also get stuck without any network, if it asks for something that comes
-# later:
+# A schedule can also deadlock without any network, if actions wait for each other in a
+# circle:
 
 # %% tags=["raises-exception"]
 def hasty(rank, p, m):
-    """1F1B, but the ranks count themselves from the wrong end."""
+    """1F1B, but with the ranks numbered from the wrong end."""
     return order_1f1b(p - 1 - rank, p, m)
 
 
@@ -701,34 +707,36 @@ except StandStill as error:
     print(error)
 
 # %% [markdown]
-# ## Interleaved 1F1B: smaller pieces · stretch
+# ## Interleaved 1F1B: several chunks per rank · stretch
 #
 # The bubble is $p - 1$ slots. Make the slots shorter! Not with smaller micro-batches,
 # but with smaller stages: cut the model into $v p$ **chunks** and give each rank $v$ of
 # them, like dealing cards: with 4 ranks and $v = 2$, rank 0 holds chunks 0 and 4, rank
-# 1 chunks 1 and 5. A micro-batch goes round the ranks twice. Filling the pipeline takes
-# $p - 1$ slots of half the length (Narayanan et al. 2021, arXiv 2104.04473).
+# 1 chunks 1 and 5. A micro-batch then goes around the ranks twice, and filling the
+# pipeline takes $p - 1$ slots of half the length (Narayanan et al. 2021, arXiv
+# 2104.04473).
 #
-# ![Above, a model of eight chunks dealt to four ranks: rank 0 holds chunks 0 and 4, rank 1 chunks 1 and 5, and so on. Below, two schedules of four micro-batches on one time axis. 1F1B with one stage a rank takes 21 slots, idle 43 %. Interleaved with two chunks a rank, blocks half as long and each micro-batch twice on every rank, takes 16.5 slots, idle 27 %.](../../images/pipeline_interleaved.svg)
+# ![Above, a model of eight chunks dealt to four ranks: rank 0 holds chunks 0 and 4, rank 1 chunks 1 and 5, and so on. Below, two schedules of four micro-batches on one time axis. 1F1B with one stage per rank takes 21 slots, idle 43 %. Interleaved with two chunks per rank, blocks half as long and each micro-batch twice on every rank, takes 16.5 slots, idle 27 %.](../../images/pipeline_interleaved.svg)
 #
-# The chunks of rank 0 are not neighbours in the model. On its lane, each micro-batch
-# comes once without a line and once with one: these are its two ways round.
+# The chunks of rank 0 are not neighbours in the model. On its lane each micro-batch has
+# two forward passes, one without an underline and one with: its two trips around the
+# ranks.
 #
 # The order: micro-batches go in **groups of p**. A group goes through chunk 0 of all
 # ranks, then through chunk 1, and so on; then the next group. Backward passes go in the
-# same groups, through the chunks from the last to the first. As in 1F1B a rank first
-# does some forward passes,
+# same groups, through the chunks from the last to the first. As in 1F1B, a rank begins
+# with a warm-up of
 #
 # $$2 (p - 1 - \mathrm{rank}) + (v - 1) p$$
 #
-# or all, if there are fewer, then one forward and one backward pass in turn, and
-# finally the backward passes that are left.
+# forward passes (or all, if there are fewer). Then it alternates between one forward
+# and one backward pass, and finally it does the remaining backward passes.
 #
 # ### The order of interleaved 1F1B (4 points)
 #
 # An action now names the chunk, too: `("F", k, j)` is micro-batch k through chunk j of
-# this rank, j from 0 to v - 1. (Of the model it is chunk rank + j p.) If the last group
-# is not full, refuse: raise a ValueError.
+# this rank, j from 0 to v - 1. (In the whole model it is chunk number `rank + j * p`.)
+# If the last group would not be full, raise a ValueError.
 
 # %% nbgrader={"grade": false, "grade_id": "order_interleaved", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int, int]]:
@@ -741,9 +749,10 @@ def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int,
     Returns: list of ("F", k, j) and ("B", k, j), micro-batch k through chunk j of this
         rank, j from 0 to v - 1, each exactly once
 
-    - the bubble of v chunks: all ranks together need at most 3 (v m + p - 1) slots of a
-      chunk. At most 2 (p - 1 - rank) + (v - 1) p + 1 forward passes wait for their
-      backward pass at any time. Any order that keeps both bounds is right.
+    - the bubble of v chunks: the whole schedule takes at most 3 (v m + p - 1) slots, a
+      slot being the forward pass of one chunk. At any time at most
+      2 (p - 1 - rank) + (v - 1) p + 1 forward passes of a rank are alive. Any order
+      that keeps both bounds is right.
     - p does not divide m: raise ValueError.
 
     Example: order_interleaved(0, 1, 1, 2) == [
@@ -751,7 +760,7 @@ def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int,
     """
     ### BEGIN SOLUTION
     if m % p:
-        raise ValueError(f"{m} micro-batches are not in groups of {p}")
+        raise ValueError(f"{m} micro-batches do not make full groups of {p}")
     groups = [range(first, first + p) for first in range(0, m, p)]
     every = [(k, j) for group in groups for j in range(v) for k in group]
     forward = [("F", k, j) for k, j in every]
@@ -772,17 +781,17 @@ for v in (2, 4):
     ran = replay(orders, 4, 8, v, forward=1 / v, backward=2 / v)
     print(
         f"v = {v}: {ran.elapsed:g} slots, idle {ran.bubble.mean():.4f}, formula "
-        f"{bubble(4, 8, v):.4f}; kept {(ran.alive / v).tolist()} micro-batches' worth"
+        f"{bubble(4, 8, v):.4f}; alive, in micro-batches: {(ran.alive / v).tolist()}"
     )
 orders = [order_interleaved(rank, 4, 8, 2) for rank in range(4)]
-show(orders, 8, 2, "Interleaved, 2 chunks a rank", forward=0.5, backward=1.0)
+show(orders, 8, 2, "Interleaved, 2 chunks per rank", forward=0.5, backward=1.0)
 
 # %% [markdown]
 # Less idle time, but at a price: a rank keeps more than under 1F1B, and every
-# micro-batch crosses the network $v$ times as often. So far a message cost nothing. In
-# the next cell it takes a part of a slot:
+# micro-batch crosses the network more than $v$ times as often. So far, messages have
+# cost nothing. In the next cell each message, a *hop*, takes a fraction of a slot:
 
-# %% tags=["raises-exception"] alt="Slots in all over the time of a message, for 1, 2 and 4 chunks on a rank. With free messages 4 chunks are fastest and 1 is slowest. The line of 4 chunks is the steepest and crosses that of 2."
+# %% tags=["raises-exception"] alt="Total time in slots over the time of a message, for 1, 2 and 4 chunks per rank. With free messages 4 chunks are fastest and 1 is slowest. The line of 4 chunks is the steepest and crosses that of 2."
 hops = [0, 0.05, 0.1, 0.2, 0.3]
 slots = {}
 for v in (1, 2, 4):
@@ -793,36 +802,38 @@ for v in (1, 2, 4):
     parts = {"forward": 1 / v, "backward": 2 / v}
     times = [replay(orders, 4, 8, v, hop=hop, **parts).elapsed for hop in hops]
     slots[f"v = {v}"] = hops, times
-xlabel = "forward slots that a message takes"
+xlabel = "time of a message, in forward slots"
 charts.lines(
-    slots, legend="ends", size=(5.6, 3.2), xlabel=xlabel, ylabel="slots in all"
+    slots, legend="ends", size=(5.6, 3.2), xlabel=xlabel, ylabel="total time in slots"
 );
 
 # %% [markdown]
 # With free messages, four chunks are best. When a message takes more than about a
-# seventh of a forward slot, two are better: small pieces pay for messages more often.
+# seventh of a forward slot, two are better: with more chunks there are more messages.
 #
 # ## Explain: three claims
 #
-# **"Negligible."** The GPipe paper (Huang et al., arXiv 1811.06965, section 2.3): "In
-# our experiments, we found the bubble overhead to be negligible when M ≥ 4 × K. This is
-# also partly because re-computation during the backward pass can be scheduled earlier,
-# without waiting for the gradients from earlier layers", M micro-batches on K devices.
+# **Claim 1: "negligible".** The GPipe paper (Huang et al., arXiv 1811.06965, section
+# 2.3): "In our experiments, we found the bubble overhead to be negligible when M ≥ 4 ×
+# K. This is also partly because re-computation during the backward pass can be
+# scheduled earlier, without waiting for the gradients from earlier layers" (M
+# micro-batches, K devices).
 #
-# Their GPipe keeps only what goes into a stage and computes its inside a second time
-# (checkpointing, unit 15). A micro-batch then takes a stage 4 slots: 1 forward, 1 for
-# the second forward pass, 2 backward. The second forward pass needs no gradient, so a
-# rank can do its first one while it waits. 3 (K - 1) idle slots are left beside 4 M of
-# work. What do both formulas say at M = 4 K? (The last column is the M with which the
-# bubble is 5 %: (K - 1) / (M + K - 1) = 1/20.)
+# Their GPipe keeps only the input of each stage and recomputes the activations inside
+# it for the backward pass (activation checkpointing, unit 15). A micro-batch then
+# occupies a stage for 4 slots: 1 for the forward pass, 1 for the recomputation, 2 for
+# the backward pass. The recomputation needs no gradient, so a rank can do its first one
+# while it waits for a gradient. That leaves 3 (K - 1) idle slots on top of 4 M slots of
+# work. What do both formulas say at M = 4 K? (The last column is the M at which the
+# bubble without recomputation is 5 %: (K - 1) / (M + K - 1) = 1/20.)
 
 # %% tags=["raises-exception"]
 def recomputing(K, M):
-    """The idle share where a rank computes again while it waits for a gradient."""
+    """The idle fraction if a rank recomputes while it waits for a gradient."""
     return 3 * (K - 1) / (4 * M + 3 * (K - 1))
 
 
-print("         idle with M = 4 K   recomputing   5 % takes")
+print("          idle at M = 4 K   recomputing      5 % bubble at")
 for K in (2, 4, 8, 16, 64):
     print(
         f"K = {K:2}: {bubble(K, 4 * K):17.1%} {recomputing(K, 4 * K):13.1%} "
@@ -830,16 +841,19 @@ for K in (2, 4, 8, 16, 64):
     )
 
 # %% [markdown]
-# The first is $(K - 1) / (5 K - 1)$ and goes to one fifth, the second $3 (K - 1) / (19
-# K - 3)$ and goes to 3/19, not quite a sixth: of a step that has a third more to
-# compute. Whether that is negligible is a question of who pays for it.
+# The first is $(K - 1) / (5 K - 1)$ and tends to one fifth, the second $3 (K - 1) / (19
+# K - 3)$ and tends to 3/19, not quite a sixth. But that is a share of a step in which
+# there is a third more to compute. Whether that is negligible is a question of who pays
+# for it.
 
 # %% [markdown]
-# ### What they measured · stretch
+# ### Measured throughput · stretch
 #
-# The same paper's table 2 gives the throughput on TPUs, relative to K = 2 and M = 1. By
-# the order alone it would be $K M / (M + K - 1)$, and $3.5\, K M / (4 M + 3 (K - 1))$
-# if they recomputed while waiting.
+# **Claim 2: table 2 of the same paper.** It gives the throughput on TPUs, relative to K
+# = 2 and M = 1, of a transformer and of AmoebaNet, an image network found by
+# architecture search. If only the schedule mattered, it would be $K M / (M + K - 1)$,
+# or $3.5\, K M / (4 M + 3 (K - 1))$ if they recomputed while waiting (3.5 makes it 1 at
+# K = 2 and M = 1).
 
 # %%
 MEASURED = {  # (K, M): AmoebaNet, transformer; GPipe, table 2
@@ -848,7 +862,7 @@ MEASURED = {  # (K, M): AmoebaNet, transformer; GPipe, table 2
     (2, 32): (1.21, 1.8), (4, 32): (1.84, 3.4), (8, 32): (3.48, 6.3),
 }  # fmt: skip
 
-print("          formula  recomputing  transformer, of formula  AmoebaNet, of formula")
+print("          formula  recomputing  transformer  of formula  AmoebaNet  of formula")
 for (K, M), (amoeba, transformer) in MEASURED.items():
     formula = K * M / (M + K - 1)
     again = 3.5 * K * M / (4 * M + 3 * (K - 1))
@@ -858,29 +872,29 @@ for (K, M), (amoeba, transformer) in MEASURED.items():
     )
 
 # %% [markdown]
-# At M = 32 the transformer, whose layers are all alike, is within 8 % of both formulas.
-# AmoebaNet reaches about half at K = 8. Its layers are not alike, and a pipeline waits
-# for its slowest stage: that was your `partition`.
+# At M = 32 the transformer, whose layers are all the same, is within 8 % of both
+# formulas. AmoebaNet reaches about half at K = 8. Its layers differ, and a pipeline
+# waits for its slowest stage: that was your `partition`.
 #
-# At M = 4 the formula fails: 4.8 where it has 2.91, 65 % more than this order of the
-# same work can give. Three reasons can be named. *Recomputing while waiting*: it
-# explains 1.07 at M = 1, and at M = 4 nearly nothing. *The work*: "Batch size was
-# adjusted to fit memory if necessary", says the table's caption, and not where. *The
-# divisor*: all cells are divided by that of K = 2 and M = 1, where a device needs the
-# most memory; if it ran on a smaller batch and was slow for that, all others come out
-# too large. Without the batches nobody can tell. The table agrees with the formula at M
-# = 32 only.
+# At M = 4 the formula fails: at K = 8 they measured 4.8, 65 % more than the 2.91 that
+# this schedule can give for the same work. Three reasons are possible. *Recomputing
+# while waiting*: it explains the 1.07 at K = 4 and M = 1, and almost nothing at M = 4.
+# *The work*: "Batch size was adjusted to fit memory if necessary", says the table's
+# caption, but not for which entries. *The divisor*: all entries are divided by that of
+# K = 2 and M = 1, where a device needs the most memory; if that run had a smaller batch
+# and was slower because of it, all other entries are too large. Without the batch sizes
+# nobody can tell. The table agrees with the formula at M = 32 only.
 
 # %% [markdown]
-# ### A latency for each device
+# ### Does latency grow with the number of devices?
 #
-# **"Latency proportional to the number of devices is incurred."** So says an IBM slide
-# on layer pipelining (B. Nelson, *Distributed Deep Learning*, CentOS Dojo, April 2019).
-# How long until the first micro-batch has come out at the end?
+# **Claim 3: "Latency proportional to the number of devices is incurred."** This is from
+# an IBM slide on layer pipelining (B. Nelson, *Distributed Deep Learning*, CentOS Dojo,
+# April 2019). How long does it take until the first micro-batch leaves the last stage?
 
 # %%
 def first_out(p, whole, hop):
-    """Slots until rank p - 1 has done its first forward pass of a model that takes
+    """Slots until rank p - 1 has done its first forward pass, if the whole model takes
     `whole` slots on one rank."""
     orders = [gpipe_order(8)] * p
     each = whole / p
@@ -888,24 +902,26 @@ def first_out(p, whole, hop):
     return ran.ends[-1][0]
 
 
-print("ranks   stages of one size   one model, cut   one model, cut, hop of 0.1")
+print("ranks   stages of fixed size   fixed model   fixed model, hop 0.1")
 for p in (1, 2, 4, 8, 16):
     print(
-        f"{p:5}   {first_out(p, p, 0):18.1f}   {first_out(p, 1, 0):14.1f}   "
-        f"{first_out(p, 1, 0.1):26.1f}"
+        f"{p:5}   {first_out(p, p, 0):20.1f}   {first_out(p, 1, 0):11.1f}   "
+        f"{first_out(p, 1, 0.1):20.1f}"
     )
 
 # %% [markdown]
-# If each device brings layers of its own, a deeper model, then yes: twice the devices,
-# twice the time until something comes out. But a *given* model cut into more stages has
-# the same layers to go through. What grows with the devices are the messages, one for
-# each cut, and the bubble. The slide is right about a pipeline of fixed stages.
+# If each device adds layers of its own, so that the model gets deeper, then yes: twice
+# as many devices, twice the time until the first output. But a *given* model cut into
+# more stages has the same layers to go through. Only the messages, one for each cut,
+# and the bubble grow with the number of devices. The slide is right for stages of a
+# fixed size.
 #
-# ## The library does it · stretch
+# ## Pipelining in PyTorch · stretch
 #
-# `torch.distributed.pipelining` has the same schedules. You give it your stage and say
-# what goes in and comes out; it cuts the batch, sends and receives. On the same
-# network, with the same charged stage:
+# `torch.distributed.pipelining` has the same schedules. You give it your stage and
+# examples of its input and output (for the shapes of the messages); it splits the
+# minibatch, sends and receives. On the same simulated network, with the same stages and
+# the same virtual times:
 
 # %% tags=["raises-exception"]
 def train_with_torch(m):
@@ -913,7 +929,7 @@ def train_with_torch(m):
     block = stage_of(rank, p)
     x, y = minibatch()
 
-    def like(width):  # what passes between two stages: its shape, its type
+    def like(width):  # an example of a message between two stages: shape and dtype
         shape = BATCH // m, CONTEXT, width
         return torch.zeros(shape, dtype=torch.float64, requires_grad=True)
 
@@ -939,27 +955,28 @@ both = {"yours": second, "torch's Schedule1F1B": library}
 charts.diagrams(both, RANKS);
 
 # %% [markdown]
-# The same gradients, the same idle time, the same picture. `ScheduleGPipe` takes the
-# place of `Schedule1F1B` without another change. Schedules with several chunks on a
-# rank (`ScheduleInterleaved1F1B`, `ScheduleInterleavedZeroBubble`) take a list of
-# stages.
+# The same gradients, the same idle time, the same picture. You can replace
+# `Schedule1F1B` by `ScheduleGPipe` without any other change. Schedules with several
+# chunks per rank (`ScheduleInterleaved1F1B`, `ScheduleInterleavedZeroBubble`) take a
+# list of stages.
 #
 # ## What to remember
 #
-# - If you cut between layers, what travels is small. Without micro-batches only one
-#   rank works at a time.
+# - If you cut between layers, little data has to be sent. But without micro-batches
+#   only one rank works at a time.
 # - The bubble is $(p - 1) / (v m + p - 1)$ of the time, for GPipe and 1F1B ($v = 1$)
-#   and interleaved 1F1B.
-# - In GPipe's order a rank keeps m micro-batches, in 1F1B's at most p - rank, and 1F1B
-#   takes no longer. (GPipe itself keeps only what enters a stage, and recomputes.)
+#   and for interleaved 1F1B.
+# - In GPipe's order m micro-batches are alive on a rank, in 1F1B's at most p - rank,
+#   and 1F1B takes no longer. (The GPipe of the paper keeps only the input of each
+#   stage, and recomputes.)
 # - Interleaving buys a smaller bubble with more messages and more memory.
-# - Messages in both directions: never wait for a send on the spot.
-# - The gradients are exact. (Pipelines that update weights between micro-batches are
-#   not; none of these does.)
-# - A pipeline is as fast as its slowest stage.
+# - When messages go in both directions, never block on a send.
+# - The gradients are exact. (They are not where a pipeline updates its weights between
+#   micro-batches; none of these does.)
+# - A pipeline is only as fast as its slowest stage.
 #
-# **To think about.** The first stage and the last of many language models share one
-# matrix, the embedding and the head ("tied weights"). Under a pipeline they are on
+# **To think about.** In many language models the embedding, in the first stage, and the
+# head, in the last, share one matrix ("tied weights"). In a pipeline they are on
 # different ranks. What has to happen after the backward passes, and which collective
 # does it?
 
@@ -968,39 +985,40 @@ charts.diagrams(both, RANKS);
 #
 # A backward pass computes two things: the gradient of the *input*, which the neighbour
 # waits for, and the gradients of the *weights*, which nobody waits for. 1F1B computes
-# both at once, and the neighbour waits for both. Split them: **B** computes the input's
-# gradient and sends it off at once, **W** computes the weights' at any later time, for
-# example where the bubble was (Qi, Wan, Huang and Lin, *Zero Bubble Pipeline
-# Parallelism*, arXiv 2401.10241).
+# both together, so the neighbour waits for both. Split them: **B** computes the
+# gradient of the input and sends it immediately, **W** computes the gradients of the
+# weights at any later time, for example where the bubble was (Qi, Wan, Huang and Lin,
+# *Zero Bubble Pipeline Parallelism*, arXiv 2401.10241).
 #
-# ![A backward pass in two parts: B, the gradient of the input, goes to the rank before, which waits for it; W, the gradients of the weights, stays, and nobody waits for it. Below, two schedules of four micro-batches on one time axis. 1F1B with whole backward passes takes 21 slots, idle 43 %. With B at once and W put off into the gaps it takes 15 slots, idle 20 %: only the wait at the beginning is left.](../../images/pipeline_zero_bubble.svg)
+# ![A backward pass in two parts: B, the gradient of the input, goes to the previous rank, which waits for it; W, the gradients of the weights, stays, and nobody waits for it. Below, two schedules of four micro-batches on one time axis. 1F1B with backward passes that are not split takes 21 slots, idle 43 %. With B first and W postponed into the gaps it takes 15 slots, idle 20 %: only the wait at the beginning is left.](../../images/pipeline_zero_bubble.svg)
 #
-# The next rank's B no longer waits for a W. Compare rank 0 and rank 3: how far is W
-# behind B on each?
+# A rank's B no longer waits for the W of the next rank. Compare rank 0 and rank 3: how
+# far is W behind B on each?
 #
-# ### A backward pass in two parts (3 points)
+# ### Splitting the backward pass (3 points)
 #
 # Autograd computes what you ask for and nothing else: `torch.autograd.grad(out, x,
-# gradient, retain_graph=True)` goes through the layer for x alone, and keeps what a
-# second pass will need.
+# gradient, retain_graph=True)` computes the gradient of x alone and keeps the tensors
+# that a second backward pass will need.
 
 # %% nbgrader={"grade": false, "grade_id": "split_backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def split_backward(out, x, gradient, parameters):
     """Compute the gradient of a layer's input now, and those of its weights later.
 
-    out: tensor, what one layer made of x
+    out: tensor, the layer's output for the input x
     x: tensor, the layer's input
-    gradient: tensor, the gradient of out; it stays as it is until you are done
+    gradient: tensor, the gradient of out; the caller changes it only after the returned
+        function has run
     parameters: list of the layer's parameters
-    Returns: (gradient of x, function without arguments that finishes the job)
+    Returns: (gradient of x, function without arguments that computes the others)
 
-    - input now, weights later: your call goes back through the layer for x alone. The
-      function is called once, later. Only then does it go back through the layer, once
-      and for the parameters alone, and add their gradients to their .grad (None before
-      the first time).
+    - input now, weights later: `split_backward` runs the backward pass for x alone. The
+      returned function is called once, later. Only then does it run the backward pass,
+      once and for the parameters alone, and add their gradients to their .grad (None
+      before the first time).
 
-    Example: for out = w * x the first result is gradient * w. Calling the second adds
-    the sum of gradient * x to w.grad.
+    Example: for out = w * x with a scalar w the first result is gradient * w. Calling
+    the second adds the sum of gradient * x to w.grad.
     """
     ### BEGIN SOLUTION
     (of_x,) = torch.autograd.grad(out, x, gradient, retain_graph=True)
@@ -1019,63 +1037,65 @@ check(split_backward)
 # %% [markdown]
 # ### The order of a zero-bubble pipeline (3 points)
 #
-# Now F, B and W take one slot each. Begin from your 1F1B and put each W off. By how
-# much? The last rank is the busiest: it has the least to wait for and can put off the
-# most. But what a W will need must be kept, so no more than p micro-batches may be
-# alive on any rank.
+# Now F, B and W take one slot each. Start from your 1F1B and postpone each W. By how
+# much? A W still needs the activations, so a micro-batch now stays alive until its W,
+# and no more than p may be alive on any rank. Under 1F1B the last rank keeps the
+# fewest, so it can postpone the most.
 
 # %% nbgrader={"grade": false, "grade_id": "order_zero_bubble", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def order_zero_bubble(rank: int, p: int, m: int) -> list[tuple[str, int]]:
     """List the passes of one rank in an order with almost no bubble.
 
     rank: int, this rank, from 0 to p - 1
-    p: int, number of ranks, each one stage
+    p: int, number of ranks, one stage on each
     m: int, number of micro-batches, at least p
     Returns: list of ("F", k), ("B", k) and ("W", k), k from 0 to m - 1, each once
 
-    - p - 1 idle slots, and no more alive than 1F1B: all ranks together need at most
+    - p - 1 idle slots, and no more alive than 1F1B: the whole schedule takes at most
       3 m + p - 1 slots, where "F", "B" and "W" take one each. At any time at most p
-      micro-batches are between their "F" and their "W".
+      micro-batches of a rank (as of rank 0 under 1F1B) are alive, from the start of "F"
+      to the end of "W".
 
     Example: for p = 1 and m = 1 the only order is [("F", 0), ("B", 0), ("W", 0)].
     """
     ### BEGIN SOLUTION
-    order, put_off = [], []
+    order, postponed = [], []
     for what, k in order_1f1b(rank, p, m):
         order.append((what, k))
         if what == "B":
-            put_off.append(("W", k))
-            if len(put_off) > rank:
-                order.append(put_off.pop(0))
-    return order + put_off
+            postponed.append(("W", k))
+            if len(postponed) > rank:
+                order.append(postponed.pop(0))
+    return order + postponed
     ### END SOLUTION
 
 # %% nbgrader={"grade": true, "grade_id": "check_order_zero_bubble", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(order_zero_bubble)
 
-# %% tags=["raises-exception"] alt="Three space-time diagrams of four ranks, one below the other: 1F1B with whole backward passes, with each W right behind its B, and with W put off. In the third, W fills what was white at the end of the other two."
-def at_once(rank, p, m):
-    """1F1B with each W right behind its B."""
+# %% tags=["raises-exception"] alt="Three space-time diagrams of four ranks, one below the other: 1F1B with backward passes that are not split, with each W directly after its B, and with W postponed. In the third, W fills what was white at the end of the other two."
+def directly(rank, p, m):
+    """1F1B with each W directly after its B."""
     pairs = [[a, ("W", a[1])] if a[0] == "B" else [a] for a in order_1f1b(rank, p, m)]
     return [action for pair in pairs for action in pair]
 
 
 parts = {"forward": 1.0, "backward": 1.0, "weights": 1.0}
 compared = {
-    "1F1B, backward passes whole": (order_1f1b, {}),
-    "1F1B, each W right behind its B": (at_once, parts),
-    "W put off": (order_zero_bubble, parts),
+    "1F1B, backward passes not split": (order_1f1b, {}),
+    "1F1B, each W directly after its B": (directly, parts),
+    "W postponed": (order_zero_bubble, parts),
 }
 runs = {}
 for title, (order, seconds) in compared.items():
     ran = replay([order(rank, 4, 8) for rank in range(4)], 4, 8, **seconds)
-    print(f"{title:33}{ran.elapsed:g} slots, idle {ran.bubble.mean():.1%}")
+    print(f"{title:35}{ran.elapsed:g} slots, idle {ran.bubble.mean():.1%}")
     runs[title] = ran
 charts.diagrams(runs, 4);
 
 # %% [markdown]
-# Of 3 (p - 1) idle slots p - 1 are left, with no more memory on any rank than rank 0
-# had before. The authors' own comparison says the same of the schedule that they call
-# ZB1P: a bubble of $(p - 1) / (3 m)$ of the work, memory as under 1F1B; and none at all
-# for ZB2P, with twice the memory. Both numbers are for F, B and W of equal length; ZB2P
-# also needs an optimizer that does not wait for the gradients' norm over all stages.
+# Only p - 1 of the 3 (p - 1) idle slots are left, and no rank keeps more than rank 0
+# did before. The authors' own comparison says the same of the schedule that they call
+# ZB1P (memory for 1 p micro-batches): a bubble of $(p - 1) / (3 m)$ of the work. ZB2P
+# has none at all, with twice the memory. Both hold if F, B and W take equally long;
+# ZB2P also needs an optimizer that does not wait for the global gradient norm, which
+# clipping computes over all stages.
