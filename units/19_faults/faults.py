@@ -264,8 +264,7 @@ check(resume_order)
 # **Shards.** In unit 15 each rank held one shard of the optimizer state. Four ranks
 # divide the state differently than three. Gathering the state on one rank and
 # scattering it again is easy, but the state does not fit there: that is why it was
-# sharded. It is also unnecessary: most numbers stay where they are, or move to a
-# neighbour.
+# sharded. And most numbers stay where they are, or move to a neighbour.
 #
 # ![Twelve numbers, first divided over four ranks, three each, then over three ranks, four each. Thick arrows mark the six numbers that are sent to another rank: number 3 from rank 1 to 0, 6 and 7 from rank 2 to 1, and 9, 10 and 11 from rank 3 to 2. The other six stay on their rank.](../../images/shards_on_fewer_ranks.svg)
 #
@@ -740,8 +739,8 @@ charts.diagrams(both, 4)
 # ## Silent data corruption · stretch
 #
 # The worst case is a rank that is neither dead nor slow, but wrong. A bit flips, in
-# memory, in a core, on a network card. There is no exception and no difference in time.
-# Now to guess 3:
+# memory, in a core, on a network card. No exception, no difference in time. Now to guess
+# 3:
 
 # %%
 def hashes_agree(bit):
@@ -1047,8 +1046,8 @@ for save in (5, 30, 120):
 # - If you add in an order that does not depend on the ranks, a resumed training run is
 #   the same run, bit for bit. Then a test can check it.
 # - A decision to leave is a collective.
-# - The rank that waits least is the one that the others wait for. To find it by its
-#   times, use median and MAD, not mean and standard deviation.
+# - The rank that waits least is the one that the others wait for. Use median and MAD,
+#   not mean and standard deviation.
 # - A hash after the sum detects different results, not wrong ones. A linear checksum
 #   detects wrong sums.
 # - Save every $\sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf} / \mathrm{machines}}$
