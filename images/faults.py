@@ -85,8 +85,8 @@ def crash_at_each_moment() -> Axes:
             arrow(ax, (first + 4 * pitch + 70, top + 98), (first + 5 * pitch + 4, top + 80), linewidth=2.2)
         text(ax, 8, y, "under the name", SMALL, ha="left")
     line(ax, (8, 150), (712, 150), color=FAINT)
-    text(ax, 8, 364, "dashed: perhaps only in memory; a power cut may take these bytes.", SMALL, ha="left")
-    text(ax, 8, 388, "The name moves last, and to bytes that are on the disk.", SMALL, ha="left")
+    text(ax, 8, 364, "dashed: perhaps only in memory; a power cut may destroy these bytes.", SMALL, ha="left")
+    text(ax, 8, 388, "The name changes last, when the bytes are on the disk.", SMALL, ha="left")
     return ax
 
 
@@ -151,7 +151,7 @@ def shards_on_fewer_ranks() -> Axes:
     moved = sum(a != b for a, b in zip(old, new, strict=True))
     text(ax, 8, top + 44, "before", SMALL, ha="left")
     text(ax, 8, top + 136, "after", SMALL, ha="left")
-    text(ax, 388, top + 194, f"thick arrows: the {moved} numbers that travel; the others stay on their rank", SMALL)
+    text(ax, 388, top + 194, f"thick arrows: the {moved} numbers that are sent; the others stay on their rank", SMALL)
     return ax
 
 
@@ -336,7 +336,7 @@ def waiting_for_one() -> Axes:
             line(ax, (x, top - 6), (x, y + 6), color=MESSAGE, linewidth=1.2, linestyle=(0, (3, 2)), zorder=5)
         arrow(ax, (a + 1, y), (b - 1, y), both=True, color=MESSAGE, linewidth=2)
         text(ax, (a + b) / 2, y + 20, words, SMALL + 1, color=MESSAGE)
-    for called, words in ((inorder[-2], "last but one calls"), (inorder[-1], "last calls"), (ENDED, "all have it")):
+    for called, words in ((inorder[-2], "second-to-last calls"), (inorder[-1], "last calls"), (ENDED, "all have it")):
         text(ax, left + called * unit, top - 18, words, SMALL, color=MESSAGE)
     text(ax, 360, 252, f"Rank {rank} waits least: it is the one that the others wait for.", SMALL)
     return ax

@@ -1,4 +1,4 @@
-"""The machinery of unit 19: processes that are killed while they save, a sharded training, torchrun with a killed
+"""The machinery of unit 19: processes that are killed while they save, a sharded training run, torchrun with a killed
 worker, and failures at random moments.
 """
 
@@ -81,13 +81,13 @@ def train_and_save(save: Callable[[dict, Callable], Callable[[], None]]) -> floa
 
 
 def digest_of(model: nn.Module) -> str:
-    """Twelve digits of a hash of a sharded model's whole parameters."""
+    """Twelve digits of a hash of a sharded model's gathered parameters."""
     return checkpoint.digest([q.full_tensor() for q in model.parameters()])[:12]
 
 
 def sharded_training(seed: int) -> tuple[nn.Module, torch.optim.Optimizer, Callable[[int, int], None]]:
     """A model of three linear layers under `fully_shard`, its Adam, and a function, steps(first, last), that takes the
-    steps first to last - 1 on samples that are the same on every rank. seed: of the first weights.
+    steps first to last - 1 on samples that are the same on every rank. seed: of the initial weights.
     """
     from torch.distributed.fsdp import fully_shard
 

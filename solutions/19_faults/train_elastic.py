@@ -1,12 +1,12 @@
-"""Trains a small linear model on any number of ranks, leaves a checkpoint every few
-steps, and goes on from it when it is started again.
+"""Trains a small linear model on any number of ranks, writes a checkpoint every few
+steps, and resumes from it when it is started again.
 
     TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 torchrun --standalone --nproc-per-node 3 \
         --max-restarts 2 train_elastic.py FOLDER
 
 The gradient of a step is a sum over SHARDS shards of its minibatch, always in the same
-order, whoever has computed them: so the end is the same, to the last bit, on any number
-of ranks and however often the training was interrupted.
+order, whichever rank computed them: so the result is the same, to the last bit, on any
+number of ranks and however often training was interrupted.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def gradient(w, step, shard):
     """Gradient of the mean squared error over the samples of one shard of one step."""
     draw = torch.Generator().manual_seed(1000 * step + shard)
     x = torch.randn(8, SIZE, generator=draw, dtype=torch.float64)
-    y = x.sum(dim=1)  # what is to be learned: all weights 1
+    y = x.sum(dim=1)  # to be learned: all weights 1
     return x.T @ (x @ w - y) / (8 * SHARDS)
 
 
@@ -37,14 +37,14 @@ def one_step(w, step, rank, world_size):
     for shard in range(rank, SHARDS, world_size):
         table[shard] = gradient(w, step, shard)
     if world_size > 1:
-        dist.all_reduce(table)  # each row has one summand that is not zero: exact
+        dist.all_reduce(table)  # each entry has only one nonzero summand: exact
     for row in table:
         w = w - RATE * row
     return w
 
 
 def say(text):
-    """A line in one piece: several ranks write at the same time."""
+    """Write a line in one piece: several ranks write at the same time."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
@@ -68,7 +68,7 @@ def main():
         w, step = state["w"], state["step"]
     say(
         f"start {restart}: rank {rank} of {world_size}, process {os.getpid()}, "
-        f"goes on from step {step}"
+        f"begins at step {step}"
     )
     while step < options.steps:
         w = one_step(w, step, rank, world_size)

@@ -1,5 +1,5 @@
 """Unit 19, faults: checkpoints that are never half, other numbers of ranks, stopping together, stragglers, silent
-corruption, the interval between checkpoints, and survivors who go on.
+corruption, the interval between checkpoints, and survivors that continue.
 
 A save is killed for real, in a child process, at every byte and before every change of a name; a rank dies for real
 (`Case.kills`). What was computed twice shows in the time that the harness charges.
@@ -36,7 +36,7 @@ from autograder.values import full_precision, wide_integers
 
 
 class WriteWhole(PlainExercise):
-    """A file that is never half"""
+    """Atomic write: a file that is never half-written"""
 
     signature = "write_whole(path: str, data: bytes) -> None"
     withheld = ("labkit.checkpoint.write",)
@@ -288,7 +288,7 @@ def trials(f, folder, old, new, killed):
 
 
 class SaveInBackground(PlainExercise):
-    """A checkpoint while the training goes on"""
+    """A checkpoint while training continues"""
 
     signature = "save_in_background(state: dict, write: Callable) -> Callable"
     levels = {"the state of this moment": 2, "nobody waits": 1, "an error is heard of": 1}
@@ -447,7 +447,7 @@ def saves_again(f):  # what two saves have written, the second begun while the f
 
 
 class ResumeOrder(PlainExercise):
-    """The rest of the epoch on other ranks"""
+    """The rest of the epoch on a different number of ranks"""
 
     signature = (
         "resume_order(order: list[int], step: int, per_rank: int, old: int, rank: int, world_size: int)"
@@ -547,7 +547,7 @@ class ResumeOrder(PlainExercise):
 
 
 class Reshard(Exercise):
-    """Shards for another number of ranks"""
+    """Resharding for a different number of ranks"""
 
     signature = "reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor"
     never_alone = "it goes from one number of ranks to another"
@@ -1041,7 +1041,7 @@ def harness(f, x, when, index, bit):
 
 
 class YoungInterval(PlainExercise):
-    """How often to save"""
+    """Young's interval"""
 
     signature = "young_interval(save: float, mtbf: float, machines: int) -> float"
     withheld = ("labkit.scale.trouble.young_daly",)
@@ -1079,7 +1079,7 @@ class YoungInterval(PlainExercise):
 
 
 class WallTime(PlainExercise):
-    """How long it takes in the end"""
+    """Total time with failures"""
 
     signature = "wall_time(work: int, interval: int, save: int, restart: int, failures: list[int]) -> int"
     levels = {"no failure": 1, "failures": 2, "at a bad moment": 1}
@@ -1156,7 +1156,7 @@ def gradient_of_a_shard(
 
 
 class TrainThrough(Exercise):
-    """The survivors go on"""
+    """The survivors continue"""
 
     signature = (
         "train_through(w: torch.Tensor, gradient: Callable, update: Callable, shards: int, steps: int) -> torch.Tensor"

@@ -2,14 +2,15 @@
 # # 19 · Faults
 #
 # A program on one machine either runs or it does not. A program on a thousand machines
-# is always a little broken: one of them dies, one is slow, one computes nonsense, and
-# somebody's file is half written. On this page you kill ranks, files and messages on
-# purpose, and the training goes on as if nothing had happened, to the last bit.
+# is always a little broken: one of them dies, one is slow, one computes wrong numbers,
+# and somebody's file is half-written. On this page you kill ranks, cut off files and
+# flip bits on purpose, and training continues as if nothing had happened, to the last
+# bit.
 #
-# **At the end of this page** you have written a checkpoint that no kill can spoil,
-# resumed a training on another number of ranks without using a sample twice, gone on
-# with the survivors of a death, found the rank that holds up the others and the one
-# that computes wrong numbers, and can say how often to save.
+# **At the end of this page** you have written a checkpoint that no kill can corrupt,
+# resumed training on a different number of ranks without using any sample twice,
+# continued with the survivors after a rank died, found the rank that holds up the
+# others, detected a sum with a wrong number in it, and can say how often to save.
 #
 # **You need** units 03 to 06. **It takes** about 125 minutes, the *stretch* 80 more, in
 # two sittings with a break at *Half-time*. The cells themselves run for less than a
@@ -40,14 +41,14 @@ from train_elastic import SIZE, one_step
 # %% [markdown]
 # ## Guess first
 #
-# Write down what you think before you read on; the page answers all three.
+# Write down your guesses before you read on; the page answers all three.
 #
 # 1. A GPU fails once in about six years. How long do 16,384 of them run until the first
 #    one fails?
 # 2. One of four ranks dies in the middle of an all-reduce. What happens to the other
 #    three?
-# 3. In one rank's gradient a bit flips, before the all-reduce. Afterwards all ranks
-#    compare hashes of what they got. Which rank is found?
+# 3. A bit flips in one rank's gradient before the all-reduce. Afterwards all ranks
+#    compare hashes of their results. Which rank is identified?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -55,15 +56,15 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## Atomic checkpoints: one file, old or new
 #
-# A checkpoint is written again and again over the same name, and a job may be ended at
-# any moment: also in the middle of a write. The next cells do that, for real. A
-# separate process writes a file, and the operating system kills it when the file has
-# `k` bytes (a limit on the size of files, `RLIMIT_FSIZE`), for every `k`, and
-# `faults.killed_at_every_byte` counts what is left: the old file, the new one, half of
-# it, or none.
+# A checkpoint is repeatedly written to the same file name, and a job may be killed at
+# any moment, even in the middle of a write. The next cells really do that. A separate
+# process writes a file, and the operating system kills it when the file has `k` bytes
+# (by `RLIMIT_FSIZE`, a limit on the size of files). That is repeated for every `k`, and
+# `faults.killed_at_every_byte` counts the files that are left: the `old` one, the `new`
+# one, only a part of the new one (`half`), or none (`gone`).
 #
-# (What is called `faults.` on this page is given, and you need not read it. It lies in
-# `labkit/lessons/faults.py`, and `help(faults)` shows it.)
+# (Everything on this page whose name starts with `faults.` is provided; you need not
+# read it. It is in `labkit/lessons/faults.py`, and `help(faults)` shows it.)
 
 # %%
 def in_place(path, data):
@@ -78,44 +79,45 @@ def saves_in_place():
 print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 
 # %% [markdown]
-# Opening the file for writing has already thrown the old one away. What you want is the
-# old file or the new one under this name, at every moment. In unit 06 you did that in a
-# line, without proof; here the write is killed at every byte, and the file must be
-# whole.
+# Opening the file for writing has already discarded the old content. At every moment
+# you want either the old file or the new one under this name: the write must be
+# **atomic**. In unit 06 you did that in one line, without proof; here the process is
+# killed at every byte, and the file must be whole each time.
 #
-# A power cut is worse than a kill. What a program has written may still be in memory,
-# and the file system may put the new *name* on the disk before the new *bytes*. So tell
-# it to write the bytes first: `file.flush()` gives them to the operating system,
-# `os.fsync(file.fileno())` waits until they are on the disk.
+# A power cut is worse than a kill. Bytes that a program has written may still be in
+# memory, and the file system may put the new *name* on the disk before the new *bytes*.
+# So have the bytes written first: `file.flush()` passes them to the operating system,
+# and `os.fsync(file.fileno())` waits until they are on the disk.
 #
-# On a full disk a write may take fewer bytes than it was given. Then write the rest, or
-# let the exception out before the new file gets the name.
+# On a full disk, a write may write fewer bytes than it was given. In that case, write
+# the rest, or let the exception propagate before the new file is renamed.
 #
-# And a name can be changed in one step only within one file system. The system's folder
-# for temporary files, `/tmp`, is often on another one than your checkpoints.
+# And renaming is atomic only within one file system. The system's directory for
+# temporary files, `/tmp`, is often on a different one than your checkpoints.
 #
-# ![What a kill leaves at each moment of a save. In place: after open the checkpoint is empty, in the middle of write it is half; both times old and new are lost. Into another file, then the name: the checkpoint stays old while checkpoint.new is opened, written, flushed and synced to the disk; after replace it is new. It is whole at every moment. Until fsync the new bytes may be only in memory.](../../images/checkpoint_crash.svg)
+# ![What a kill leaves at each moment of a save. In place: after open the checkpoint is empty, in the middle of write it is half; in both cases the old and the new file are lost. Into another file, then the name: the checkpoint stays old while checkpoint.new is opened, written, flushed and synced to the disk; after replace it is new. It is whole at every moment. Until fsync the new bytes may be only in memory.](../../images/checkpoint_crash.svg)
 #
-# Read down a column: this is what the next start finds. A kill leaves what is drawn; a
-# power cut may also take what is dashed.
+# Each column is the state that the next start finds. A kill leaves everything that is
+# drawn; a power cut may also destroy the dashed parts.
 #
-# ### A file that is never half (4 points)
+# ### Atomic write: a file that is never half-written (4 points)
 
 # %% nbgrader={"grade": false, "grade_id": "write_whole", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def write_whole(path: str, data: bytes) -> None:
-    """Write a file so that it is whole at every moment.
+    """Write a file so that it is whole, old or new, at every moment.
 
-    path: str, where an older file may be, or none
+    path: str, path of the file; an older file may already be there
     data: bytes, the new content
     Changes: the file at `path`
 
-    - what is in the file: after the call it holds data, and no other file of this save
-      is left in the folder.
-    - killed at any moment: after any byte and between any two calls `path` is what it
-      was before the call or the whole new file, and the next save works all the same.
-      On a full disk `path` stays what it was. A reader who has opened the old file goes
-      on reading the old bytes.
-    - the plug is pulled: the bytes are on the disk before the name is.
+    - what is in the file: after the call it holds data, and no temporary file of this
+      save is left in the folder.
+    - killed at any moment: if the process is killed after any byte or between any two
+      calls, `path` is either as it was before the call or the whole new file, and the
+      next save still works. On a full disk, `path` stays as it was. A process that has
+      the old file open continues to read the old bytes.
+    - the plug is pulled: to survive a power cut, the new bytes are on the disk before
+      they get the name `path`.
 
     Example: `path` holds b"old" and data is b"NEW!". If the process is killed after two
     bytes, `path` still holds b"old".
@@ -146,13 +148,13 @@ print("killed at every byte:", simulation.run(saves_whole, 1).ranks[0].value)
 #
 # ## Asynchronous checkpoints · stretch
 #
-# Writing a large state to the disk takes time, and the ranks wait. They need not: copy
-# the state, which is quick, and let a thread write the copy while the next steps run.
-# Two things go wrong there. Without a copy the thread writes numbers from several
+# Writing a large state to the disk takes time, and the ranks wait. They do not have to:
+# copy the state, which is quick, and let a thread write the copy while the next steps
+# run. Two things can go wrong. Without a copy, the thread writes numbers from several
 # steps. And nobody notices an error in a thread: the disk is full, the old checkpoint
-# is taken for the new one, and you learn of it weeks later.
+# is mistaken for the new one, and you find out weeks later.
 #
-# ### A checkpoint while the training goes on (4 points)
+# ### A checkpoint while training continues (4 points)
 
 # %% nbgrader={"grade": false, "grade_id": "save_in_background", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def save_in_background(state: dict, write: Callable) -> Callable:
@@ -160,15 +162,15 @@ def save_in_background(state: dict, write: Callable) -> Callable:
 
     state: dict, nested dicts and lists of tensors and numbers
     write: function, write(copy) writes the copy to the disk
-    Returns: function without arguments that waits until all is written; it is called
-        once for each save
+    Returns: function without arguments that waits until everything has been written; it
+        is called once for each save
 
     - the state of this moment: call `write` once, with a copy of the state as it is
-      now. The training changes the state in place as soon as this function has
-      returned, and may begin another save while this one is being written.
-    - nobody waits: `write` runs in a thread that starts at once; return without waiting
-      for it.
-    - an error is heard of: the returned function raises the exception that `write`
+      now. Training changes the state in place as soon as this function has returned,
+      and may begin another save while this one is being written.
+    - nobody waits: `write` runs in a thread that starts immediately; return without
+      waiting for it.
+    - an error is heard of: the returned function re-raises the exception that `write`
       raised, if any.
 
     Example: state["w"] is [1, 2] at the call and soon afterwards [5, 6]. The copy that
@@ -198,8 +200,8 @@ def save_in_background(state: dict, write: Callable) -> Callable:
 check(save_in_background)
 
 # %% [markdown]
-# What it is worth: six steps of 30 ms and a slow disk that takes 100 ms, with a
-# checkpoint after every second step.
+# The time saved: six steps of 30 ms, and after every second step a checkpoint for which
+# a slow disk takes 100 ms.
 
 # %% tags=["raises-exception"]
 def save_at_once(state, write):
@@ -211,21 +213,21 @@ print(f"waiting for the disk {faults.train_and_save(save_at_once):.2f} s")
 print(f"in the background    {faults.train_and_save(save_in_background):.2f} s")
 
 # %% [markdown]
-# ## Elastic restart: another number of ranks
+# ## Elastic restart: a different number of ranks
 #
-# Four ranks wrote the checkpoint; three are left, or sixteen. Two things depend on the
-# number of ranks: which rank takes which sample, and which rank has which part of a
-# sharded state.
+# Four ranks wrote the checkpoint; now there are three, or sixteen. Training that can
+# resume on either is *elastic*. Two things depend on the number of ranks: which rank
+# takes which sample, and which rank holds which shard of a sharded state.
 #
 # **Samples.** The order of an epoch is a permutation, the same on all ranks. A step
-# takes the next `per_rank * world_size` of it. When you go on with fewer or more ranks,
-# keep the global minibatch: the learning rate was made for it.
+# takes the next `per_rank * world_size` samples of it, the global minibatch. When you
+# resume with fewer or more ranks, keep its size: the learning rate was chosen for it.
 #
 # ![The 24 samples of an epoch in their order, in three steps of eight. In step 0 four ranks take two samples each, in turn. Then one rank is gone. In steps 1 and 2 the three ranks share the same eight samples of each step: two ranks take three, one takes two.](../../images/samples_on_fewer_ranks.svg)
 #
-# Only who takes the samples of a step has changed.
+# Only the assignment of a step's samples to the ranks has changed.
 #
-# ### The rest of the epoch on other ranks (3 points)
+# ### The rest of the epoch on a different number of ranks (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "resume_order", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def resume_order(
@@ -235,16 +237,17 @@ def resume_order(
 
     order: list of ints, the samples of the epoch, of all ranks
     step: int, number of steps done
-    per_rank: int, number of samples of a rank in each of these steps
-    old: int, number of ranks that have done them
+    per_rank: int, number of samples that a rank took in each of these steps
+    old: int, number of ranks that took these steps
     rank: int, this rank, from 0 to world_size - 1
     world_size: int, number of ranks now
     Returns: list of lists of ints, one for each step
 
-    - as many ranks as before: together the ranks take in each step the samples that it
-      would have taken without the stop. The last step of an epoch takes what is left.
-    - another number of ranks: a rank takes at most one sample more than another, and []
-      is its list if there is none for it.
+    - as many ranks as before: in each step, the ranks together take the samples that
+      this step would have taken without the stop. The last step of an epoch takes
+      the samples that are left.
+    - another number of ranks: the same holds. In a step, no rank takes more than one
+      sample more than any other; a rank without a sample has the list [].
 
     Example: resume_order([7, 4, 9, 8, 5, 6], 1, 2, 2, 0, 1) == [[5, 6]]
     """
@@ -258,36 +261,36 @@ def resume_order(
 check(resume_order)
 
 # %% [markdown]
-# **Shards.** In unit 15 each rank held one part of the optimizer's state. The parts of
-# four ranks are not those of three. Gathering everything on one rank and dealing it out
-# again is easy, but it does not fit: that is why it was sharded. Most numbers stay
-# where they are, or move to a neighbour.
+# **Shards.** In unit 15 each rank held one shard of the optimizer state. Four ranks
+# divide the state differently than three. Gathering the state on one rank and
+# scattering it again is easy, but the state does not fit there: that is why it was
+# sharded. And most numbers stay where they are, or move to a neighbour.
 #
-# ![Twelve numbers, first divided over four ranks, three each, then over three ranks, four each. Thick arrows mark the six numbers that travel to another rank: number 3 from rank 1 to 0, 6 and 7 from rank 2 to 1, and 9, 10 and 11 from rank 3 to 2. The other six stay on their rank.](../../images/shards_on_fewer_ranks.svg)
+# ![Twelve numbers, first divided over four ranks, three each, then over three ranks, four each. Thick arrows mark the six numbers that are sent to another rank: number 3 from rank 1 to 0, 6 and 7 from rank 2 to 1, and 9, 10 and 11 from rank 3 to 2. The other six stay on their rank.](../../images/shards_on_fewer_ranks.svg)
 #
-# Rank 1 gives away number 3 and gets 6 and 7. It never sees the others.
+# Rank 1 sends number 3 and receives 6 and 7. It never sees the rest.
 #
-# ### Shards for another number of ranks (4 points)
+# ### Resharding for a different number of ranks (4 points)
 
 # %% nbgrader={"grade": false, "grade_id": "reshard", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
     """Return this rank's shard among `new` ranks, given its shard among `old` ranks.
 
-    shard: tensor, this rank's part of the n numbers
-    n: int, number of numbers on all ranks together
-    old, new: ints, the numbers are on the first `old` ranks, and then on the first
-        `new`; there are max(old, new) ranks
-    Returns: tensor, this rank's new part, dtype of shard
+    shard: tensor, this rank's shard of the n numbers
+    n: int, how many numbers all ranks hold together
+    old, new: ints, how many ranks hold the numbers before and after the call: the first
+        `old`, then the first `new`; there are max(old, new) ranks
+    Returns: tensor, this rank's new shard, dtype of shard
 
-    - everything arrives: the parts are those of `torch.tensor_split`, in order; the
-      first n % old ranks, and then n % new, have one number more. All others have an
-      empty tensor.
-    - nothing travels that is there already: all ranks together send at most the bytes
-      of the numbers that change their rank. Do not gather all numbers on all ranks.
+    - everything arrives: the shards are those of `torch.tensor_split`, in order. Before
+      the call, the first n % old ranks hold one number more than the other holders;
+      after it, the first n % new. A rank that is no holder has an empty tensor.
+    - nothing travels that is there already: in total, the ranks send at most the bytes
+      of the numbers that change rank. Do not gather all numbers on all ranks.
     - messages: point to point or by `all_to_all`, as you like.
 
-    Example: n = 7, old = 2, new = 3. The parts [0, 1, 2, 3] and [4, 5, 6] become the
-    parts [0, 1, 2], [3, 4] and [5, 6].
+    Example: n = 7, old = 2, new = 3. The shards [0, 1, 2, 3] and [4, 5, 6] become the
+    shards [0, 1, 2], [3, 4] and [5, 6].
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -296,7 +299,7 @@ def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
         r = min(r, ranks)
         return r * (n // ranks) + min(r, n % ranks)
 
-    def both(a, b):  # how much of old part a is in new part b
+    def both(a, b):  # how much of old shard a is in new shard b
         low = max(edges(old, a), edges(new, b))
         return max(0, min(edges(old, a + 1), edges(new, b + 1)) - low)
 
@@ -310,14 +313,15 @@ def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
 check(reshard)
 
 # %% [markdown]
-# ### The library does it · stretch
+# ### Distributed checkpoints in PyTorch · stretch
 #
 # `torch.distributed.checkpoint` (DCP) writes a folder: a file for each rank, and an
-# index that says which part of which tensor is where. A rank that loads says what *it*
-# needs, and reads just that. Below, four ranks train a sharded model (FSDP2, Adam) for
-# three steps, save, and go on for two more; `async_save` does the same in the
-# background. Then two ranks, with other random weights, load what four have written,
-# and take the two steps as well.
+# index that says which shard of which tensor is where. When loading, each rank requests
+# what *it* needs and reads only that. Below, four ranks train a sharded model (FSDP2 of
+# unit 15, with Adam) for three steps, save, and train for two more; `async_save` would
+# save in the background. Then two ranks, and after them three, starting from other
+# random weights, load the checkpoint of the four and take the same two steps. The
+# printed digits are hashes of the weights.
 
 # %%
 def saved_or_loaded(folder, how):
@@ -345,26 +349,28 @@ with tempfile.TemporaryDirectory() as folder:
 
 # %% [markdown]
 # The loaded bits are the same on any number of ranks. Two steps later they are still
-# the same on two ranks, but not on three: FSDP takes the mean over the ranks. (They all
-# see the same samples here, but the sum of three equal numbers, divided by 3, has been
-# rounded; of two or four it has not.) And there are four files and an index, written
-# last: without it the folder is no checkpoint.
+# the same on two ranks, but not on three: FSDP averages over the ranks. (All ranks see
+# the same samples here, but adding three equal numbers and dividing by 3 involves
+# rounding; with two or four numbers it does not.) There are four files and an index,
+# which is written last: without it the folder is no checkpoint.
 
 # %% [markdown]
 # ## Half-time
 #
-# A training can now outlast a stop: a kill leaves the old checkpoint or the new one, and
-# another number of ranks goes on with the same samples and its own shards of the state.
-# Next, ranks die in the middle of a step and the others go on without a stop. This is a
-# good place for a break.
+# Training can now survive an interruption: a kill leaves the old checkpoint or the new
+# one, and training resumes on a different number of ranks, with the same samples in
+# each step and new shards of the state. Next, ranks die in the middle of a step and the
+# others continue without stopping. This is a good place for a break.
 
 # %% [markdown]
 # ## A rank dies
 #
-# Now for your second guess. On the network of this course a rank can be killed at any
-# operation; its process ends, as with `kill -9`. The others are told when they need it:
-# their collective raises `dist.DistBackendError`, and its `.ranks` says who is gone.
-# (The attribute is this network's; PyTorch's own exception does not have it.)
+# Now to guess 2. On the network of this course a rank can be killed at any operation:
+# with `kills={2: 1}`, rank 2 dies in place of its operation 1, counted from 0. Its
+# process ends, as with `kill -9`. The others learn of it when they need the dead rank:
+# their collective raises `dist.DistBackendError`, and its `.ranks` lists the dead
+# members of the group, as global ranks. (The attribute is this network's; PyTorch's own
+# exception does not have it.)
 
 # %% alt="A space-time diagram of four ranks that compute and then sum, again and again. Rank 2 ends in a cross before its second sum; the other three end at the moment when they are told, without the sum."
 def three_sums():
@@ -379,52 +385,54 @@ def three_sums():
 
 outcome = simulation.run(three_sums, 4, kills={2: 1})
 print([rank.value for rank in outcome.ranks])
-print(f"rank 2 died at {outcome.ranks[2].clock * 1e6:.0f} us, told at", end=" ")
-print([f"{outcome.ranks[r].clock * 1e6:.0f} us" for r in (0, 1, 3)])
-timeline.draw(outcome.events, 4, title="rank 2 dies in place of its second sum")
+times = [f"{rank.clock * 1e6:.0f} us" for rank in outcome.ranks]
+print(f"rank 2 died at {times[2]}; the others were told at {times[:2] + times[3:]}")
+timeline.draw(outcome.events, 4, title="rank 2 dies instead of joining its second sum")
 
 # %% [markdown]
-# They know at once, and they are in the middle of a step. What now? Two answers:
-# everybody stops, and all begin again from a checkpoint (that is `torchrun`, below); or
-# the survivors go on without the dead. For the second, a rank that was told strikes the
-# dead from its list, makes a new group of the others, and takes the *same* step again:
-# what the failed sum left in its tensor is worth nothing. (`.ranks` holds the members
-# of the failed group that are gone, by their ranks in the whole job.)
+# So on this network the other three get an exception in their second sum, in the middle
+# of a step. What now? There are two answers: everybody stops, and all begin again from
+# a checkpoint (that is `torchrun`, below); or the survivors continue without the dead.
+# For the second, each rank that was told removes the dead from its list, makes a new
+# group of the others, and takes the *same* step again: the contents of the tensor after
+# the failed sum are useless.
 #
-# And the work of the dead? Divide the minibatch into **shards**, more than there are
-# ranks, and deal the shards out among those who are alive. If the gradients of the
-# shards are always added in the same order, then the weights do not depend on who
-# computed what: not on the number of ranks, and not on deaths. A trick to bring them
-# together exactly: a table with one row for each shard, zeros in the rows of others,
-# and an all-reduce. Each number has one summand that is not zero.
+# And the work of the dead? Divide the minibatch into **shards** (of samples, this
+# time), more than there are ranks, and deal them out among the ranks that are alive. If
+# the gradients of the shards are always added in the same order, then the weights do
+# not depend on which rank computed which shard: not on the number of ranks, and not on
+# deaths. A trick for combining the gradients exactly: a table with one row for each
+# shard, zeros in the rows of other ranks, and an all-reduce. Each entry of the sum has
+# only one nonzero summand, so nothing is rounded.
 #
 # ![Tables of twelve rows, a to l, one row for each shard of the minibatch. Left, four ranks have computed three shards each; a rank's table has zeros in the rows of the others, and the sum of the four tables is a to l. Right, rank 2 is dead and the other three have computed four shards each; the sum of their tables is the same, a to l.](../../images/survivors_shards.svg)
 #
-# Compare the two sums: the rows are in the same order, whoever has computed them.
+# Compare the two sums: the rows are in the same order, whichever rank computed them.
 #
-# ### The survivors go on (6 points)
+# ### The survivors continue (6 points)
 
 # %% nbgrader={"grade": false, "grade_id": "train_through", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_through(
     w: torch.Tensor, gradient: Callable, update: Callable, shards: int, steps: int
 ) -> torch.Tensor:
-    """Train although ranks die, and return the weights after all steps.
+    """Train even if ranks die, and return the weights after all steps.
 
-    w: tensor, a vector, the first weights
+    w: tensor, a vector, the initial weights
     gradient: function, gradient(w, step, shard) is the gradient of one shard, a vector
-        like w; it takes long
-    update: function, update(w, gradients) gives the new weights, from the gradients of
-        all shards in their order (a list or a table)
+        like w; the call is slow
+    update: function, update(w, gradients) returns the new weights, from the gradients
+        of all shards in their order (a list or a table)
     shards: int, number of shards of a minibatch
     steps: int, number of steps
     Returns: tensor, the weights after all steps, on every rank that is still alive
 
-    - nobody dies: the result is that of one rank, to the bit. Compute each shard once
-      in a step; no rank computes more than shards / alive, rounded up.
-    - one dies: the result is the same. Take only the failed step again, all its shards
+    - nobody dies: the result is bit-identical to that of a single rank. Compute each
+      shard once in a step; no rank computes more than its share: shards divided by the
+      number of ranks alive, rounded up.
+    - one dies: the result is the same. Repeat only the failed step, with all its shards
       or those still missing.
-    - one after the other: several ranks may die, each in place of a collective (not of
-      `new_group`); one survives at least.
+    - one after the other: several ranks may die, each at the moment when it would call
+      a collective (but not `new_group`); at least one survives.
     - unchanged: w.
 
     Example: 4 ranks, shards = 12. Each rank computes 3 shards in a step; after a death
@@ -451,7 +459,7 @@ check(train_through)
 
 # %% tags=["raises-exception"]
 def survived(steps):
-    """Train on 12 shards; what is left of the weights in the end, as a digest."""
+    """A hash of the final weights of training on 12 shards."""
     w = torch.zeros(6, dtype=torch.float64)
     w = train_through(w, faults.slope, faults.descend, 12, steps)
     return checkpoint.digest([w])
@@ -464,40 +472,44 @@ for kills in ({}, {2: 3}, {2: 3, 0: 5}, {1: 0, 3: 2, 0: 6}):
     same = all(value == alone for value in values)
     busy = max(rank.busy for rank in outcome.ranks)
     print(
-        f"killed {str(kills):<20} survivors agree with one rank alone, bit by bit: "
+        f"killed {str(kills):<20} survivors agree with one rank alone, bit for bit: "
         f"{same}; {busy * 1e6:.0f} us of computing"
     )
 outcome = simulation.run(survived, 4, (5,), kills={2: 2})
 timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 
 # %% [markdown]
-# Letters are shards here. After the death each of the three ranks has four of them in a
-# step instead of three, and the step that failed is computed again.
+# Each letter is a shard. After the death each of the three ranks computes four of them
+# in a step instead of three, and the failed step is computed again.
 #
-# **What is realistic here and what is not.** On this network all members of a
-# collective hear of a death in the same collective. On real ones some may have got the
-# sum while others got an error; before they go on, survivors have to agree on which
-# step they are in. The extension of MPI for this (*user level failure mitigation*) has
-# a call for it, `MPIX_Comm_agree`, beside `MPIX_Comm_shrink`, which makes the smaller
-# group.
+# **Real networks are harder.** On this network all members of a collective learn of a
+# death in the same collective. On real ones some may have got the sum while others got
+# an error; before they continue, the survivors have to agree on which step they are in.
+# The extension of MPI for this (*user level failure mitigation*) has a call for it,
+# `MPIX_Comm_agree`, alongside `MPIX_Comm_shrink`, which creates the smaller group.
 #
-# With NCCL the survivors may not hear of a death at all: they wait. A thread of PyTorch
-# beside them, the *watchdog*, looks whether a collective takes longer than the group's
-# timeout, which is 10 minutes unless you set `init_process_group(timeout=...)` (30 with
-# gloo), and then ends the process; it does not say who died. Whoever knows that sooner
-# can end the waiting (`ncclCommAbort`) and go on with
-# `torch.distributed.shrink_group(ranks_to_exclude)`, which is `ncclCommShrink`; no other
-# backend of PyTorch 2.13 has it. While ranks hang, its experimental
-# `torch.distributed.debug.start_debug_server` shows the stacks of all of them on a web
-# page. `torchft` goes on for you: groups of replicas that agree before every step who
-# is there, the *quorum*. It cannot be installed beside this course's packages for
-# Python 3.11 (it wants a newer protobuf than TensorFlow allows), so it is not shown.
+# With NCCL, the backend for GPUs, the survivors may not hear of a death at all: they
+# wait. In each process a thread of PyTorch, the *watchdog*, checks whether a collective
+# takes longer than the group's timeout, which is 10 minutes unless you set
+# `init_process_group(timeout=...)` (30 with gloo, the backend for CPUs), and then ends
+# the process; it does not say which rank died. A program that finds out sooner can end
+# the wait (`ncclCommAbort`) and continue with
+# `torch.distributed.shrink_group(ranks_to_exclude)`, which is `ncclCommShrink`; no
+# other backend of PyTorch 2.13 has it. While ranks hang, PyTorch's experimental
+# `torch.distributed.debug.start_debug_server` shows the stack traces of all of them on
+# a web page.
+#
+# `torchft` handles deaths for you: before every step, groups of ranks, each with a
+# replica of the model, agree on who is present, the *quorum*. It cannot be installed
+# alongside this course's packages for Python 3.11 (it needs a newer version of the
+# package protobuf than TensorFlow allows), so it is not shown.
 #
 # ## Preemption: all stop, or none
 #
-# A job's time ends, and a signal comes: to one rank, or to all of them, but not at the
-# same moment. That rank should leave in an orderly way. **Predict:** what happens if it
-# looks at its flag, sees it, and goes?
+# A job reaches its time limit, or a more urgent job gets its nodes (*preemption*), and
+# a signal arrives: at one rank, or at all of them, but not at the same moment. The
+# rank's signal handler sets a flag, and then the rank should stop cleanly. **Predict:**
+# what happens if it checks its flag before a step, finds it set, and leaves?
 
 # %%
 def leaves_when_told(told_at):
@@ -514,12 +526,12 @@ print(outcome.hang)
 # %% [markdown]
 # The others hang, and on a real cluster they hang until the scheduler kills the job,
 # with the checkpoint unwritten. It is the classic mistake with signals, stop files and
-# "my loss is not a number": **a decision to leave a collective loop is itself a
-# collective.**
+# "my loss is NaN": **a decision to leave a collective loop is itself a collective.**
 #
 # ![Two time lines of four ranks; in step 2 a signal tells rank 2 to stop. Above, rank 2 leaves, and the other three begin step 3 and wait for it in the all-reduce. Below, before every step each rank says 0 or 1, whether it was told to stop, and an all-reduce takes the maximum: 0 before steps 0, 1 and 2, then 1, and all four leave after three steps.](../../images/stop_together.svg)
 #
-# Below, the three ranks that got no signal know of it before the next step begins.
+# In the lower part, the three ranks that got no signal know of it before the next step
+# begins.
 #
 # ### All stop, or none (4 points)
 
@@ -528,17 +540,17 @@ def train_until_told(step: Callable, told: Callable, steps: int) -> int:
     """Run training steps until any rank is told to stop.
 
     step: function, step() is one training step, which all ranks have to take together
-    told: function, told() is True if this rank was told to stop, and stays so; a signal
-        may come between any two calls
+    told: function, told() is True once this rank has been told to stop, and stays True;
+        a signal may come between any two calls
     steps: int, the largest number of steps
     Returns: int, the number of steps taken, the same on every rank
 
     - the same step everywhere: when any rank is told before a step begins, no rank
       takes that step.
-    - told before it begins, or never: this holds for the first step, too; if no rank is
-      told, take all steps.
-    - a few bytes: beside what step() sends, each rank hands over at most 8 bytes before
-      each step.
+    - told before it begins, or never: the rule above holds for the first step, too; if
+      no rank is told, take all steps.
+    - a few bytes: in addition to what step() sends, each rank sends at most 8 bytes
+      before each step.
 
     Example: steps = 7. If rank 1 is told just before the fifth step begins, every rank
     returns 4.
@@ -559,20 +571,23 @@ check(train_until_told)
 # %% [markdown]
 # ## Killed for real
 #
-# [`train_elastic.py`](train_elastic.py) beside this page trains for 40 steps in shards,
-# as above, with a checkpoint after every fifth. `torchrun --max-restarts 1` watches its
-# workers: when one dies it ends the others and starts all of them again. They find the
-# checkpoint and go on. `faults.with_a_killed_worker` reads what they print, and after
-# step 12 it kills rank 1 with signal 9.
+# [`train_elastic.py`](train_elastic.py) next to this page trains for 40 steps on shards
+# of the minibatch, as above, with a checkpoint after every fifth step.
+# `torchrun --max-restarts 1` watches its workers, one process for each rank: when one
+# dies, it terminates the others and restarts all of them. They find the checkpoint and
+# resume from it. `faults.with_a_killed_worker` reads their output, and after step 12 it
+# kills rank 1 with signal 9.
 #
-# One setting is needed, `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`. By default (PyTorch
-# 2.13, gloo), the restarted workers meet in the store of the first start, find the
-# addresses of the dead there, and cannot connect, or wait: in our trial without it,
-# nothing had happened 50 s after the kill. With it each start has a store of its own.
+# One setting is needed, `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`. Workers find each other
+# (*rendezvous*) through a *store*, a small server that holds their addresses. By
+# default (PyTorch 2.13, gloo), the restarted workers use the store of the first start,
+# find the addresses of the dead workers in it, and either fail to connect or wait: in
+# our trial without the setting, nothing had happened 50 s after the kill. With it, each
+# start has its own store.
 
 # %% tags=["parameters"]
 KILL_AFTER = 12  # the step after which rank 1 is killed
-FOR_REAL = True  # False: without the processes that two of the next cells start
+FOR_REAL = True  # False: two of the cells below start no processes
 
 # %%
 said, took = [], 0.0
@@ -592,17 +607,17 @@ for step in range(40):
 print("one process, never interrupted:", checkpoint.digest([w]))
 
 # %% [markdown]
-# The same, bit by bit. Only the steps since the last checkpoint were lost, and some
-# seconds, most of them for importing torch again. (`make test-cluster` kills a worker
-# at random moments, twice, or as often as `COURSE_KILLS` says: 20 of 20 runs ended like
-# this.)
+# The same hash of the weights, so the same weights, bit for bit. Only the steps since
+# the last checkpoint were lost, and some seconds, most of them for importing torch
+# again. (`make test-cluster` kills a worker at random moments, twice, or as often as
+# `COURSE_KILLS` says: 20 of 20 runs ended like this.)
 #
-# **Horovod** has the same idea in other words: a *state* object that is committed every
-# few steps, in memory, and restored when the others fail. Its launcher for it,
-# `horovodrun --min-np`, did not start on the machine where this page was written (the
-# driver went on waiting for slots, tried twice), so a death under Horovod is not shown.
-# What you see is its state object alone: one process, and instead of a death the
-# exception that Horovod raises after one.
+# **Horovod** has the same idea in other terms: a *state* object that is committed every
+# few steps, in memory, and restored when other ranks fail. Horovod's launcher for this,
+# `horovodrun --min-np`, did not start on the machine where this page was written (in
+# both of two attempts it kept waiting for *slots*, places for ranks), so a death under
+# Horovod is not shown. You see the state object alone, in one process; in place of a
+# death there is the exception that Horovod raises after a death.
 
 # %%
 ELASTIC = """
@@ -611,7 +626,7 @@ from horovod.common.exceptions import HorovodInternalError
 
 @hvd.elastic.run
 def train(state, failures):
-    print("goes on from step", state.step)
+    print("begins at step", state.step)
     while state.step < 10:
         if state.step in failures:
             failures.remove(state.step)
@@ -626,7 +641,7 @@ def train(state, failures):
 """
 
 # %% [markdown]
-# Run twice, failing at step 7 and not at all:
+# Run it twice, once failing at step 7 and once not at all:
 
 # %%
 TWICE = """
@@ -643,26 +658,27 @@ elif FOR_REAL:
     print(faults.printed_by(ELASTIC + TWICE), end="")
 
 # %% [markdown]
-# Committed at step 6, failed at step 7, gone on from 6, and the same end. Note what it
-# does not do: a commit in memory is gone with the machine, so a checkpoint on a disk is
-# still needed.
+# It committed at step 6, failed at step 7, began again at step 6, and ended with the
+# same result. But a commit in memory is lost with the machine, so a checkpoint on a
+# disk is still needed.
 #
 # ## Stragglers · stretch
 #
-# Worse than a rank that dies is one that is slow: nobody is told. All ranks wait for it
-# in every all-reduce. A fan is broken, a card runs at half its clock, somebody else's
-# job is on the machine.
+# A slow rank is worse than a dead one: nobody is told. All ranks wait for it in every
+# all-reduce. A fan is broken, a GPU runs at half its clock rate, somebody else's job is
+# on the machine.
 #
 # You know how long each rank computed in each step. Which ranks are slow? The mean and
-# the standard deviation of the ranks mislead: a straggler raises both and hides behind
-# them. (Of six numbers none can be further than $\sqrt 5$ standard deviations from the
-# mean, whatever it is!) The median does not move, and neither does the **MAD**, the
-# median of the distances to it. For normally distributed numbers the standard deviation
-# is 1.4826 MAD.
+# the standard deviation over the ranks mislead: a straggler raises both and hides
+# behind them. (Of six numbers, none can be further than $\sqrt 5$ standard deviations
+# from the mean, however large it is!) The median hardly moves, and neither does the
+# **MAD** (median absolute deviation), the median of the distances to the median. For
+# normally distributed numbers the standard deviation is 1.4826 MAD, below the *spread*.
 #
-# ![The step times of six ranks on a line, five near 40 ms and one at 60 ms, twice. By the mean, 43.5 ms, and three standard deviations the limit is 65.7 ms, and the slow rank is not found. By the median, 40.4 ms, and three spreads of 1.4826 MAD the limit is 42.6 ms, and it is found.](../../images/median_and_mad.svg)
+# ![The step times of six ranks on a line, five near 40 ms and one at 60 ms, twice. With the mean (43.5 ms) plus three standard deviations, the limit is 65.7 ms, and the slow rank is not found. With the median (40.4 ms) plus three spreads of 1.4826 MAD, the limit is 42.6 ms, and it is found.](../../images/median_and_mad.svg)
 #
-# The same six numbers, twice. Above, the slow rank has moved the limit beyond itself.
+# The same six numbers, twice. In the upper line, the slow rank has pushed the limit
+# beyond its own time.
 #
 # ### Who is slow? (4 points)
 
@@ -677,9 +693,9 @@ def stragglers(times: np.ndarray, k: float) -> list[int]:
     - one slow rank: a rank's time is the median over its steps. The centre is the
       median of all ranks' times; the spread is 1.4826 times the median distance of
       these times to the centre. A rank is slow if its time is more than k spreads above
-      the centre, and more than 2 % above it, not just 2 %.
-    - what misleads a mean: one step may have written a checkpoint, and several ranks
-      may be slow.
+      the centre and also strictly more than 2 % above it.
+    - what misleads a mean: the same rule holds if a checkpoint was written during one
+      of the steps, or if several ranks are slow.
     - nobody: if no rank is slow, return [].
 
     Example: stragglers(np.array([[1.0], [1.0], [1.0], [2.0]]), 3.0) == [3]
@@ -696,10 +712,10 @@ def stragglers(times: np.ndarray, k: float) -> list[int]:
 check(stragglers)
 
 # %% [markdown]
-# Often you have no computing times, only a profile with the collectives in it. Two
-# runs: in the first, rank 2 computes more slowly, in the second the network is slow.
-# **Look at the first picture before you read on:** the longest all-reduces are those of
-# ranks 0, 1 and 3. Whose fault is that?
+# Often you have no compute times, only a profile with the collectives in it. Two runs:
+# in the first, rank 2 computes more slowly; in the second, the network is slow (`beta`,
+# the seconds per byte of unit 02, is larger). **Look at the first picture before you
+# read on:** the longest all-reduces are those of ranks 0, 1 and 3. Whose fault is that?
 
 # %% alt="Two space-time diagrams of four ranks. With a slow rank 2 the other three wait before each all-reduce; with a slow network all four come together and the all-reduce itself is long."
 def steps_of(seconds, steps):
@@ -715,14 +731,16 @@ both = {"rank 2 is slow": slow_rank, "the network is slow": slow_link}
 charts.diagrams(both, 4)
 
 # %% [markdown]
-# **The rank that waits least is the one waited for.** In the first run rank 2 comes
-# last to every all-reduce; in the second all come together, and the collective itself
-# takes long. The bonus exercise at the end turns this into seconds.
+# **The rank that waits least is the one that the others wait for.** In the first run
+# rank 2 comes last to every all-reduce; in the second all come at the same time, and
+# the collective itself takes long. The bonus exercise at the end turns this into
+# seconds.
 #
 # ## Silent data corruption · stretch
 #
-# The worst: a rank that is neither dead nor slow, but wrong. A bit flips, in a memory,
-# in a core, on a card. No exception, no difference in time. Your third guess:
+# The worst case is a rank that is neither dead nor slow, but wrong. A bit flips, in
+# memory, in a core, on a network card. No exception, no difference in time. Now to guess
+# 3:
 
 # %%
 def hashes_agree(bit):
@@ -739,20 +757,20 @@ for bit in (None, 55):
     print(f"flipped bit {bit}: {values}")
 
 # %% [markdown]
-# Nobody is found: the wrong number is in everybody's sum, and all are wrong in the same
-# way. A hash after the all-reduce sees a rank whose *result* differs, and only that. To
-# notice a fault before the sum you need something that was computed before it and can
-# be compared with the result. The sum is linear, so a linear checksum can: the sum over
-# all entries of the summed vector is the sum over the ranks of *their* sums over all
-# entries.
+# No rank is identified: the wrong number is in everybody's sum, and all are wrong in
+# the same way. A hash after the all-reduce detects only a rank whose *result* differs.
+# To detect an error made before the sum, you need a value that was computed before it
+# and can be compared with the result. The sum is linear, so a linear checksum will do:
+# adding up all entries of the summed vector gives the same as adding up each rank's own
+# entries first and then adding these totals over the ranks.
 #
 # $$\sum_i \Big(\sum_r x_{r,i}\Big) = \sum_r \Big(\sum_i x_{r,i}\Big)$$
 #
-# (*Algorithm-based fault tolerance*: Huang and Abraham, 1984, for matrices.) Two
-# traps. Floating-point sums in two orders differ, and with numbers of both signs the
-# difference may be larger than the checksum itself: compare with the sum of the
-# *magnitudes*. And a flipped exponent can make a NaN, for which every comparison is
-# false.
+# (*Algorithm-based fault tolerance*: Huang and Abraham, 1984, for matrices.) There are
+# two traps. Floating-point sums in two orders differ, and with numbers of both signs
+# the difference may be larger than the checksum itself: judge it against the sum of the
+# *magnitudes*. And a flipped exponent bit can make a NaN, for which `<=` and `>` are
+# both false.
 #
 # ### A sum that checks itself (5 points)
 
@@ -764,16 +782,17 @@ def checked_all_reduce(
 
     x: float64 tensor, one dimension
     all_reduce: function, all_reduce(vector) sums in place, as `dist.all_reduce` does,
-        but a bit of a vector as long as x may flip, before or after the sum, on one
+        but one bit may flip in a vector of x's length, before or after the sum, on one
         rank
     Returns: (tensor, bool), the sum and the verdict, which is the same on every rank
 
-    - rounding is no fault: the two checksums may differ by 1e-10 of the sum of all
-      magnitudes.
-    - a bit flips: if one has flipped before the sum, the verdict is False.
-    - on one rank alone: also if one has flipped after the sum.
-    - a few bytes: beside x each rank hands over at most 64 bytes. What you send by
-      `torch.distributed` arrives.
+    - rounding is no fault: the two checksums may differ by up to 1e-10 times the sum of
+      all magnitudes.
+    - a bit flips: if a bit has flipped before the sum, the verdict is False.
+    - on one rank alone: if a bit has flipped after the sum, the verdict is False, too,
+      on every rank.
+    - a few bytes: in addition to x, each rank sends at most 64 bytes. Whatever you send
+      with `torch.distributed` arrives intact.
     - unchanged: x.
 
     Example: p = 2. The sums of [1, 2] and [3, 4] are 3 and 7. For [4, 6], with the sum
@@ -794,8 +813,8 @@ def checked_all_reduce(
 check(checked_all_reduce)
 
 # %% [markdown]
-# Which bits does it see? One of 1000 numbers on one of four ranks, with each of its 64
-# bits flipped once:
+# Which bit flips does it detect? Take one of 1000 numbers on one of four ranks, and
+# flip each of its 64 bits once:
 
 # %% tags=["parameters"]
 BITS = range(64)
@@ -815,37 +834,38 @@ def seen(bit):
 
 
 unseen = [bit for bit in BITS if simulation.run(seen, 4, (bit,)).ranks[0].value]
-print(f"not noticed: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[-1]}")
+print(f"not detected: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[-1]}")
 
 # %% [markdown]
-# What it does not see are the low bits: they change the sum by less than the limit of
-# 3e-7, about what a float32 loses of such a number. (Two faults that cancel, and two
-# numbers that swap places, are not seen either. And whatever is wrong before the
-# checksum is taken, in the backward pass, needs other means: compute a part of the
-# batch twice, on two ranks, and compare.)
+# It does not detect flips of the low bits: they change the sum by less than the limit,
+# which is 3e-7 here, a few times the distance between float32 numbers near 1. (Two
+# errors that cancel, and two numbers that swap places, are not detected either. And
+# errors made before the checksum is computed, in the backward pass, need other methods:
+# compute a part of the batch twice, on two ranks, and compare.)
 #
 # ## Checkpoint interval: how often to save
 #
-# Saving often costs time, saving rarely costs work. With `save` seconds for a
-# checkpoint and `mtbf` seconds between failures, an interval $\tau$ wastes about
+# Frequent saves cost time, infrequent saves cost work. With `save` seconds for a
+# checkpoint and `mtbf` seconds between failures (*mean time between failures*), an
+# interval of $\tau$ seconds wastes about
 # $\mathrm{save} / \tau + \tau / (2\,\mathrm{mtbf})$ for each second of work: the saves,
 # and half an interval for each failure. This is smallest at
 # $\tau = \sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf}}$: the formula of Young
 # (1974), also called Young and Daly's.
 #
-# ![Above, a time line: intervals of work, each followed by a save; a failure in the middle of an interval loses the work since the last save; a restart and work again follow. Below, what is wasted over the interval: saves fall, lost work rises, and their sum is a flat valley. For a save of 60 s and a failure every 3 hours the lowest point is Young's interval, 1138 s, at 10.5 %; at half or twice that 13.2 % are wasted.](../../images/young_daly.svg)
+# ![Above, a time line: intervals of work, each followed by a save; a failure in the middle of an interval loses the work since the last save; a restart and the same work again follow. Below, the waste against the interval: saves fall, lost work rises, and their sum is a flat valley. For a save of 60 s and a failure every 3 hours the lowest point is Young's interval, 1138 s, at 10.5 %; at half or twice that 13.2 % are wasted.](../../images/young_daly.svg)
 #
 # The hatched part has to be computed again; on average it is half an interval. Where
 # the two curves cross, saves cost as much as lost work.
 #
-# ### How often to save (2 points)
+# ### Young's interval (2 points)
 
 # %% nbgrader={"grade": false, "grade_id": "young_interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def young_interval(save: float, mtbf: float, machines: int) -> float:
     """Return the interval between checkpoints by Young's formula.
 
     save: float, seconds for a checkpoint
-    mtbf: float, mean seconds between failures of one machine
+    mtbf: float, mean time between failures of one machine, in seconds
     machines: int, number of machines
     Returns: float, seconds
 
@@ -862,11 +882,11 @@ def young_interval(save: float, mtbf: float, machines: int) -> float:
 check(young_interval)
 
 # %% [markdown]
-# Formulas like that assume a lot: that failures are rare, that none comes during a save
-# or a restart. So write down what really happens, second by second, and let it judge
-# the formula.
+# Formulas like this assume a lot: that failures are rare, and that none comes during a
+# save or a restart. So simulate a run with failures, second by second, and test the
+# formula against it.
 #
-# ### How long it takes in the end (4 points) · stretch
+# ### Total time with failures (4 points) · stretch
 
 # %% nbgrader={"grade": false, "grade_id": "wall_time", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def wall_time(
@@ -877,15 +897,17 @@ def wall_time(
     work: int, seconds of computing
     interval: int, seconds of computing between two saves
     save, restart: ints, seconds for a save and for a restart
-    failures: list of ints, moments, in order, seconds since the beginning
+    failures: list of ints, times of the failures in increasing order, in seconds from
+        the start
     Returns: int, seconds
 
     - no failure: a save follows every `interval` seconds of computing, but not at the
       very end.
-    - failures: a failure throws away what is not in a complete save, and `restart`
-      seconds later the work continues from there.
-    - at a bad moment: a failure during the restart begins the restart again. A save, a
-      restart or the work that ends at second t is done, even if a failure comes at t.
+    - failures: a failure destroys all work that is not in a complete save, and
+      `restart` seconds later the work resumes from the last complete save.
+    - at a bad moment: after a failure during a restart, the restart begins again. A
+      save, a restart or work that ends at second t counts as complete, even if a
+      failure comes at t.
 
     Example: wall_time(10, 5, 1, 2, [7]) == 14
     """
@@ -908,14 +930,14 @@ check(wall_time)
 
 # %% [markdown]
 # Four days of work, a failure every three hours on average at random moments, 60 s for
-# a save, 300 s for a restart: the mean over eight logs of failures, beside the formula.
+# a save, 300 s for a restart: the mean over eight failure logs, next to the formula.
 
 # %% tags=["raises-exception"]
 MTBF, SAVE, RESTART, WORK = 3 * 3600, 60, 300, 4 * 86400
 
 
 def useful(interval, save=SAVE, restart=RESTART, mtbf=MTBF, logs=8):
-    """The useful share of the time, as the mean over some logs."""
+    """The useful part of the time, averaged over some logs."""
     logs = [faults.log_of_failures(k, mtbf, 3 * WORK) for k in range(logs)]
     took = [wall_time(WORK, interval, save, restart, failures) for failures in logs]
     return WORK / np.mean(took)
@@ -924,7 +946,7 @@ def useful(interval, save=SAVE, restart=RESTART, mtbf=MTBF, logs=8):
 intervals = [150, 300, 600, 900, 1140, 1500, 2200, 3600, 7200]
 measured = [useful(interval) for interval in intervals]
 smooth = np.geomspace(150, 7200, 100)
-lost = SAVE / smooth + smooth / (2 * MTBF) + RESTART / MTBF  # for a second of work
+lost = SAVE / smooth + smooth / (2 * MTBF) + RESTART / MTBF  # per second of work
 best = young_interval(SAVE, MTBF, 1)
 curves = {"formula": (smooth, 1 / (1 + lost), "sky -")}
 curves["your wall_time"] = intervals, measured, "blue o"
@@ -946,24 +968,24 @@ print(f"at {int(best)} s: {useful(int(best)):.1%}")
 # claim holds: "we establish that the relevance of the formula goes well beyond its
 # original framework" (*Robustness of the Young/Daly formula for stochastic iterative
 # applications*, hal-02514107). Here failures also fall into saves and restarts, and the
-# best interval is where the formula has it. The points lie a little below the line,
-# most of all at long intervals: failures also hit work that is done a second time.
+# best interval is where the formula puts it. The points lie a little below the line,
+# most of all at long intervals: failures can also hit work that is being redone.
 #
-# ## Explain: a published table
+# ## Explain: checking a published table
 #
-# *The Llama 3 Herd of Models* (Meta, arXiv 2407.21783) says what stopped the
-# pre-training of the 405 B model on up to 16,384 GPUs within 54 days: 466
-# interruptions, 47 of them planned. Table 5 has the other 419, by cause, with a column
-# of percentages, and the text says that 58.7 % of them are GPU issues. Add them up.
+# *The Llama 3 Herd of Models* (Meta, arXiv 2407.21783) reports the interruptions of the
+# pre-training of the 405 B model on up to 16,384 GPUs within 54 days: 466 of them, 47
+# planned. Table 5 lists the other 419 by cause, with a column of percentages, and the
+# text says that 58.7 % of them are GPU issues. Add them up.
 
 # %%
-TABLE_5 = {  # cause: (of the GPU?, how often, per cent)
-    "faulty GPU": (True, 148, 30.1), "HBM3 memory": (True, 72, 17.2),
+TABLE_5 = {  # cause: (GPU issue?, count, percentage)
+    "faulty GPU": (True, 148, 30.1), "GPU memory (HBM3)": (True, 72, 17.2),
     "software bug": (False, 54, 12.9), "network switch, cable": (False, 35, 8.4),
-    "host maintenance": (False, 32, 7.6), "SRAM memory": (True, 19, 4.5),
-    "GPU system processor": (True, 17, 4.1), "NIC": (False, 7, 1.7),
+    "host maintenance": (False, 32, 7.6), "GPU memory (SRAM)": (True, 19, 4.5),
+    "GPU system processor": (True, 17, 4.1), "network card": (False, 7, 1.7),
     "NCCL watchdog": (False, 7, 1.7), "silent data corruption": (True, 6, 1.4),
-    "thermal interface": (True, 6, 1.4), "SSD": (False, 3, 0.7),
+    "GPU thermal interface": (True, 6, 1.4), "SSD": (False, 3, 0.7),
     "power supply": (False, 3, 0.7), "server chassis": (False, 2, 0.5),
     "IO board": (False, 2, 0.5), "dependency": (False, 2, 0.5),
     "CPU": (False, 2, 0.5), "system memory": (False, 2, 0.5),
@@ -982,22 +1004,23 @@ print(
     f"counts {sum(row[1] for row in gpu) / total:.1%}"
 )
 hours = 54 * 24 / total
-print(f"a failure every {hours:.2f} h: one GPU's share every", end=" ")
+print(f"a failure every {hours:.2f} h; per GPU, one every", end=" ")
 print(f"{hours * 16384 / 24 / 365:.1f} years")
 print(f"a tenth of {hours:.2f} h: {6 * hours:.1f} minutes")
 
 # %% [markdown]
 # One cell is wrong, the largest: 148 of 419 are 35.3 %. The sentence with 58.7 % was
 # computed from the same column, so it is wrong, too: by the table's own counts 64.0 %
-# of the interruptions are the GPU's. The table has often been quoted as it stands.
-# (And this is your first guess. A GPU that fails once in six years is a good GPU;
-# 16,384 of them fail every three hours.)
+# of the interruptions are due to GPUs. The table has often been quoted as it stands.
+# (And this answers guess 1. Counting all causes, there is one interruption per GPU in
+# six years; with 16,384 GPUs there is one every three hours.)
 #
-# **"Higher than 90% effective training time"**, the same paper says (section 3.3.4).
-# What does that take? A tenth of 3.1 hours is 18.6 minutes, for each failure, and must
-# cover the restart, the work since the last checkpoint, and all the saves in between.
-# For each second of work that is save / interval for the saves, interval / (2 MTBF) for
-# lost work (half an interval for each failure), and restart / MTBF.
+# **"Higher than 90% effective training time"**, the same paper says (section 3.3.4), by
+# which it means the useful part of the time. Can that be? One tenth of the 3.1 hours
+# between failures is 18.6 minutes; for each failure, this time must cover the restart,
+# the work since the last checkpoint, and all the saves in between. For each second of
+# work that is save / interval for the saves, interval / (2 MTBF) for lost work (half an
+# interval for each failure), and restart / MTBF.
 
 # %% tags=["raises-exception"]
 mtbf = hours * 3600
@@ -1011,39 +1034,39 @@ for save in (5, 30, 120):
 
 # %% [markdown]
 # So the claim can be true, with restarts of a few minutes and saves of seconds. With a
-# save of two minutes no restart is fast enough. (A save in the background counts only
-# for as long as the training waits, which is for the copy.)
+# save of two minutes no restart is fast enough. (A save in the background costs only
+# the time for the copy, while training waits.)
 #
 # ## What to remember
 #
-# - A checkpoint is old or new: write elsewhere, flush, fsync, replace. In the
-#   background: copy first, and raise the thread's errors.
-# - The position in the data is a number of samples, not of steps. The global minibatch
-#   stays.
-# - Add up in an order that does not depend on the ranks, and a resumed training is the
-#   same training, bit by bit. Then a test can check it.
+# - A checkpoint is old or new: write to another file, flush, fsync, replace. In the
+#   background: copy first, and re-raise the thread's errors.
+# - The position in the data is counted in samples, not in steps. The global minibatch
+#   size stays the same.
+# - If you add in an order that does not depend on the ranks, a resumed training run is
+#   the same run, bit for bit. Then a test can check it.
 # - A decision to leave is a collective.
-# - The rank that waits least is the one waited for. Median and MAD, not mean and
-#   deviation.
-# - A hash after the sum finds different results, not wrong ones. A linear checksum
-#   finds wrong sums.
+# - The rank that waits least is the one that the others wait for. Use median and MAD,
+#   not mean and standard deviation.
+# - A hash after the sum detects different results, not wrong ones. A linear checksum
+#   detects wrong sums.
 # - Save every $\sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf} / \mathrm{machines}}$
 #   seconds, and make saves and restarts short.
 #
-# **To think about.** You keep the last checkpoint only. A bit flips in the weights, and
+# **To think about.** You keep only the last checkpoint. A bit flips in the weights, and
 # you notice it an hour later. What would you have needed?
 
 # %% [markdown]
 # ## Bonus: the time that each rank costs the others
 #
 # If you know when each rank came to an all-reduce and when it had its result, you can
-# say what each rank costs the others. If the last had come together with the last but
-# one, the step would have been shorter by the difference. What follows, from the moment
-# when all are there, is due to the network.
+# say how much time each rank costs the others. If the last rank had arrived at the same
+# time as the second-to-last, the step would have been shorter by the difference. The
+# time after the last rank has arrived is due to the network.
 #
-# ![One step of four ranks. Ranks 0, 1 and 3 have computed after 40, 46 and 43 microseconds and wait; rank 2 computes until 74. Then the all-reduce runs until 92. The 28 microseconds from the last but one call to the last are charged to rank 2, the 18 from the last call to the end to the network.](../../images/waiting_for_one.svg)
+# ![One step of four ranks. Ranks 0, 1 and 3 have computed after 40, 46 and 43 microseconds and wait; rank 2 computes until 74. Then the all-reduce runs until 92. The 28 microseconds from the second-to-last call to the last are charged to rank 2, the 18 from the last call to the end to the network.](../../images/waiting_for_one.svg)
 #
-# Rank 0 waits longest, and the others do not lose a microsecond by it.
+# Rank 0 waits longest, but this does not cost the others a microsecond.
 #
 # ### Who keeps the others waiting? (3 points)
 
@@ -1056,8 +1079,8 @@ def lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]:
     ended: array (steps, ranks), when it had the result; at least two ranks
     Returns: (list of floats, one for each rank; float for the network), in s
 
-    - the ranks: in each step the last to call is charged with the time since the last
-      but one called (0 if both called at once).
+    - the ranks: in each step, the rank that calls last is charged with the time since
+      the second-to-last call (0 if both called at once).
     - the network: it is charged with the time from the last call until the last rank
       has its result.
 
