@@ -24,7 +24,6 @@ TOO_MANY = {  # units that still have more, and how many: no more may come
     "03_collectives": 266,
     "04_distributed_sampler": 291,
     "09_multi_node_image_lab": 278,
-    "16_tensor_parallel": 444,
     "17_pipeline": 291,
     "18_networks": 393,
     "20_ten_thousand": 298,
