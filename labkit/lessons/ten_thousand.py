@@ -62,9 +62,8 @@ def palm_model() -> dict[str, int]:
     "sequence" and "parameters".
     """
     palm = published()["palm"]
-    width = palm["heads"] * palm["head_width"]
     model = Model(
-        *(palm["layers"], width, palm["heads"], palm["vocabulary"], palm["sequence"]),
+        *(palm[name] for name in ("layers", "width", "heads", "vocabulary", "sequence")),
         kv_heads=1,
         ffn=palm["ffn"],
         head_width=palm["head_width"],
@@ -74,7 +73,7 @@ def palm_model() -> dict[str, int]:
     return {
         "layers": palm["layers"],
         "sequence": palm["sequence"],
-        "width": width,
+        "width": palm["heads"] * palm["head_width"],
         "parameters": model.parameters,
     }
 
