@@ -74,8 +74,8 @@ def steps(runs: Mapping[tuple[int, ...], Run]) -> Axes:
 
 
 def diagrams(runs: Mapping[str, Run | None]) -> None:
-    """The space-time diagrams of runs of 4 ranks, one below the other on one scale of time; above each the number of its all_reduces and its
-    milliseconds. runs: name -> the run, or None where there is none.
+    """The space-time diagrams of runs of 4 ranks, one below the other on one scale of time; above each the number of
+    its all_reduces and its milliseconds. runs: name -> the run, or None where there is none.
     """
     titled = {}
     for name, run in runs.items():
