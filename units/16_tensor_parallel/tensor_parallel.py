@@ -18,25 +18,19 @@
 # %%
 import math
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.tensor.parallel import (
-    ColwiseParallel,
-    PrepareModuleInput,
-    RowwiseParallel,
-    parallelize_module,
-)
+from torch.distributed.tensor import parallel
 from torch.distributed.tensor.placement_types import Replicate
 
 from autograder import check
-from labkit import data, simulation, timeline
-from labkit.models import gpt
-from labkit.plots import charts
+from labkit import simulation
+from labkit.lessons import tensor_parallel as given
+from labkit.plots import charts, divided
 
 # %% [markdown]
 # ## Guess first
@@ -48,6 +42,10 @@ from labkit.plots import charts
 #    the rows of the image. Which is cheapest for a large image?
 # 3. A transformer is divided over 8 ranks. In one computer room they sit in one node,
 #    in the other in two nodes of 4. How much longer does a step take in the second?
+#
+# (What is called `given.` on this page need not be read: parts of layers, a small
+# transformer and its batch, a clock for a larger one. It lies in
+# `labkit/lessons/tensor_parallel.py`, and `help(given)` shows it.)
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -59,17 +57,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # enough for this page, and beside it the same counts for a width of 4096:
 
 # %%
-def parameters(model, part):
-    """The number of parameters of the modules whose name contains `part`."""
-    return sum(w.numel() for name, w in model.named_parameters() if part in name)
-
-
-with torch.device("meta"):  # counted, not stored
-    sizes = {w: gpt(width=w, heads=8, layers=2) for w in (32, 4096)}
-print(f"{'width':<22}{'32':>10}{'4096':>15}")
-for part in ("block1.attention", "block1.mlp", "block1.norm", "embedding", "head"):
-    small, large = (parameters(model, part) for model in sizes.values())
-    print(f"{part:<22}{small:>10,}{large:>15,}")
+given.print_parameters((32, 4096))
 
 # %% [markdown]
 # Nearly everything is in six matrices per block: `q`, `k`, `v` and `out` of the
@@ -283,29 +271,15 @@ check(tp_mlp)
 # %%
 def mlp_step(n, d, h):
     """Forward and backward through a divided MLP of random weights."""
-    p = dist.get_world_size()
-    torch.manual_seed(dist.get_rank())
-    shapes = {"up": (h // p, d), "a": (h // p,), "down": (d, h // p), "b": (d,)}
-    weights = [torch.randn(shape, requires_grad=True) for shape in shapes.values()]
-    x = torch.ones(n, d, requires_grad=True)
+    x, weights = given.mlp_parts(n, d, h)
     tp_mlp(x, *weights).sum().backward()
-
-
-def run(function, p, arguments=(), **network):
-    """The run on the computed network; None where an exercise is not written yet."""
-    try:
-        return simulation.run(function, p, arguments, **network)
-    except RuntimeError as error:
-        if "NotImplementedError" not in str(error):
-            raise
-        print("Not written yet: come back to this cell when it is.")
 
 # %%
 n, d = 64, 32
 print(f"n d = {n * d:,} numbers of 4 bytes = {4 * n * d:,} bytes")
 for p in (2, 4):
     for h in (4 * d, 8 * d):
-        outcome = run(mlp_step, p, (n, d, h))
+        outcome = given.run(mlp_step, p, (n, d, h))
         if outcome:
             rank = outcome.ranks[0]
             print(f"{p} ranks, inside {h:>3}: {rank.collectives}, "
@@ -392,8 +366,9 @@ check(head_attention)
 # With f and g you can divide the course's transformer. `divide` below cuts the six
 # matrices of every block, puts f in front of the attention and of the MLP, and g behind
 # them. What is left, norms and embeddings, is the same on every rank.
+# (`given.cut_linear` makes a linear layer of a rank's part of the weights.)
 #
-# The cell after it takes one step on a piece of text, in one process and on 2 and 4
+# The cells after it take one step on a piece of text, in one process and on 2 and 4
 # ranks, and compares every gradient of every rank with the sequential one.
 
 # %%
@@ -419,87 +394,33 @@ def divide(model):
         if name.startswith("block"):
             for path in COLUMNS:
                 linear = block.get_submodule(path)
-                block.set_submodule(path, cut_linear(linear, p, rank, 0))
+                block.set_submodule(path, given.cut_linear(linear, p, rank, 0))
             for path in ROWS:
                 linear = block.get_submodule(path)
-                rows = SummedRows(cut_linear(linear, p, rank, 1), linear.bias)
-                block.set_submodule(path, rows)
+                rows = given.cut_linear(linear, p, rank, 1)
+                block.set_submodule(path, SummedRows(rows, linear.bias))
             for part in (block.attention, block.mlp):  # f, once for q, k and v
                 part.register_forward_pre_hook(lambda _, x: (CopyIn.apply(x[0]),))
-
-# %%
-def cut_linear(linear, p, rank, dimension):
-    """This rank's part of a linear layer: outputs (0, with their bias) or inputs (1,
-    without bias).
-    """
-    if linear.weight.shape[dimension] % p:
-        raise ValueError(f"{p} ranks cannot share {tuple(linear.weight.shape)}")
-    weight = linear.weight.detach().chunk(p, dimension)[rank].clone()
-    part = nn.Linear(*weight.T.shape, bias=dimension == 0, dtype=weight.dtype)
-    part.weight = nn.Parameter(weight)
-    if dimension == 0:
-        part.bias = nn.Parameter(linear.bias.detach().chunk(p)[rank].clone())
-    return part
 
 # %% [markdown]
 # One step of the divided model, on a batch that is the same on every rank:
 
 # %%
-TOKENS = data.encode(data.text())
-
-
-def new_model(width=32, heads=8, layers=2):
-    torch.manual_seed(1)
-    return gpt(width=width, heads=heads, layers=layers, context=32).double()
-
-
-def minibatch():
-    x, y = data.windows(TOKENS, 2, 32, np.random.default_rng(1))
-    return torch.from_numpy(x), torch.from_numpy(y)
-
-
-def loss_of(model, x, y):
-    return F.cross_entropy(model(x).flatten(0, 1), y.flatten())
-
-
 def divided_step():
     """The loss, and this rank's gradients by name."""
-    model = new_model()
+    model = given.new_model()
     divide(model)
-    loss = loss_of(model, *minibatch())
-    loss.backward()
-    return loss.item(), {name: w.grad for name, w in model.named_parameters()}
+    return given.loss_and_gradients(model)
 
 # %%
-sequential = new_model()
-loss = loss_of(sequential, *minibatch())
-loss.backward()
-whole = {name: w.grad for name, w in sequential.named_parameters()}
-
-
-def expected_part(name, p, rank):
-    """The right gradient of this name on a rank."""
-    if name.endswith("rows.weight"):
-        return whole[name.replace("rows.", "")].chunk(p, 1)[rank]
-    if any(column in name for column in COLUMNS):
-        return whole[name].chunk(p)[rank]
-    return whole[name]
-
-
-def number(value):
-    """A tensor again, from what a rank has returned."""
-    return torch.tensor(value.values if hasattr(value, "values") else value)
+loss, whole = given.loss_and_gradients(given.new_model())
 
 # %%
-outcomes = {p: run(divided_step, p) for p in (2, 4)}
-print(f"one process: loss {loss.item():.12f}")
+outcomes = {p: given.run(divided_step, p) for p in (2, 4)}
+print(f"one process: loss {loss:.12f}")
 for p, outcome in outcomes.items():
     if outcome:
-        worst = max(
-            float((number(found) - expected_part(name, p, r)).abs().max())
-            for r, rank in enumerate(outcome.ranks)
-            for name, found in rank.value[1].items()
-        )
+        worst = given.furthest(outcome, whole, COLUMNS)
         print(f"{p} ranks:     loss {outcome.ranks[0].value[0]:.12f}, "
               f"largest difference of a gradient {worst:.0e}")  # fmt: skip
 
@@ -596,18 +517,16 @@ check(vocab_cross_entropy)
 # %%
 def random_loss(n, vocabulary):
     p, rank = dist.get_world_size(), dist.get_rank()
-    torch.manual_seed(3)
-    logits, targets = torch.randn(n, vocabulary), torch.randint(vocabulary, (n,))
+    logits, targets = given.random_logits(n, vocabulary)
     return float(vocab_cross_entropy(logits.chunk(p, 1)[rank], targets)[0])
 
 
 for vocabulary in (1000, 10_000):
-    outcome = run(random_loss, 4, (32, vocabulary))
+    outcome = given.run(random_loss, 4, (32, vocabulary))
     if outcome:
-        torch.manual_seed(3)
-        z, y = torch.randn(32, vocabulary), torch.randint(vocabulary, (32,))
+        right = F.cross_entropy(*given.random_logits(32, vocabulary))
         print(f"V = {vocabulary:>6,}: loss {outcome.ranks[0].value:.5f}, sequential "
-              f"{F.cross_entropy(z, y):.5f}; a rank hands over "
+              f"{right:.5f}; a rank hands over "
               f"{outcome.ranks[0].collective_bytes} bytes, its logits are "
               f"{4 * 32 * vocabulary // 4:,}")  # fmt: skip
 
@@ -689,37 +608,24 @@ check(split_conv)
 
 # %%
 def one_convolution(how, side):
-    p, rank = dist.get_world_size(), dist.get_rank()
-    x, w = torch.ones(1, 8, side, side), torch.ones(8, 8, 3, 3)
-    x = x if how == "C_out" else x.chunk(p, 1 if how == "C_in" else 2)[rank]
-    w = w if how == "H" else w.chunk(p, 0 if how == "C_out" else 1)[rank]
-    split_conv(x, w, how)
+    split_conv(*given.image_parts(how, side), how)
 
 
-COSTS = {
-    "C_out": ("blue", "s", lambda side: 3 * 8 * side**2),
-    "C_in": ("red", "o", lambda side: 2 * 3 * 8 * side**2),
-    "H": ("green", "^", lambda side: 2 * 3 * 8 * side),
+COSTS = {  # numbers on all links
+    "C_out": lambda side: 3 * 8 * side**2,
+    "C_in": lambda side: 2 * 3 * 8 * side**2,
+    "H": lambda side: 2 * 3 * 8 * side,
 }
 
 # %% alt="Bytes on all links over the side of the image, both axes logarithmic: three lines, with the bytes of your function as points on them. C_in is twice C_out, both grow with the area; H is far below them and grows half as steeply."
-sides, curves = (8, 32, 128), {}
-for how, (colour, marker, numbers) in COSTS.items():
-    curves[how] = sides, [4 * numbers(s) for s in sides], f"{colour} -"
-    outcomes_of = [run(one_convolution, 4, (how, side)) for side in sides]
+sides, sent = (8, 32, 128), {}
+for how in COSTS:
+    outcomes_of = [given.run(one_convolution, 4, (how, side)) for side in sides]
     if all(outcomes_of):
-        sent = [sum(o.link_bytes.values()) for o in outcomes_of]
-        curves[f"_{how}"] = sides, sent, f"{colour} {marker}"
-        print(f"{how:<6}", [f"{round(n):,}" for n in sent])
-charts.lines(
-    curves,
-    log="xy",
-    legend="ends",
-    xlabel="height and width of the image, pixels",
-    ylabel="bytes on all links",
-    title="One convolution on 4 ranks: 8 channels in and out",
-    xticks=sides,
-);
+        sent[how] = [given.sent(outcome) for outcome in outcomes_of]
+        print(f"{how:<6}", [f"{n:,}" for n in sent[how]])
+costs = {how: [4 * cost(side) for side in sides] for how, cost in COSTS.items()}
+divided.convolutions(sides, costs, sent);
 
 # %% [markdown]
 # Rows win, and by more the larger the image: an image has an area, a seam only a
@@ -826,28 +732,19 @@ check(sequence_parallel_mlp)
 # %%
 def one_norm_and_mlp(name, n):
     """A norm and an MLP of n tokens here; what autograd keeps of the norm, in bytes."""
-    p, kept = dist.get_world_size(), {}
-    x = torch.ones(n, 32, requires_grad=True)
-
-    def keep(tensor):
-        kept[tensor.data_ptr()] = tensor.nbytes
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
-        y = F.layer_norm(x, (32,))
-    shapes = [(128 // p, 32), (128 // p,), (32, 128 // p), (32,)]
-    weights = [torch.ones(shape, requires_grad=True) for shape in shapes]
+    x, weights = given.mlp_parts(n, 32, 128)
+    y, kept = given.normed(x)
     layer = tp_mlp if name == "tp_mlp" else sequence_parallel_mlp
     layer(y, *weights).sum().backward()
-    return sum(kept.values())
+    return kept
 
 
 for layer, n in (("tp_mlp", 64), ("sequence_parallel_mlp", 16)):
-    outcome = run(one_norm_and_mlp, 4, (layer, n))
+    outcome = given.run(one_norm_and_mlp, 4, (layer, n))
     if outcome:
         print(f"{layer:<22} {n} tokens outside: the norm keeps "
               f"{outcome.ranks[0].value:,} bytes, on all links "
-              f"{round(sum(outcome.link_bytes.values())):,} bytes")  # fmt: skip
+              f"{given.sent(outcome):,} bytes")  # fmt: skip
 
 # %% [markdown]
 # On 4 ranks, the norm keeps a quarter; on the links the same bytes as before, and the d
@@ -873,24 +770,20 @@ for layer, n in (("tp_mlp", 64), ("sequence_parallel_mlp", 16)):
 
 # %%
 def layer_by_layer(n, d):
-    p = dist.get_world_size()
     hidden = column_linear(torch.ones(n, d), torch.ones(4 * d, d), torch.ones(4 * d))
     column_linear(F.gelu(hidden), torch.ones(d, 4 * d), torch.ones(d))
-    return p
 
 
 def as_a_pair(n, d):
-    p = dist.get_world_size()
-    up, down = torch.ones(4 * d // p, d), torch.ones(d, 4 * d // p)
-    tp_mlp(torch.ones(n, d), up, torch.ones(4 * d // p), down, torch.ones(d))
-    return p
+    x, weights = given.mlp_parts(n, d, 4 * d)
+    tp_mlp(x, *weights)
 
 
 for way in (layer_by_layer, as_a_pair):
-    outcome = run(way, 4, (64, 32))
+    outcome = given.run(way, 4, (64, 32))
     if outcome:
-        sent = round(sum(outcome.link_bytes.values()))
-        print(f"{way.__name__:<16}{outcome.ranks[0].collectives}: {sent:>7,} bytes")
+        calls = outcome.ranks[0].collectives
+        print(f"{way.__name__:<16}{calls}: {given.sent(outcome):>7,} bytes")
 
 # %% [markdown]
 # The slide is right about one layer by itself: $(p - 1) (4 n d + n d)$ numbers. As a
@@ -913,60 +806,21 @@ simulation.draw("nodes of 4", 8)
 # stand for one of width 4096 with 2,048 tokens in bfloat16: each byte counts as 1,024,
 # each operation as 524,288, on devices that are assumed to do $3 \cdot 10^{14}$
 # operations per second. The values are computed as before; only the clock is different.
+# (`given.blocks_of` is such a network. `given.charged_step` divides a new model as it
+# is told, lets its matrix products take their time, and does one step.)
 
 # %%
-BYTES, OPERATIONS = 32 * 128 * 2 / 8, 32 * 128 * 128
-RATE = 3e14  # operations per second of one device, assumed
-
-
-def blocks_of(per_node, cards=1):
-    """Nodes of so many ranks, with so many cards of 100 Gbit/s, and links on which each
-    byte counts as many."""
-    inside, between = (1e-6, BYTES / 300e9), (5e-6, BYTES / (cards * 12.5e9))
-    return simulation.nodes(per_node, inside=inside, between=between)
-
-
-def charge_linear(linear):
-    """Let a matrix product take its time on the clock: F forward, B backward."""
-    weight = linear.weight
-    if hasattr(weight, "to_local"):
-        weight = weight.to_local()
-    seconds = 2 * 64 * weight.numel() * OPERATIONS / RATE  # 64 tokens
-    linear.register_forward_pre_hook(lambda *_: simulation.compute(seconds, "F"))
-    linear.register_full_backward_pre_hook(
-        lambda *_: simulation.compute(2 * seconds, "B")
-    )
-
-# %%
-def charge(model):
-    for name, module in model.named_modules():
-        if isinstance(module, nn.Linear) and "block" in name:
-            charge_linear(module)
-
-
 def charged_step():
-    model = new_model()
-    divide(model)
-    charge(model)
-    loss_of(model, *minibatch()).backward()
+    given.charged_step(divide)
 
 # %% alt="Six bars of a step's virtual time, made of computing and waiting for sums: 1, 2, 4 and 8 ranks of one node, 8 ranks of two nodes, and the same with 8 network cards for each node. Inside a node more ranks are faster; the bar of two nodes, nearly all of it waiting, is longer than that of one rank; with 8 cards it is much shorter, and still longer than that of one node."
 places = [(1, 8), (2, 8), (4, 8), (8, 8), (8, 4), (8, 4, 8)]  # ranks, in a node, cards
-steps = {place: run(charged_step, place[0], topology=blocks_of(*place[1:]))
-         for place in places}  # fmt: skip
+steps = {
+    place: given.run(charged_step, place[0], topology=given.blocks_of(*place[1:]))
+    for place in places
+}
 if all(steps.values()):
-    rows = {}
-    for (p, per_node, *cards), outcome in steps.items():
-        where = "two nodes of 4" if per_node < p else "one node"
-        where += ", 8 cards" if cards else ""
-        total, busy = 1e3 * outcome.elapsed, 1e3 * outcome.ranks[0].busy
-        rows[f"{p} rank{'s' * (p > 1)}, {where}"] = {
-            "computing": busy, "waiting for sums": total - busy
-        }  # fmt: skip
-    totals = [sum(row.values()) for row in rows.values()]
-    charts.parts(rows, ends=[f"{total:.1f} ms" for total in totals],
-                 xlabel="virtual time of a step of two blocks, forward and back, ms",
-                 xlim=(0, 1.15 * max(totals)))  # fmt: skip
+    divided.steps(steps)
     slower = steps[8, 4].elapsed / steps[8, 8].elapsed
     print(f"8 ranks: two nodes take {slower:.1f} times as long as one; your guess: "
           f"{guess_3}")  # fmt: skip
@@ -995,34 +849,27 @@ if all(steps.values()):
 def by_plan(model, one_f=False):
     """The blocks of a gpt, divided by torch. one_f: see below."""
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
-    plan = {path: ColwiseParallel() for path in COLUMNS}
-    plan |= {path: RowwiseParallel() for path in ROWS}
+    plan = {path: parallel.ColwiseParallel() for path in COLUMNS}
+    plan |= {path: parallel.RowwiseParallel() for path in ROWS}
     if one_f:
         whole = Replicate()
-        plan["attention"] = PrepareModuleInput(
+        plan["attention"] = parallel.PrepareModuleInput(
             input_layouts=(whole,), desired_input_layouts=(whole,)
         )
     for name, block in model.named_children():
         if name.startswith("block"):  # all ranks hold equal weights: nothing is sent
-            parallelize_module(block, mesh, plan, src_data_rank=None)
+            parallel.parallelize_module(block, mesh, plan, src_data_rank=None)
 
 # %%
 def library_step():
     """The loss, and the whole gradients by name."""
-    model = new_model()
+    model = given.new_model()
     by_plan(model)
-    loss = loss_of(model, *minibatch())
-    loss.backward()
-    gradients = {name: w.grad for name, w in model.named_parameters()}
-    return loss.item(), {
-        name: g.full_tensor() if hasattr(g, "full_tensor") else g
-        for name, g in gradients.items()
-    }
+    return given.loss_and_gradients(model)
 
 
 outcome = simulation.run(library_step, 4)
-worst = max(float((number(found) - whole[name]).abs().max())
-            for name, found in outcome.ranks[0].value[1].items())  # fmt: skip
+worst = given.furthest(outcome, whole)
 print(f"4 ranks: loss {outcome.ranks[0].value[0]:.12f}, "
       f"largest difference of a gradient {worst:.0e}")  # fmt: skip
 
@@ -1031,22 +878,15 @@ print(f"4 ranks: loss {outcome.ranks[0].value[0]:.12f}, "
 
 # %% alt="Space-time diagrams of four ranks, by hand and by torch's plan, one below the other. Both take turns of computing and sums; torch's plan has more and narrower sums in the backward pass."
 def charged_plan(one_f):
-    model = new_model()
-    by_plan(model, one_f)
-    charge(model)
-    loss_of(model, *minibatch()).backward()
+    given.charged_step(lambda model: by_plan(model, one_f))
 
 
-network = blocks_of(4)
-drawn = {"by hand": run(charged_step, 4, topology=network),
-         "torch's plan": run(charged_plan, 4, (False,), topology=network)}  # fmt: skip
-drawn = {name: outcome for name, outcome in drawn.items() if outcome}
-figure, axes = plt.subplots(len(drawn), figsize=(11, 3.4 * len(drawn)), squeeze=False,
-                            layout="constrained")  # fmt: skip
-for ax, (name, outcome) in zip(axes.flat, drawn.items()):
-    sums = outcome.ranks[0].collectives.count("all_reduce")
-    title = f"{name}: {sums} all_reduces, {outcome.elapsed * 1e3:.2f} ms"
-    timeline.draw(outcome.events, 4, title=title, ax=ax)
+network = given.blocks_of(4)
+drawn = {
+    "by hand": given.run(charged_step, 4, topology=network),
+    "torch's plan": given.run(charged_plan, 4, (False,), topology=network),
+}
+divided.diagrams(drawn)
 
 # %% [markdown]
 # The library calls *more* all_reduces in the backward pass. Each of `q`, `k` and `v`
@@ -1056,7 +896,7 @@ for ax, (name, outcome) in zip(axes.flat, drawn.items()):
 # then the gradients of q, k and v are added up before they travel.
 
 # %%
-better = simulation.run(charged_plan, 4, (True,), topology=blocks_of(4))
+better = simulation.run(charged_plan, 4, (True,), topology=network)
 print(f"{better.ranks[0].collectives.count('all_reduce')} all_reduces, "
       f"{better.elapsed * 1e3:.2f} ms")  # fmt: skip
 
@@ -1068,78 +908,41 @@ print(f"{better.ranks[0].collectives.count('all_reduce')} all_reduces, "
 # very end. All shapes fit, and there is one all_reduce either way.
 #
 # The network is a very simple language model: from 8 characters, with a vector for
-# each, one MLP predicts the character that comes next. **Before you run it:** will it
-# train?
+# each, one MLP predicts the character that comes next. (In one process this is
+# `given.Reader`; `given.train_reader` trains it.) **Before you run it:** will it train?
 
 # %%
-class Reader(nn.Module):
-    """The next character from 8. The MLP is cut by the inputs of `up`; its sum comes
-    before GELU, as it must, or too late, behind everything.
+def read(model, tokens, too_late):
+    """A `given.Reader` whose MLP is cut by the inputs of `up`; the sum comes before
+    GELU, as it must, or too late, behind everything.
     """
-
-    def __init__(self):
-        super().__init__()
-        self.vectors, self.up = nn.Embedding(96, 16), nn.Linear(128, 128)
-        self.down = nn.Linear(128, 96)
-
-    def forward(self, tokens, ranks=True, too_late=False):
-        x = self.vectors(tokens).flatten(1)
-        if not ranks:
-            return self.down(F.gelu(self.up(x)))
-        p, rank, f = dist.get_world_size(), dist.get_rank(), CopyIn.apply
-        mine, weight = f(x).chunk(p, -1)[rank], f(self.up.weight).chunk(p, 1)[rank]
-        part = F.linear(mine, weight)
-        if not too_late:
-            return self.down(F.gelu(SumOut.apply(part) + self.up.bias))
-        hidden = F.gelu(part + f(self.up.bias) / p)  # GELU of a summand
-        return SumOut.apply(F.linear(hidden, f(self.down.weight))) + self.down.bias
+    p, rank, f = dist.get_world_size(), dist.get_rank(), CopyIn.apply
+    x = model.vectors(tokens).flatten(1)
+    mine, weight = f(x).chunk(p, -1)[rank], f(model.up.weight).chunk(p, 1)[rank]
+    part = F.linear(mine, weight)
+    if not too_late:
+        return model.down(F.gelu(SumOut.apply(part) + model.up.bias))
+    hidden = F.gelu(part + f(model.up.bias) / p)  # GELU of a summand
+    return SumOut.apply(F.linear(hidden, f(model.down.weight))) + model.down.bias
 
 # %%
-def pieces(batch, random):
-    """So many times 8 characters, and the next."""
-    x = torch.from_numpy(data.windows(TOKENS, batch, 9, random)[0])
-    return x[:, :8], x[:, 8]
-
-
 def train(too_late, steps):
-    """The loss of each step; at the end that of other text, on the ranks as trained,
-    and of the same weights in one process.
-    """
-    torch.manual_seed(1)
-    model, random, losses = Reader(), np.random.default_rng(2), []
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for _ in range(steps):
-        x, y = pieces(32, random)
-        loss = F.cross_entropy(model(x, too_late=too_late), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    x, y = pieces(2000, np.random.default_rng(3))
-    with torch.no_grad():
-        on_ranks = F.cross_entropy(model(x, too_late=too_late), y).item()
-        alone = F.cross_entropy(model(x, ranks=False), y).item()
-    return losses, on_ranks, alone
+    """The losses; at the end that of other text, on the ranks and in one process."""
+    return given.train_reader(lambda model, x: read(model, x, too_late), steps)
 
 # %% tags=["parameters"]
 STEPS = 300
 
 # %% alt="The loss over the steps of two trainings, sum before GELU and sum too late: both fall, and the two curves lie close together."
-trained = {name: run(train, 2, (too_late, STEPS))
+trained = {name: given.run(train, 2, (too_late, STEPS))
            for name, too_late in (("sum before GELU", False),
                                   ("sum too late", True))}  # fmt: skip
 if all(trained.values()):
-    curves, looks = {}, ("blue -", "red --")
     print(f"{'loss on other text':<20}{'on 2 ranks':>12}{'in one process':>16}")
-    for (name, outcome), look in zip(trained.items(), looks):
-        losses, on_ranks, alone = outcome.ranks[0].value
-        smooth = np.convolve(losses, np.ones(10) / 10, "valid")
-        curves[name] = range(len(smooth)), smooth, look
+    for name, outcome in trained.items():
+        _, on_ranks, alone = outcome.ranks[0].value
         print(f"{name:<20}{on_ranks:>12.2f}{alone:>16.2f}")
-    charts.lines(curves, size=(6.5, 3.6),
-                 xlabel="step", ylabel="loss, mean of 10 steps",
-                 title="The same text, the same start, two places for the sum"
-                 )  # fmt: skip
+    divided.trainings({name: run.ranks[0].value[0] for name, run in trained.items()})
 
 # %% [markdown]
 # It trains, and the curves tell you nothing; the wrong one may even be lower. But it is
@@ -1236,8 +1039,8 @@ check(ring_attention)
 # %% [markdown]
 # With a causal mask the ranks have different amounts of work: the first tokens see
 # hardly anything, the last ones everything. **Zigzag** gives each rank one piece from
-# the front and one from the back. The cell below counts pairs of query and key, charges
-# a nanosecond for each, and sends the blocks as your function does.
+# the front and one from the back. `given.pairs_on_a_ring` counts pairs of query and
+# key, charges a nanosecond for each, and sends the blocks as your function does.
 
 # %%
 def tokens_of(rank, p, n, zigzag):
@@ -1249,34 +1052,17 @@ def tokens_of(rank, p, n, zigzag):
 # %%
 def ring_of_work(n, zigzag):
     """The pairs that this rank works on, block by block."""
-    p, rank = dist.get_world_size(), dist.get_rank()
-    mine, pairs = tokens_of(rank, p, n, zigzag), 0
-    block = torch.zeros(len(mine), 2, 8)
-    for step in range(p):
-        if step < p - 1:
-            coming = torch.empty_like(block)
-            works = [dist.isend(block, (rank + 1) % p)]
-            works += [dist.irecv(coming, (rank - 1) % p)]
-        theirs = tokens_of((rank - step) % p, p, n, zigzag)
-        here = int((mine[:, None] >= theirs).sum())
-        pairs += here
-        if here:
-            simulation.compute(1e-9 * here, str(step))
-        if step < p - 1:
-            for work in works:
-                work.wait()
-            block = coming
-    return pairs
+    return given.pairs_on_a_ring(lambda rank, p: tokens_of(rank, p, n, zigzag))
 
 # %% alt="Two space-time diagrams of four ranks. Contiguous: rank 0 computes little and the last rank all the time. Zigzag: all ranks compute about equally long."
-figure, axes = plt.subplots(2, figsize=(9, 6.4), layout="constrained")
-for ax, zigzag in zip(axes, (False, True)):
+drawn = {}
+for name, zigzag in (("contiguous", False), ("zigzag", True)):
     outcome = simulation.run(ring_of_work, 4, (64, zigzag), alpha=1e-9, beta=1e-13)
-    name = "zigzag" if zigzag else "contiguous"
     pairs = [rank.value for rank in outcome.ranks]
     ideal = 1e-9 * sum(pairs) / 4
     print(f"{name:<11} pairs {pairs}, {outcome.elapsed / ideal:.2f} times the ideal")
-    timeline.draw(outcome.events, 4, title=f"{name}: pairs {pairs}", ax=ax)
+    drawn[f"{name}: pairs {pairs}"] = outcome
+charts.diagrams(drawn, 4)
 
 # %% [markdown]
 # ## Deeper: Ulysses
@@ -1304,11 +1090,9 @@ def ulysses(q, k, v):
     return turned(F.scaled_dot_product_attention(q, k, v, is_causal=True), over=1)
 
 
-torch.manual_seed(4)
-qkv = torch.randn(3, 4, 64, 8, dtype=torch.float64)
-right = F.scaled_dot_product_attention(*qkv, is_causal=True)
+qkv, right = given.attention_of(heads=4, tokens=64)
 outcome = simulation.run(ulysses, 4, [tuple(part) for part in qkv.chunk(4, 2)])
-found = torch.cat([number(rank.value) for rank in outcome.ranks], 1)
+found = torch.cat([given.number(rank.value) for rank in outcome.ranks], 1)
 worst = float((found - right).abs().max())
 print(f"{outcome.ranks[0].collectives}, largest difference {worst:.0e}")
 
@@ -1324,20 +1108,14 @@ print(f"{outcome.ranks[0].collectives}, largest difference {worst:.0e}")
 # %%
 def experts(n, d, capacity):
     """Half of the tokens want expert 0. How many arrive here, how many are left out."""
-    p, rank = dist.get_world_size(), dist.get_rank()
-    torch.manual_seed(10 + rank)
-    x, wanted = torch.randn(n, d), torch.randint(p, (n,))
-    wanted[: n // 2] = 0
-    chosen = [(wanted == e).nonzero()[:capacity, 0] for e in range(p)]
-    sizes = torch.tensor([len(tokens) for tokens in chosen])
+    x, wanted, chosen = given.tokens_for_experts(n, d, capacity)
+    order, sizes = torch.cat(chosen), torch.tensor([len(one) for one in chosen])
     coming = torch.empty_like(sizes)
     dist.all_to_all_single(coming, sizes)
 
-    order = torch.cat(chosen)
     here = x.new_empty(int(coming.sum()), d)
     dist.all_to_all_single(here, x[order], coming.tolist(), sizes.tolist())
-    here = here * (rank + 2)  # the expert
-    simulation.compute(1e-6 * len(here), "E")
+    here = given.expert(here)
     back = torch.empty_like(x[order])
     dist.all_to_all_single(back, here, sizes.tolist(), coming.tolist())
     y = x.clone()

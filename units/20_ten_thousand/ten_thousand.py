@@ -20,16 +20,17 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
 
 from autograder import check
-from labkit import palette, simulation, timeline
+from labkit import simulation
+from labkit.lessons import ten_thousand as given
+from labkit.plots import meshes
 from labkit.scale import (
-    Mesh, Model, Plan, Step, Trouble, bubble, every_mesh, explore, machine, nodes,
+    Mesh, Plan, Step, Trouble, bubble, every_mesh, explore, machine, nodes,
     order_1f1b, order_interleaved, published, replay_step, run_step, run_with_failures,
     training_days, young_daly,
 )
@@ -52,6 +53,10 @@ REPLICAS = 128  # of sixteen stages and eight tensor ranks
 # 3. One paper says that 52 % of the GPUs' peak is used, another says 46 %. Which of the
 #    two uses its machine better?
 # 4. How much of 54 days do 16,384 GPUs lose to failures, if all goes well?
+#
+# (What is called `given.` on this page need not be read: rows of published tables as
+# models, plans and meshes. It lies in `labkit/lessons/ten_thousand.py`, and
+# `help(given)` shows it.)
 
 # %%
 guess_1, guess_2, guess_3, guess_4 = "?", "?", "?", "?"
@@ -158,29 +163,9 @@ print("the same coordinates and groups on all 16 ranks")
 # Now put these 16 ranks on nodes of four. Each row is a node, each colour a group:
 
 # %% alt="Three times the sixteen ranks on four nodes, a colour for each group. Groups of data: ranks 0 and 8, 1 and 9, and so on, two nodes apart; of pipeline: 0 and 4, 1 and 5, on neighbouring nodes; of tensor: the four ranks of a node." tags=["raises-exception"]
-COLOURS = (*palette.CYCLE, palette.YELLOW, palette.GREY)
-
-
-def draw_groups(shape, per_node):
-    nodes_there = math.prod(shape) // per_node
-    figure, panels = plt.subplots(1, 3, figsize=(9, 2.6), layout="constrained")
-    for axis, ax in enumerate(panels):
-        for number, group in enumerate(axis_groups(shape, axis)):
-            for rank in group:
-                node, place = divmod(rank, per_node)
-                colour = palette.tint(COLOURS[number], 0.2)
-                ax.add_patch(plt.Rectangle((place, node), 0.9, 0.8, color=colour))
-                ax.text(place + 0.45, node + 0.4, str(rank), ha="center", va="center")
-        ax.set(xlim=(-0.1, per_node), ylim=(nodes_there, -0.2), xticks=[])
-        ax.set_yticks([n + 0.4 for n in range(nodes_there)])
-        ax.set_yticklabels([f"node {n}" for n in range(nodes_there)])
-        ax.set_title(f"groups of {AXES[axis]}", loc="left", fontsize=10)
-        ax.spines[:].set_visible(False)
-        ax.tick_params(length=0)
-    plt.show()
-
-
-draw_groups((2, 2, 4), per_node=4)
+meshes.groups(
+    {axis: axis_groups((2, 2, 4), k) for k, axis in enumerate(AXES)}, per_node=4
+)
 
 # %% [markdown]
 # The tensor groups stay inside their nodes. Those of `pipeline` and `data` cross, all
@@ -372,13 +357,8 @@ def rank_memory(
 check(rank_memory)
 
 # %% tags=["raises-exception"]
-def as_dict(model):
-    names = ("layers", "width", "heads", "vocabulary", "sequence")
-    return {name: getattr(model, name) for name in names}
-
-
 for zero in range(4):
-    held = rank_memory(as_dict(gpt), (16, 8, 8), 0, 64, zero)
+    held = rank_memory(given.as_dict(gpt), (16, 8, 8), 0, 64, zero)
     parts = ", ".join(f"{part} {nbytes / 1e9:.1f}" for part, nbytes in held.items())
     print(f"ZeRO {zero}: {sum(held.values()) / 1e9:5.1f} GB: {parts}")
 
@@ -442,16 +422,7 @@ check(pipeline_seconds)
 # %% alt="Timeline of sixteen ranks: forward and backward passes of six micro-batches with thin all-reduces between them; ranks 4 to 7 and 12 to 15 begin one forward pass later; at the end long all-reduces of the gradients, four one after the other on each card."
 replayed = replay_step(small, network, order_1f1b)
 print(f"relay {real.elapsed * 1e3:.3f} ms, replay {replayed.seconds * 1e3:.3f} ms")
-
-
-
-def drawn(outcome, title):
-    kinds = ("compute", "all_reduce")
-    events = [event for event in outcome.events if event.kind in kinds]
-    return timeline.draw(events, 16, title=title)
-
-
-drawn(real, "a step of 16 ranks: data 2, pipeline 2, tensor 4")
+meshes.step(real, 16, "a step of 16 ranks: data 2, pipeline 2, tensor 4")
 
 # %% tags=["raises-exception"]
 wires = network.collective
@@ -560,34 +531,23 @@ check(best_mesh)
 # cell has the simulator's own search beside yours.)
 
 # %%
-table = published()["megatron"]
-rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
-
-
-def gpt_of(row):
-    shape = row["layers"], row["width"], row["heads"]
-    return Model(*shape, table["vocabulary"], table["sequence"])
-
-
-def priced(row, mesh):
-    return Plan(gpt_of(row), mesh, machine("DGX-A100"), row["batch"], recompute="full")
+table, rows = published()["megatron"], given.megatron_rows()
 
 
 def fastest(row):
+    """Seconds on every mesh that divides evenly and fits, and the fastest mesh."""
     found = {}
     for mesh in every_mesh(row["ranks"], tensor_at_most=8):
         if row["layers"] % mesh.pipeline == 0 and row["heads"] % mesh.tensor == 0:
-            if row["batch"] % mesh.data == 0 and priced(row, mesh).fits:
-                found[mesh] = priced(row, mesh).estimate().seconds
+            if row["batch"] % mesh.data == 0 and given.priced(row, mesh).fits:
+                found[mesh] = given.priced(row, mesh).estimate().seconds
     return found, min(found, key=found.get)
-
 
 # %%
 print("billions    GPUs   theirs (d, p, t)   best found (d, p, t)   theirs takes")
 for row in rows[:ROWS]:
     found, best = fastest(row)
-    d = row["ranks"] // row["pipeline"] // row["tensor"]
-    theirs = Mesh(row["tensor"], 1, row["pipeline"], d)
+    theirs = given.their_mesh(row)
     shapes = [f"{m.data:4} {m.pipeline:3} {m.tensor:2}" for m in (theirs, best)]
     print(
         f"{row['billions']:8} {row['ranks']:7}   {shapes[0]:18} {shapes[1]:20}"
@@ -605,18 +565,9 @@ for row in rows[:ROWS]:
 
 # %% tags=["raises-exception"]
 row = next(row for row in rows if row["billions"] == 145.6)
-mine = best_mesh(
-    as_dict(gpt_of(row)),
-    row["ranks"],
-    row["batch"],
-    8,
-    machine("DGX-A100").memory,
-    lambda shape, m: replace(
-        priced(row, Mesh(shape[2], 1, shape[1], shape[0])), batch=m * shape[0]
-    )
-    .estimate()
-    .seconds,
-)
+model, memory = given.as_dict(given.gpt_of(row)), machine("DGX-A100").memory
+seconds = given.seconds_of(row)
+mine = best_mesh(model, row["ranks"], row["batch"], 8, memory, seconds)
 print("yours for the 145.6 billion on 1,536 GPUs:", mine)
 
 # %% [markdown]
@@ -669,7 +620,7 @@ check(mfu_and_hfu)
 # %%
 print("billions  printed    share  printed    PFLOP/s  printed    HFU    MFU")
 for row in rows:
-    model, share = gpt_of(row), row["teraflops"] * 1e12 / table["peak"]
+    model, share = given.gpt_of(row), row["teraflops"] * 1e12 / table["peak"]
     rate = row["ranks"] * row["teraflops"] * 1e12 / model.flops("full")  # tokens/s
     mfu = rate * model.flops() / (row["ranks"] * table["peak"])
     print(
@@ -689,18 +640,7 @@ print("days by equation 4:", [round(d, 1) for d in days], "printed: 34 and 84")
 # B): 238.3 thousand tokens/s on 6,144 TPU v4. The paper proposes the MFU.
 
 # %%
-palm = published()["palm"]
-shape = {name: palm[name] for name in ("layers", "sequence")}
-shape["width"] = palm["heads"] * palm["head_width"]  # of all heads together
-sizes = [palm[k] for k in ("layers", "width", "heads", "vocabulary", "sequence")]
-shape["parameters"] = Model(
-    *sizes,
-    kv_heads=1,
-    ffn=palm["ffn"],
-    head_width=palm["head_width"],
-    gated=True,
-    biases=False,
-).parameters
+palm, shape = published()["palm"], given.palm_model()
 print(f"{shape['parameters'] / 1e9:.2f} billion parameters")
 
 # %% tags=["raises-exception"]
@@ -718,16 +658,7 @@ print(f"your third guess: {guess_3}")
 # 400 on 16,384, and 380 with sequences of 131,072 tokens.
 
 # %%
-llama = published()["llama"]
-for row in llama["rows"]:
-    named = dict(zip(llama["columns"], row, strict=True))
-    share = named["teraflops"] * 1e12 / llama["peak"]
-    tokens = named["data"] * named["batch_per_data"] * named["sequence"]
-    print(
-        f"{named['ranks']:6} GPUs, {tokens / 2**20:.0f} x 2^20 tokens a step,"
-        f" {named['batch_per_data']} micro-batches: {share:.1%},"
-        f" printed {named['percent']} %"
-    )
+given.print_llama()
 for v in (1, 8):
     loss = (1 - bubble(16, 16, v)) / (1 - bubble(16, 32, v))
     print(f"half as many micro-batches, v = {v}: the bubble alone leaves {loss:.3f}")
@@ -1059,7 +990,7 @@ print("bytes:", total)
 print("between nodes:", [o.link_bytes["between"] for o in (real, broken)])
 print(f"{real.elapsed * 1e3:.2f} ms and {broken.elapsed * 1e3:.2f} ms:", end=" ")
 print(f"{broken.elapsed / real.elapsed:.2f} times as long")
-drawn(broken, "the same step with data innermost")
+meshes.step(broken, 16, "the same step with data innermost")
 
 # %% [markdown]
 # The same bytes. On the small network, where a node has one ordinary card, a step takes
