@@ -23,6 +23,8 @@ IN_ORDER = {  # the parts of a statement, in the order in which they run; others
 # What a program calls of these changes no object that a cell below needs (of `ranks`, start and stop do).
 MODULES = {"torch", "dist", "plt", "np", "time", "os", "sys", "nn", "F", "tf", "charts", "MPI", "comm", "random"}
 MODULES |= {"devices", "eight_steps", "precision", "replicas", "roofline", "traces"}  # of labkit.lessons
+MODULES |= {"collectives", "given", "image_lab", "mpi_pi"}  # the same
+MODULES |= {"networks", "tiles", "timings"}  # of labkit.plots
 
 
 class Cell(NamedTuple):
