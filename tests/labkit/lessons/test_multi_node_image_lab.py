@@ -31,7 +31,7 @@ def test_two_photos_of_each_kind(tmp_path):
     data = products.draw(tmp_path, products=(2, 1), photos=1)
     first, last = image_lab.two_of_each_kind(products.read_list(data / "Ebay_train.txt"), data)
     assert len(first) == len(last) == len(products.SUPER_CLASSES) and not any(name for name, _ in last)
-    assert any(list(one.getdata()) != list(other.getdata()) for (_, one), (_, other) in zip(first, last, strict=True))
+    assert any(one.tobytes() != other.tobytes() for (_, one), (_, other) in zip(first, last, strict=True))
 
 
 def test_a_script_says_what_it_printed_or_its_last_words(tmp_path, monkeypatch):
