@@ -1,15 +1,19 @@
-"""Figures of the load of a network's links."""
+"""Figures of a network: the load of its links, and how long an all-reduce takes on it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from labkit import palette, plots
+from labkit.plots import charts
 
 COLUMN, ROW = 1.5, 1.8  # distances between ranks of a node, and between nodes
+LOOKS = {"ring": "blue -", "doubling": "red :", "halving_doubling": "green --", "hierarchical": "purple -."}
 
 
 def links(
@@ -48,6 +52,37 @@ def links(
     ax.set_aspect("equal")
     ax.axis("off")
     return ax
+
+
+def beside(
+    panels: Mapping[str, Mapping[tuple[int, int], float]],
+    p: int,
+    per_node: int,
+    *,
+    size: tuple[float, float] = (11, 3.4),
+) -> None:
+    """`links` in several panels beside each other. panels: title -> loads, as `links` takes them."""
+    _, axes = plt.subplots(1, len(panels), figsize=size, layout="constrained")
+    for ax, (title, loads) in zip(np.atleast_1d(axes), panels.items(), strict=True):
+        links(loads, p, per_node, ax, title=title)
+
+
+def modelled(seconds: Callable[[str, float, int, int], float], shapes: Sequence[tuple[int, int]]) -> None:
+    """The time of four all-reduces over the bytes of the vector, 100 B to 1 GB, both axes logarithmic: a panel for each
+    shape of the machine.
+
+    seconds: function, seconds(algorithm, nbytes, nodes, per_node), for the algorithms in `LOOKS`. shapes: (nodes, ranks
+    on each).
+    """
+    sizes = np.logspace(2, 9, 60)
+    _, axes = plt.subplots(1, len(shapes), figsize=(5.5 * len(shapes), 3.8), layout="constrained", sharey=True)
+    for ax, (count, per_node) in zip(np.atleast_1d(axes), shapes, strict=True):
+        curves = {
+            name: (sizes, [seconds(name, size, count, per_node) for size in sizes], look)
+            for name, look in LOOKS.items()
+        }
+        charts.lines(curves, ax, log="xy", xlabel="bytes", title=f"{count} nodes of {per_node}")
+    np.atleast_1d(axes)[0].set_ylabel("seconds (model)")
 
 
 def _arrow(crosses: bool, share: float) -> dict:

@@ -28,8 +28,9 @@ def before_and_after(before: Sequence[Mapping], after: Sequence[Mapping]) -> Non
     """The numbers of every rank before and after each of several operations: a column of two grids for each, a row for
     each rank.
 
-    before, after: for each rank, a dictionary: operation -> vector of p integers. 10 (r + 1) + k stands for element k
-    of rank r, a larger number for a sum (white), a negative one for nothing (empty).
+    before, after: for each rank, a dictionary: operation -> vector of p integers, a tensor of any device, too.
+    10 (r + 1) + k stands for element k of rank r, a larger number for a sum (white), a negative one for nothing
+    (empty).
     """
     p, names = len(before), list(before[0])
     figure, axes = plt.subplots(2, len(names), figsize=(2.1 * len(names), 4.7), squeeze=False, layout="constrained")
@@ -46,7 +47,7 @@ def before_and_after(before: Sequence[Mapping], after: Sequence[Mapping]) -> Non
 def _grid(ax: Axes, rows: Sequence[Sequence[int]]) -> None:
     p = len(rows)
     for rank, row in enumerate(rows):
-        for column, value in enumerate(np.asarray(row).tolist()):
+        for column, value in enumerate(row.tolist() if hasattr(row, "tolist") else row):
             owner, edge = value // 10 - 1, dict(edgecolor=palette.INK, linewidth=1)
             if value < 0:
                 face, edge = "none", dict(edgecolor=palette.FAINT, linewidth=0.8)

@@ -22,8 +22,9 @@ IN_ORDER = {  # the parts of a statement, in the order in which they run; others
 }
 # What a program calls of these changes no object that a cell below needs (of `ranks`, start and stop do).
 MODULES = {"torch", "dist", "plt", "np", "time", "os", "sys", "nn", "F", "tf", "charts", "MPI", "comm", "random"}
-MODULES |= {"devices", "eight_steps", "given", "precision", "replicas", "roofline", "traces"}  # of labkit.lessons
-MODULES |= {"divided", "meshes", "sampled"}  # of labkit.plots
+MODULES |= {"collectives", "devices", "eight_steps", "given", "image_lab", "mpi_pi"}  # of labkit.lessons
+MODULES |= {"precision", "replicas", "roofline", "traces"}  # the same
+MODULES |= {"divided", "meshes", "networks", "sampled", "tiles", "timings"}  # of labkit.plots
 
 
 class Cell(NamedTuple):

@@ -23,7 +23,8 @@ import numpy as np
 
 from autograder import check
 from labkit import environment, ranks
-from labkit.plots import charts
+from labkit.lessons import mpi_pi
+from labkit.plots import timings
 from labkit.plots.darts import darts
 
 RANKS = 4  # on a larger machine or in an allocation: as many as you like
@@ -347,33 +348,24 @@ check(sum_counts)
 # %% [markdown]
 # What is a pickle worth? Here is your function against the lower-case one, from a
 # single number up to 8 MB. The times are medians. Guess the factor at the two ends
-# before you look.
+# before you look. (`mpi_pi.median_seconds` lets all ranks begin together, over and over.
+# What is called `mpi_pi.` on this page you need not read; it stands in
+# `labkit/lessons/mpi_pi.py`.)
 
 # %%
 SIZES = [8 * 10**k for k in range(7)]  # bytes
 
 # %% tags=["raises-exception"]
 # %%ranks
-def median_seconds(work, repeats):
-    """Median time of `work()` over some repeats, on all ranks at once."""
-    seconds = []
-    for _ in range(repeats):
-        comm.Barrier()
-        start = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - start)
-    return float(np.median(seconds))
-
-
 def both_ways(nbytes):
     """Median seconds of the pickled and of the buffer all-reduce of an array of this
     size.
     """
     counts = np.ones(nbytes // 8, dtype=np.int64)
     repeats = 7 if nbytes > 1_000_000 else 30
-    return median_seconds(lambda: comm.allreduce(counts), repeats), median_seconds(
-        lambda: sum_counts(comm, counts), repeats
-    )
+    pickled = mpi_pi.median_seconds(comm, lambda: comm.allreduce(counts), repeats)
+    buffers = mpi_pi.median_seconds(comm, lambda: sum_counts(comm, counts), repeats)
+    return pickled, buffers
 
 
 all_reduce_seconds = [both_ways(nbytes) for nbytes in SIZES]
@@ -382,17 +374,8 @@ all_reduce_seconds = [both_ways(nbytes) for nbytes in SIZES]
 # the slowest rank counts
 pickled, buffered = np.array(ranks.pull("all_reduce_seconds")).max(axis=0).T
 
-charts.lines(
-    {
-        "comm.allreduce, pickled": (SIZES, pickled * 1e6, "orange s--"),
-        "comm.Allreduce, buffers": (SIZES, buffered * 1e6, "blue o-"),
-    },
-    log="xy",
-    size=(5.5, 3.4),
-    xlabel="size of the array (bytes)",
-    ylabel="time (microseconds)",
-    title=f"sum over {RANKS} ranks on {CORES} cores",
-)
+title = f"sum over {RANKS} ranks on {CORES} cores"
+timings.sums(SIZES, pickled, buffered, title=title)
 print(
     f"pickled / buffered: {pickled[0] / buffered[0]:.1f} for 8 bytes, "
     f"{pickled[-1] / buffered[-1]:.1f} for 8 MB"
@@ -486,14 +469,8 @@ errors = np.array(ranks.pull("errors")[0])
 root_mean_square = np.sqrt((errors**2).mean(axis=1))
 slope = np.polyfit(np.log(DARTS), np.log(root_mean_square), 1)[0]
 
-shown = {
-    "one experiment": (np.repeat(DARTS, 20), errors.ravel(), "grey ."),
-    "root mean square of 20": (DARTS, root_mean_square, "blue o"),
-    r"$1.64\,/\sqrt{n}$": (DARTS, 1.64 / np.sqrt(DARTS), "orange -"),
-}
 title = f"measured slope {slope:.2f}, theory -0.5"
-words = {"xlabel": "darts n", "ylabel": "error of the estimate", "title": title}
-charts.lines(shown, log="xy", size=(5.5, 3.6), markersize=4, ylim=(1e-5, 1), **words)
+timings.errors(DARTS, errors, root_mean_square, title=title)
 
 first, second = root_mean_square[[0, 4]] / root_mean_square[[4, 8]]
 print(
@@ -554,22 +531,15 @@ for digits in (2, 4, 6, 8):
 # first: how do you *time* a parallel program? It is done when its slowest rank is done.
 # So all start at the same moment, and the clock stops when the last one has arrived.
 # That is what the two barriers are for. And close what else runs on your machine: it
-# would be timed, too. The best of three runs is the least disturbed one.
+# would be timed, too. The best of three runs is the least disturbed one. (Ranks that have
+# nothing to do sleep: at an ordinary barrier they would keep asking "are you there?", and
+# take the core from those who work.)
 
 # %% tags=["parameters"]
 WORK = 400_000  # darts
 
 # %%
 # %%ranks
-def rest():
-    """A barrier for sleepers. An ordinary one keeps asking "are you there?", and takes
-    the core from those who work.
-    """
-    everybody = comm.Ibarrier()
-    while not everybody.Test():
-        time.sleep(0.002)
-
-
 def seconds_on(p, work):
     """Seconds that work(group) takes on the first p ranks, until the slowest is done.
     The other ranks sleep, and get 0.
@@ -583,7 +553,7 @@ def seconds_on(p, work):
         group.Barrier()
         seconds = time.perf_counter() - start
     group.Free()
-    rest()
+    mpi_pi.sleep_until_all_are_here(comm)
     return seconds
 
 # %%
@@ -647,30 +617,11 @@ check(speedup_and_efficiency)
 # %% tags=["raises-exception"]
 p_here, t_here = (np.array(ranks.pull(name)[0]) for name in ("p_measured", "measured"))
 p_alcf, t_alcf = np.array([1, 2, 4, 8]), np.array([8.029, 4.213, 2.094, 1.061])
-p_best = np.arange(1, max(p_alcf) + 1)
-on_cores = np.minimum(p_best, CORES)
-speedups = {
-    "perfect": (p_best, p_best, "grey :"),
-    f"what {CORES} cores can do": (p_best, on_cores, "ink -"),
-}
-efficiencies = {
-    "perfect": (p_best, p_best / p_best, "grey :"),
-    f"what {CORES} cores can do": (p_best, on_cores / p_best, "ink -"),
-}
 
 # %% tags=["raises-exception"] alt="Two charts over the ranks, speedup and efficiency: published points near the dotted line of a perfect speedup up to 8 ranks, and those measured here, which stay below the line of what the cores of this machine can do."
-for name, p, t, look in (
-    ("published (ALCF)", p_alcf, t_alcf, "orange s--"),
-    ("here", p_here, t_here, "blue o-"),
-):
-    speedup, efficiency = speedup_and_efficiency(p, t)
-    speedups[name], efficiencies[name] = (p, speedup, look), (p, efficiency, look)
-charts.side_by_side(
-    {"speedup": speedups, "efficiency": efficiencies},
-    xlabel="ranks",
-    xticks=p_alcf,
-    ylim={"efficiency": (0, 1.25)},
-)
+published = p_alcf, *speedup_and_efficiency(p_alcf, t_alcf)
+speedup, efficiency = speedup_and_efficiency(p_here, t_here)
+timings.scaling(published, (p_here, speedup, efficiency), CORES, xticks=p_alcf)
 print(
     f"{p_here[-1]} ranks are {speedup[-1]:.2f} times as fast as one; you guessed "
     f"{my_guess_speedup}"
@@ -727,15 +678,9 @@ took = [
 
 # %% alt="Bars: seconds for 24 million darts with several products of ranks and threads. It hardly matters how a product is cut, and more than the cores gains nothing."
 shapes, took = ranks.pull("shapes")[0], ranks.pull("took")[0]
-charts.bars(
-    {f"{p} x {threads}": seconds for (p, threads), seconds in zip(shapes, took)},
-    upright=True,
-    ends="{:.2f}",
-    colours=["blue" if p * threads <= CORES else "orange" for p, threads in shapes],
-    xlabel="ranks x threads",
-    ylabel="seconds",
-    title=f"24 million darts on {CORES} cores (orange: more than cores)",
-);
+seconds = {tuple(shape): one for shape, one in zip(shapes, took)}
+title = f"24 million darts on {CORES} cores (orange: more than cores)"
+timings.shapes(seconds, CORES, title=title);
 
 # %% [markdown]
 # What counts is the product, and only up to the number of cores. In *this* program.

@@ -25,7 +25,8 @@ import torch
 import torch.distributed as dist
 
 from autograder import check
-from labkit import ranks, simulation, timeline
+from labkit import ranks, timeline
+from labkit.lessons import collectives
 from labkit.plots import charts, tiles
 
 RANKS = 4
@@ -109,17 +110,7 @@ dist.all_reduce(after["all_reduce"])
 # colour is a rank, white is a sum.
 
 # %% alt="Five pairs of grids, one row for each rank: what the ranks hold before and after broadcast, reduce, all_gather, reduce_scatter and all_reduce. Numbers of one rank have its colour; sums are white."
-def on_the_cpu(of_ranks):
-    return [{name: t.cpu() for name, t in one.items()} for one in of_ranks]
-
-
-def draw_collectives():
-    """Draw what each rank held before and after each collective."""
-    before, after = ranks.pull("before"), ranks.pull("after")
-    tiles.before_and_after(on_the_cpu(before), on_the_cpu(after))
-
-
-draw_collectives()
+tiles.before_and_after(ranks.pull("before"), ranks.pull("after"))
 
 # %% [markdown]
 # These are numbers from four real processes. Keep the picture in mind, with letters for
@@ -220,7 +211,9 @@ check(mean_over_ranks)
 # seconds ($\alpha$, the latency, is paid by every message; $\beta$ is the time per
 # byte, one over the bandwidth), and each rank has one port, which sends one message and
 # receives one message at a time. Everything else costs nothing. It is the line you
-# fitted through your ping-pong in unit 02, made law.
+# fitted through your ping-pong in unit 02, made law. (`collectives.watch` hands your
+# function to the network, and says so where it is not written yet; you need not read it.
+# It stands in `labkit/lessons/collectives.py`.)
 
 # %%
 ALPHA = 5e-6  # seconds per message
@@ -231,19 +224,7 @@ def watch(function, p=RANKS, n=250_000, quiet=False):
     """Let `function` sum n float32 numbers over p ranks of the computed network.
     Returns the run, or None if it is not written yet; it says so, unless quiet.
     """
-    x = [(torch.full((n,), float(rank)),) for rank in range(p)]
-    try:
-        run = simulation.run(function, p, x, alpha=ALPHA, beta=BETA)
-    except RuntimeError as error:
-        if "NotImplementedError" not in str(error):
-            raise
-        name = function.__name__
-        if not quiet:
-            print(f"{name} is not written yet: come back to this cell when it is.")
-        return None
-    if run.hang:
-        print(run.hang)
-    return run
+    return collectives.watch(function, p, n, ALPHA, BETA, quiet=quiet)
 
 # %%
 def picture(function, **options):
@@ -534,14 +515,10 @@ WRITTEN = {name: WAYS[name] for name, run in runs.items() if run and not run.han
 print(f"1 MB on {RANKS} ranks   messages  sent, MB  received, MB  time, µs")
 for name in WRITTEN:
     counted = runs[name].ranks
-    messages, sent = (
-        max(r.sends for r in counted),
-        max(r.sent_bytes for r in counted) / 1e6,
-    )
-    received, time_us = (
-        max(r.received_bytes for r in counted) / 1e6,
-        runs[name].elapsed * 1e6,
-    )
+    messages = max(r.sends for r in counted)
+    sent = max(r.sent_bytes for r in counted) / 1e6
+    received = max(r.received_bytes for r in counted) / 1e6
+    time_us = runs[name].elapsed * 1e6
     print(f"{name:<17}{messages:>9}{sent:>10.2f}{received:>14.2f}{time_us:>10.0f}")
 
 # %% [markdown]
@@ -880,7 +857,7 @@ after["all_to_all"] = torch.empty_like(mine)
 dist.all_to_all_single(after["all_to_all"], mine)
 
 # %% alt="Three pairs of grids, one row for each rank: what the ranks hold before and after scatter, gather and all_to_all, which transposes the grid."
-draw_collectives()
+tiles.before_and_after(ranks.pull("before"), ranks.pull("after"))
 
 # %% [markdown]
 # `all_to_all` transposes: row i becomes column i. You will meet it where a model is cut

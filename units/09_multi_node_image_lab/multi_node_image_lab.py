@@ -22,8 +22,6 @@
 
 # %%
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,11 +32,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import torch
 import torch.distributed as dist
-from PIL import Image
 
 from autograder import check
 from labkit import products, ranks, runlog, simulation
-from labkit.environment import cores, mpi_environment, mpiexec, need_frameworks
+from labkit.environment import cores, need_frameworks
+from labkit.lessons import multi_node_image_lab as image_lab
 from labkit.plots import charts, tiles
 
 # %% tags=["parameters"]
@@ -83,6 +81,10 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # `bicycle_final` to `toaster_final`, and two lists, `Ebay_train.txt` and
 # `Ebay_test.txt`. The real data set has 2.9 GB. You draw a look-alike with the same
 # layout. (If you have the real one, put its folder here.)
+#
+# What is called `image_lab.` on this page is given: it starts scripts, picks photos and
+# counts pages of memory. You need not read it; it stands in
+# `labkit/lessons/multi_node_image_lab.py`.
 
 # %%
 start = time.perf_counter()
@@ -98,12 +100,8 @@ print(*(data / "Ebay_train.txt").read_text().splitlines()[:4], sep="\n")
 train_list, test_list = (
     products.read_list(data / name) for name in ("Ebay_train.txt", "Ebay_test.txt")
 )
-above, below = [], []
-for number, kind in enumerate(products.SUPER_CLASSES, start=1):
-    photos = [entry for entry in train_list if entry.super_class_id == number]
-    above.append((kind.replace("_", "\n"), Image.open(data / photos[0].path)))
-    below.append(("", Image.open(data / photos[-1].path)))
-tiles.pictures({"first": above, "last": below}, each=1.0)
+first, last = image_lab.two_of_each_kind(train_list, data)
+tiles.pictures({"first": first, "last": last}, each=1.0)
 products_of = [
     {entry.class_id for entry in entries} for entries in (train_list, test_list)
 ]
@@ -173,20 +171,8 @@ def run_script(name, world_size, *options):
     """Run a script beside this notebook on `world_size` ranks. Returns what it printed;
     raises RuntimeError with its last words.
     """
-    launch = [] if world_size == 1 else [*mpiexec(), "-n", str(world_size)]
     where = ["--data", data, "--scratch", scratch / "prepared", "--device", DEVICE]
-    command = [*launch, sys.executable, name, *where, *options]
-    done = subprocess.run(
-        [str(word) for word in command],
-        env={**os.environ, **mpi_environment(world_size)},
-        capture_output=True,
-        text=True,
-        timeout=400,
-    )
-    if done.returncode != 0:
-        said = done.stderr[-1500:]
-        raise RuntimeError(f"{name} ended with status {done.returncode}:\n{said}")
-    return done.stdout
+    return image_lab.run_script(name, world_size, [*where, *options])
 
 # %%
 start = time.perf_counter()
@@ -344,19 +330,10 @@ comm.Barrier()
 images, labels = products.load("train", disks[node])
 images.sum()  # touches every page
 comm.Barrier()
-book, inside = {"Rss:": 0, "Pss:": 0}, False
-for line in open("/proc/self/smaps"):
-    first, *rest = line.split()
-    if not first.endswith(":"):
-        # the pages of this file begin, or of another one
-        inside = line.rstrip().endswith("train-32/images.npy")
-    elif inside and first in book:
-        book[first] += int(rest[0])
+rss, pss = image_lab.pages_in_memory("train-32/images.npy")
 comm.Barrier()
-print(
-    f"node {node}: {images.nbytes / 1e6:.2f} MB of images; Rss {book['Rss:']} kB, Pss "
-    f"{book['Pss:']} kB"
-)
+megabytes = images.nbytes / 1e6
+print(f"node {node}: {megabytes:.2f} MB of images; Rss {rss} kB, Pss {pss} kB")
 
 # %% [markdown]
 # ## Half-time
@@ -744,18 +721,8 @@ charts.bars(
 message = np.ones(25_000_000, dtype=np.uint8)
 bounce, chunk = np.empty_like(message), 1_000_000
 
-
-def seconds_of(copy, repeats=5):
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        copy()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 # seconds per byte
-copying = seconds_of(lambda: np.copyto(bounce, message)) / message.nbytes
+copying = image_lab.fastest_seconds(lambda: np.copyto(bounce, message)) / message.nbytes
 for gigabits in (10, 100, 200):
     network = gigabits * 1e9 / 8
     direct = 100e6 / network
@@ -841,26 +808,15 @@ def training_memory(
 check(training_memory)
 
 # %%
-def kept_values(model, side=224):
-    """The values that convolutions, normalisations and ReLUs of a Keras model put out
-    for one image.
-    """
-    model = tf.keras.models.clone_model(
-        model, input_tensors=tf.keras.Input((side, side, 3))
-    )
-    return sum(
-        int(np.prod(layer.output_shape[1:]))
-        for layer in model.layers
-        if layer.weights or "re_lu" in layer.name
-    )
-
-# %%
+# the values that convolutions, normalisations and ReLUs put out for one image
+mobilenet = image_lab.kept_values(keras_models.mobilenet())
+resnet34 = image_lab.kept_values(keras_models.resnet34())
 # of a language model's sample. It keeps the input of each layer and computes the rest
 # again: tokens x width x layers
 tokens = 2048
 models = {  # parameters, optimizer, values kept for a sample, samples on a rank
-    "MobileNet": (4_231_976, "momentum", kept_values(keras_models.mobilenet()), 256),
-    "ResNet-34": (21_797_672, "momentum", kept_values(keras_models.resnet34()), 256),
+    "MobileNet": (4_231_976, "momentum", mobilenet, 256),
+    "ResNet-34": (21_797_672, "momentum", resnet34, 256),
     # LLaMA: Touvron 2023, table 2
     "7 B, language": (7 * 10**9, "adam", tokens * 4096 * 32, 1),
     # GPT-3: Brown 2020, table 2.1

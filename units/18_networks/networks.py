@@ -16,23 +16,26 @@
 # take about 0.7 GB of memory.
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 from torch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
 from torch.nn.parallel import DistributedDataParallel
 
 from autograder import check
-from labkit import simulation
+from labkit import simulation, training
+from labkit.lessons import networks as given
 from labkit.plots import charts, networks
 
 NODES = simulation.nodes(4)
 
 # %% [markdown]
+# (What is called `given.` on this page you need not read: counts of bytes, vectors whose
+# sum is known, a small network to train. It stands in `labkit/lessons/networks.py`, and
+# `help(given)` shows it.)
+#
 # ## Guess first
 #
 # Write down what you think before you read on; the page answers all three.
@@ -85,28 +88,20 @@ def ring(x, order, phases=(0, 1)):
 
 # %% tags=["raises-exception"] alt="Eight ranks in two nodes, twice, with an arrow for each link that the ring used. In the order of the ranks two arrows go from node to node; with one rank of each node in turn all eight do."
 def in_this_order(n, order):
-    x = torch.arange(n, dtype=torch.float64) * (dist.get_rank() + 1)
+    x = given.summand(n)  # 0, 1, 2 ..., times the rank's number, counted from 1
     ring(x, order)
     return x
 
 
-def links(outcome):
-    """Bytes from rank to rank."""
-    table = {}
-    for e in outcome.events:
-        if e.kind in ("send", "isend") and e.nbytes:
-            table[e.rank, e.peer] = table.get((e.rank, e.peer), 0) + e.nbytes
-    return table
-
-
 N = 1 << 12
 orders = {"in order": list(range(8)), "in turn": [0, 4, 1, 5, 2, 6, 3, 7]}
-figure, axes = plt.subplots(1, 2, figsize=(11, 3.4), layout="constrained")
-for ax, (name, order) in zip(axes, orders.items()):
+loads = {}
+for name, order in orders.items():
     run = simulation.run(in_this_order, 8, (N, order), topology=NODES)
     between = run.link_bytes["between"]
     print(f"{name:<9} {run.elapsed * 1e6:6.1f} us, {between:>9,.0f} B between nodes")
-    networks.links(links(run), 8, 4, ax, title=f"a ring, ranks {name}")
+    loads[f"a ring, ranks {name}"] = given.link_loads(run)
+networks.beside(loads, 8, 4)
 
 # %% [markdown]
 # The same program, the same ring, the same bytes on each rank. What differs is the
@@ -269,35 +264,26 @@ def in_three_steps(x, node, across):
 # %%
 def all_reduced(how, n, per_node):
     """One of the all-reduces; whether the sum is right."""
-    rank, p = dist.get_rank(), dist.get_world_size()
-    x = torch.arange(n, dtype=torch.float64) * (rank + 1)
-    home = rank // per_node * per_node
-    node = list(range(home, home + per_node))
+    x = given.summand(n)
+    node, across = given.node_and_across(per_node)
     if how == "yours":
         x = hierarchical_all_reduce(x, per_node)
     elif how == "three steps":
-        in_three_steps(x, node, list(range(rank % per_node, p, per_node)))
+        in_three_steps(x, node, across)
     elif how == "leaders":
         by_leaders(x, node, per_node)
     else:
-        ring(x, list(range(p)))
-    total = torch.arange(n, dtype=torch.float64) * (p * (p + 1) / 2)
-    return bool(torch.equal(x, total))
+        ring(x, list(range(dist.get_world_size())))
+    return given.is_sum(x)
 
 # %% tags=["raises-exception"] alt="Three pictures of the links. The ring uses two between the nodes, leaders two, the three steps eight, each of them a quarter as thick."
 runs = {}
 for how in ("ring", "leaders", "three steps", "yours"):
     run = runs[how] = simulation.run(all_reduced, 8, (how, N, 4), topology=NODES)
-    right = all(rank.value for rank in run.ranks)
-    print(
-        f"{how:<11} right: {right}  {run.elapsed * 1e6:5.1f} us  "
-        f"between {run.link_bytes['between'] / 1e3:5.0f} kB  "
-        f"inside {run.link_bytes['inside'] / 1e3:5.0f} kB"
-    )
+    print(f"{how:<11} right: {all(r.value for r in run.ranks)}  {given.costs(run)}")
 print(f"the bound between: {2 * (2 - 1) * 8 * N / 1e3:.0f} kB")
-figure, axes = plt.subplots(1, 3, figsize=(12, 2.9), layout="constrained")
-for ax, how in zip(axes, ("ring", "leaders", "three steps")):
-    networks.links(links(runs[how]), 8, 4, ax, title=how)
+loads = {how: given.link_loads(run) for how, run in runs.items() if how != "yours"}
+networks.beside(loads, 8, 4, size=(12, 2.9))
 
 # %% [markdown]
 # Is yours slower here than the three steps? If it cuts the vector into pieces, as below,
@@ -350,11 +336,8 @@ flat = simulation.run(all_reduced, 9, ("ring", 720, 3))
 steps = {name: run.ranks[0].sends for name, run in (("torus", torus), ("ring", flat))}
 print("messages of each rank:", steps)
 print(f"torus {torus.elapsed * 1e6:.1f} us, ring {flat.elapsed * 1e6:.1f} us")
-neighbours = set()
-for a, b in links(torus):
-    rows, columns = (b // 3 - a // 3) % 3, (b - a) % 3
-    neighbours.add((rows, columns if rows == 0 else (b % 3 - a % 3) % 3))
-print("(rows down, columns right) from sender to receiver:", sorted(neighbours))
+neighbours = given.steps_on_a_torus(given.link_loads(torus), 3)
+print("(rows down, columns right) from sender to receiver:", neighbours)
 
 # %% [markdown]
 # ## Fewer messages: halving and doubling · stretch
@@ -511,34 +494,27 @@ check(all_reduce_seconds)
 
 # %% tags=["raises-exception"]
 INSIDE, BETWEEN = (1e-6, 1 / 300e9), (5e-6, 1 / 12.5e9)
-
-
-def two_levels(per_node):
-    inside, between = (simulation.Link(*one, overhead=0) for one in (INSIDE, BETWEEN))
-    if per_node == 1:
-        return simulation.Topology(between)
-    return simulation.nodes(per_node, inside=inside, between=between)
+bytes_alone = [simulation.Link(*one, overhead=0) for one in (INSIDE, BETWEEN)]
 
 
 def halved(how, n, per_node):
-    x = torch.arange(n, dtype=torch.float64) * (dist.get_rank() + 1)
-    return halving_doubling(x)
+    return halving_doubling(given.summand(n))
 
 # %% tags=["raises-exception"]
+def modelled(algorithm, nbytes, count, per_node):
+    return all_reduce_seconds(algorithm, nbytes, count, per_node, INSIDE, BETWEEN)
+
+
 NAMES = {  # of the algorithm in your function: the program, and what it is called there
     "ring": (all_reduced, "ring"),
-    "halving_doubling": (halved, "halving_doubling"),
+    "halving_doubling": (halved, "halving_doubling"),  # stretch: perhaps not written
     "hierarchical": (all_reduced, "three steps"),
 }
 print("nodes  bytes   algorithm          model     measured")
 for count, per_node, n in ((4, 1, 4096), (2, 4, 64), (2, 4, 1 << 14)):
-    for name, (program, how) in NAMES.items():
-        model = all_reduce_seconds(name, 8 * n, count, per_node, INSIDE, BETWEEN)
-        network, p = two_levels(per_node), count * per_node
-        try:
-            run = simulation.run(program, p, (how, n, per_node), topology=network)
-        except RuntimeError:  # halving_doubling is stretch
-            continue
+    network, p = simulation.nodes(per_node, *bytes_alone), count * per_node
+    for name, run in given.those_written(NAMES, p, n, per_node, network):
+        model = modelled(name, 8 * n, count, per_node)
         print(
             f"{count} x {per_node}  {8 * n:>7,}  {name:<17}"
             f"{model * 1e6:8.2f} us {run.elapsed * 1e6:8.2f} us"
@@ -552,19 +528,7 @@ for count, per_node, n in ((4, 1, 4096), (2, 4, 64), (2, 4, 1 << 14)):
 # Now draw it for 64 ranks, which nobody needs to run:
 
 # %% tags=["raises-exception"] alt="Modelled seconds over bytes, both axes logarithmic, for 64 nodes of one rank and for 8 nodes of 8: doubling and halving_doubling are fastest for few bytes, the ring is slowest there; for many bytes doubling is slowest. On 8 nodes of 8 hierarchical lies below the ring throughout."
-sizes = np.logspace(2, 9, 60)
-figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained", sharey=True)
-looks = {"ring": "blue -", "doubling": "red :"}
-looks |= {"halving_doubling": "green --", "hierarchical": "purple -."}
-for ax, (count, per_node) in zip(axes, ((64, 1), (8, 8))):
-    curves = {}
-    for name, look in looks.items():
-        where = (count, per_node, INSIDE, BETWEEN)
-        seconds = [all_reduce_seconds(name, size, *where) for size in sizes]
-        curves[name] = sizes, seconds, look
-    title = f"{count} nodes of {per_node}"
-    charts.lines(curves, ax, log="xy", xlabel="bytes", title=title)
-axes[0].set_ylabel("seconds (model)");
+networks.modelled(modelled, [(64, 1), (8, 8)])
 
 # %% [markdown]
 # No algorithm wins everywhere. That is why a library has several and chooses by size.
@@ -702,22 +666,13 @@ check(power_sgd)
 # %% tags=["raises-exception"]
 def ledger(method, steps):
     """The largest entry of gradients - sent - kept, over all steps."""
-    rank, p = dist.get_rank(), dist.get_world_size()
-    draws = torch.Generator().manual_seed(rank)
-    error = torch.zeros(24, 20, dtype=torch.float64)
-    q = torch.randn(20, 2, generator=torch.Generator().manual_seed(9)).double()
-    sent, given, worst = torch.zeros_like(error), torch.zeros_like(error), 0.0
-    for _ in range(steps):
-        g = torch.randn(24, 20, generator=draws, dtype=torch.float64)
-        if method == "top_k":
-            sent += p * top_k_mean(g.view(-1), error.view(-1), 5).view(24, 20)
-        else:
-            sent += p * power_sgd(g, q, error)
-        given += g
-        total = given - error
-        dist.all_reduce(total)
-        worst = max(worst, (total - sent).abs().max().item())
-    return worst
+
+    def mean_sent(g, q, error):
+        if method == "power_sgd":
+            return power_sgd(g, q, error)
+        return top_k_mean(g.view(-1), error.view(-1), 5).view_as(g)
+
+    return given.ledger(mean_sent, steps)
 
 
 for method in ("top_k", "power_sgd"):
@@ -727,88 +682,33 @@ for method in ("top_k", "power_sgd"):
 # %% [markdown]
 # ### Does it train? · stretch
 #
-# Four ranks with different data and a small network. `sign` sends one bit for each
-# number and one scale, with error feedback; it is given.
-
-# %% tags=["raises-exception"]
-def problem():
-    draws = torch.Generator().manual_seed(0)
-    x = torch.randn(1024, 32, generator=draws)
-    w, v = torch.randn(32, 64, generator=draws), torch.randn(64, 10, generator=draws)
-    return x, (torch.tanh(x @ w / 6) @ v).argmax(1)
-
-
-def network():
-    torch.manual_seed(1)
-    return nn.Sequential(nn.Linear(32, 128), nn.Tanh(), nn.Linear(128, 10))
-
-# %% tags=["raises-exception"]
-def sign_mean(gradient, error):
-    """One bit for each number, and the mean magnitude."""
-    full, p = gradient + error, dist.get_world_size()
-    scale = full.abs().mean().reshape(1)
-    bits = np.packbits((full >= 0).numpy())
-    error.copy_(full - scale * torch.where(full >= 0, 1.0, -1.0))
-    packed = torch.cat([scale.view(torch.uint8), torch.from_numpy(bits)])
-    parts = [torch.empty_like(packed) for _ in range(p)]
-    dist.all_gather(parts, packed)
-    mean = torch.zeros_like(full)
-    for part in parts:
-        ones = np.unpackbits(part[4:].numpy())[: len(full)]
-        mean += part[:4].view(torch.float32) * (2.0 * torch.from_numpy(ones) - 1)
-    return mean / p
-
-
-def dense_mean(gradient):
-    gradient = gradient.clone()
-    dist.all_reduce(gradient)
-    return gradient / dist.get_world_size()
-
-# %% tags=["raises-exception"]
-def compressed(method, flat, error, params, qs):
-    if method == "dense":
-        return dense_mean(flat)
-    if method.startswith("top 1 %"):
-        if "without" in method:
-            error.zero_()
-        return top_k_mean(flat, error, len(flat) // 100)
-    if method == "sign":
-        return sign_mean(flat, error)
-    means, sizes = [], [w.numel() for w in params]
-    for w, g, e, q in zip(params, flat.split(sizes), error.split(sizes), qs):
-        if w.dim() == 1:  # a bias is small: whole
-            means.append(dense_mean(g))
-        else:
-            means.append(power_sgd(g.view_as(w), q, e.view_as(w)).flatten())
-    return torch.cat(means)
+# Four ranks with different data and a small network (`given.train`, plain SGD).
+# `given.sign_mean` sends one bit for each number and one scale, with error feedback;
+# `given.by_matrices` hands each matrix of the gradient to your `power_sgd`.
 
 # %% tags=["raises-exception"]
 def train(method, steps, lr):
-    rank = dist.get_rank()
-    (x, y), net = problem(), network()
-    draws = torch.Generator().manual_seed(100 + rank)
-    params = list(net.parameters())
-    qs = [torch.randn(w.shape[-1], 2) for w in params]
-    error = torch.zeros(sum(w.numel() for w in params))
-    for _ in range(steps):
-        i = torch.randint(0, 256, (16,), generator=draws) + 256 * rank
-        net.zero_grad()
-        F.cross_entropy(net(x[i]), y[i]).backward()
-        flat = torch.cat([w.grad.flatten() for w in params])
-        if method != "alone":
-            flat = compressed(method, flat, error, params, qs)
-        with torch.no_grad():
-            for w, g in zip(params, flat.split([w.numel() for w in params])):
-                w -= lr * g.view_as(w)
-    return F.cross_entropy(net(x), y).item()
+    def compressed(flat, error, params, qs):
+        if method == "alone":
+            return flat
+        if method == "dense":
+            return given.dense_mean(flat)
+        if method == "sign":
+            return given.sign_mean(flat, error)
+        if method == "power_sgd":
+            return given.by_matrices(power_sgd, flat, error, params, qs)
+        if "without" in method:
+            error.zero_()
+        return top_k_mean(flat, error, len(flat) // 100)
+
+    return given.train(compressed, steps, lr)
 
 # %% tags=["parameters", "raises-exception"]
 STEPS = 100
 methods = ("dense", "alone", "top 1 %", "top 1 % without feedback", "sign", "power_sgd")
 print(f"{'':<25} loss   bytes/step  collectives")
 for method in methods:
-    run = simulation.run(train, 4, (method, STEPS, 0.5))
-    rank = run.ranks[0]
+    rank = simulation.run(train, 4, (method, STEPS, 0.5)).ranks[0]
     print(
         f"{method:<25} {rank.value:.3f} {rank.collective_bytes / STEPS:>10,.0f} "
         f"{len(rank.collectives) / STEPS:>8.0f}"
@@ -827,40 +727,31 @@ for method in methods:
 # another way. Here are yours and two from the library:
 
 # %% tags=["raises-exception"]
+def top_k_hook(errors, bucket):
+    flat = bucket.buffer()
+    error = errors.setdefault(bucket.index(), torch.zeros_like(flat))
+    future = torch.futures.Future()
+    future.set_result(top_k_mean(flat, error, max(1, len(flat) // 100)))
+    return future
+
+
 def register_hook(ddp, name):
-    errors = {}
-
-    def top_k_hook(state, bucket):
-        flat = bucket.buffer()
-        error = errors.setdefault(bucket.index(), torch.zeros_like(flat))
-        future = torch.futures.Future()
-        future.set_result(top_k_mean(flat, error, max(1, len(flat) // 100)))
-        return future
-
     if name == "yours, top 1 %":
-        ddp.register_comm_hook(None, top_k_hook)
+        ddp.register_comm_hook({}, top_k_hook)  # its state: the error of each bucket
     elif name == "fp16":
         ddp.register_comm_hook(None, default_hooks.fp16_compress_hook)
     elif name == "PowerSGD":
-        state = powerSGD_hook.PowerSGDState(
-            None, matrix_approximation_rank=2, start_powerSGD_iter=2
-        )
+        # among all ranks, with matrices of rank 2, from the second step on
+        state = powerSGD_hook.PowerSGDState(None, 2, start_powerSGD_iter=2)
         ddp.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
 
 # %% tags=["raises-exception"]
 def with_hook(name, steps):
-    rank = dist.get_rank()
-    (x, y), net = problem(), network()
+    net = given.network()
     ddp = DistributedDataParallel(net)
     register_hook(ddp, name)
-    optimizer = torch.optim.SGD(ddp.parameters(), lr=0.5)
-    draws = torch.Generator().manual_seed(100 + rank)
-    for _ in range(steps):
-        i = torch.randint(0, 256, (16,), generator=draws) + 256 * rank
-        optimizer.zero_grad()
-        F.cross_entropy(ddp(x[i]), y[i]).backward()
-        optimizer.step()
-    return F.cross_entropy(net(x), y).item()
+    given.descend(ddp, steps)  # each backward pass calls the hook
+    return given.final_loss(net)
 
 
 for name in ("none", "yours, top 1 %", "fp16", "PowerSGD"):
@@ -879,15 +770,6 @@ for name in ("none", "yours, top 1 %", "fp16", "PowerSGD"):
 # moves all of it.
 
 # %%
-def gather_pieces(size):
-    pieces = [torch.empty(size) for _ in range(dist.get_world_size())]
-    dist.all_gather(pieces, torch.ones(size))
-
-
-def reduce_all(size):
-    dist.all_reduce(torch.ones(size))
-
-
 parameters = 25_557_032  # ResNet-50 (unit 11 counts them); 4 bytes each
 print(f"all: {4 * parameters / 2**20:.1f} MiB; 97 / 0.35 = {97 / 0.35:.0f}")
 print(f"0.1 %, each with a 4-byte index: {8 * 0.001 * parameters / 2**20:.2f} MiB")
@@ -895,7 +777,7 @@ print("\nranks   ring, all   gathered, 1/277   ratio of what travels")
 for p in (2, 4, 8, 16):
     moved = [
         sum(simulation.run(f, p, (size,)).link_bytes.values()) / p
-        for f, size in ((reduce_all, 277 * 64), (gather_pieces, 64))
+        for f, size in ((given.reduce_all, 277 * 64), (given.gather_pieces, 64))
     ]
     print(f"{p:5} {moved[0]:9,.0f} B {moved[1]:15,.0f} B {moved[0] / moved[1]:20.1f}")
 
@@ -971,35 +853,12 @@ def diloco(
 # %% nbgrader={"grade": true, "grade_id": "check_diloco", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(diloco)
 
-# %% tags=["raises-exception"]
-def flat_problem():
-    """Flat weights to begin with, and gradient(weights), loss(weights) of this rank."""
-    rank = dist.get_rank()
-    (x, y), net = problem(), network()
-    draws = torch.Generator().manual_seed(100 + rank)
-    params = list(net.parameters())
-
-    def load(flat):
-        with torch.no_grad():
-            for w, part in zip(params, flat.split([w.numel() for w in params])):
-                w.copy_(part.view_as(w))
-
-    def gradient(flat):
-        load(flat)
-        i = torch.randint(0, 256, (16,), generator=draws) + 256 * rank
-        net.zero_grad()
-        F.cross_entropy(net(x[i]), y[i]).backward()
-        return torch.cat([w.grad.flatten() for w in params])
-
-    def loss(flat):
-        load(flat)
-        return F.cross_entropy(net(x), y).item()
-
-    return torch.cat([w.detach().flatten() for w in params]), gradient, loss
+# %% [markdown]
+# The same small network once more, its weights as one vector (`given.flat_problem`):
 
 # %% tags=["raises-exception"]
 def rounds(every, outer_lr, mu):
-    w, gradient, loss = flat_problem()
+    w, gradient, loss = given.flat_problem()
     return loss(diloco(w, gradient, 96, every, 0.5, outer_lr, mu))
 
 
@@ -1025,25 +884,20 @@ for every, outer_lr, mu in ((1, 1.0, 0.0), (8, 1.0, 0.0), (8, 0.7, 0.5), (8, 0.7
 # %% tags=["raises-exception"] alt="The links that the three steps use, twice. By slot eight thin arrows go between the nodes; by node the thick arrows that belong inside the nodes go between them."
 def misplaced(n, per_node, by):
     """The three steps, ranks renumbered as if they were placed so."""
-    rank, p = dist.get_rank(), dist.get_world_size()
+    x, p = given.summand(n), dist.get_world_size()
     hosts = [str(k) for k in range(p // per_node)]
     places = place_ranks(hosts, [per_node] * len(hosts), p, by)
-    slots = [k for host in hosts for k in range(p) if places[k] == host]
-    real = {name: position for position, name in enumerate(slots)}  # name -> rank here
-    x = torch.arange(n, dtype=torch.float64) * (rank + 1)
-    name = slots[rank]
-    home = name // per_node * per_node
-    node = [real[home + k] for k in range(per_node)]
-    in_three_steps(x, node, [real[k] for k in range(name % per_node, p, per_node)])
+    in_three_steps(x, *given.node_and_across_where_placed(places, per_node))
     return x
 
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 3.4), layout="constrained")
-for ax, by in zip(axes, ("slot", "node")):
+loads = {}
+for by in ("slot", "node"):
     run = simulation.run(misplaced, 8, (N, 4, by), topology=NODES)
     between = run.link_bytes["between"]
     print(f"by {by}: {run.elapsed * 1e6:5.1f} us, {between:,.0f} B between the nodes")
-    networks.links(links(run), 8, 4, ax, title=f"--map-by {by}")
+    loads[f"--map-by {by}"] = given.link_loads(run)
+networks.beside(loads, 8, 4)
 
 # %% [markdown]
 # The sum is right. No error, no warning; what should stay inside the nodes goes between
@@ -1057,16 +911,15 @@ for ax, by in zip(axes, ("slot", "node")):
 
 # %% tags=["raises-exception"] alt="Two space-time diagrams of eight ranks, the three steps by hand and with the library's groups: messages in the first, three collectives in the second, over the same time."
 def with_groups(n, per_node):
-    rank, p = dist.get_rank(), dist.get_world_size()
-    x = torch.arange(n, dtype=torch.float64) * (rank + 1)
-    starts = range(0, p, per_node)
-    inside = [dist.new_group(list(range(k, k + per_node))) for k in starts]
+    x, rank, p = given.summand(n), dist.get_rank(), dist.get_world_size()
+    homes = range(0, p, per_node)
+    inside = [dist.new_group(list(range(k, k + per_node))) for k in homes]
     across = [dist.new_group(list(range(k, p, per_node))) for k in range(per_node)]
     part = x.new_empty(n // per_node)
     dist.reduce_scatter_single(part, x, group=inside[rank // per_node])
     dist.all_reduce(part, group=across[rank % per_node])
     dist.all_gather_single(x, part, group=inside[rank // per_node])
-    return bool(torch.equal(x, torch.arange(n).double() * (p * (p + 1) / 2)))
+    return given.is_sum(x)
 
 
 library = simulation.run(with_groups, 8, (N, 4), topology=slow)
@@ -1079,23 +932,19 @@ charts.diagrams(both, 8)
 # %% tags=["raises-exception"]
 def averaged(every, steps):
     """Local SGD by the library: weights at the end."""
-    rank = dist.get_rank()
-    (x, y), net = problem(), network()
-    draws = torch.Generator().manual_seed(100 + rank)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.5)
+    net = given.network()
     averager = PeriodicModelAverager(period=every, warmup_steps=0)
-    for step in range(steps):
-        averager.step = step + 1  # it averages where its own count divides
-        i = torch.randint(0, 256, (16,), generator=draws) + 256 * rank
-        optimizer.zero_grad()
-        F.cross_entropy(net(x[i]), y[i]).backward()
-        optimizer.step()
+
+    def average(step):
+        averager.step = step  # it averages where its own count divides
         averager.average_parameters(net.parameters())
-    return torch.cat([w.detach().flatten() for w in net.parameters()])
+
+    given.descend(net, steps, after=average)
+    return training.flat(net.parameters())
 
 
 def by_hand(every, steps):
-    w, gradient, _ = flat_problem()
+    w, gradient, _ = given.flat_problem()
     return diloco(w, gradient, steps, every, 0.5, 1.0, 0.0)
 
 

@@ -34,3 +34,16 @@ def test_a_network_on_which_nothing_was_sent():
 def test_a_rank_that_is_not_there():
     with pytest.raises(ValueError, match=r"\[4\] are not among the 4"):
         networks.links({(0, 4): 8}, 4, 2)
+
+
+def test_links_beside_each_other():
+    networks.beside({"one": {(0, 1): 4000}, "two": {(1, 2): 1000}}, 4, 2)
+    assert [ax.get_title().split("\n")[0] for ax in plt.gcf().axes] == ["one", "two"]
+
+
+def test_modelled_times_have_a_panel_for_each_machine():
+    networks.modelled(lambda algorithm, nbytes, nodes, per_node: nbytes * nodes, [(2, 1), (4, 2)])
+    left, right = plt.gcf().axes
+    assert [ax.get_title() for ax in (left, right)] == ["2 nodes of 1", "4 nodes of 2"]
+    assert [line.get_label() for line in right.lines] == list(networks.LOOKS)
+    assert right.lines[0].get_ydata()[0] == 400 and left.get_xscale() == left.get_yscale() == "log"
