@@ -436,7 +436,7 @@ print(
 # memory *over time*. `sharding.measured_step` does this for one step of the
 # transformer's blocks on one rank. It uses `sharding.Counted()`, a `TorchDispatchMode`
 # (PyTorch calls it for every operation): after each operation it adds up the storages
-# that are still alive and reports the sum to the simulator's clock (unit 03). Each
+# that are still alive and reports the sum to the simulated network (unit 03). Each
 # block takes virtual time: 1 ms forward, 2 ms backward. The blocks run as they are or
 # checkpointed (you write that below):
 
