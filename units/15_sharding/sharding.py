@@ -570,9 +570,8 @@ grouped.bars(
     ylabel="MB alive",
 )
 print(
-    f"your guess: {guess_3}; the peak shrinks by a factor of up to "
-    f"{peaks[0] / min(peaks):.1f}, memory after the forward pass by up to "
-    f"{kept[0] / min(kept):.0f}"
+    f"your guess: {guess_3}; best factor at the peak: {peaks[0] / min(peaks):.1f}, "
+    f"after the forward pass: {kept[0] / min(kept):.0f}"
 )
 
 # %% [markdown]
@@ -892,9 +891,8 @@ ours = simulation.run(three_steps_by_hand, RANKS)
 theirs = simulation.run(sharding.zero_redundancy_gpt, RANKS)
 difference = ours.ranks[0].value[0].values - theirs.ranks[0].value[0].values
 print(f"largest parameter difference after three steps: {abs(difference).max():.1e}")
-print("numbers in the optimizer state of each rank:")
-print("  by hand:    ", [rank.value[1] for rank in ours.ranks])
-print("  the library:", [rank.value[1] for rank in theirs.ranks])
+print("size of the optimizer state by hand:", [rank.value[1] for rank in ours.ranks])
+print("of the library:                     ", [rank.value[1] for rank in theirs.ranks])
 
 # %% [markdown]
 # ### fully_shard is ZeRO-3
@@ -907,8 +905,7 @@ print("  the library:", [rank.value[1] for rank in theirs.ranks])
 # %% tags=["raises-exception"]
 def library_gpt(shape, names, whole=True):
     """Gradients of `fully_shard` on a mesh, flat for every module, and the number of
-    parameters on this rank. whole: whether to gather the full gradients for the
-    comparison; a training run would not.
+    parameters held. whole: gather the full gradients, for the comparison only.
     """
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
