@@ -984,8 +984,8 @@ for shape, names in (([4], ["shard"]), ([2, 2], ["replicate", "shard"])):
 #   pass**; judge it by the peak over the entire step.
 # - Padding: $k = \lceil n / p \rceil$, zeros at the end, and a shard may be all
 #   padding.
-# - Anything that depends on the full gradient (its norm, a check for inf) needs
-#   communication between the ranks.
+# - Anything that depends on the full gradient (its norm, or the check for inf of unit
+#   10) needs communication between the ranks.
 #
 # **To think about.** Adam's step hardly changes if you forget to divide the gradient by
 # $p$. Why? And why should you still divide?
