@@ -257,7 +257,7 @@ def checkpointing():
         text(ax, right, bottom - peak - 11, "peak", SMALL, ha="right")
         text(ax, left, bottom - peak - 12, title, TEXT, ha="left", fontweight="bold")
         text(ax, left - 20, bottom - 28, "memory", SMALL, rotation=90)
-    labels = (58, INPUTS, "inputs of the segments"), (284, ACTIVATIONS, "intermediate activations of the blocks")
+    labels = (58, INPUTS, "inputs of the segments"), (262, ACTIVATIONS, "intermediate activations of the blocks")
     for x, colour, label in labels:
         cell(ax, x, 362, 18, 14, "", colour, linewidth=0)
         text(ax, x + 26, 369, label, SMALL, ha="left")
