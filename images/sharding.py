@@ -1,5 +1,5 @@
 """ZeRO: the state that each stage keeps, shards and their padding, a step of ZeRO-1, the life of a layer
-under ZeRO-3, activation checkpointing, and the two groups of a hybrid of sharding and copying.
+under ZeRO-3, activation checkpointing, and the two groups of a hybrid of sharding and replicating.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from drawing import (
 )
 
 RANKS = 4
-# from the bottom of a bar: name, bytes for one parameter, the first stage that divides it, colour
+# from the bottom of a bar: name, bytes for one parameter, the first stage that shards it, colour
 KEPT = (
     ("parameters", 2, 3, PARAMETERS),
     ("gradients", 2, 2, GRADIENTS),
@@ -80,7 +80,7 @@ def zero_stages():
     text(ax, 6, bottom + 14, "rank", SMALL, ha="left")
     text(ax, 6, bottom + 40, "on each rank", SMALL, ha="left")
     cell(ax, 236, 310, 20, 14, **ELSEWHERE)
-    text(ax, 264, 317, "dotted: a shard that lies on another rank", SMALL, ha="left")
+    text(ax, 264, 317, "dotted: shards on other ranks", SMALL, ha="left")
     return ax
 
 
@@ -109,7 +109,7 @@ def padded_shards():
                     cell(ax, *here, f"w{i}", RANK_COLOURS[rank], size=TEXT)
     cell(ax, left, 164, 18, 14, hatch="////", edgecolor=FAINT)
     cell(ax, left, 164, 18, 14, "", "none")
-    text(ax, left + 26, 171, "padding: zeros, so that all shards are equally long", SMALL, ha="left")
+    text(ax, left + 26, 171, "padding: zeros, so that all shards have the same size", SMALL, ha="left")
     return ax
 
 
@@ -142,9 +142,9 @@ def zero1_states() -> list[tuple[str, list, str]]:
     return [
         ("each rank's\ngradient", of_each_rank(), GRADIENTS),
         ("its shard\nof the mean", own("Σ"), GRADIENTS),
-        ("its shard of\nthe state", own("m"), OPTIMIZER),
-        ("its shard of\nnew weights", own("w"), PARAMETERS),
-        ("all new\nweights", everywhere("w"), PARAMETERS),
+        ("its shard of the\noptimizer state", own("m"), OPTIMIZER),
+        ("its shard of new\nparameters", own("w"), PARAMETERS),
+        ("all new\nparameters", everywhere("w"), PARAMETERS),
     ]
 
 
@@ -163,7 +163,7 @@ def zero1_step():
     band(ax, gaps[3], top, height, "all-gather", ALL_GATHER, 24)
     for rank in range(RANKS):
         text(ax, gaps[1], top + rank * row + size / 2, "+", TEXT)
-    for i, note in ((0, "n numbers"), (1, "k numbers"), (2, "never travels"), (3, "k numbers"), (4, "n numbers")):
+    for i, note in ((0, "n numbers"), (1, "k numbers"), (2, "stays here"), (3, "k numbers"), (4, "n numbers")):
         text(ax, 62 + i * step + 2 * size, 196, note, SMALL, color=GREY)
     return ax
 
@@ -211,7 +211,7 @@ def zero3_layer():
 
 
 def checkpointing_steps(every: int) -> list[tuple[str, int, int, int]]:
-    """(pass, length, inputs kept, inside of blocks kept while it runs) of a training step, in the order of time.
+    """(pass, length, inputs, blocks whose intermediate activations are kept while it runs) of a step, in time's order.
 
     every: blocks in a segment of which the input is kept; 0 keeps everything.
     """
@@ -257,7 +257,8 @@ def checkpointing():
         text(ax, right, bottom - peak - 11, "peak", SMALL, ha="right")
         text(ax, left, bottom - peak - 12, title, TEXT, ha="left", fontweight="bold")
         text(ax, left - 20, bottom - 28, "memory", SMALL, rotation=90)
-    for x, colour, label in ((58, INPUTS, "inputs of the segments"), (284, ACTIVATIONS, "inside of the blocks")):
+    labels = (58, INPUTS, "inputs of the segments"), (262, ACTIVATIONS, "intermediate activations of the blocks")
+    for x, colour, label in labels:
         cell(ax, x, 362, 18, 14, "", colour, linewidth=0)
         text(ax, x + 26, 369, label, SMALL, ha="left")
     text(ax, right, 369, "F forward, B backward", SMALL, ha="right")
@@ -284,7 +285,7 @@ def hsdp():
         text(ax, 399, top + 68, "reduce-scatter once", SMALL)
     for left in lefts:
         arrow(ax, (left + 97, tops[0] + 92), (left + 97, tops[1] + 8), both=True)
-    text(ax, 399, 143, "all-reduce of the gradient's\nhalf, between the copies", SMALL)
+    text(ax, 399, 143, "all-reduce of the gradient's\nhalf, between the replicas", SMALL)
     return ax
 
 

@@ -1,4 +1,4 @@
-"""The machinery of unit 15: a counter of memory, blocks that take virtual time, and the course's transformer in shards.
+"""The machinery of unit 15: a memory counter, blocks that take virtual time, and the course's transformer, sharded.
 
 Functions named `..._gpt` are programs of one rank: `labkit.simulation.run` runs them.
 """
@@ -227,8 +227,8 @@ def timed_gpt() -> nn.Sequential:
 
 
 def data_parallel_gpt() -> tuple[list[Tensor], int]:
-    """The mean gradient of every module over the ranks, flat, and the most bytes alive: one step of data parallelism on
-    the small transformer.
+    """The mean gradient of every module over the ranks, flat, and the peak memory in bytes, of one step of data
+    parallelism on the small transformer.
     """
     rank, p = dist.get_rank(), dist.get_world_size()
     x, y = minibatch(rank, p)
@@ -241,15 +241,15 @@ def data_parallel_gpt() -> tuple[list[Tensor], int]:
     return list(flat.split(sizes)), counted.peak
 
 
-# --- layers in shards -------------------------------------------------------------------------------------------------
+# --- sharded layers ---------------------------------------------------------------------------------------------------
 
 
 class Layer:
     """A module of which this rank holds a shard, as `zero3_forward_backward` takes it; a pass takes virtual time.
 
     cut: function, cut(flat, rank, p) is the rank's shard of a vector. number: the layer's, for the diagram. The module
-    itself is kept on the device "meta", without memory; what `forward` keeps is its input alone, and `backward`
-    computes the inside again.
+    itself is kept on the device "meta", without memory; `forward` keeps only its input, and `backward` recomputes the
+    intermediate activations.
     """
 
     def __init__(self, module: nn.Module, number: int, cut: Callable[[Tensor, int, int], Tensor]) -> None:
@@ -302,10 +302,10 @@ class Square:
 
 
 def apart(shards: Sequence[Sequence], wholes: Sequence) -> float:
-    """The largest difference between whole gradients and the shards of all ranks, put together.
+    """The largest difference between full gradients and the shards of all ranks, gathered.
 
     shards: for each rank a list with one shard for each module, as `.ranks[r].value` of a simulation holds them
-    (their numbers are `.values`). wholes: one whole gradient for each module, likewise.
+    (their numbers are `.values`). wholes: one full gradient for each module, likewise.
     """
     worst = 0.0
     for i, whole in enumerate(wholes):
@@ -315,9 +315,9 @@ def apart(shards: Sequence[Sequence], wholes: Sequence) -> float:
 
 
 def until_computed(run: Outcome) -> tuple[Outcome, float]:
-    """The outcome with the events up to the end of the last computing alone, and the virtual seconds until they end.
+    """The outcome with only the events up to the end of the last computation, and the virtual seconds until they end.
 
-    It leaves out what came after: gathers that only a comparison wants.
+    It leaves out what came after: gathers that only a comparison needs.
     """
     done = max(e.ended for e in run.events if e.kind == "compute")
     step = [e for e in run.events if e.started is not None and e.started <= done]
@@ -336,28 +336,28 @@ def descend(applied: Callable[[Tensor], Tensor], steps: int) -> tuple[list[float
     """Train the small transformer in float32 on this rank's share of each batch, with a rate of 1 and no momentum.
 
     applied: function; applied(flat) is what is subtracted from the weights, where `flat` is the mean gradient over all
-    ranks. Returns, for each step, the loss over all ranks, the cosine between what was applied and the mean gradient,
-    and the length of what was applied.
+    ranks. Returns, for each step, the loss over all ranks, the cosine between the applied and the mean gradient, and
+    the norm of the applied gradient.
     """
     rank, p = dist.get_rank(), dist.get_world_size()
     net = small_gpt().float()
-    losses, cosines, lengths = [], [], []
+    losses, cosines, norms = [], [], []
     for step in range(steps):
         loss, flat = flat_gradient(net, *minibatch(rank, p, step))
         dist.all_reduce(flat)
         flat /= p
         whole = applied(flat.clone())
         cosines.append(float(F.cosine_similarity(whole, flat, dim=0)))
-        lengths.append(float(whole.norm()))
+        norms.append(float(whole.norm()))
         write(net, training.flat(net.parameters()) - whole)
         dist.all_reduce(loss)
         losses.append(float(loss) / p)
-    return losses, cosines, lengths
+    return losses, cosines, norms
 
 
 def zero_redundancy_gpt(steps: int = 3) -> tuple[Tensor, int]:
     """The small transformer's weights after some steps of PyTorch's `ZeroRedundancyOptimizer` with Adam and a rate of
-    0.01, in one vector, and how many numbers of Adam's moments this rank holds.
+    0.01, in one vector, and the number of elements of Adam's moments on this rank.
     """
     from torch.distributed.optim import ZeroRedundancyOptimizer
 

@@ -1,5 +1,5 @@
-"""Unit 15, sharding: memory arithmetic, shards with padding, ZeRO-1, 2 and 3, checkpointed activations, and a norm of
-shards.
+"""Unit 15, sharding: memory arithmetic, shards with padding, ZeRO-1, 2 and 3, activation checkpointing, and the norm of
+a sharded gradient.
 
 A flat vector of n numbers on p ranks is cut into shards of k = ceil(n / p); the last ones end in zeros.
 """
@@ -43,11 +43,11 @@ def is_right(exercise: Exercise, case: Case, run: Run) -> bool:
 
 
 TOO_MANY = Mistake("too_many_collectives", "The numbers are right, but they took more collectives than are needed.",
-                   "A call costs its latency, however small: put what travels together into one.")  # fmt: skip
+                   "Each call costs its latency: communicate everything in one.")  # fmt: skip
 MOVES_TOO_MUCH = Mistake("moves_too_much", "The numbers are right, but more bytes moved than the method needs.",
                          "Of the gradients each rank needs its shard of the sum: `dist.reduce_scatter_single`. Of the "
-                         "parameters it lacks the others' shards: `dist.all_gather_single`. The optimizer's state "
-                         "stays where it is.")  # fmt: skip
+                         "parameters it lacks the other ranks' shards: `dist.all_gather_single`. The optimizer state "
+                         "is not communicated.")  # fmt: skip
 
 
 def numbers(rng, n: int, dtype: str) -> np.ndarray:
@@ -62,7 +62,7 @@ def numbers(rng, n: int, dtype: str) -> np.ndarray:
 
 
 class MemoryPerRank(PlainExercise):
-    """What a rank holds"""
+    """Memory per rank"""
 
     signature = "memory_per_rank(params: int, p: int, stage: int, optimizer: str, mixed: bool) -> int"
     any_type = "bytes may come as the float that a division gives"
@@ -76,57 +76,57 @@ def harness(f, params, p, stage, optimizer, mixed):
 """
     mistakes = [
         Mistake("counts_only_parameters", "These are the bytes of the parameters alone.",
-                "Gradients and the optimizer's state lie beside them.",
+                "Add the gradients and the optimizer state.",
                 lambda c: c.sizes and held(c.params, c.p, c.stage, (c.sizes[0], 0, 0))),
         Mistake("no_master_copy", "The optimizer's copy of the parameters in float32 is missing.",
-                "In mixed precision the optimizer steps on a copy in 4 bytes: it belongs to its state.",
+                "In mixed precision the optimizer updates a 4-byte copy: it belongs to the optimizer state.",
                 lambda c: c.sizes and c.mixed and held(c.params, c.p, c.stage, (2, 2, c.sizes[2] - 4)) or None),
         Mistake("ignores_mixed", "Parameters and gradients count alike with and without mixed precision.",
                 "2 bytes each with it, 4 without.",
                 lambda c: c.sizes and held(c.params, c.p, c.stage, parts(c.optimizer, not c.mixed))),
-        Mistake("always_adam", "Every optimizer has the state of Adam here.",
-                "Adam keeps two numbers of 4 bytes, momentum one, plain SGD none.",
+        Mistake("always_adam", "Every optimizer was counted with Adam's state.",
+                "Adam keeps two 4-byte numbers, SGD with momentum one, plain SGD none.",
                 lambda c: c.sizes and held(c.params, c.p, c.stage, parts("adam", c.mixed))),
-        Mistake("copy_without_mixed", "A copy of the parameters in float32 was counted without mixed precision, too: "
-                "there the parameters themselves are in float32.",
+        Mistake("copy_without_mixed", "A float32 copy of the parameters was also counted without mixed precision, "
+                "where the parameters themselves are in float32.",
                 "The copy belongs to mixed precision.",
                 lambda c: c.sizes and not c.mixed and
                 held(c.params, c.p, c.stage, (4, 4, c.sizes[2] + 4)) or None),
-        Mistake("one_part_divided", "Only the part that this stage is named after is divided; those of the stages "
-                "before it are whole again.",
-                "From the stage in its row on: stage 3 divides all three.",
+        Mistake("one_part_divided", "Only the component that this stage adds is sharded; those of the earlier stages "
+                "are not.",
+                "Sharded from a stage upward: stage 3 shards all three.",
                 lambda c: c.sizes and sum(
                     size * (size_of_shard(c.params, c.p) if c.stage == first else c.params)
                     for size, first in zip(c.sizes, (3, 2, 1), strict=True))),
-        Mistake("not_divided", "Nothing was divided among the ranks.",
-                "From stage 1 on each rank holds its share of the optimizer's state.",
+        Mistake("not_divided", "Nothing was sharded.",
+                "From stage 1 upward each rank holds one shard of the optimizer state.",
                 lambda c: c.sizes and held(c.params, c.p, 0, c.sizes)),
-        Mistake("one_stage_late", "What this stage divides is still whole: it was counted as the stage before.",
-                "Stage 1: optimizer state; 2: gradients, too; 3: parameters, too.",
+        Mistake("one_stage_late", "The component that this stage adds is not sharded: the stage before was counted.",
+                "Stage 1: optimizer state; 2: also gradients; 3: also parameters.",
                 lambda c: c.sizes and held(c.params, c.p, c.stage - 1, c.sizes)),
-        Mistake("one_stage_early", "More is divided than at this stage: it was counted as the next one.",
-                "Stage 1: optimizer state; 2: gradients, too; 3: parameters, too.",
+        Mistake("one_stage_early", "More is sharded than at this stage: the next one was counted.",
+                "Stage 1: optimizer state; 2: also gradients; 3: also parameters.",
                 lambda c: c.sizes and held(c.params, c.p, c.stage + 1, c.sizes)),
-        Mistake("drops_remainder", "The share was rounded down: together the ranks hold less than there is.",
+        Mistake("drops_remainder", "The size of a shard was rounded down: together the ranks hold too few parameters.",
                 "ceil(params / p): `-(-params // p)`.",
                 lambda c: c.sizes and held(c.params, c.p, c.stage, c.sizes, c.params // c.p)),
-        Mistake("forgets_padding", "The share is a fraction of a number: shards are of one size, and whole.",
+        Mistake("forgets_padding", "The size of a shard is a fraction: the padding is missing.",
                 "ceil(params / p): `-(-params // p)`.",
                 lambda c: c.sizes and held(c.params, c.p, c.stage, c.sizes, c.params / c.p)),
-        Mistake("divides_bytes", "The bytes were divided by the ranks and rounded up. A shard has a whole number of "
-                "numbers.",
-                "Take the share first, ceil(params / p), then its bytes.",
+        Mistake("divides_bytes", "The bytes were divided by the number of ranks and rounded up: a shard may end "
+                "within a number.",
+                "First the size of a shard, ceil(params / p), then its bytes.",
                 lambda c: c.sizes and sum(
                     -(-c.params * size // c.p) if c.stage >= first else c.params * size
                     for size, first in zip(c.sizes, (3, 2, 1), strict=True))),
-        Mistake("copy_not_divided", "The optimizer's copy of the parameters in float32 is whole on every rank.",
-                "It belongs to the optimizer's state: from stage 1 on each rank has its share.",
+        Mistake("copy_not_divided", "The optimizer's float32 copy of the parameters is not sharded.",
+                "It belongs to the optimizer state: from stage 1 upward each rank has one shard of it.",
                 lambda c: c.sizes and c.mixed and
                 held(c.params, c.p, c.stage, (2, 2, c.sizes[2] - 4)) + 4 * c.params or None),
-        Mistake("moments_in_16_bits", "The optimizer's numbers take 2 bytes each in mixed precision here.",
-                "4 each, as without it: what is added up over many steps stays in float32.",
+        Mistake("moments_in_16_bits", "In mixed precision the moments were counted with 2 bytes each.",
+                "4 each, as without it: sums over many steps stay in float32.",
                 lambda c: c.sizes and c.mixed and held(c.params, c.p, c.stage, (2, 2, 2 + c.sizes[2] // 2)) or None),
-        Mistake("takes_anything", "A stage or a number of ranks that there is not got a number of bytes.",
+        Mistake("takes_anything", "An invalid stage or number of ranks got a number of bytes.",
                 "Raise ValueError: a wrong plan should not look like a small one."),
     ]  # fmt: skip
 
@@ -145,7 +145,7 @@ def harness(f, params, p, stage, optimizer, mixed):
         yield case(others, int(rng.integers(10, 20)) * 4 + 2, 4, 3, "sgd", False)
         yield case(others, int(rng.integers(10, 20)) * 4 + 1, 4, 1, "sgd", True)
         yield case(others, 3, 8, 3, "adam", True)
-        yield case(others, 10, 4, 0, "adam", True)  # nothing is divided, and nothing is filled up
+        yield case(others, 10, 4, 0, "adam", True)  # nothing is sharded, and nothing is padded
         yield case(others, int(rng.integers(10, 20)), 1, 3, "momentum", False)
         for p, stage in ((8, 4), (8, -1), (0, 3), (-2, 0)):
             yield case(wrong, int(rng.integers(100, 200)), p, stage, "adam", True)
@@ -183,7 +183,7 @@ def harness(f, params, p, stage, optimizer, mixed):
 
 
 class Shard(PlainExercise):
-    """Cut into equal shards"""
+    """Cutting a vector into shards"""
 
     signature = "shard(flat: torch.Tensor, rank: int, p: int) -> torch.Tensor"
     given = ("flat", "p")
@@ -203,16 +203,16 @@ def shard(flat, rank, p):
 """
     mistakes = [
         Mistake("not_padded", "The shards are of different sizes: the last ones are short.",
-                "A collective takes the same number from every rank: fill up with zeros.",
+                "A collective takes the same amount from every rank: pad with zeros.",
                 lambda c: tensors([c.values[r * c.k : (r + 1) * c.k] for r in range(c.p)], c.dtype)),
-        Mistake("fair_share", "The first ranks got one number more than the others: the shares of unit 01.",
-                "Equal shards of ceil(n / p), the rest in zeros.",
+        Mistake("fair_share", "The first ranks got one number more than the others: the fair shares of unit 01.",
+                "Equal shards of ceil(n / p) numbers, padded with zeros.",
                 lambda c: tensors(np.array_split(c.values, c.p), c.dtype)),
-        Mistake("drops_remainder", "What does not divide by p is in no shard.",
+        Mistake("drops_remainder", "The last numbers are in no shard: n / p was rounded down.",
                 "ceil(n / p), not n // p.",
                 lambda c: tensors(np.split(c.values[: len(c.values) // c.p * c.p], c.p), c.dtype)),
-        Mistake("padded_in_front", "The zeros stand before the numbers: each lies elsewhere than it should.",
-                "They belong behind the last number.",
+        Mistake("padded_in_front", "The padding is in front, so all numbers are shifted.",
+                "The zeros come after the last number.",
                 lambda c: tensors(np.split(np.concatenate([padded(c.values, c.p)[len(c.values):], c.values]), c.p),
                                   c.dtype)),
         Mistake("every_pth", "Rank r got every p-th number.",
@@ -251,7 +251,7 @@ def shard(flat, rank, p):
 
 
 class Unshard(Exercise):
-    """Put shards together"""
+    """Gathering the shards"""
 
     signature = "unshard(part: torch.Tensor, n: int) -> torch.Tensor"
     levels = {"the whole vector": 1, "more ranks than numbers": 1, "in one collective": 1}
@@ -266,24 +266,24 @@ def unshard(part, n):
     return whole[:n]
 """
     mistakes = [
-        Mistake("keeps_padding", "The zeros at the end came back, too.", "Cut it to n: `whole[:n]`.",
+        Mistake("keeps_padding", "The padding was returned, too.", "Cut it to n: `whole[:n]`.",
                 lambda c: tensors([np.concatenate(c.shards)] * c.p, c.dtype)),
-        Mistake("own_only", "Each rank still has its shard alone.", "`dist.all_gather_single`.",
+        Mistake("own_only", "Each rank returns only its own shard.", "`dist.all_gather_single`.",
                 lambda c: tensors(c.shards, c.dtype)),
-        Mistake("even_shares", "The padding was looked for at the end of every shard, as if their numbers differed by "
-                "one at most. All of it stands at the end of the whole.",
-                "Put the shards together as they are, and cut the result: `whole[:n]`.",
+        Mistake("even_shares", "Padding was cut off every shard, as if their sizes differed by one at most. All of "
+                "it is at the end of the whole vector.",
+                "Gather the shards as they are, and cut the result: `whole[:n]`.",
                 lambda c: tensors([np.concatenate([shard[: c.n // c.p + (r < c.n % c.p)]
                                                    for r, shard in enumerate(c.shards)])] * c.p, c.dtype)),
-        Mistake("wrong_order", "All numbers came, but not in the order of the ranks.",
-                "Shard r stands at r k to (r + 1) k on every rank.",
+        Mistake("wrong_order", "All numbers are there, but not in the order of the ranks.",
+                "Shard r is at r k to (r + 1) k on every rank.",
                 lambda c: tensors([np.concatenate(c.shards[::-1])[: c.n]] * c.p, c.dtype)),
-        Mistake("own_first", "Each rank has its own shard in front.", "Shard r stands at r k to (r + 1) k everywhere.",
+        Mistake("own_first", "Each rank has its own shard in front.", "Shard r is at r k to (r + 1) k on every rank.",
                 lambda c: tensors([np.concatenate(c.shards[r:] + c.shards[:r])[: c.n] for r in range(c.p)], c.dtype)),
         Mistake("only_one_rank", "Only one rank has the whole vector.", "`dist.all_gather...`, not `dist.gather`."),
         TOO_MANY,
-        MOVES_TOO_MUCH.but(how="Each rank brings its shard, not a vector of n numbers with zeros where others stand: "
-                               "`dist.all_gather_single`."),
+        MOVES_TOO_MUCH.but(how="Each rank contributes its shard, not a vector of n numbers with zeros in place of the "
+                               "others: `dist.all_gather_single`."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -305,7 +305,7 @@ def unshard(part, n):
     @staticmethod
     def _case(rng, level, n, p, dtype, **options):
         values = numbers(rng, n, dtype)
-        values[-1:] = 0  # one of the numbers, not of the padding
+        values[-1:] = 0  # one of the numbers, no padding
         shards = shards_of(values, p)
         known = {"n": n, "shards": shards, "dtype": dtype, "values": values}
         arguments = [(Tensor(shard, dtype), n) for shard in shards]
@@ -335,31 +335,31 @@ NOT_MEAN = (
     Mistake("sum_for_mean", "The moments hold the sum of the gradients, not their mean. (Adam's step hardly shows it: "
             "it divides the one by the root of the other.)",
             "Divide your shard of the sum by the number of ranks.", lambda c: c.steps(lambda g: g.sum(axis=0))),
-    Mistake("steps_on_unaveraged_shard", "Each rank stepped along its own gradient: nothing was summed over the ranks.",
-            "Sum the gradients over the ranks, then step on your shard.", lambda c: c.own_steps()),
+    Mistake("steps_on_unaveraged_shard", "Each rank used its own gradient: nothing was summed over the ranks.",
+            "Sum the gradients over the ranks, then update your shard.", lambda c: c.own_steps()),
     Mistake("divided_twice", "The gradients were divided by the number of ranks twice.",
             "ReduceOp.AVG divides by itself; so does a division before the sum.",
             lambda c: c.steps(lambda g: g.mean(axis=0) / c.p)),
-    Mistake("copied_from_one_rank", "All ranks stepped along the gradient of rank 0: what the others computed is lost.",
+    Mistake("copied_from_one_rank", "All ranks used the gradient of rank 0: those of the others are lost.",
             "A broadcast copies. To add up: reduce_scatter, or all_reduce.", lambda c: c.steps(lambda g: g[0])),
 )  # fmt: skip
-OTHER_T = Mistake("counts_steps_itself", "The steps are those of a run that has just begun: Adam corrects its moments "
-                  "by the number of the step, and this run had got further.",
-                  "Take t as it is given. A run that goes on from a checkpoint begins in a new process, with step 7.",
+OTHER_T = Mistake("counts_steps_itself", "The steps are those of a run that has just begun: Adam's correction of the "
+                  "moments depends on the number of the step, and this run had got further.",
+                  "Use t as given. A run that goes on from a checkpoint may begin in a new process with step 7.",
                   lambda c: c.from_one() if c.t > 1 else None)  # fmt: skip
-STATE_LOST = Mistake("state_not_kept", "The step is right, but m and v are as they were: the next step begins anew.",
-                     "Change m and v in place: `adam` does, if it gets them and not copies.",
+STATE_LOST = Mistake("state_not_kept", "The step is right, but m and v are unchanged: the next step begins anew.",
+                     "Change m and v in place: `adam` does, if you pass them and not copies.",
                      lambda c: c.without_state())  # fmt: skip
-HALF_WRITTEN = Mistake("not_gathered", "On each rank only its own shard of the weights was stepped.",
-                       "After the step every rank needs the others' shards: `dist.all_gather_single`.",
+HALF_WRITTEN = Mistake("not_gathered", "On each rank only its own shard of the parameters was updated.",
+                       "After the step every rank needs the other ranks' shards: `dist.all_gather_single`.",
                        lambda c: c.not_gathered())  # fmt: skip
-NO_STEP = Mistake("gathers_stale_parameters", "m and v are right, but the weights are those of before the step.",
-                  "First the step on your shard, then the all_gather.", lambda c: c.stale())  # fmt: skip
+NO_STEP = Mistake("gathers_stale_parameters", "m and v are right, but the parameters are those before the step.",
+                  "First update your shard, then the all_gather.", lambda c: c.stale())  # fmt: skip
 
 
 SIZES = Mistake("RuntimeError", "torch stopped at the line above. If it speaks of sizes: a slice at the end of the "
                 "vector is shorter than the shards of m and v.",
-                "Pad to k p numbers, cut out your shard, and cut the padding off what is returned.")  # fmt: skip
+                "Pad to k p numbers, cut out your shard, and cut the padding off the result.")  # fmt: skip
 
 
 class ZeroStep(ReportExercise):
@@ -442,7 +442,7 @@ class ZeroStep(ReportExercise):
 
 
 class Zero1Step(ZeroStep):
-    """ZeRO-1: the state is divided"""
+    """A step of ZeRO-1"""
 
     signature = "zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor"
     levels = {"the weights of sequential Adam": 1, "p does not divide n": 1, "no more than it must move": 1}
@@ -496,7 +496,7 @@ def micro_batch(gradients: list[np.ndarray], k: int) -> tuple[float, str, np.nda
 
 
 class Zero2Step(ZeroStep):
-    """ZeRO-2: the gradients are divided"""
+    """A step of ZeRO-2"""
 
     signature = "zero2_step(w: Tensor, gradients: Iterator, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor"
     levels = {"one micro-batch": 1, "several micro-batches": 1, "no more than it must move": 1, "only its shard": 1}
@@ -524,11 +524,11 @@ def harness(f, w, gradients, m, v, t, lr):
 """
     mistakes = [
         Mistake("sums_micro_batches", "The micro-batches were summed: the step is that of a sum, not of a mean.",
-                "Divide by the number of micro-batches, too.",
+                "Divide by the number of micro-batches as well.",
                 lambda c: c.steps(lambda g: g.mean(axis=0), lambda g: g.sum(axis=0))),
-        Mistake("last_micro_batch", "Only the last micro-batch counts. (They come in one buffer: whoever puts them "
-                "into a list has the last one several times.)",
-                "Take what you need of a gradient before the next one comes.",
+        Mistake("last_micro_batch", "Only the last micro-batch counts. (They come in one buffer: a list of them "
+                "holds the last one several times.)",
+                "Use a gradient before the next one overwrites it.",
                 lambda c: c.steps(lambda g: g.mean(axis=0), lambda g: g[-1])),
         Mistake("nothing_divided", "Nothing was divided, neither by the ranks nor by the micro-batches.",
                 "Divide by both.", lambda c: c.steps(lambda g: g.sum(axis=0), lambda g: g.sum(axis=0))),
@@ -537,11 +537,11 @@ def harness(f, w, gradients, m, v, t, lr):
                 lambda c: c.steps(lambda g: g.mean(axis=0), lambda g: g[-1] / len(g))),
         *NOT_MEAN, OTHER_T,
         STATE_LOST, HALF_WRITTEN, NO_STEP, MOVES_TOO_MUCH,
-        Mistake("holds_a_whole_gradient", "While the next micro-batch is computed, something of the size of the whole "
-                "gradient is still alive beside w and the buffer. (In the case that looks at it two ranks' first "
+        Mistake("holds_a_whole_gradient", "While the next micro-batch is computed, something as large as the full "
+                "gradient is still alive beside w and the buffer. (In the case that checks it, two ranks' first "
                 "gradients are enormous and cancel: sums over micro-batches lose digits before the ranks are summed.)",
-                "Reduce-scatter each gradient as it comes and add up the shards. A divided copy of the gradient is as "
-                "long as the gradient: divide the shard.",
+                "Reduce-scatter each gradient as it comes and add up the shards. A scaled copy of the gradient is as "
+                "large as the gradient: scale the shard.",
                 lambda c: c.ranks_last() if c.g.shape[1] > 1 else None),
     ]  # fmt: skip
 
@@ -606,7 +606,7 @@ def least_moved(case: Case) -> int:
 
 
 class Zero3(ReportExercise):
-    """ZeRO-3: the parameters are divided"""
+    """Forward and backward pass of ZeRO-3"""
 
     signature = "zero3_forward_backward(layers: list, x: Tensor, loss_gradient: Callable) -> list[Tensor]"
     levels = {
@@ -622,36 +622,35 @@ class Zero3(ReportExercise):
                 "ranks.", lambda c: c.report(c.p)),
         Mistake("own_gradients", "Each rank has its shard of its own gradient: nothing was summed over the ranks.",
                 "`dist.reduce_scatter_single` adds up and leaves each rank its shard.", lambda c: c.own()),
-        Mistake("whole_gradients", "Each rank returns all of the gradient.", "Only its shard: "
+        Mistake("whole_gradients", "Each rank returns the full gradient.", "Only its shard: "
                 "`dist.reduce_scatter_single`.", lambda c: c.whole()),
-        Mistake("reversed_layers", "The gradients are right, and stand in the order of the backward pass.",
+        Mistake("reversed_layers", "The gradients are right, but in the order of the backward pass.",
                 "Entry i belongs to `layers[i]`.", lambda c: c.report(1, -1)),
-        Mistake("ValueError", "A layer got fewer weights than it has: a shard, or what was freed after the forward "
-                "pass.", "Gather its weights again before its backward pass."),
-        MOVES_TOO_MUCH.but(why="The gradients are right, but more bytes moved than three times the weights: twice an "
-                               "all_gather of them, once a reduce_scatter of the gradients."),
-        Mistake("keeps_whole_layers", "More than two whole layers were alive at a time: nothing is saved. (The check "
-                "changes shards between the passes: weights that were kept are old ones.)",
-                "Use a layer's weights and let go of them (`del`, or one variable for all), and of the work that you "
-                "waited for, which holds them, too. In the backward pass gather them again.",
+        Mistake("ValueError", "A layer got fewer parameters than it has: a shard, or memory that was freed after the "
+                "forward pass.", "Gather its parameters again before its backward pass."),
+        MOVES_TOO_MUCH.but(why="The gradients are right, but more bytes moved than in two all_gathers and one "
+                               "reduce_scatter for each layer."),
+        Mistake("keeps_whole_layers", "More than two layers were gathered at a time: nothing is saved. (The check "
+                "changes shards between the passes: parameters that were kept are out of date.)",
+                "Free a layer's parameters after use (`del`, or one variable for all), and the work handle that you "
+                "waited for, which also keeps them alive. In the backward pass gather them again.",
                 lambda c: c.kept() if c.changes else None),
-        Mistake("gathers_too_early", "Layers were computed with weights that had been gathered more than one layer "
-                "ahead: by then more than two are whole. (The check changes a shard until it is needed.)",
+        Mistake("gathers_too_early", "Layers were computed with parameters that had been gathered more than one layer "
+                "ahead: by then more than two are gathered. (The check changes a shard until it is needed.)",
                 "Begin the gather of a layer while the one before it computes, not earlier.",
                 lambda c: c.early(c.first) if c.changes else None),
-        Mistake("waits_for_every_gather", "The gradients are right, but a layer's weights are on their way while "
-                "nobody computes.",
+        Mistake("waits_for_every_gather", "The gradients are right, but while a layer's parameters are gathered, "
+                "no layer computes.",
                 "Begin the next layer's all_gather (`async_op=True`) before this layer computes, in both passes, and "
                 "wait for it afterwards."),
     ]  # fmt: skip
     records = [
         Record("bytes moved", "B", lambda case: case.level == "two layers at most",
                lambda case, run: over_the_links(run), lambda case: least_moved(case), lambda case: least_moved(case),
-               "of L layers, two may stay from the forward pass to the backward pass: L + (L - 2) are gathered and L "
-               "reduced and scattered."),
-        Record("whole layers alive", "B", lambda case: case.level == "two layers at most",
+               "of L layers, two may stay gathered between the passes: L + (L - 2) all-gathers and L reduce-scatters."),
+        Record("gathered layers alive", "B", lambda case: case.level == "two layers at most",
                lambda case, run: max(rank.peak for rank in run.ranks), lambda case: 2 * case.known["weights"][0].nbytes,
-               lambda case: 2 * case.known["weights"][0].nbytes, "the next layer comes while this one computes.",
+               lambda case: 2 * case.known["weights"][0].nbytes, "the next layer is gathered while this one computes.",
                counted=False),
     ]  # fmt: skip
 
@@ -765,7 +764,7 @@ ROWS, WIDTH, INSIDE = 64, 4, 4  # of the activations between blocks; how many ti
 
 
 class Checkpointed(ReportExercise):
-    """Activations computed twice"""
+    """Recomputing activations"""
 
     signature = "checkpointed(blocks: list, x: Tensor, every: int) -> Tensor"
     levels = {"the gradients of the plain run": 1, "what is alive, and what is computed twice": 2, "dropout": 1}
@@ -774,36 +773,37 @@ class Checkpointed(ReportExercise):
     inputs = "free"
     harness = COUNTING + BLOCKS
     mistakes = [
-        Mistake("no_gradient_of_x", "The weights have their gradients, x has none: nothing flows on below.",
+        Mistake("no_gradient_of_x", "The parameters have their gradients, x has none: none reaches the layers below.",
                 "The backward of a segment returns the gradient of its input.",
                 lambda c: c.without_x()),
-        Mistake("last_segment_only", "Only the first blocks of each segment, or of the list, were run.",
+        Mistake("last_segment_only", "Not all blocks were run: the last segment is missing.",
                 "The last segment is shorter where `every` does not divide the number of blocks.",
                 lambda c: c.run(len(c.ups) // c.every * c.every) if c.every <= len(c.ups) else None),
-        Mistake("gradients_twice", "The gradients of the weights are twice what they should be.",
+        Mistake("gradients_twice", "The gradients of the parameters are twice as large as they should be.",
                 "Backward through a segment once: either autograd adds its gradients up, or you do.",
                 lambda c: {"gradients": tensors([2 * g for g in c.gradients[1:]])}),
-        Mistake("RuntimeError", "Autograd stopped: the output does not hang together with the weights, or a graph was "
-                "used twice.",
-                "Compute a segment again under `torch.enable_grad()`, from a detached input that requires a gradient, "
+        Mistake("RuntimeError", "Autograd stopped: the output is not connected to the parameters, or a graph was used "
+                "twice.",
+                "Recompute a segment under `torch.enable_grad()`, from a detached input that requires a gradient, "
                 "and call `torch.autograd.backward(output, gradient)`."),
         Mistake("drops_rng_state", "In the second run the blocks drew other random numbers: the gradient belongs to "
                 "another mask than the output.",
-                "`torch.get_rng_state()` before a segment's first run, and set it again before its second.",
+                "Save `torch.get_rng_state()` before a segment's first run, and restore it before its second.",
                 lambda c: {"masks": "others"} if c.draws else None),
-        Mistake("seeds_itself", "The blocks draw the same numbers in both runs, but not those that they draw without "
-                "you: the generator was seeded.",
-                "Leave the first run as it is: note the generator's state before it, set it again before the second.",
+        Mistake("seeds_itself", "The blocks draw the same numbers in both runs, but not those of the plain run: the "
+                "generator was seeded.",
+                "Do not seed: save the generator's state before the first run, and restore it before the second.",
                 lambda c: {"masks": "not those of the plain run"} if c.draws else None),
         Mistake("recomputes_too_often", "A block was run more than twice.",
-                "Begin again at the input of the segment, not at x."),
+                "Recompute from the input of the segment, not from x."),
         Mistake("keeps_too_much", "More is alive between the passes than the inputs of the segments. (The check "
-                "changes a segment's weights when it is to be computed again: what was kept belongs to the old ones.)",
-                "Run a segment under `torch.no_grad()`, or inside an autograd.Function, and save its input only.",
+                "changes a segment's parameters before it is recomputed: activations that were kept belong to the old "
+                "ones.)",
+                "Run a segment under `torch.no_grad()`, or inside an autograd.Function, and save only its input.",
                 lambda c: c.others and c.old_before(len(c.ups)) or None),
-        Mistake("peak_too_high", "Between the passes little is alive, but the backward pass needs more than one "
-                "segment at a time. (The check changes a segment's weights when the gradient has come to it.)",
-                "Compute one segment again, go back through it and let go of it; then the one before.",
+        Mistake("peak_too_high", "Little is alive between the passes, but the backward pass needs more than one "
+                "segment at a time. (The check changes a segment's parameters when the gradient reaches it.)",
+                "Recompute one segment, run backward through it and free it; then the segment before.",
                 lambda c: c.others and c.old_before(c.last) or None),
     ]  # fmt: skip
     records = [  # the best is what torch.utils.checkpoint takes, without re-entrance
@@ -825,8 +825,8 @@ class Checkpointed(ReportExercise):
 
     @staticmethod
     def _case(rng, level, blocks, every, draws=False):
-        """A case. Where memory is looked at, the weights change when it is time to compute their segment again: an
-        inside that was kept, or computed earlier, gives itself away.
+        """A case. Where memory is looked at, the weights change when it is time to recompute their segment:
+        intermediate activations that were kept, or computed earlier, give themselves away.
         """
         x, gy = rng.normal(size=(2, ROWS, WIDTH))
         ups = rng.normal(0, 0.4, (blocks, WIDTH, INSIDE * WIDTH))
@@ -866,7 +866,7 @@ class Checkpointed(ReportExercise):
         c.run, c.report, c.without_x = run, report, without_x
 
         def old_before(first):
-            """The inside of the blocks before `first` is that of the forward pass, their weights are others by now."""
+            """Blocks before `first` keep the activations of the forward pass, but have other weights by now."""
             y, gradients = through_blocks(c.x, c.ups, c.downs, c.gy, c.others, c.every, first)
             return c.report(y, gradients[0], gradients[1:])
 
@@ -902,7 +902,7 @@ class Checkpointed(ReportExercise):
 
 
 class ClipShards(ReportExercise):
-    """One norm of all shards"""
+    """The global norm of sharded gradients"""
 
     signature = "clip_grad_norm_sharded(shards: list, max_norm: float) -> float"
     levels = {"too long": 1, "short enough, empty, and zero": 1, "one number travels": 1}
@@ -920,8 +920,8 @@ def harness(f, shards, max_norm):
     return {"shards": gradients, "norm": np.array(float(norm)) if number else norm}
 """
     mistakes = [
-        Mistake("local_norm_clipping", "Each rank clipped by the norm of its own shards: the parts of one gradient "
-                "were scaled differently, and its direction changed.",
+        Mistake("local_norm_clipping", "Each rank clipped by the norm of its own shards: they were scaled differently, "
+                "and the gradient's direction changed.",
                 "Sum the squares over the ranks, then take the root.",
                 lambda c: [c.report(r, c.factor(c.own[r])) for r in range(c.p)]),
         Mistake("norms_added", "The norms of the ranks were added up.", "Add up the squares, then take one root.",
@@ -931,32 +931,33 @@ def harness(f, shards, max_norm):
                 lambda c: c.scaled_by(sum(c.of_tensors))),
         Mistake("norm_squared", "The root is missing: this is the square of the norm.", "norm = sqrt(sum of squares).",
                 lambda c: c.scaled_by(c.norm**2)),
-        Mistake("mean_of_squares", "The squares were averaged over the ranks: the shards are parts of one gradient, "
-                "not several gradients.", "Their sum, not their mean.", lambda c: c.scaled_by(c.norm / c.p**0.5)),
-        Mistake("largest_norm", "The norm is that of the longest shard.", "ReduceOp.SUM of the squares.",
+        Mistake("mean_of_squares", "The squares were averaged over the ranks, but the shards are parts of one "
+                "gradient, not several gradients.", "Use their sum, not their mean.",
+                lambda c: c.scaled_by(c.norm / c.p**0.5)),
+        Mistake("largest_norm", "The norm is the largest of the ranks' norms.", "ReduceOp.SUM of the squares.",
                 lambda c: c.scaled_by(max(c.own))),
-        Mistake("clipped_each_tensor", "Each tensor was clipped by a norm of its own.", "One norm for all tensors.",
+        Mistake("clipped_each_tensor", "Each tensor was clipped by its own norm.", "One norm for all tensors.",
                 lambda c: c.each_tensor()),
-        Mistake("always_scaled", "A gradient that was short enough was stretched.", "The factor is at most 1.",
+        Mistake("always_scaled", "A gradient whose norm was small enough was scaled up.", "The factor is at most 1.",
                 lambda c: [c.report(r, c.limit / c.norm) for r in range(c.p)] if c.norm else None),
         Mistake("zero_divided", "A gradient of zeros has the norm 0, and 0 / 0 is not a number.",
                 "Scale only where norm > max_norm.", lambda c: None if c.norm else
                 [c.report(r, np.nan) for r in range(c.p)]),
-        Mistake("not_clipped", "The shards are as they were: nothing was scaled, or a copy was.",
+        Mistake("not_clipped", "The shards are unchanged: nothing was scaled, or only a copy.",
                 "In place: `s.mul_(factor)`.", lambda c: [c.report(r, 1.0) for r in range(c.p)]),
-        Mistake("clipped_by_value", "Each number was cut off at max_norm.", "Scale all numbers by one factor.",
+        Mistake("clipped_by_value", "Each number was clipped to max_norm.", "Scale all numbers by one factor.",
                 lambda c: c.cut_off()),
         Mistake("divides_by_a_little_more", "The factor is max_norm / (norm + 1e-6), as in torch's own function: the "
                 "digits beyond the sixth differ.",
                 "max_norm / norm; where the norm is zero there is nothing to scale.",
                 lambda c: [c.report(r, min(1.0, c.limit / (c.norm + 1e-6))) for r in range(c.p)]),
-        Mistake("norm_after", "The shards are right, the returned norm is that after clipping.",
-                "Return the one before.",
+        Mistake("norm_after", "The shards are right, but the norm after clipping was returned.",
+                "Return the norm before clipping.",
                 lambda c: [{"norm": np.asarray(min(c.norm, c.limit))}] * c.p),
-        Mistake("own_norm_returned", "The shards are right, each rank returns the norm of its own.",
-                "Return the norm of the whole gradient.", lambda c: [{"norm": np.asarray(one)} for one in c.own]),
+        Mistake("own_norm_returned", "The shards are right, but each rank returns the norm of its own shards.",
+                "Return the norm of the full gradient.", lambda c: [{"norm": np.asarray(one)} for one in c.own]),
         TOO_MANY,
-        MOVES_TOO_MUCH.but(how="Each rank's sum of squares is one number: that alone has to travel."),
+        MOVES_TOO_MUCH.but(how="Each rank's sum of squares is one number: communicate only that."),
     ]  # fmt: skip
 
     def cases(self, rng):
