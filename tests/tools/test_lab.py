@@ -257,7 +257,9 @@ def test_a_browser_shows_the_start_page_its_exercise_and_a_notebook_whose_code_i
             cell.wait_for(state="visible", timeout=60_000)
 
             page.goto(f"{lab['url']}/lab/tree/09_multi_node_image_lab/multi_node_image_lab.ipynb", timeout=60_000)
-            editor = page.locator(".jp-CodeCell .cm-content").first
+            # Lab opens the other notebook's tab again, too, and a cell of that one is first and hidden
+            page.locator(".lm-TabBar-tab.lm-mod-current", has_text="multi_node_image_lab.ipynb").wait_for(timeout=60_000)
+            editor = page.locator(".jp-CodeCell .cm-content:visible").first
             editor.wait_for(state="visible", timeout=60_000)
             page.wait_for_function(
                 "[...document.querySelectorAll('.jp-CodeCell .cm-scroller')].every(e => e.scrollWidth <= "
