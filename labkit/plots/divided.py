@@ -15,14 +15,14 @@ CUTS = {"C_out": ("blue", "s"), "C_in": ("red", "o"), "H": ("green", "^")}
 
 
 class Rank(Protocol):
-    """What is read of a rank."""
+    """A rank, as far as the figures read it."""
 
     busy: float
     collectives: Sequence[str]
 
 
 class Run(Protocol):
-    """What is read of the outcome of `labkit.simulation.run`."""
+    """The outcome of `labkit.simulation.run`, as far as the figures read it."""
 
     elapsed: float
     ranks: Sequence[Rank]

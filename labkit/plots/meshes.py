@@ -15,7 +15,7 @@ COLOURS = (*palette.CYCLE, palette.YELLOW, palette.GREY)
 
 
 class Run(Protocol):
-    """What is read of the outcome of a run."""
+    """The outcome of a run, as far as the figures read it."""
 
     events: Sequence[Event]
 

@@ -11,7 +11,7 @@
 # The results equal the sequential ones, and you know to the byte what each cut costs.
 # You can also say why such groups of ranks seldom reach beyond one node.
 #
-# **You need** units 02, 03 and 05. **It takes** about 120 minutes, the *stretch* 195
+# **You need** units 02, 03 and 05. **It takes** about 110 minutes, the *stretch* 195
 # more, in two sittings with a break at *Half-time*. The cells themselves run for about
 # 15 seconds on two cores. They take about 0.8 GB of memory.
 
