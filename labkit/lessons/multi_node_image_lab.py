@@ -25,7 +25,7 @@ Named = list[tuple[str, Image.Image]]
 
 
 def run_script(name: str, world_size: int, options: Sequence[object]) -> str:
-    """The output of a script in this folder, on `world_size` ranks under mpiexec; one rank needs no mpiexec. Raises
+    """The output of a script in this folder on `world_size` ranks under mpiexec; one rank needs no mpiexec. Raises
     RuntimeError with its last words where it fails.
     """
     launch = [] if world_size == 1 else [*mpiexec(), "-n", str(world_size)]
