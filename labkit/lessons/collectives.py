@@ -1,4 +1,4 @@
-"""The machinery of unit 03: an all-reduce of the page, run on the computed network."""
+"""The machinery of unit 03: an all-reduce of the page, run on the simulated network."""
 
 from __future__ import annotations
 

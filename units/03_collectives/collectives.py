@@ -197,7 +197,7 @@ def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
 check(mean_over_ranks)
 
 # %% [markdown]
-# ## A network with a clock you can trust
+# ## The simulated network: a clock you can trust
 #
 # From here on you build `all_reduce` yourself, out of `send`, `recv`, `isend` and
 # `irecv`. To compare what you build you need a clock, and the clock of a busy laptop is
@@ -221,7 +221,7 @@ BETA = 1e-10  # seconds per byte: 10 GB/s, or 80 Gbit/s
 
 
 def watch(function, p=RANKS, n=250_000, quiet=False):
-    """Let `function` sum n float32 numbers over p ranks of the computed network.
+    """Let `function` sum n float32 numbers over p ranks of the simulated network.
     Returns the run, or None if it is not written yet; it says so, unless quiet.
     """
     return collectives.watch(function, p, n, ALPHA, BETA, quiet=quiet)
@@ -570,7 +570,7 @@ check(all_reduce_time)
 
 # %% [markdown]
 # Does it hold? The lines are your formula, the dots are your three functions on the
-# computed network. Left: four ranks, from small to large vectors. Right: a vector of 40
+# simulated network. Left: four ranks, from small to large vectors. Right: a vector of 40
 # KB on more and more ranks. Every dot has to lie on its line.
 
 # %%
@@ -627,7 +627,7 @@ for text, nbytes in (("4 B", 4), ("100 MB", 100_000_000)):
 # %% [markdown]
 # ## On real ranks
 #
-# The computed network was kind. Real ranks on one machine have no ports: a message is a
+# The simulated network was kind. Real ranks on one machine have no ports: a message is a
 # copy in the memory that they all share, made by cores that they all share. Unless you
 # have 4 cores or more, 4 ranks also take turns on them.
 #

@@ -265,7 +265,7 @@ def tp_mlp(
 check(tp_mlp)
 
 # %% [markdown]
-# Now your first guess. The cell runs your MLP on the computed network of unit 03 and
+# Now your first guess. The cell runs your MLP on the simulated network of unit 03 and
 # counts what each rank hands over, forward and backward, for two inner widths:
 
 # %%
@@ -431,7 +431,7 @@ for p, outcome in outcomes.items():
 # Megatron-LM* (2021), section 3.2: tensors of b s h numbers are all-reduced "twice each
 # in the forward and backward pass for each layer, leading to a total communication of
 # 8 b s h (t - 1) / t per layer per device", for t ranks, batch b, sequence s, width h.
-# A layer is a block here. Does the relay count the same?
+# A layer is a block here. Does the simulated network count the same?
 
 # %%
 b, s, h, blocks = 2, 32, 32, 2

@@ -135,7 +135,7 @@ def axis_groups(shape: tuple[int, ...], axis: int) -> list[list[int]]:
 check(axis_groups)
 
 # %% [markdown]
-# PyTorch says the same, on 16 ranks of the relay:
+# PyTorch says the same, on 16 ranks of the simulated network:
 
 # %%
 AXES = ("data", "pipeline", "tensor")
@@ -239,7 +239,7 @@ check(step_bytes)
 
 # %% [markdown]
 # Is it true? Here sixteen ranks run real code: they send, receive and all-reduce on the
-# relay, which counts. `labkit.scale` has meshes with one more axis, `context`, of which
+# simulated network, which counts. `labkit.scale` has meshes with one more axis, `context`, of which
 # more below; a `Step` is what every rank computes and sends in one step.
 
 # %%
@@ -253,7 +253,7 @@ work = {
 small = Step(Mesh(tensor=4, pipeline=2, data=2), **work, forward=2e-4, backward=4e-4)
 network = nodes(4, between=(2e-5, 1 / 1.25e9))  # 10 Gbit/s between the nodes
 real = run_step(small, network, order_1f1b)
-print("the relay has counted:", real.link_bytes)
+print("the simulated network has counted:", real.link_bytes)
 
 # %% tags=["raises-exception"]
 mine = step_bytes((2, 2, 4), work, per_node=4)
@@ -421,7 +421,7 @@ check(pipeline_seconds)
 
 # %% alt="Timeline of sixteen ranks: forward and backward passes of six micro-batches with thin all-reduces between them; ranks 4 to 7 and 12 to 15 begin one forward pass later; at the end long all-reduces of the gradients, four one after the other on each card."
 replayed = replay_step(small, network, order_1f1b)
-print(f"relay {real.elapsed * 1e3:.3f} ms, replay {replayed.seconds * 1e3:.3f} ms")
+print(f"simulated {real.elapsed * 1e3:.3f} ms, replay {replayed.seconds * 1e3:.3f} ms")
 meshes.step(real, 16, "a step of 16 ranks: data 2, pipeline 2, tensor 4")
 
 # %% tags=["raises-exception"]
@@ -436,7 +436,7 @@ seconds = {
 }
 formula = pipeline_seconds(2, 6, 1, 2, seconds)
 off = formula / real.elapsed - 1
-print(f"formula {formula * 1e3:.3f} ms, {off:+.1%} of the relay's")
+print(f"formula {formula * 1e3:.3f} ms, {off:+.1%} of the simulated")
 
 # %% [markdown]
 # What the formula lacks are the messages between the stages, a tenth of a millisecond
@@ -1053,7 +1053,7 @@ for name, (rate, alpha) in links.items():
 #   2204.02311, section 4.1 and appendix B.
 # - PyTorch 2.13 has ranks in one process, too, for DTensors:
 #   `torch.distributed._local_tensor.LocalTensorMode`. It gives the values of all ranks,
-#   as our relay does, but no time, and no bytes on links; its name says that it may
+#   as our simulated network does, but no time, and no bytes on links; its name says that it may
 #   still change.
 # - J. T. Daly, *A higher order estimate of the optimum checkpoint interval for restart
 #   dumps*, Future Generation Computer Systems 22, 2006.
