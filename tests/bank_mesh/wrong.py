@@ -224,7 +224,7 @@ script(
         "                narrow = x.float()\n                dist.recv(narrow, axes.stage(stage - 1))\n"
         "                x = narrow.double().requires_grad_()\n",
     ),
-    expected={**lines("not_float64", PIPELINE, "mixed"), "norm": ("rounded",)},
+    expected={**lines("not_float64", PIPELINE, "mixed"), "norm": ("rounded",), "traffic": PERSON},
 )
 script(
     "wrong_float32_moments",
