@@ -10,7 +10,7 @@
 # how much memory it takes, depends on the number of micro-batches and on the *order* in
 # which each rank does its work.
 #
-# **By the end of this page** you will have cut a transformer into stages, trained it
+# **At the end of this page** you will have cut a transformer into stages, trained it
 # with GPipe and with 1F1B, and obtained the gradients of the whole model. You can then
 # compute the idle time of a schedule, and know what PyTorch's `pipelining` does for
 # you.
