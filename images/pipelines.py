@@ -28,7 +28,7 @@ from labkit.scale import order_1f1b, order_interleaved
 from labkit.schedules import Replay, replay
 
 RANKS = 4
-LEFT, LANE, ROW = 70, 24, 28  # where slot 0 is, the height of a lane, from lane to lane
+LEFT, LANE, ROW = PLACES = 70, 24, 28  # where slot 0 is, the height of a lane, from lane to lane
 COLOURS = {"F": FORWARD, "B": BACKWARD, "W": WEIGHT_GRADIENTS}
 
 Order = list[tuple]
@@ -69,18 +69,23 @@ def hatched(ax: Axes, x: float, y: float, width: float, height: float) -> None:
     cell(ax, x, y, width, height, edgecolor=tint(GREY, 0.45), hatch="////", linewidth=0, zorder=0)
 
 
-def lanes(ax: Axes, ran: Replay, top: float, slot: float, named: str = "FBW") -> None:
-    """A lane for each rank: hatched while idle, a block for each action. named: the actions whose letter is written."""
+def lanes(
+    ax: Axes, ran: Replay, top: float, slot: float, named: str = "FBW", places: tuple[float, float, float] = PLACES
+) -> None:
+    """A lane for each rank: hatched while idle, a block for each action. named: the actions whose letter is written.
+    places: where slot 0 is, the height of a lane, from lane to lane."""
+    left, height, row = places
     for rank, order in enumerate(ran.orders):
-        y = top + rank * ROW
-        text(ax, LEFT - 8, y + LANE / 2, f"rank {rank}", SMALL, ha="right")
-        hatched(ax, LEFT, y, ran.elapsed * slot, LANE)
+        y = top + rank * row
+        text(ax, left - 8, y + height / 2, f"rank {rank}", SMALL, ha="right")
+        hatched(ax, left, y, ran.elapsed * slot, height)
         for (what, k, chunk), start, end in zip(order, ran.starts[rank], ran.ends[rank], strict=True):
             label = f"{what}{k}" if what in named else str(k)
-            x, width = LEFT + start * slot, (end - start) * slot
-            cell(ax, x, y, width, LANE, label, COLOURS[what])
+            x, width = left + start * slot, (end - start) * slot
+            cell(ax, x, y, width, height, label, COLOURS[what])
             if chunk:
-                line(ax, (x + 2, y + LANE - 2.5), (x + width - 2, y + LANE - 2.5), linewidth=2.6, solid_capstyle="butt")
+                under = y + height - 2.5
+                line(ax, (x + 2, under), (x + width - 2, under), linewidth=2.6, solid_capstyle="butt")
 
 
 def heading(ax: Axes, y: float, name: str, says: str, right: float) -> None:

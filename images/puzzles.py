@@ -22,11 +22,13 @@ from drawing import (
     tint,
 )
 from matplotlib.axes import Axes
+from pipelines import hatched, lanes
 
 from labkit.scale import order_1f1b
 from labkit.schedules import Replay, replay
 
-RANKS, LEFT, LANE, ROW = 4, 72, 26, 34
+RANKS = 4
+LEFT, LANE, ROW = PLACES = 72, 26, 34  # as in pipelines.py
 COLOURS = {"F": FORWARD, "B": BACKWARD}
 STUCK = (("F0", "B0", "F1", "F2"), ("F0", "F1", "F2", "B0"))  # the first actions of two ranks
 
@@ -35,26 +37,10 @@ def one_f_one_b(m: int) -> Replay:
     return replay([order_1f1b(rank, RANKS, m) for rank in range(RANKS)], RANKS, m)
 
 
-def idle(ax: Axes, x: float, y: float, width: float) -> None:
-    cell(ax, x, y, width, LANE, "", edgecolor=tint(GREY, 0.45), hatch="////", linewidth=0, zorder=0)
-
-
-def lanes(ax: Axes, ran: Replay, top: float, slot: float, named: bool = True) -> None:
-    """A lane for each rank: a block for each action, hatched where there is none."""
-    for rank, order in enumerate(ran.orders):
-        y = top + rank * ROW
-        text(ax, LEFT - 8, y + LANE / 2, f"rank {rank}", SMALL, ha="right")
-        idle(ax, LEFT, y, ran.elapsed * slot)
-        for (what, k, _), start, end in zip(order, ran.starts[rank], ran.ends[rank], strict=True):
-            cell(
-                ax, LEFT + start * slot, y, (end - start) * slot, LANE, f"{what}{k}" if named else str(k), COLOURS[what]
-            )
-
-
 def reading_a_timeline() -> Axes:
     ax = page(720, 292)
     ran, slot, top = one_f_one_b(3), 34.0, 62
-    lanes(ax, ran, top, slot)
+    lanes(ax, ran, top, slot, places=PLACES)
     for rank in range(RANKS - 1):
         x = LEFT + (rank + 1) * slot
         arrow(ax, (x, top + rank * ROW + LANE - 6), (x + 8, top + (rank + 1) * ROW + 5), color=MESSAGE, zorder=6)
@@ -73,7 +59,7 @@ def reading_a_timeline() -> Axes:
     text(ax, LEFT + 32, y + 10, "forward, 1 slot", SMALL + 1, ha="left")
     cell(ax, LEFT + 190, y, 48, 20, "B", BACKWARD)
     text(ax, LEFT + 246, y + 10, "backward, 2 slots", SMALL + 1, ha="left")
-    idle(ax, LEFT + 418, y - 3, 24)
+    hatched(ax, LEFT + 418, y - 3, 24, LANE)
     text(ax, LEFT + 450, y + 10, "idle", SMALL + 1, ha="left")
     text(ax, LEFT, y + 48, f"{ran.elapsed:g} slots until the last rank is done", SMALL + 1, ha="left")
     line(
@@ -90,7 +76,7 @@ def alive_on_a_rank() -> Axes:
     ax = page(720, 330)
     ran, slot, rank = one_f_one_b(5), 26.0, 1
     text(ax, LEFT - 8, 29, f"rank {rank}", SMALL, ha="right")
-    idle(ax, LEFT, 16, ran.elapsed * slot)
+    hatched(ax, LEFT, 16, ran.elapsed * slot, LANE)
     spans: dict[int, list[float]] = {}
     for (what, k, _), start, end in zip(ran.orders[rank], ran.starts[rank], ran.ends[rank], strict=True):
         cell(ax, LEFT + start * slot, 16, (end - start) * slot, LANE, f"{what}{k}", COLOURS[what])
@@ -129,7 +115,7 @@ def alive_on_a_rank() -> Axes:
 def never_idle() -> Axes:
     ax = page(720, 308)
     ran, slot, top = one_f_one_b(8), 18.4, 16
-    lanes(ax, ran, top, slot, named=False)
+    lanes(ax, ran, top, slot, named="", places=PLACES)
     last = RANKS - 1
     begin, end = ran.starts[last][0], ran.ends[last][-1]
     y = top + last * ROW
