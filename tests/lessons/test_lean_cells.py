@@ -19,9 +19,6 @@ import build_notebooks as builder  # noqa: E402
 LINES = 25  # of a cell; an exercise's stub and a program file may be longer
 COLUMNS = 88  # what Lab shows beside its panel, and the site on a laptop
 GIVEN = 250  # lines of code in a page that nobody has to write; what a student need not read lies in labkit.lessons
-TOO_MANY = {  # units that still have more, and how many: no more may come
-    "17_pipeline": 291,
-}
 LEAN = builder.units(ROOT)
 every_lean_unit = pytest.mark.parametrize("unit", LEAN)
 
@@ -57,13 +54,8 @@ def given_lines(unit: str) -> int:
 
 @every_lean_unit
 def test_a_page_is_given_little_code(unit):
-    count, most = given_lines(unit), TOO_MANY.get(unit, GIVEN)
-    assert count <= most, f"{count} lines, at most {most}: what need not be read belongs in labkit.lessons"
-
-
-@pytest.mark.parametrize("unit", TOO_MANY)
-def test_a_unit_below_the_limit_leaves_the_list(unit):
-    assert given_lines(unit) > GIVEN
+    count = given_lines(unit)
+    assert count <= GIVEN, f"{count} lines, at most {GIVEN}: what need not be read belongs in labkit.lessons"
 
 
 @every_lean_unit

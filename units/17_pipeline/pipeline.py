@@ -29,6 +29,7 @@ from torch.distributed import pipelining
 
 from autograder import check
 from labkit import data, models, simulation, timeline
+from labkit.lessons.pipeline import Stage, show
 from labkit.plots import charts
 from labkit.schedules import StandStill, replay
 
@@ -67,23 +68,11 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # forward pass takes 1 slot and a backward pass 2, because it computes two products, the
 # gradient of the input and that of the weights, where the forward pass computes one.
 #
-# First one minibatch, not split. A slot is drawn as one second. A forward pass is
-# *alive* until its backward pass is done; meanwhile the rank keeps its activations,
-# drawn as 1 MB.
+# First one minibatch, not split. `show` replays a schedule and draws it: a slot as one
+# second, the activations of a forward pass as 1 MB. A rank keeps these while the pass is
+# *alive*, that is, until its backward pass is done.
 
 # %% alt="Space-time diagram of four ranks. The forward pass goes down the ranks like stairs and the backward pass up again, so that one rank works at a time and three quarters of the picture are white."
-def show(orders, m, v=1, title=None, **seconds):
-    """Replay the orders of a schedule, draw them, and say how long they take."""
-    p = len(orders)
-    ran = replay(orders, p, m, v, **seconds)
-    print(
-        f"{ran.elapsed:g} slots; idle {ran.bubble.mean():.1%} of the time; "
-        f"peak number of forward passes alive on each rank: {ran.alive.tolist()}"
-    )
-    memory = [[(t, n * 1e6) for t, n in steps] for steps in ran.memory]
-    return timeline.draw(ran.events, p, title=title, memory=memory)
-
-
 print(f"your first guess: {guess_1}")
 show([[("F", 0), ("B", 0)]] * 4, m=1, title="One minibatch on 4 ranks")
 
@@ -296,64 +285,13 @@ for title, cut in (("your cut", sizes), ("equal layer counts", even)):
 # Now for real: each rank builds its stage of the transformer, and you send activations
 # and gradients. On the simulated network of unit 03 **computing now takes virtual
 # time**, too: the stage adds 1 ms for each forward pass and 2 ms for each backward pass
-# to its rank's clock, however long your machine takes. For the backward pass `Charge`
-# does that: autograd calls its `backward` when a gradient passes through it.
+# to its rank's clock, however long your machine takes. It also counts the bytes that
+# autograd saves for the backward pass of each micro-batch, without the weights, by a
+# hook that sees every saved tensor (unit 15). `Stage` does both; you can read it in
+# `labkit/lessons/pipeline.py`, but need not.
 
 # %%
 FORWARD, BACKWARD = 1e-3, 2e-3  # virtual seconds per stage and micro-batch
-
-
-class Charge(torch.autograd.Function):
-    """The identity; its `backward` adds the time of the stage's backward pass."""
-
-    @staticmethod
-    def forward(ctx, out, stage, k):
-        ctx.stage, ctx.k = stage, k
-        return out.view_as(out)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        simulation.compute(ctx.stage.seconds[1], f"B{ctx.k}")
-        ctx.stage.kept.pop(ctx.k)
-        simulation.alive(sum(ctx.stage.kept.values()))
-        return gradient, None, None
-
-# %% [markdown]
-# A stage counts the bytes that autograd saves for the backward pass of each
-# micro-batch, without the weights. A hook sees every saved tensor (unit 15); tensors
-# that share memory (a *storage*) are counted once:
-
-# %%
-def saved_bytes(layers, x):
-    """The layers' output, and the bytes that autograd saved while computing it."""
-    weights = {p.untyped_storage().data_ptr() for p in layers.parameters()}
-    saved = {}
-
-    def pack(tensor):
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in weights:
-            saved[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        out = layers(x)
-    return out, sum(saved.values())
-
-# %%
-class Stage(nn.Module):
-    """Layers that add their time to the rank's clock and count the bytes they keep."""
-
-    def __init__(self, layers, chunks=1):
-        super().__init__()
-        self.layers, self.calls, self.kept = layers, 0, {}
-        self.seconds = FORWARD / chunks, BACKWARD / chunks
-
-    def forward(self, x):
-        k, self.calls = self.calls, self.calls + 1
-        simulation.compute(self.seconds[0], f"F{k}")
-        out, self.kept[k] = saved_bytes(self.layers, x)
-        simulation.alive(sum(self.kept.values()))
-        return Charge.apply(out, self, k)
 
 
 def stage_of(number, stages, chunks=1):
@@ -362,7 +300,7 @@ def stage_of(number, stages, chunks=1):
     per_stage = BLOCKS // stages
     first = 0 if number == 0 else 1 + number * per_stage
     last = 1 + (number + 1) * per_stage if number < stages - 1 else None
-    return Stage(whole_model()[first:last], chunks)
+    return Stage(whole_model()[first:last], FORWARD / chunks, BACKWARD / chunks)
 
 # %% [markdown]
 # And the whole model on one rank, for comparison:
