@@ -137,7 +137,8 @@ class Exercise:
         tuple with the names of those that the text allows to be changed, "free" (nobody looks), or "result" (what
         counts is the first tensor or array argument after the call, not the returned value).
     harness: Python source defining ``harness(f, *arguments)``, run on every rank instead of ``f(*arguments)``; it may
-        import torch, numpy, torch.distributed. It runs beside the student's code: put no expected value into it.
+        import torch, numpy, torch.distributed. Write it as a function in the unit's `harness.py`, and say
+        ``harness_of(__file__, name)`` here. It runs beside the student's code: put no expected value into it.
     shares_files: whether the ranks of a case see each other's files (checkpoints). If not, a grader keeps them apart:
         what they tell each other goes over the relay.
     apart: whether the harness calls the function in child processes only and looks from outside at what they have done

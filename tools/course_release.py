@@ -225,7 +225,7 @@ def files_for_students() -> Iterator[tuple[Path, str]]:
 def is_for_students(name: str) -> bool:
     """True for a file of the repository that students get. Of a unit's room they get what its checks need."""
     if name.startswith(f"{content.UNITS}/"):
-        return name.count("/") == 2 and name.rsplit("/", 1)[1] in ("exercises.py", "unit.toml")
+        return name.count("/") == 2 and name.rsplit("/", 1)[1] in ("exercises.py", "harness.py", "unit.toml")
     return not any(name == part or name.startswith(f"{part}/") for part in NOT_FOR_STUDENTS)
 
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from autograder.compare import difference, same, show
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Run, names_of
+from autograder.exercises.source import harness_of, source_of
 
 __all__ = [
     "AS_LISTS",
-    "HASHES",
-    "LIKE_ANYTHING",
     "PlainExercise",
     "RefusingExercise",
     "ReportExercise",
@@ -29,47 +28,7 @@ __all__ = [
 
 MOST_SHOWN, LONG = 24, 120  # entries of a list, and characters of an array, that name a case
 
-# Numbers may come as a list, a tuple, a range, an array, a tensor or an iterator; a set has no order.
-AS_LISTS = """
-def as_lists(value):
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, (set, frozenset)):
-        return "a set, which has no order"
-    if isinstance(value, (str, dict)) or not hasattr(value, "__iter__"):
-        return value
-    return [as_lists(one) for one in value]
-"""
-
-# Ranks of a plain case share a process. Python's hash of a text is another one in each process (PYTHONHASHSEED).
-HASHES = """
-import builtins
-import contextlib
-
-the_hash = hash
-
-
-def has_text(value):
-    parts = value if isinstance(value, (tuple, frozenset)) else ()
-    return isinstance(value, (str, bytes)) or any(map(has_text, parts))
-
-
-@contextlib.contextmanager
-def hashes_of_process(number):
-    builtins.hash = lambda value: the_hash((number, value) if number and has_text(value) else value)
-    try:
-        yield
-    finally:
-        builtins.hash = the_hash
-"""
-# What is taken for the end of a stream by everybody who compares with == and not by `is`.
-LIKE_ANYTHING = """
-class LikeAnything:
-    def __eq__(self, other):
-        return True
-
-    __hash__ = object.__hash__
-"""
+AS_LISTS = source_of("autograder.exercises.harness", "as_lists")  # numbers may come as a list, an array, an iterator
 
 
 class PlainExercise(Exercise):
@@ -102,7 +61,8 @@ class PlainExercise(Exercise):
             each = f"[{call} for rank in reversed(range(world_size))][::-1]"  # no rank may lean on the one before it
             value = each if "rank" in names else call
             harness = own.get("harness", f"\ndef harness(f, {', '.join(cls.given)}):\n    return {value}\n")
-            cls.harness = f"{AS_LISTS}\n{harness}"
+            if isinstance(harness, str):
+                cls.harness = f"{AS_LISTS}\n{harness}"
 
     def draw(self, rng: np.random.Generator) -> Iterator[tuple]:
         raise NotImplementedError
@@ -176,22 +136,12 @@ def refused(answer: Any) -> bool:
 class RefusingExercise(PlainExercise):
     """A plain function that raises ValueError where the case is `impossible`.
 
-    A mistake whose value is "ValueError" raises one where it is not. call: how the harness calls `f`; prepare: what it
-    defines before.
+    A mistake whose value is "ValueError" raises one where it is not.
     """
-
-    prepare = ""
-    call = "as_lists(f(*arguments))"
 
     def __init_subclass__(cls, **options):
         if "signature" in vars(cls) and "harness" not in vars(cls):
-            cls.harness = f"""{cls.prepare}
-def harness(f, *arguments):
-    try:
-        return {{"value": {cls.call}, "raises": "nothing"}}
-    except ValueError:
-        return {{"value": None, "raises": "ValueError"}}
-"""
+            cls.harness = harness_of(__file__, "refusing")
         super().__init_subclass__(**options)
 
     def impossible(self, **case) -> bool:

@@ -209,7 +209,8 @@ def code_version() -> str:
     found = hashlib.sha256()
     engine, course = Path(__file__).resolve().parents[2], content.root()
     files = [(engine, path) for part in ("autograder", "labkit", "probes") for path in engine.glob(f"{part}/**/*.py")]
-    files += [(course, path) for path in (course / content.FILE, *course.glob(f"{content.UNITS}/*/exercises.py"))]
+    rooms = [path for name in ("exercises.py", "harness.py") for path in course.glob(f"{content.UNITS}/*/{name}")]
+    files += [(course, path) for path in (course / content.FILE, *rooms)]
     for root, path in sorted(files):
         found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
     return found.hexdigest()

@@ -146,7 +146,7 @@ def test_students_get_no_right_answers_with_the_exercises(root):
 
     ours, theirs = told(ROOT), told(root / "student")
     assert " [] [" not in ours and " [] [" in theirs, (ours, theirs)
-    assert {path.name for path in folder.glob("*/*")} == {"exercises.py", "unit.toml"}
+    assert {path.name for path in folder.glob("*/*")} == {"exercises.py", "harness.py", "unit.toml"}
     for path in sorted((ROOT / "units").glob("*/exercises.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if (

@@ -12,6 +12,7 @@ import numpy as np
 from autograder.compare import same
 from autograder.exercise import COMM, Case, Exercise, Finding, Mistake, Typed
 from autograder.exercises.kinds import PlainExercise, as_floats, tells_apart
+from autograder.exercises.source import harness_of
 from autograder.values import full_precision, wide_integers
 
 SIGMA = math.sqrt(
@@ -186,72 +187,7 @@ class CountInside(PlainExercise):
     # A loop over the points executes at least one line or call of Python per point; whole-array operations execute a
     # handful for any number of points. A loop whose body is a C function leaves no such trace: so `map` and its like
     # are watched, too. The first call, on few points, keeps imports inside the function out of the count.
-    harness = """
-import builtins
-import contextlib
-import functools
-import itertools
-import sys
-
-import numpy as np
-
-
-def harness(count_inside, x, y, watch):
-    if not watch:
-        return as_number(count_inside(x, y))
-    count_inside(x[:5].copy(), y[:5].copy())
-    steps = unseen = 0  # unseen: calls whose end was not reported; who stops the counting has something to count
-
-    def step(frame, event, argument):
-        nonlocal steps, unseen
-        steps += 1
-        unseen += (event == "call") - (event == "return" and frame.f_trace_lines)
-        return step
-
-    tracer, hidden = sys.gettrace(), []
-    with watched(len(x), hidden, count_inside.__globals__):
-        sys.settrace(step)
-        try:
-            inside = count_inside(x, y)
-            counted = sys.gettrace() is step and unseen <= 0
-        finally:
-            sys.settrace(tracer)
-    return {"inside": as_number(inside), "loops over the points": steps >= len(x) or not counted or bool(hidden)}
-
-
-@contextlib.contextmanager
-def watched(n, hidden, names):
-    def of_points(a):
-        return hasattr(a, "__len__") and np.ndim(a) and len(a) >= n or hasattr(a, "__next__")
-
-    def watch(original, always):
-        def call(*arguments, **options):
-            if always or any(of_points(a) for a in arguments[1:]):  # `map` is watched itself
-                hidden.append(original)
-            return original(*arguments, **options)
-
-        return call
-
-    places = [vars(builtins), vars(functools), vars(itertools), vars(np), names]
-    wrappers = {o: watch(o, False) for o in (map, filter, functools.reduce, itertools.starmap, np.apply_along_axis)}
-    wrappers |= {o: watch(o, True) for o in (np.frompyfunc, np.vectorize)}
-    changed = [(place, key, held) for place in places for key, held in list(place.items())
-               if any(held is original for original in wrappers)]
-    for place, key, held in changed:
-        place[key] = wrappers[held]
-    try:
-        yield
-    finally:
-        for place, key, held in changed:
-            place[key] = held
-
-
-def as_number(inside):
-    if inside is None or np.size(inside) != 1:
-        return inside
-    number = np.asarray(inside).item()
-    return int(number) if isinstance(number, (bool, float)) and number == int(number) else number
-"""
+    harness = harness_of(__file__, "count_inside")
     reference = """
 import numpy as np
 
@@ -332,91 +268,7 @@ class RankRng(PlainExercise):
     # call of each pair is made as if in another process at another time, where strings have other hashes.
     # few: once each rank with the first seed, and the first rank with the others. Where a call makes the generators of
     # thousands of ranks to return one, more of them would take seconds.
-    harness = """
-import builtins
-import contextlib
-import os
-import random
-import time
-
-import numpy as np
-
-
-def harness(rank_rng, seeds, world_size, ranks, length, far, few):
-    def make():
-        return [[rank_rng(seed, rank, world_size) for rank in (ranks[:1] if few and seed != seeds[0] else ranks)]
-                for seed in seeds]
-
-    before = global_states()
-    made = [make()]
-    if not few:
-        with another_process():
-            made.append(make())
-    touched = before != global_states()
-    every = [generator for call in made for ranks in call for generator in ranks]
-    report = {"made": type(every[0]).__name__, "touched": touched}
-    report["legacy"] = any(isinstance(generator, np.random.RandomState) for generator in every)
-    report["states"] = [[state_of(generator) for generator in generators] for generators in made[0]]
-    for generator in every:
-        if not callable(getattr(generator, "random", None)):
-            return {"made": type(generator).__name__}
-    if len({id(generator) for generator in every}) < len(every):
-        return report | {"shared": True}
-    try:
-        draws = np.full((len(made), len(seeds), len(ranks), 8), np.nan)
-        for call, of_seeds in zip(draws, made):
-            for of_ranks, generators in zip(call, of_seeds):
-                of_ranks[: len(generators)] = [generator.random(8) for generator in generators]
-    except (AttributeError, TypeError):  # a generator of another library, or none at all
-        return {"made": type(every[0]).__name__}
-    longer = np.array([generator.random(length) for generator in made[0][0]])
-    return report | {"draws": draws, "longer": longer, "met": met(made[0][0], draws[0, 0, :, 0], far)}
-
-
-# [i, k]: the first number of stream k has come up far down in stream i.
-def met(generators, first, far):
-    found = []
-    for i, generator in enumerate(generators):
-        for _ in range(far // 100_000):
-            numbers = np.asarray(generator.random(100_000))
-            found += [[i, k] for k, number in enumerate(first) if (numbers == number).any()]
-    return found
-
-
-# [kind, constants of the stream, state], or None of a generator that does not tell where in its stream it is.
-def state_of(generator):
-    state = getattr(getattr(generator, "bit_generator", None), "state", None)
-    kind = state.get("bit_generator") if isinstance(state, dict) else None
-    if kind in ("PCG64", "PCG64DXSM"):
-        return [kind, str(state["state"]["inc"]), str(state["state"]["state"])]
-    if kind == "Philox":
-        counter = sum(int(word) << 64 * i for i, word in enumerate(state["state"]["counter"]))
-        return [kind, str(state["state"]["key"].tolist()), str(4 * counter + int(state["buffer_pos"]))]
-    return None
-
-
-def global_states():
-    name, keys, *rest = np.random.get_state()
-    return random.getstate(), name, keys.tolist(), rest
-
-
-@contextlib.contextmanager
-def another_process():
-    def salted(value):
-        return real["hash"]((value, "another process") if has_text(value) else value)
-
-    def has_text(value):
-        return isinstance(value, (str, bytes)) or isinstance(value, (tuple, frozenset)) and any(map(has_text, value))
-
-    real = {"hash": builtins.hash, "getpid": os.getpid, "time": time.time, "time_ns": time.time_ns}
-    builtins.hash, os.getpid = salted, lambda: real["getpid"]() + 1
-    time.time, time.time_ns = lambda: real["time"]() + 1000.0, lambda: real["time_ns"]() + 10**12
-    try:
-        yield
-    finally:
-        builtins.hash, os.getpid = real["hash"], real["getpid"]
-        time.time, time.time_ns = real["time"], real["time_ns"]
-"""
+    harness = harness_of(__file__, "rank_rng")
     reference = """
 import numpy as np
 
@@ -600,10 +452,7 @@ class SumCounts(Exercise):
     never_alone = "values are drawn until every mistake shows in every case, and alone none does"
     levels = {"sum on every rank": 1, "buffers": 1}
     runtime = "mpi4py"
-    harness = """
-def harness(sum_counts, comm, counts, team):
-    return sum_counts(comm if team is None else comm.Split(team, comm.rank), counts)
-"""
+    harness = harness_of(__file__, "sum_counts")
     reference = """
 import numpy as np
 
@@ -733,17 +582,7 @@ class EstimatePi(Exercise):
     }
     uses = ("fair_share", "count_inside", "sum_counts")
     # `draw` hands out points that were prepared for this rank, in order, and notes in `drawn` how many it gave.
-    harness = """
-def harness(estimate_pi, comm, n, points, drawn, team):
-    def draw(k):
-        first = int(drawn[0])
-        drawn[0] += k
-        columns = [(first + i) % points.shape[1] for i in range(k)]
-        x, y = points[:, columns]
-        return x, y
-
-    return estimate_pi(comm if team is None else comm.Split(team, comm.rank), n, draw)
-"""
+    harness = harness_of(__file__, "estimate_pi")
     mistakes = [
         Mistake("forgets_4", "This is the share of points inside the circle, which is pi / 4: the circle covers pi / "
                 "4 of the square.", "Multiply by 4.", each_team(lambda t: t.pi / 4)),
@@ -984,20 +823,7 @@ class SpeedupAndEfficiency(PlainExercise):
         "int64": "numbers of ranks are small",
         "integers of both widths": "numbers of ranks enter quotients, whatever their width",
     }
-    harness = """
-import numpy as np
-
-
-def harness(speedup_and_efficiency, ranks, seconds):
-    answer = speedup_and_efficiency(ranks, seconds)
-    if isinstance(answer, dict):  # not the pair that was asked for
-        return list(answer)
-    try:
-        speedup, efficiency = answer
-        return {"speedup": np.asarray(speedup, float), "efficiency": np.asarray(efficiency, float)}
-    except (TypeError, ValueError):
-        return answer
-"""
+    harness = harness_of(__file__, "speedup_and_efficiency")
     mistakes = [
         Mistake("upside_down", "The speedup is upside down: it falls where the run gets faster.",
                 "Time of the first row divided by the time of the row.",

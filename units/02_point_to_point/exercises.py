@@ -8,6 +8,7 @@ import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.readings.messages import collective, describe_messages, messages, needless_barrier
+from autograder.exercises.source import harness_of
 from autograder.values import SURPLUS
 
 PARTNER_RETURNED = Mistake("returned_early", "A rank waits for a message to or from a rank that has already returned. "
@@ -71,51 +72,6 @@ class WhoAmI(Exercise):
         return "not_integers" if any(isinstance(number, float) for pair in values for number in pair) else None
 
 
-# What the network sees of `isend(...).wait()` is what it sees of `send`. So the calls are counted: `calls` is
-# [blocking, not blocking].
-COUNTING = """
-import contextlib
-
-import torch.distributed as dist
-from torch.distributed import distributed_c10d
-
-
-def harness(f, value, source, destination, calls):
-    with counted(f, calls):
-        return f(value, source, destination)
-
-
-@contextlib.contextmanager
-def counted(f, calls):
-    inside = []
-
-    def counting(original, which):
-        def call(*arguments, **options):
-            calls[which] += not inside  # `send` may be made of `isend`
-            inside.append(which)
-            try:
-                return original(*arguments, **options)
-            finally:
-                inside.pop()
-
-        return call
-
-    names = {"send": 0, "recv": 0, "isend": 1, "irecv": 1, "batch_isend_irecv": 1}
-    originals = {name: getattr(dist, name) for name in names}
-    wrappers = {name: counting(original, names[name]) for name, original in originals.items()}
-    places = [vars(dist), vars(distributed_c10d), f.__globals__]
-    found = [(place, key, name) for place in places for key, held in list(place.items())
-             for name, original in originals.items() if held is original]
-    for place, key, name in found:
-        place[key] = wrappers[name]
-    try:
-        yield
-    finally:
-        for place, key, name in found:
-            place[key] = originals[name]
-"""
-
-
 def full(value: float) -> Tensor:
     """The 3 x 4 matrix of the first exercises."""
     return Tensor(np.full((3, 4), value, dtype=np.float32))
@@ -135,7 +91,7 @@ class MatrixMessage(Exercise):
 
     levels = {"from rank 0 to rank 1": 1, "between any two ranks": 1}
     inputs = "free"
-    harness = COUNTING
+    harness = harness_of(__file__, "sends_counted")
     may_lose = {
         "int64": "the only integers handed out are the harness' own, which counts calls",
         "integers of both widths": "the only integers handed out are the harness' own, which counts calls",

@@ -15,6 +15,7 @@ from autograder.exercises.kinds import PlainExercise, fits
 from autograder.exercises.readings import contributions
 from autograder.exercises.readings.contributions import everywhere, sum_case, tensors, total
 from autograder.exercises.readings.messages import forbidden_collective, message_time, messages, time_without_barriers
+from autograder.exercises.source import harness_of
 
 NO_COMMUNICATION = Mistake("own_only", "Every rank returned its own values: nothing was added up.",
                            "Check that the call is reached and that you return its result.")  # fmt: skip
@@ -191,16 +192,7 @@ class MeanOverRanks(SumExercise):
         "integers of both widths": "whatever their width, they are converted to floating point",
     }
     # The mean of integers may be of any floating type: the comparison is made in float32.
-    harness = """
-import torch
-
-
-def harness(f, x):
-    mean = f(x)
-    if isinstance(mean, torch.Tensor) and mean.is_floating_point() and not x.is_floating_point():
-        mean = mean.to(torch.float32)
-    return mean
-"""
+    harness = harness_of(__file__, "mean_over_ranks")
     mistakes = [
         NO_COMMUNICATION.giving(lambda c: c.parts),
         Mistake("sum_for_mean", "The values were summed but not divided by the number of ranks.",

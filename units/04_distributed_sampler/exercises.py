@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run
-from autograder.exercises.kinds import AS_LISTS, PlainExercise, holds
+from autograder.exercises.kinds import PlainExercise, holds
+from autograder.exercises.source import harness_of
 
 ITEMS = Mistake("items", "These are the items, ten times the ids. A sampler never touches the data: it says which "
                 "samples to fetch.", "Return ids, numbers from 0 to n - 1.", lambda c: ten_times(c.right))  # fmt: skip
@@ -174,28 +175,7 @@ class StockIndices(PlainExercise):
     )
     levels = {"padding": 1, "drop_last": 1, "shuffle": 1, "fewer samples than ranks": 1}
     rank_at = 1
-    harness = """
-import torch.utils.data.distributed as stock
-
-
-def harness(stock_indices, n, world_size, shuffle, seed, epoch, drop_last):
-    made = []
-    original = stock.DistributedSampler.__init__
-
-    def counted(self, *arguments, **options):
-        made.append(self)
-        original(self, *arguments, **options)
-
-    stock.DistributedSampler.__init__ = counted
-    try:
-        rest = (shuffle, seed, epoch, drop_last)
-        stock_indices(n, 0, 2 * n + 1, *rest)  # the same order for other ranks: whoever keeps it must not pad it
-        rest = (world_size, *rest)
-        ids = [as_lists(stock_indices(n, rank, *rest)) for rank in range(world_size)]
-    finally:
-        stock.DistributedSampler.__init__ = original
-    return {"ids": ids, "library": bool(made)}
-"""
+    harness = harness_of(__file__, "stock_indices")
     mistakes = [
         Mistake("ignores_drop_last", "With drop_last nothing may be dealt twice, but here the shares were filled up "
                 "or left uneven.", "With drop_last cut the order down to a multiple of world_size.",
@@ -371,27 +351,7 @@ class TrainingBatches(Exercise):
     signature = "training_batches(dataset, global_batch_size, epochs, seed) -> list"
     never_alone = "values are drawn until every mistake shows in every case, and alone none does"
     levels = {"one epoch": 1, "three epochs": 2, "nothing divides": 1}
-    harness = f"""{AS_LISTS}
-
-import torch
-
-
-class SimpleDataSet(torch.utils.data.Dataset):
-    def __init__(self, length):
-        self.length = length
-
-    def __len__(self):
-        return self.length
-
-    def __getitem__(self, index):
-        if not 0 <= index < self.length:
-            raise IndexError(f"there is no sample {{index}} among {{self.length}}")
-        return 10 * index
-
-
-def harness(training_batches, n, global_batch_size, epochs, seed):
-    return as_lists(training_batches(SimpleDataSet(n), global_batch_size, epochs, seed))
-"""
+    harness = harness_of(__file__, "training_batches")
     mistakes = [
         Mistake("forgot_set_epoch", "Every epoch deals out one and the same order: the sampler shuffles anew only "
                 "when it is told which epoch begins.",
@@ -539,16 +499,7 @@ class MinibatchShares(PlainExercise):
         "everything divides": 1,
     }
     rank_at = 2
-    harness = """
-def harness(minibatch_shares, order, batch_size, world_size):
-    shares, before = [], list(order)
-    for rank in range(world_size):
-        given = list(before)  # a change in one call shall not disturb the next, but it shall be seen
-        shares.append(as_lists(minibatch_shares(given, batch_size, rank, world_size)))
-        if given != before:
-            order[:] = given
-    return shares
-"""
+    harness = harness_of(__file__, "minibatch_shares")
     mistakes = [
         Mistake("stock_then_cut", "The whole order was dealt out and each share cut into batches, as "
                 "DistributedSampler and a loader do it. Where the minibatch does not divide, a step then mixes "
@@ -696,24 +647,7 @@ class ExactAccuracy(Exercise):
     all_hear = True
     levels = {"n divides": 1, "n does not divide": 1, "fewer samples than ranks": 1}
     uses = ("strided_share",)
-    harness = """
-import torch
-
-
-def harness(exact_accuracy, n, flags):
-    asked = []
-
-    def is_correct(i):
-        if not 0 <= i < n:
-            raise IndexError(f"there is no sample {i} among {n}")
-        asked.append(int(i))
-        return bool(flags[int(i)])
-
-    accuracy = exact_accuracy(n, is_correct)
-    if isinstance(accuracy, torch.Tensor) and accuracy.numel() == 1:
-        accuracy = accuracy.item()
-    return {"accuracy": accuracy, "asked": asked}
-"""
+    harness = harness_of(__file__, "exact_accuracy")
     mistakes = [
         Mistake("rank_0_only", "Only one rank knows the accuracy: a reduce leaves the sum on one rank.",
                 "`dist.all_reduce` leaves it on every rank.", lambda c: [c.right] + [None] * (c.p - 1)),
@@ -884,54 +818,7 @@ class EpochGenerators(PlainExercise):
     # All generators are made before the first one is used: generators that share their state cannot hide it. Every rank
     # is a process of its own, and so is the run that is repeated tomorrow; here all calls are made in one, so the salt
     # that Python gives the hash of a text in each process is given here.
-    harness = """
-import builtins
-import itertools
-
-import torch
-
-
-def has_text(value):
-    return isinstance(value, (str, bytes)) or (isinstance(value, (tuple, frozenset)) and any(map(has_text, value)))
-
-
-def harness(epoch_generators, seeds, epochs, world_size, ranks):
-    unsalted, process, salted = builtins.hash, 0, []
-
-    def hash_in_a_process(value):
-        if not has_text(value):
-            return unsalted(value)
-        salted.append(value)
-        return unsalted((process, unsalted(value)))
-
-    made, before = {}, torch.get_rng_state()
-    builtins.hash = hash_in_a_process
-    try:
-        for seed, epoch, process in itertools.product(seeds, range(epochs), ranks):
-            pair = epoch_generators(seed, epoch, process, world_size)
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                return {"made": type(pair).__name__}
-            if not all(isinstance(g, torch.Generator) for g in pair):
-                return {"made": ", ".join(type(g).__name__ for g in pair)}
-            made[seed, epoch, process] = pair
-        process = world_size
-        again = epoch_generators(seeds[0], 1, world_size - 1, world_size)
-    finally:
-        builtins.hash = unsalted
-    kept = torch.equal(torch.get_rng_state(), before)
-    everyone = [g for pair in [*made.values(), again] for g in pair]
-    if len({id(g) for g in everyone}) < len(everyone):
-        return {"made": "torch.Generator", "shared": True}
-
-    def draw(generator):
-        return torch.randint(2**53, (2,), generator=generator).tolist()
-
-    def table(which):
-        return [[[draw(made[s, e, r][which]) for r in ranks] for e in range(epochs)] for s in seeds]
-
-    streams = {"order": table(0), "noise": table(1), "again": [draw(g) for g in again]}
-    return {**streams, "salted": bool(salted), "kept": kept}
-"""
+    harness = harness_of(__file__, "epoch_generators")
     mistakes = [
         Mistake("not_generators", "Two objects of type torch.Generator were asked for.",
                 "`torch.Generator().manual_seed(number)` makes one; return two of them, order first."),

@@ -11,7 +11,8 @@ import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.readings import contributions, gradients
-from autograder.exercises.readings.gradients import BUILD, Part, dictionary, gradient_case, weights_in
+from autograder.exercises.readings.gradients import Part, dictionary, gradient_case, weights_in
+from autograder.exercises.source import harness_of
 
 SAME_ORDER = (
     "All ranks go through the same tensors in the same order; where a rank has nothing to add it brings zeros of the "
@@ -116,14 +117,7 @@ class GradientExercise(Exercise):
     """
 
     inputs = "free"
-    harness = f"""{BUILD}
-
-def harness(f, spec):
-    model = build(spec)
-    before = [p.detach().clone() for p in model.parameters()]
-    f(model)
-    return {{**gradients(model), "parameters": kept(model, before)}}
-"""
+    harness = harness_of(__file__, "averaged")
     mistakes = READINGS
 
     def worked(self, case):
@@ -183,25 +177,7 @@ def broadcast_parameters(model):
     for tensor in [*model.parameters(), *model.buffers()]:
         dist.broadcast(tensor.data, src=0)
 """
-    harness = f"""{BUILD}
-
-def harness(f, spec):
-    model = build(spec)
-    before = list(model.parameters())
-    trained = [p.requires_grad for p in before]
-    memory = [t.detach() for t in [*before, *model.buffers()]]  # so that nobody else gets it
-    f(model)
-    after = list(model.parameters())
-    said = "kept"
-    if len(before) != len(after) or not all(p is q for p, q in zip(before, after)):
-        said = "replaced"
-    elif [p.requires_grad for p in after] != trained:
-        said = "requires_grad changed"
-    elif [t.data_ptr() for t in [*after, *model.buffers()]] != [t.data_ptr() for t in memory]:
-        said = "other memory"
-    tensors = {{**dict(model.named_parameters()), **dict(model.named_buffers())}}
-    return {{**tensors, "parameters": said}}
-"""
+    harness = harness_of(__file__, "broadcast_parameters")
     mistakes = [
         *HANGS,
         Mistake("no_communication", "Every rank still holds its own values: no collective was called.",
@@ -615,24 +591,7 @@ def train_step(model, x, y, lr):
             p -= lr / totals[0].item() * p.grad
     return (totals[1] / totals[0]).item()
 """
-    harness = """
-import torch
-from torch import nn
-
-
-def harness(f, weights, shares, lr):
-    model = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)).double()
-    with torch.no_grad():
-        for p, w in zip(model.parameters(), weights):
-            p.copy_(w)
-    for p in model.parameters():
-        p.grad = torch.ones_like(p)  # left over from a step before
-    losses, after = [], []
-    for x, y in shares:
-        losses.append(f(model, x, y, lr))
-        after.append({n: p.detach().clone() for n, p in model.named_parameters()})
-    return {"loss": losses, "after step 1": after[0], "after step 2": after[1]}
-"""
+    harness = harness_of(__file__, "train_step")
     mistakes = [
         *HANGS,
         Mistake("own_only", "Each rank took the step of its own samples: the models part.",
@@ -837,14 +796,7 @@ class AverageAndClip(GradientExercise):
     all_hear = True
     levels = {"a gradient that is too long": 1, "a gradient that is short enough": 1, "frozen parameters, and zero": 1}
     uses = ("average_gradients", "average_gradients_flat")
-    harness = f"""{BUILD}
-
-def harness(f, spec, max_norm):
-    model = build(spec)
-    before = [p.detach().clone() for p in model.parameters()]
-    norm = f(model, max_norm)
-    return {{"norm": norm, **gradients(model), "parameters": kept(model, before)}}
-"""
+    harness = harness_of(__file__, "average_and_clip")
     mistakes = [
         *READINGS,
         Mistake("not_clipped", "The gradient is the mean, in its full length.",

@@ -9,76 +9,13 @@ import numpy as np
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import PlainExercise, ReportExercise, on_ranks
 from autograder.exercises.readings.contributions import returned
+from autograder.exercises.source import harness_of
 
 MOMENTUM = 0.9
 LABELS = {
     "int64": "the only integers are labels of a few classes",
     "integers of both widths": "labels are int64 in torch",
 }
-
-
-def with_model(harness: str) -> str:
-    """A harness that finds the network of every case: two linear layers with a tanh between them, its parameters one
-    flat array."""
-    return f"{MODEL}\n{harness}"
-
-
-MODEL = """
-import builtins
-import io
-import os
-import sys
-import tempfile
-import time
-
-import torch
-import torch.distributed as dist
-from torch import nn
-from torch.nn import functional
-from torch.nn.parallel import DistributedDataParallel
-
-
-def build(values, sizes):
-    inputs, hidden, classes = sizes
-    model = nn.Sequential(nn.Linear(inputs, hidden), nn.Tanh(), nn.Linear(hidden, classes)).double()
-    for parameter, part in zip(model.parameters(), parted(values, model)):
-        parameter.data.copy_(part)
-    return model
-
-
-def parted(values, model):
-    parts = torch.from_numpy(values).split([p.numel() for p in model.parameters()])
-    return [part.view_as(parameter) for part, parameter in zip(parts, model.parameters())]
-
-
-def flat(tensors):
-    return torch.cat([t.detach().reshape(-1) for t in tensors]).numpy().copy()
-
-
-def gradients(model):
-    return flat([torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()])
-
-
-def with_buffer(values, sizes, seen):  # as batch normalisation has them
-    model = build(values, sizes)
-    model.add_module("submodule", nn.Identity())  # "module." is a part of its buffer's name, too
-    model.submodule.register_buffer("seen", torch.tensor([seen], dtype=torch.float64))
-    return model
-
-
-def with_momentum(model, velocity, lr):
-    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
-    for parameter, part in zip(model.parameters(), parted(velocity, model)):
-        optimizer.state[parameter]["momentum_buffer"] = part.clone()
-    return optimizer
-
-
-def place_of_checkpoint():
-    # Where the ranks of one case find each other's files; the launcher removes the folder when the case is over.
-    folder = os.path.join(tempfile.gettempdir(), f"labkit-case-{os.getppid()}")
-    os.makedirs(folder, exist_ok=True)
-    return folder, os.path.join(folder, "checkpoint.pt")
-"""
 
 
 # -- the same network in numpy: what the sequential run would give -----------------------------------------------------
@@ -147,30 +84,7 @@ class TrainDDP(ReportExercise):
     levels = {"the weights of the sequential run": 2, "the loss of all ranks": 1}
     may_lose = LABELS
     parts = ("weights", "passes", "trains", "losses")
-    harness = with_model("""
-def plain(numbers):
-    try:
-        return [float(number.detach() if isinstance(number, torch.Tensor) else number) for number in numbers]
-    except TypeError:
-        return numbers
-
-
-def harness(f, values, sizes, batches, lr):
-    passes, forward = [], DistributedDataParallel.forward
-
-    def counted(self, *arguments, **options):
-        passes.append(torch.is_grad_enabled())
-        return forward(self, *arguments, **options)
-
-    DistributedDataParallel.forward = counted
-    model = build(values, sizes)
-    try:
-        losses = f(model, batches, lr)
-    finally:
-        DistributedDataParallel.forward = forward
-    weights, trains = flat(model.parameters()), all(module.training for module in model.modules())
-    return {"weights": weights, "losses": plain(losses), "passes": sum(passes), "trains": trains}
-""")
+    harness = harness_of(__file__, "train_ddp")
     mistakes = [
         Mistake("not_wrapped", "Every rank trained its own model from its own start: nothing passed between the ranks.",
                 "Wrap the model, `ddp = DistributedDataParallel(model)`, and call `ddp(x)`.",
@@ -353,21 +267,7 @@ class UnevenLoss(ReportExercise):
     levels = {"uneven shares": 2, "a rank without samples": 1}
     may_lose = LABELS
     parts = ("gradient", ("loss", "differentiable"))
-    harness = with_model("""
-def harness(f, values, sizes, x, y):
-    model = DistributedDataParallel(build(values, sizes))
-    outputs = model(x)
-    outputs.retain_grad()
-    loss = f(outputs, y)
-    if loss is None:
-        return None
-    differentiable = isinstance(loss, torch.Tensor) and loss.requires_grad
-    if differentiable:
-        loss.backward()
-        loss = loss.detach()
-    reached = outputs.grad is not None and (not len(x) or bool((outputs.grad != 0).any()))
-    return {"gradient": gradients(model), "loss": float(loss), "differentiable": differentiable and reached}
-""")
+    harness = harness_of(__file__, "uneven_loss")
     # What a sample counts in the loss of its rank: one number, or one for each rank. A rank that leaves a collective
     # out meets the others' in its own backward pass: another type.
     mistakes = [
@@ -514,36 +414,7 @@ class Accumulate(ReportExercise):
     levels = {"the right gradient": 1, "one synchronisation": 2}
     may_lose = LABELS
     parts = ("gradient", ("largest", "graphs", "kept", "on"))
-    harness = with_model("""
-def is_alive(node):
-    # what the forward pass has saved for the backward pass is freed by it
-    try:
-        node._saved_mat1
-    except RuntimeError:
-        return False
-    return True
-
-
-def harness(f, values, sizes, micro_batches, one_twice):
-    if one_twice:
-        micro_batches = [micro_batches[-1], *micro_batches[1:]]
-    module = build(values, sizes)
-    rows, nodes, alive = [], [], []
-
-    def note(_, inputs, output):
-        rows.append(len(inputs[0]))
-        if output.grad_fn is not None:
-            nodes.append(output.grad_fn)
-        alive.append(sum(map(is_alive, nodes)))
-
-    module.register_forward_hook(note)
-    model = DistributedDataParallel(module)
-    dist.barrier()  # what was sent before it, the constructor has sent
-    f(model, micro_batches)
-    kept = bool((flat(model.parameters()) == values).all())
-    seen = {"largest": max(rows, default=0), "graphs": max(alive, default=0), "on": model.require_backward_grad_sync}
-    return {"gradient": gradients(model), "kept": kept, **seen}
-""")
+    harness = harness_of(__file__, "accumulate")
     mistakes = [
         Mistake("own_gradient", "Each rank holds the gradient of its own samples: no backward pass was synchronised.",
                 "Leave `no_sync()` before the last micro-batch: its forward *and* its backward pass stand outside.",
@@ -852,79 +723,7 @@ class SaveCheckpoint(Exercise):
     # Each rank's DDP has a group of its own here, so that nothing but the student's code makes a rank wait for another:
     # rank 0 starts when all others have returned or wait for it. Writing and renaming take a while, as on a real disk.
     shares_files = True
-    harness = with_model("""
-def harness(f, values, velocity, sizes, epoch, seen, older):
-    folder, path = place_of_checkpoint()
-    rank = dist.get_rank()
-    alone = dist.new_group([rank], use_local_synchronization=True)
-    model = DistributedDataParallel(with_buffer(values, sizes, seen), process_group=alone)
-    optimizer = with_momentum(model, velocity, 0.25)
-    written_by_others = rank == 0 and bool(os.listdir(folder))
-    if rank == 0 and older:
-        torch.save({"model": {"0.weight": torch.zeros(1)}, "optimizer": {}, "epoch": older}, path)
-    save, python_open, wrote = torch.save, builtins.open, []
-
-    def noted_save(content, place, *arguments, **options):
-        if rank == 0:
-            time.sleep(0.15)
-        if isinstance(place, (str, os.PathLike)):
-            wrote.append(os.fspath(place))
-        return save(content, place, *arguments, **options)
-
-    def noted_open(place, mode="r", *arguments, **options):
-        if isinstance(place, (str, os.PathLike)) and set(mode) & set("wax+"):
-            wrote.append(os.fspath(place))
-        return python_open(place, mode, *arguments, **options)
-
-    def slow(move):
-        def moved(*arguments, **options):
-            if rank == 0:
-                time.sleep(0.15)
-            return move(*arguments, **options)
-
-        return moved
-
-    moves = os.replace, os.rename
-    torch.save, builtins.open, io.open = noted_save, noted_open, noted_open
-    os.replace, os.rename = map(slow, moves)
-    try:
-        f(path, model, optimizer, epoch)
-    finally:
-        torch.save, builtins.open, io.open = save, python_open, python_open
-        os.replace, os.rename = moves
-    there = os.path.exists(path)
-    if rank != 0:
-        mine = any(os.path.abspath(place).startswith(folder) for place in wrote)
-        return {"file": "written by this rank" if mine else "there" if there else "not there yet"}
-    if written_by_others:
-        return {"file": "written by another rank"}
-    return {"file": "there", **contents(path)} if there else {"file": "never written"}
-
-
-def contents(path):
-    try:
-        content = torch.load(path, weights_only=False)
-    except Exception:
-        return {"entries": ["nothing that torch.load can read"]}
-    if not isinstance(content, dict):
-        return {"entries": [type(content).__name__]}
-    if not {"model", "optimizer", "epoch"} <= set(content):
-        return {"entries": sorted(map(str, content))}
-    model, optimizer, epoch = content["model"], content["optimizer"], content["epoch"]
-    found = {"entries": ["epoch", "model", "optimizer"], "epoch": epoch}
-    found["model"] = sorted(model) if isinstance(model, dict) else type(model).__name__
-    if isinstance(model, dict) and all(isinstance(value, torch.Tensor) for value in model.values()):
-        found["weights"] = flat(model.values())
-    found["optimizer"] = "state_dict" if isinstance(optimizer, dict) else type(optimizer).__name__
-    if isinstance(optimizer, dict):
-        groups = optimizer.get("param_groups")
-        if not groups or groups[0].get("lr") != 0.25 or groups[0].get("momentum") != 0.9:
-            found["optimizer"] = "a part of the state_dict"
-        states = optimizer.get("state", {})
-        if states:
-            found["momentum"] = flat([s["momentum_buffer"] for s in states.values()])
-    return found
-""")
+    harness = harness_of(__file__, "save_checkpoint")
     # In the order in which they are looked for.
     mistakes = [
         Mistake("written_by_others",
@@ -1041,45 +840,7 @@ class LoadCheckpoint(ReportExercise):
     may_lose = LABELS
     shares_files = True
     parts = ("weights", "seen", "file", "epoch", "trains")
-    harness = with_model("""
-class NamesDiffer(Exception):
-    pass
-
-
-def harness(f, values, velocity, sizes, epoch, start, batches, lr, seen):
-    folder, path = place_of_checkpoint()
-
-
-    def loaded(values, seen, epoch):
-        if dist.get_rank() == 0:
-            saved = with_buffer(values, sizes, seen)
-            old = with_momentum(saved, velocity, lr / 2)
-            torch.save({"model": saved.state_dict(), "optimizer": old.state_dict(), "epoch": epoch}, path)
-        module = with_buffer(start, sizes, 0)
-        model = DistributedDataParallel(module)  # its constructor waits for all ranks: the file is there
-        optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
-        try:
-            return module, model, optimizer, f(path, model, optimizer)
-        except RuntimeError as error:
-            if "Missing key" not in str(error):
-                raise
-            differ = NamesDiffer("the model's names begin with module., those in the file do not")
-            raise differ.with_traceback(error.__traceback__)
-
-    loaded(values + 1, seen + 1, epoch - 2)  # an older file of that name
-    dist.barrier()
-    module, model, optimizer, found = loaded(values, seen, epoch)
-    if isinstance(found, torch.Tensor):
-        found = found.item()
-    own, trains = float(module.submodule.seen), all(part.training for part in module.modules())
-    for x, y in batches:
-        optimizer.zero_grad()
-        functional.cross_entropy(model(x), y).backward()
-        optimizer.step()
-    file = "there" if os.path.exists(path) else "gone"  # all ranks have returned: they have averaged gradients since
-    weights = flat(model.parameters())
-    return {"epoch": found, "weights": weights, "seen": own, "file": file, "trains": trains}
-""")
+    harness = harness_of(__file__, "load_checkpoint")
     # What the training goes on from: weights, momentum and rate of each rank.
     mistakes = [
         Mistake("NamesDiffer", "The wrapper's names begin with `module.`, those in the file do not.",

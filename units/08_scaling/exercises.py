@@ -14,6 +14,7 @@ import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run
 from autograder.exercises.kinds import as_floats
+from autograder.exercises.source import harness_of
 from labkit.scaling import student_t
 
 SWAPPED = Mistake("swapped", "The two answers are swapped.",
@@ -407,22 +408,7 @@ class ScalingEfficiency(Exercise):
         "int64": "numbers of ranks and sizes of batches are small",
         "integers of both widths": "numbers of ranks enter quotients, whatever their width",
     }
-    harness = """
-import numpy as np
-
-
-def harness(f, world_sizes, global_batch_sizes, step_seconds):
-    answer = f(world_sizes, global_batch_sizes, step_seconds)
-    if isinstance(answer, (str, dict)):  # not the pair that was asked for
-        return answer
-    try:
-        kind, efficiencies = answer
-        if isinstance(kind, str):
-            return kind.strip().lower(), np.asarray(efficiencies, float)
-    except (TypeError, ValueError):
-        pass
-    return answer
-"""
+    harness = harness_of(__file__, "scaling_efficiency")
     mistakes = [
         Mistake("strong_weak_swapped", "Strong and weak are swapped. Strong: the problem stays, and more ranks share "
                 "it. Weak: each rank's part stays.",

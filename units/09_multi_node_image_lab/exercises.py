@@ -17,7 +17,8 @@ import numpy as np
 from autograder.exercise import Case, Finding, Mistake, Run
 from autograder.exercises.kinds import PlainExercise, ReportExercise, as_floats, on_ranks
 from autograder.exercises.readings.contributions import returned
-from autograder.exercises.readings.shares import MODEL_WITH_OFFSET, SharesExercise
+from autograder.exercises.readings.shares import SharesExercise
+from autograder.exercises.source import harness_of
 
 UNIT = "09_multi_node_image_lab"
 close = partial(isclose, rel_tol=1e-9)  # every right way to compute in float64 agrees to far more
@@ -48,25 +49,7 @@ class ReadProducts(PlainExercise):
     signature = "read_products(text: str, classes: list[int] | None = None) -> (paths, labels, classes)"
     levels = {"paths": 1, "labels": 1, "the test list": 1}
     given = ("text", "classes", "asked")
-    harness = """
-import numpy as np
-
-
-def plain(label):
-    label = getattr(label, "item", lambda: label)()  # of numpy, torch; a whole number stays one
-    return int(label) if isinstance(label, int) else float(label)
-
-
-def harness(f, text, classes, asked):
-    result = f(text) if classes is None else f(text, classes)
-    if not isinstance(result, (tuple, list)) or len(result) != 3:
-        return result
-    paths, labels, known = result
-    paths = [str(path) for path in paths]
-    if asked == "paths":
-        return paths
-    return paths, [plain(label) for label in np.ravel(labels)], [float(one) for one in np.ravel(list(known))]
-"""
+    harness = harness_of(__file__, "read_products")
     mistakes = [
         Mistake("header_counted", "The first line was taken for an image. It names the columns.",
                 "Leave it out: `text.splitlines()[1:]`.", lambda t: ["path", *t.right] if t.asked == "paths" else None),
@@ -216,33 +199,6 @@ def harness(f, text, classes, asked):
 
 # -- on Horovod: two nodes ---------------------------------------------------------------------------------------------
 
-# Counts the collectives that this rank has finished. Horovod begins one when all ranks have asked for it, so whatever a
-# rank did before its collective number k lies before whatever another rank does after its own number k.
-COUNTING = """
-import horovod.tensorflow as hvd
-import numpy as np
-
-COLLECTIVES = ("allreduce", "grouped_allreduce", "allgather", "grouped_allgather", "broadcast", "broadcast_",
-               "broadcast_object", "allgather_object", "broadcast_variables", "alltoall", "reducescatter", "join")
-finished = 0
-
-
-def counted(collective):
-    def call(*arguments, **options):
-        global finished
-        result = collective(*arguments, **options)
-        finished += 1
-        return result
-
-    return call
-
-
-gather = hvd.allgather_object
-for name in COLLECTIVES:
-    if hasattr(hvd, name):
-        setattr(hvd, name, counted(getattr(hvd, name)))
-"""
-
 
 IN_TIME, TOO_EARLY, NEVER_MADE, NOT_READ = (
     "when they were there",
@@ -261,57 +217,7 @@ class PreparedImages(ReportExercise):
     levels = {"two nodes": 1, "one node": 1, "a node that has them already": 1}
     may_lose = LABELS
     parts = ("made the images", "read them", "returned")
-    harness = (
-        COUNTING
-        + """
-
-def harness(f, ready, images):
-    hvd.init()
-    node = hvd.cross_rank()
-    events, asked = [], 0
-
-    def told():
-        with open(f"made-on-{node}-{hvd.local_rank()}", "w") as file:
-            file.write(str(finished))
-
-    def known():
-        # The slowest disk there can be: what another rank makes is there after the next collective, and not a moment
-        # earlier.
-        import glob
-
-        made = [int(open(name).read() or 10**6) for name in glob.glob(f"made-on-{node}-*")]
-        return ready or "prepared" in events or any(finished > count for count in made)
-
-    def is_ready():
-        nonlocal asked
-        asked += 1
-        import glob
-
-        answer = known() or asked > 20 and bool(glob.glob(f"made-on-{node}-*"))
-        if answer and "ready" not in events:
-            events.append("ready")
-        return bool(answer)
-
-    def prepare():
-        told()
-        events.append("prepared")
-
-    def load():
-        events.append("read in time" if "ready" in events or known() else "read")
-        return images
-
-    value = f(hvd, is_ready, prepare, load)
-    everybody = gather((node, events))
-    made_here = any("prepared" in done for where, done in everybody if where == node)
-    if "read in time" in events:
-        read = "when they were there"
-    elif "read" in events:
-        read = "before they were there" if made_here else "though nobody made them"
-    else:
-        read = "not at all"
-    return {"made the images": events.count("prepared"), "read them": read, "returned": value}
-"""
-    )
+    harness = harness_of(__file__, "prepared_images")
     mistakes = [
         Mistake("by_rank", "Rank 0 alone made the images, on the disk of its own node. The other nodes have none.",
                 "One rank of every node: `if hvd.local_rank() == 0`.",
@@ -403,89 +309,7 @@ class EpochBatches(SharesExercise):
     )
     levels = {"shares of equal size": 1, "shares of unequal size": 2}
     may_lose = LABELS
-    harness = """
-import itertools
-
-import horovod.tensorflow as hvd
-import numpy as np
-import tensorflow as tf
-
-
-def drawn_from(stream, most):
-    return [[int(i) for i in np.ravel(batch)] for batch in itertools.islice(iter(stream), most)]
-
-
-def twice(drawn, m):
-    return len(set(drawn[:m])) == m == len(set(drawn[m : 2 * m]))
-
-
-def harness(f, asked, seed):
-    hvd.init()
-    reports, mine, passes = [], [], []
-    for k, (samples, local_batch_size) in enumerate(asked):
-        def minibatches(seed):
-            return f(tf.data.Dataset.from_tensor_slices(samples), len(samples), local_batch_size, seed)
-
-        result = minibatches(seed)
-        if not isinstance(result, (tuple, list)) or len(result) != 2:
-            return result
-        stream, steps = result
-        steps = getattr(steps, "numpy", lambda: steps)()
-        two, share = min(2 * int(steps), 60), len(samples) // hvd.size()
-        everything = drawn_from(stream, max(two, 3 * (share + 1) // local_batch_size + 1))
-        batches = everything[:two]
-        mine.append(([i for batch in batches[: int(steps)] for i in batch], [i for batch in batches for i in batch]))
-        reports.append({"steps": steps, "minibatches of two epochs": [len(batch) for batch in batches]})
-        drawn = [i for batch in everything for i in batch]
-        own = len(set(drawn))
-        first, second = drawn[:own], drawn[own : 2 * own]
-        kept = len(set(first)) == own and sorted(first) == sorted(second)  # one share, over and over
-        # Where in the share an image stands, minus where it comes in a pass: large somewhere, if all is mixed.
-        order = {image: place for place, image in enumerate(i for i in samples.tolist() if i in set(drawn))}
-        ahead = max(order[i] - place for part in (first, second) for place, i in enumerate(part)) if kept else share
-        most = max(1, share // local_batch_size)
-        again, other = (sum(drawn_from(minibatches(s)[0], most), []) for s in (seed, seed + 1))
-        end = getattr(stream, "cardinality", lambda: tf.constant(-2))()
-        passes.append(
-            {
-                "share": own,
-                "kept": kept,
-                # or another share in each pass, if all ranks shuffle the list alike: no image comes twice in a pass
-                "whole": any(twice(drawn, m) for m in (share, share + 1)),
-                "cut": any(twice(drawn, m // local_batch_size * local_batch_size) for m in (share, share + 1)),
-                "same order": kept and first == second,
-                "ahead": ahead,
-                "by seed": again == drawn[: len(again)] and other != drawn[: len(other)],
-                "ends": int(end) >= 0,
-            }
-        )
-    everybody, every_pass = hvd.allgather_object(mine), hvd.allgather_object(passes)
-    for k, ((samples, _), report) in enumerate(zip(asked, reports)):
-        share = len(samples) // hvd.size()  # every rank has at least so many: none comes again in its first pass
-        seen = [set(drawn[k][1][:share]) for drawn in everybody]
-        me = hvd.rank()
-        report["shares samples with"] = [r for r, other in enumerate(seen) if r != me and other & seen[me]]
-        report["images nobody sees"] = len(set(samples.tolist()) - {i for drawn in everybody for i in drawn[k][0]})
-        ranks = [one[k] for one in every_pass]
-        shares = [one["share"] for one in ranks]
-        report["also"] = ""
-        if any(one["ends"] for one in ranks):
-            report["also"] = "stream_ends"
-        elif not all(one["kept"] or one["whole"] for one in ranks):
-            left_out = all(one["kept"] or one["whole"] or one["cut"] for one in ranks)
-            report["also"] = "images_left_out" if left_out else "passes_mixed"
-        elif all(one["kept"] for one in ranks) and max(shares) > min(shares) + 1:
-            report["also"] = "unequal_shares"
-        elif all(one["same order"] for one in ranks):
-            report["also"] = "one_order"
-        elif max(one["ahead"] for one in ranks) < share // 3:
-            report["also"] = "small_buffer"
-        elif not all(one["by seed"] for one in ranks):
-            report["also"] = "seed_ignored"
-        firsts = [drawn[k][1][:share] for drawn in everybody]
-        report["order of the list"] = all(first == [i for i in samples.tolist() if i in set(first)] for first in firsts)
-    return reports
-"""
+    harness = harness_of(__file__, "epoch_batches")
     mistakes = [
         *SharesExercise.steps_mistakes,
         Mistake("rounded_down", "The last images of an epoch are never reached: the number of steps was rounded down.",
@@ -589,44 +413,7 @@ class GoOn(ReportExercise):
     levels = {"a fresh start": 1, "from a checkpoint that rank 0 can read": 2}
     may_lose = {"float32 promoted": "what is compared are the variables of a model, whose type TensorFlow keeps"}
     parts = (("weights", "not trainable"), ("steps", "momentum"), "first epoch")
-    harness = (
-        MODEL_WITH_OFFSET
-        + """
-
-def harness(f, kernel, offset, steps_before, momentum_before, checkpoint):
-    hvd.init()
-    model = build(kernel, offset)
-    optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.9)
-    optimizer.build(model.trainable_variables)
-    optimizer.iterations.assign(steps_before)
-    optimizer.momentums[0].assign(momentum_before)
-    asked = 0
-
-    def read_checkpoint():
-        nonlocal asked
-        asked += 1
-        if checkpoint is None:
-            return None
-        epochs, kernel, offset, steps, momentum = checkpoint
-        held = {tuple(variable.shape): value for variable, value in zip(optimizer.momentums, [momentum])}
-        values = [held.get(tuple(variable.shape)) for variable in optimizer.variables]
-        integers = iter([steps])
-        values = [variable.numpy() if value is None else value for variable, value in zip(optimizer.variables, values)]
-        values = [next(integers, value) if variable.dtype == tf.int64 else value
-                  for variable, value in zip(optimizer.variables, values)]
-        return {"epochs": epochs, "weights": [kernel, offset], "optimizer": values}
-
-    first = f(model, optimizer, read_checkpoint)
-    kernel, offset = model.get_weights()
-    return {
-        "first epoch": getattr(first, "numpy", lambda: first)(),
-        "weights": kernel.ravel(),
-        "not trainable": offset,
-        "steps": int(optimizer.iterations.numpy()),
-        "momentum": optimizer.momentums[0].numpy().ravel(),
-    }
-"""
-    )
+    harness = harness_of(__file__, "go_on")
     mistakes = [
         Mistake("no_broadcast", "Every rank goes on with a model of its own.",
                 "Broadcast rank 0's variables to all ranks, whether there was a checkpoint or not.",

@@ -17,8 +17,6 @@ from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import PlainExercise, ReportExercise
 from autograder.exercises.readings.devices import (
-    HALVES,
-    REPLICAS,
     called,
     chunks,
     f1,
@@ -28,6 +26,7 @@ from autograder.exercises.readings.devices import (
     scales_after,
     tensor,
 )
+from autograder.exercises.source import harness_of
 
 OWN_ONLY = Mistake("own_only", "Each rank reports what it has seen itself.",
                    "Add up over the ranks first, then divide.")  # fmt: skip
@@ -120,7 +119,7 @@ class DataParallelStep(ReportExercise):
     levels = {"the gradient of the batch": 1, "rows that do not divide": 1, "each row once, on all devices": 1}
     runtime = "plain"
     parts = ("weights", "gradients")
-    harness = REPLICAS
+    harness = harness_of(__file__, "data_parallel_step")
     mistakes = [
         Mistake("not_replicated", "The replicas do not have the weights of the first one.",
                 "Copy its parameters into the others under `torch.no_grad()`, in every step.",
@@ -251,7 +250,7 @@ class ScaledStep(ReportExercise):
     levels = {"what is too small for float16": 2, "what is too large for it": 1, "clipping": 1}
     runtime = "plain"
     parts = ("step", "calls", "marked")
-    harness = HALVES
+    harness = harness_of(__file__, "scaled_step")
     mistakes = [
         Mistake("lost_in_half", "What is too small for float16 is lost: the loss was not scaled, or the gradient was "
                 "divided by the scale while it was still float16.",

@@ -14,6 +14,7 @@ from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Finding, Mistake, Run, Tensor
 from autograder.exercises.kinds import PlainExercise, ReportExercise, on_ranks, refused
 from autograder.exercises.readings.sharding import called, over_the_links
+from autograder.exercises.source import harness_of
 from autograder.values import full_precision
 
 TOO_MANY = Mistake("too_many_collectives", "The numbers are right, but they took more collectives than are needed.",
@@ -23,13 +24,6 @@ NOT_REFUSED = Mistake("not_refused", "This cannot be done, and the function retu
                       "Raise a ValueError before anything else.")  # fmt: skip
 REFUSED = Mistake("ValueError", "This can be done, and the function refused.", "",
                   lambda c: "ValueError" if c.possible else None)  # fmt: skip
-OR_ERROR = """
-def or_error(f, *arguments):
-    try:
-        return f(*arguments)
-    except ValueError:
-        return "ValueError"
-"""
 
 
 def float64(arrays) -> list[Tensor]:
@@ -79,7 +73,7 @@ class ScaledRate(Refusable):
     )
     given = ("step", "base_rate", "base_batch", "batch", "warmup_steps", "steps")
     levels = {"the linear rule, with warm-up": 1, "down to zero": 1, "no such step": 1}
-    harness = OR_ERROR + f"\ndef harness(f, {', '.join(given)}):\n    return or_error(f, {', '.join(given)})\n"
+    harness = harness_of(__file__, "scaled_rate")
     mistakes = [
         NOT_REFUSED,
         REFUSED.but(how="Raise a ValueError only for a step that is not one of 0 to steps - 1, and for more steps of "
@@ -180,48 +174,7 @@ class AccumulateUneven(ReportExercise):
     signature = "accumulate_uneven(ddp: DistributedDataParallel, micro_batches: list, n: int) -> None"
     levels = {"every row counts alike": 2, "one synchronisation, one micro-batch at a time": 2, "no rows on a rank": 1}
     parts = ("gradient", ("kept", "largest", "graphs"))
-    harness = """
-import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
-
-
-def is_alive(node):
-    try:
-        node._saved_self
-    except RuntimeError:
-        return False
-    return True
-
-
-class Model(torch.nn.Module):
-    def __init__(self, weight):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.from_numpy(weight).clone())
-        self.rows, self.nodes, self.alive = [], [], []
-
-    def forward(self, x):
-        out = x @ self.weight
-        self.rows.append(len(x))
-        if out.grad_fn is not None:
-            self.nodes.append(out.grad_fn)
-        self.alive.append(sum(map(is_alive, self.nodes)))
-        return out
-
-
-def harness(f, weight, micro_batches, n):
-    module = Model(weight)
-    model = DistributedDataParallel(module)
-    dist.barrier()
-    f(model, list(zip(*micro_batches)), n)
-    grad = module.weight.grad
-    return {
-        "gradient": torch.zeros_like(module.weight) if grad is None else grad,
-        "kept": bool((module.weight.detach() == torch.from_numpy(weight)).all()),
-        "largest": max(module.rows, default=0),
-        "graphs": max(module.alive, default=0),
-    }
-"""
+    harness = harness_of(__file__, "accumulate_uneven")
     mistakes = [
         Mistake("mean_of_means", "Every micro-batch counts alike, however many rows it has: a row in a small one "
                 "counts more.", "Divide the sum over its rows by n, the rows of all micro-batches of all ranks.",
@@ -358,15 +311,7 @@ class TrustStep(ReportExercise):
     levels = {"whole tensors": 1, "biases, and zeros": 1, "shards, one collective": 2}
     parts = ("weights",)
     inputs = "free"
-    harness = """
-import torch
-
-
-def harness(f, shards, updates, adapt, lr, trust):
-    held, given = list(shards), [u.clone() for u in updates]
-    f(shards, updates, list(adapt), lr, trust)
-    return {"weights": held, "kept": len(updates) == len(given) and all(map(torch.equal, given, updates))}
-"""
+    harness = harness_of(__file__, "trust_step")
     mistakes = [
         Mistake("own_norms", "Each rank used the norms of its own shards: the parts of one layer went steps of "
                 "different lengths.", "Sum the squares of both norms over the ranks, then take the roots.",
@@ -508,17 +453,7 @@ class NoiseScale(ReportExercise):
     signature = "noise_scale(gradient: torch.Tensor, b: int) -> tuple[torch.Tensor, float]"
     levels = {"the estimate": 2, "one number more": 2, "one rank": 1}
     parts = ("gradient", "noise")
-    harness = (
-        OR_ERROR
-        + """
-def harness(f, gradient, b):
-    found = or_error(f, gradient, b)
-    if isinstance(found, str):
-        return {"gradient": found, "noise": found}
-    mean, noise = found
-    return {"gradient": mean, "noise": float(noise)}
-"""
-    )
+    harness = harness_of(__file__, "noise_scale")
     mistakes = [
         NOT_REFUSED.but(why="One rank has one batch, and an estimate takes two: something was returned all the same."),
         REFUSED.but(how="Raise a ValueError for one rank only.").giving(lambda c: {"gradient": "ValueError"}),
@@ -629,11 +564,7 @@ class GlobalMoments(ReportExercise):
     levels = {"uneven and empty shards": 2, "far from zero, one collective": 3}
     parts = ("mean", "var")
     all_hear = True
-    harness = """
-def harness(f, x):
-    mean, var = f(x)
-    return {"mean": mean, "var": var}
-"""
+    harness = harness_of(__file__, "global_moments")
     mistakes = [
         Mistake("own_rows", "These are the moments of this rank's rows.", "Mean and variance are those of all rows.",
                 lambda c: [c.moments(x.mean(0), x.var(0)) for x in c.x] if all(map(len, c.x)) else None),
@@ -735,11 +666,7 @@ class SyncNormBackward(ReportExercise):
     )
     levels = {"uneven and empty shards": 3, "one all_reduce": 1}
     parts = ("gx", ("weight", "bias"))
-    harness = """
-def harness(f, g, xhat, weight, inv, n):
-    gx, of_weight, of_bias = f(g, xhat, weight, inv, n)
-    return {"gx": gx, "weight": of_weight, "bias": of_bias}
-"""
+    harness = harness_of(__file__, "sync_norm_backward")
     mistakes = [
         Mistake("own_sums", "The sums are those of this rank's rows, divided by their number: batch norm of each rank "
                 "alone.", "Both sums go over all rows: all_reduce them, and divide by n.",
@@ -841,7 +768,7 @@ class GhostBatchNorm(Refusable):
     signature = "ghost_batch_norm(x: torch.Tensor, ghost: int, eps: float) -> torch.Tensor"
     given = ("x", "ghost", "eps")
     levels = {"each group by itself": 2, "rows that make no group": 1}
-    harness = OR_ERROR + "\ndef harness(f, x, ghost, eps):\n    return or_error(f, x, ghost, eps)\n"
+    harness = harness_of(__file__, "ghost_batch_norm")
     mistakes = [
         NOT_REFUSED,
         REFUSED.but(how="Raise a ValueError only where ghost is less than 1 or does not divide the rows."),
@@ -939,29 +866,7 @@ class TrainAndValidate(ReportExercise):
     levels = {"every sample once": 2, "nobody waits for one rank": 2}
     parts = ("accuracies", "steps")
     all_hear = True
-    harness = f"""
-import operator
-
-import torch
-import torch.distributed as dist
-from labkit.relay.charging import ask, compute
-
-
-def harness(f, judge, steps, every, n):
-    done = []
-
-    def step(k):
-        compute({STEP}, f"S{{k}}")
-        dist.all_reduce(torch.zeros(2, dtype=torch.float64))
-        done.append(k)
-
-    def correct(start, stop):
-        if not 0 <= start <= stop <= n:
-            raise ValueError(f"samples {{start}} to {{stop}} of {{n}}")
-        return ask(judge, [len(done), operator.index(start), operator.index(stop)])
-
-    return {{"accuracies": f(step, correct, steps, every, n), "steps": done}}
-"""
+    harness = harness_of(__file__, "train_and_validate")
     mistakes = [
         Mistake("own_share", "Each rank returns the accuracy of the samples that it has seen itself.",
                 "Add up the counts of all ranks.",

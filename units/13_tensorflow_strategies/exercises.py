@@ -14,7 +14,8 @@ import numpy as np
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Finding, Mistake
 from autograder.exercises.kinds import PlainExercise, refused
-from autograder.exercises.readings.replicas import WORKER, StrategyExercise
+from autograder.exercises.readings.replicas import StrategyExercise
+from autograder.exercises.source import harness_of
 from autograder.values import full_precision
 
 
@@ -25,27 +26,7 @@ class TfConfig(PlainExercise):
     levels = {"every worker's own": 1, "what cannot be": 1}
     given = ("hosts", "indices")
     rank_at = 1
-    harness = """
-import json
-
-
-def harness(f, hosts, indices):
-    found = []
-    for index in indices:
-        try:
-            text = f(list(hosts), index)
-        except ValueError:
-            found.append("ValueError")
-            continue
-        if not isinstance(text, str):
-            found.append("no text")
-            continue
-        try:
-            found.append(json.dumps(json.loads(text), sort_keys=True))
-        except ValueError:
-            found.append("no JSON")
-    return found
-"""
+    harness = harness_of(__file__, "tf_config")
     mistakes = [
         Mistake("no_text", "What came back is no text. An environment variable holds text and nothing else.",
                 "`json.dumps(...)`.", lambda t: ["no text"] * len(t.indices) if t.possible else None),
@@ -132,29 +113,7 @@ class MirroredGradients(StrategyExercise):
     levels = {"equal shares": 1, "unequal shares": 2}
     given = ("replicas", "x", "y", "weights", "offset")
     parts = ("gradients", "alike on all replicas", "samples of each replica")
-    harness = """
-def harness(f, replicas, x, y, weights, offset):
-    strategy, seen = mirrored(replicas), {}
-    with strategy.scope():
-        dense = tf.keras.layers.Dense(weights.shape[1], dtype="float64")
-        model = tf.keras.Sequential([Probe(strategy, seen), dense])
-        model.build((None, weights.shape[0]))
-        model.set_weights([weights, offset])
-    seen.clear()
-    found = f(strategy, model, x, y)
-    if not isinstance(found, (list, tuple)):
-        return found
-    gradients = [[np.asarray(one) for one in strategy.experimental_local_results(g)] for g in found]
-    alike = all(np.array_equal(one, some[0]) for some in gradients for one in some)
-    number = {float(first): k for k, first in enumerate(x[:, 0])}
-    return {
-        "gradients": [some[0] for some in gradients],
-        "alike on all replicas": alike,
-        "samples of each replica": {
-            str(where): sorted(number.get(first, -1) for first in rows) for where, rows in seen.items()
-        },
-    }
-"""
+    harness = harness_of(__file__, "mirrored_gradients")
     mistakes = [
         Mistake("not_reduced", "This is what one replica found in its own samples: nothing was added up.",
                 "`tf.distribute.get_replica_context().all_reduce('sum', gradients)` within the replica, or "
@@ -246,41 +205,7 @@ class GlobalLoss(StrategyExercise):
     levels = {"equal minibatches": 1, "unequal minibatches, one of them empty": 2}
     given = ("shares", "penalty")
     parts = ("sum of the replicas' losses", "gradient by each sample's loss", "gradient by the penalty")
-    harness = """
-def harness(f, shares, penalty):
-    strategy = mirrored(len(shares))
-    n = sum(map(len, shares))
-    penalty = tf.constant(penalty, tf.float64)
-    taken = {}
-
-    def step():
-        replica = int(tf.distribute.get_replica_context().replica_id_in_sync_group)
-        own = tf.reshape(tf.constant(shares[replica], tf.float64), [-1])
-        with tf.GradientTape() as tape:
-            tape.watch([own, penalty])
-            loss = f(own, penalty, n)
-        if loss is None:
-            return
-        if not tf.is_tensor(loss) or loss.shape != ():
-            taken[replica] = None
-            return
-        by_sample, by_penalty = tape.gradient(loss, [own, penalty])
-        by_sample = tf.zeros_like(own) if by_sample is None else by_sample
-        by_penalty = tf.zeros_like(penalty) if by_penalty is None else by_penalty
-        taken[replica] = [one.numpy() for one in (loss, by_sample, by_penalty)]
-
-    strategy.run(step)
-    if not taken:
-        return None
-    if None in taken.values():
-        return "no scalar tensor"
-    losses, by_sample, by_penalty = zip(*(taken[k] for k in range(len(shares))))
-    return {
-        "sum of the replicas' losses": np.asarray(sum(losses)),
-        "gradient by each sample's loss": np.concatenate(by_sample),
-        "gradient by the penalty": np.asarray(sum(by_penalty)),
-    }
-"""
+    harness = harness_of(__file__, "global_loss")
     mistakes = [
         Mistake("mean_per_replica", "Each replica took the mean over its own samples: together they are as many "
                 "times too large as there are replicas, or not a number where one of them has no samples.",
@@ -364,45 +289,7 @@ class Distribute(StrategyExercise):
         "largest minibatch",
         "steps",
     )
-    harness = (
-        WORKER
-        + """
-def steps_of(found, strategy, replicas):
-    # One list of minibatches for each step of one worker; None where the dataset was not handed to the strategy.
-    if isinstance(strategy, Worker):
-        if not isinstance(found, Handed):
-            return None
-        minibatches = [np.ravel(one).tolist() for one in itertools.islice(iter(found.minibatches), 200)]
-        return [minibatches[k : k + replicas] for k in range(0, len(minibatches), replicas)]
-    if not isinstance(found, tf.distribute.DistributedDataset):
-        return None
-    return [
-        [np.ravel(one).tolist() for one in strategy.experimental_local_results(values)]
-        for values in itertools.islice(iter(found), 100)
-    ]
-
-
-def harness(f, samples, batch, workers, replicas):
-    steps = []
-    for index in range(workers):
-        strategy = mirrored(replicas) if workers == 1 else Worker(workers, index, replicas)
-        found = f(tf.data.Dataset.from_tensor_slices(samples), strategy, batch)
-        if found is None:
-            return None
-        own = steps_of(found, strategy, replicas)
-        if own is None:
-            return {"distributed": False}
-        steps.append(own)
-    seen = [one for own in steps for step in own for minibatch in step for one in minibatch]
-    return {
-        "distributed": True,
-        "samples nobody saw": len(set(samples.tolist()) - set(seen)),
-        "samples seen again": len(seen) - len(set(seen)),
-        "largest minibatch": max((len(one) for own in steps for step in own for one in step), default=0),
-        "steps": max(len(own) for own in steps),
-    }
-"""
-    )
+    harness = harness_of(__file__, "distribute")
     mistakes = [
         Mistake("not_distributed", "The dataset never went to the strategy: every replica would be handed all of a "
                 "minibatch.", "Return what `strategy.experimental_distribute_dataset(...)` returns, or "
@@ -491,65 +378,7 @@ class Port(StrategyExercise):
     levels = {"the same training": 2, "one checkpoint": 1}
     given = ("replicas", "index", "x", "y", "weights", "local_batch", "rate", "epochs")
     parts = ("made under the strategy", "replicas at work", "samples in order", "weights", "policies", "saved to")
-    harness = """
-def noted_policies(strategy):
-    # how each dataset that goes to the strategy, by `fit` too, is divided among the workers
-    policies, distribute_it = set(), strategy.experimental_distribute_dataset
-
-    def noted(dataset, options=None):
-        policies.add(dataset.options().experimental_distribute.auto_shard_policy.name)
-        return distribute_it(dataset, options)
-
-    strategy.experimental_distribute_dataset = noted
-    return policies
-
-
-def places(saved, index, trained):
-    words = []
-    for path, weights in saved.get(index, []):
-        others = path in [one for one, _ in saved.get(index + 1, [])]
-        where = "the same place as another worker" if others else "a place of its own"
-        where = "the checkpoint" if path == "checkpoint" else where
-        words.append(where if np.array_equal(weights, trained) else where + ", before the last step")
-    return " and ".join(words) or "nothing"
-
-
-def harness(f, replicas, index, x, y, weights, local_batch, rate, epochs):
-    strategy, seen, made, saved = mirrored(replicas), {}, [], {}
-    policies = noted_policies(strategy)
-
-    def build_model():
-        dense = tf.keras.layers.Dense(weights.shape[1], use_bias=False, dtype="float64")
-        model = tf.keras.Sequential([Probe(strategy, seen), dense])
-        model.build((None, weights.shape[0]))
-        model.set_weights([weights])
-        made.append((model, tf.distribute.has_strategy()))
-        seen.clear()
-        return model
-
-    for worker in (index, index + 1) if index else (index,):  # does the next one save to the same place?
-
-        def save(model, path, worker=worker):
-            now = made[-1][0].get_weights()[0] if made else None
-            saved.setdefault(worker, []).append((os.path.normpath(str(path)), now))
-
-        f(strategy, worker, build_model, x, y, local_batch, rate, epochs, save)
-    if not made:
-        return None
-    model, inside = made[-1]
-    number = {float(first): k for k, first in enumerate(x[:, 0])}
-    passes = [[number[first] for first in rows] for rows in seen.values()]
-    each = [one for rows in passes for one in np.array_split(rows, max(epochs, 1))]
-    trained = model.get_weights()[0]
-    return {
-        "made under the strategy": inside,
-        "replicas at work": len([where for where in seen if where >= 0]),
-        "samples in order": all(np.all(np.diff(one) > 0) for one in each),
-        "weights": trained,
-        "policies": "OFF" if "OFF" in policies else "fine",
-        "saved to": places(saved, index, trained),
-    }
-"""
+    harness = harness_of(__file__, "port")
     mistakes = [
         Mistake("ValueError", "TensorFlow refused: a model, an optimizer or a metric was made outside of "
                 "`strategy.scope()` and used inside, or the other way round.",

@@ -17,7 +17,7 @@ import numpy as np
 from autograder.case import Answer, name_of
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
-from autograder.exercises.kinds import HASHES, PlainExercise, RefusingExercise
+from autograder.exercises.kinds import PlainExercise, RefusingExercise
 from autograder.exercises.readings.search import (
     SPACE,
     any_state,
@@ -32,6 +32,7 @@ from autograder.exercises.readings.search import (
     spectral,
     with_other_losses,
 )
+from autograder.exercises.source import harness_of
 from labkit.relay.topology import flat
 from labkit.watch.events import COMPUTE
 
@@ -112,29 +113,7 @@ class RandomConfigs(PlainExercise):
     talks = False
     given = ("space", "n", "seed", "sizes")
     rank_at = 3
-    harness = """
-def plain(one):
-    value = one.tolist() if hasattr(one, "tolist") else one
-    return value if isinstance(value, (bool, int, float, str)) else repr(value)
-
-
-def listed(answer):
-    if isinstance(answer, (str, dict)) or not hasattr(answer, "__iter__"):
-        return repr(answer)
-    return [{str(k): plain(v) for k, v in one.items()} if isinstance(one, dict) else repr(one) for one in answer]
-
-
-def drawn(f, kinds, n, seed, rank, p, process):
-    with hashes_of_process(process):
-        return listed(f(dict(kinds), n, seed, rank, p))
-
-
-def harness(f, space, n, seed, sizes):
-    kinds = {name: tuple(tuple(x) if isinstance(x, list) else x for x in one) for name, one in space.items()}
-    later = [k == 2 for k in range(len(sizes))]  # the third in another process
-    return [[drawn(f, kinds, n, s, r, p, r + new) for r in range(p)] for (s, p), new in zip(sizes, later)]
-"""
-    harness = f"{HASHES}\n{harness}"
+    harness = harness_of(__file__, "random_configs")
     mistakes = [
         Mistake("not_configurations", "What came is not a list of dicts with a value for every name of the space, each "
                 "within its limits.",
@@ -252,53 +231,7 @@ class Farm(Exercise):
 
     signature = "farm(next_job: Callable, report: Callable, work: Callable) -> None"
     levels = {"every job once": 2, "no worker idle": 2, "jobs that come later": 2}
-    harness = """
-import operator
-
-from labkit.relay.charging import ask
-import numpy as np
-
-
-class NoSuchJob(RuntimeError):
-    pass
-
-
-class NotAnInt(TypeError):
-    pass
-
-
-def harness(f, jobs, judge, after):
-    jobs = [tuple(job) for job in jobs]
-    given, reported, told, worked = [], [], [], []
-
-    def next_job():
-        done = {job for job, _ in reported}
-        for job, first in zip(jobs, after):
-            if job not in given and (first < 0 or jobs[first] in done):
-                given.append(job)
-                return job
-        return None
-
-    def report(job, loss):
-        told.append(float(loss))
-        reported.append((tuple(int(k) for k in job), loss))
-
-    def work(config, epochs):
-        try:
-            job = operator.index(config), operator.index(epochs)
-        except TypeError:
-            raise NotAnInt(f"work({config}, {epochs}): two ints, with which one can look up a configuration") from None
-        if job not in jobs:
-            raise NoSuchJob(f"work{job}: next_job has never given that")
-        worked.append(list(job))
-        return ask(judge, [jobs.index(job)])
-
-    f(next_job, report, work)
-    kept = np.array([float(loss) for _, loss in reported])  # whoever reports a tensor must leave it alone
-    order = sorted(range(len(reported)), key=lambda k: reported[k][0])
-    jobs, losses = [list(reported[k][0]) for k in order], np.array([told[k] for k in order])
-    return {"jobs": jobs, "losses": losses, "worked": worked, "changed": not np.array_equal(kept, told, equal_nan=True)}
-"""
+    harness = harness_of(__file__, "farm")
     mistakes = [
         Mistake("NoSuchJob", "A worker was given another job than next_job has made: the two whole numbers did not "
                 "come through whole.",
@@ -432,17 +365,7 @@ class BestTrial(Exercise):
     levels = {"chosen by validation": 2, "ranks without trials, ties": 1, "diverged trials": 1, "nobody to choose": 1}
     all_hear = True
     may_lose = dict.fromkeys(("int64 -> float64", "integers of both widths"), "numbers of trials, 2**53 at most")
-    harness = """
-def harness(f, numbers, validation, test):
-    try:
-        answer = f(numbers, validation, test)
-    except ValueError:
-        return {"winner": None, "raises": "ValueError"}
-    answer = answer.tolist() if hasattr(answer, "tolist") else answer
-    if isinstance(answer, (tuple, list)):
-        answer = [one.item() if hasattr(one, "item") and one.ndim == 0 else one for one in answer]
-    return {"winner": answer, "raises": "nothing"}
-"""
+    harness = harness_of(__file__, "best_trial")
     mistakes = [
         Mistake("chooses_by_test_set", "The trial with the smallest test error was chosen: that error is no estimate "
                 "any more, it was picked because it is small.",
@@ -609,32 +532,7 @@ class SuccessiveHalving(PlainExercise):
     talks = False
     given = ("curves", "n", "r", "R", "eta")
     may_lose = {"float64 -> float32": "losses are compared and never returned"}
-    harness = """
-import itertools
-
-
-def diverged_in_order(rung, losses):  # nan is neither smaller nor larger than nan: any order will do
-    parts = itertools.groupby(rung, key=lambda i: bool(losses[i] != losses[i]))
-    return [int(i) for nan, some in parts for i in (sorted(some) if nan else some)]
-
-
-def harness(f, curves, n, r, R, eta):
-    had = {}
-
-    def train(i, epochs):
-        i, epochs = int(i), int(epochs)
-        if not (0 <= i < n and 1 <= epochs <= R):
-            raise ValueError(f"train({i}, {epochs}): there are {n} configurations, and {R} epochs at most")
-        if epochs < had.get(i, 0):
-            raise ValueError(f"train({i}, {epochs}): it has had {had[i]} epochs already")
-        had[i] = epochs
-        return float(curves[i][epochs])
-
-    rungs = as_lists(f(train, n, r, R, eta))
-    listed = isinstance(rungs, list) and all(isinstance(rung, list) and set(rung) <= set(range(n)) for rung in rungs)
-    rungs = [diverged_in_order(rung, curves[:, min(R, r * eta**k)]) for k, rung in enumerate(rungs)] if listed else []
-    return {"rungs": rungs, "epochs": sum(had.values())}
-"""
+    harness = harness_of(__file__, "successive_halving")
     mistakes = [
         Mistake("keeps_the_worst", "The configurations with the largest losses go on.", "The smallest losses.",
                 lambda c: c.of("keeps_the_worst")),
@@ -827,13 +725,7 @@ class AshaNext(PlainExercise):
     signature = "asha_next(finished: list[dict], started: list[list], n: int, eta: int) -> tuple[int, int] | None"
     levels = {"up or a new one": 2, "while others run": 1, "diverged, equal, nothing left": 1}
     talks = False
-    harness = """
-def harness(f, finished, started, n, eta):
-    losses, begun = [dict(map(tuple, rung)) for rung in finished], [list(rung) for rung in started]
-    job = as_lists(f(losses, begun, n, eta))
-    same = begun == started and [list(rung) for rung in losses] == [[i for i, _ in rung] for rung in finished]
-    return {"job": job, "changed": not same}
-"""
+    harness = harness_of(__file__, "asha_next")
     mistakes = [
         Mistake("notes_it_itself", "The answer is right, but the function has changed what it was given: the caller "
                 "writes down what it starts, and then it stands there twice.",
@@ -952,20 +844,7 @@ def state(finished, started, n, eta):
 class Spectral(PlainExercise):
     """Which choices matter"""
 
-    harness = """
-def columns(which):
-    if isinstance(which, (str, set, frozenset)):
-        return f"a {type(which).__name__}, where a tuple is asked for"
-    return sorted(as_lists(which)) if hasattr(which, "__iter__") else which
-
-
-def harness(f, x, y, degree, s):
-    found = f(x, y, degree, s)
-    pairs = [one for one in found.items()] if isinstance(found, dict) else as_lists(found)
-    if not isinstance(pairs, list) or not all(hasattr(one, "__len__") and len(one) == 2 for one in pairs):
-        return as_lists(pairs)
-    return [[columns(which), size] for which, size in pairs]
-"""
+    harness = harness_of(__file__, "spectral")
     signature = "spectral(x: np.ndarray, y: np.ndarray, degree: int, s: int) -> list[tuple[tuple[int, ...], float]]"
     levels = {"without noise": 1, "with noise": 2}
     talks = False

@@ -16,10 +16,7 @@ from autograder.case import Answer, name_of
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Record, Run, Tensor
 from autograder.exercises.kinds import PlainExercise, ReportExercise, fits
 from autograder.exercises.readings.sharding import (
-    BLOCKS,
     BYTES,
-    COUNTING,
-    LAYERS,
     adam,
     called,
     gradients_of,
@@ -33,6 +30,7 @@ from autograder.exercises.readings.sharding import (
     tensors,
     through_blocks,
 )
+from autograder.exercises.source import harness_of
 from labkit.relay.topology import flat
 
 FORWARD, BACKWARD = 6e-5, 12e-5  # virtual seconds of a layer
@@ -67,13 +65,7 @@ class MemoryPerRank(PlainExercise):
     signature = "memory_per_rank(params: int, p: int, stage: int, optimizer: str, mixed: bool) -> int"
     any_type = "bytes may come as the float that a division gives"
     levels = {"Adam in mixed precision": 1, "other optimizers, float32, and padding": 1, "what cannot be": 1}
-    harness = """
-def harness(f, params, p, stage, optimizer, mixed):
-    try:
-        return {"bytes": as_lists(f(params, p, stage, optimizer, mixed)), "raises": "nothing"}
-    except ValueError:
-        return {"bytes": None, "raises": "ValueError"}
-"""
+    harness = harness_of(__file__, "memory_per_rank")
     mistakes = [
         Mistake("counts_only_parameters", "These are the bytes of the parameters alone.",
                 "Add the gradients and the optimizer state.",
@@ -189,10 +181,7 @@ class Shard(PlainExercise):
     given = ("flat", "p")
     rank_at = 1
     levels = {"shards of one size": 1, "more ranks than numbers": 1}
-    harness = """
-def harness(f, flat, p):
-    return [f(flat, rank, p) for rank in range(p)]
-"""
+    harness = harness_of(__file__, "shard")
     reference = """
 import torch
 
@@ -447,12 +436,7 @@ class Zero1Step(ZeroStep):
     signature = "zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor"
     levels = {"the weights of sequential Adam": 1, "p does not divide n": 1, "no more than it must move": 1}
     inputs = ("w", "g", "m", "v")
-    harness = """
-def harness(f, w, gradients, m, v, t, lr):
-    for step, (g,) in enumerate(gradients, t):
-        w = f(w, g, m, v, step, lr)
-    return {"weights": w, "m": m, "v": v}
-"""
+    harness = harness_of(__file__, "zero1_step")
     mistakes = [
         *NOT_MEAN, OTHER_T, STATE_LOST, HALF_WRITTEN, NO_STEP,
         MOVES_TOO_MUCH, TOO_MANY, SIZES,
@@ -502,26 +486,7 @@ class Zero2Step(ZeroStep):
     levels = {"one micro-batch": 1, "several micro-batches": 1, "no more than it must move": 1, "only its shard": 1}
     inputs = "free"
     pads = True
-    harness = f"""{COUNTING}
-from labkit.relay.charging import ask
-
-
-def harness(f, w, gradients, m, v, t, lr):
-    (judge, micro_batches), whole = gradients, [0]
-    buffer = torch.zeros_like(w)
-    alive = Alive(w, m, v, buffer)
-
-    def backward():
-        for k in range(micro_batches):
-            if k:
-                whole.append(alive.large(len(w)))
-            buffer.numpy()[:] = ask(judge, [k])
-            yield buffer
-
-    with alive:
-        w = f(w, backward(), m, v, t, lr)
-    return {{"weights": w, "m": m, "v": v, "whole": max(whole)}}
-"""
+    harness = harness_of(__file__, "zero2_step")
     mistakes = [
         Mistake("sums_micro_batches", "The micro-batches were summed: the step is that of a sum, not of a mean.",
                 "Divide by the number of micro-batches as well.",
@@ -616,7 +581,7 @@ class Zero3(ReportExercise):
         "gathers ahead": 1,
     }
     parts = ("gradients", "below")
-    harness = COUNTING + LAYERS
+    harness = harness_of(__file__, "zero3_forward_backward")
     mistakes = [
         Mistake("sum_for_mean", "These are the sums of the ranks' gradients.", "Divide your shard by the number of "
                 "ranks.", lambda c: c.report(c.p)),
@@ -771,7 +736,7 @@ class Checkpointed(ReportExercise):
     parts = ("y", ("gradient of x", "gradients"), "masks")
     talks = False
     inputs = "free"
-    harness = COUNTING + BLOCKS
+    harness = harness_of(__file__, "checkpointed")
     mistakes = [
         Mistake("no_gradient_of_x", "The parameters have their gradients, x has none: none reaches the layers below.",
                 "The backward of a segment returns the gradient of its input.",
@@ -908,17 +873,7 @@ class ClipShards(ReportExercise):
     levels = {"too long": 1, "short enough, empty, and zero": 1, "one number travels": 1}
     parts = ("shards", "norm")
     inputs = "free"
-    harness = """
-import numpy as np
-import torch
-
-
-def harness(f, shards, max_norm):
-    gradients = list(shards)  # the program's own tensors: a list with others in their places scales nothing
-    norm = f(shards, max_norm)
-    number = isinstance(norm, float) or isinstance(norm, torch.Tensor) and norm.numel() == 1
-    return {"shards": gradients, "norm": np.array(float(norm)) if number else norm}
-"""
+    harness = harness_of(__file__, "clip_grad_norm_sharded")
     mistakes = [
         Mistake("local_norm_clipping", "Each rank clipped by the norm of its own shards: they were scaled differently, "
                 "and the gradient's direction changed.",

@@ -10,6 +10,7 @@ from autograder.exercises.kinds import fits, tells_apart
 from autograder.exercises.readings import divided
 from autograder.exercises.readings.divided import DividedLayer, as_tensors, divided_case, drawn, part
 from autograder.exercises.readings.messages import messages
+from autograder.exercises.source import harness_of
 
 OWN_ONLY = Mistake("own_only", "Each rank returned what it could compute from its own share.",
                    "The shares of the others have to reach it: one collective.")  # fmt: skip
@@ -41,25 +42,7 @@ class ColumnLinear(DividedLayer):
     signature = "column_linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor"
     levels = {"all columns on every rank": 2, "columns that do not divide": 1}
     all_hear, talks = False, False  # where the columns do not divide nobody says anything; `facts` asks in the others
-    harness = """
-import torch.distributed as dist
-from torch.utils.flop_counter import FlopCounterMode
-
-from labkit.relay.charging import compute
-
-
-def harness(f, x, weight, bias):
-    if weight.shape[0] % dist.get_world_size() == 0:
-        with FlopCounterMode(display=False) as counter:
-            out = f(x, weight, bias)
-        compute(counter.get_total_flops() / 2, "products")  # a second for each number times another one
-        return out
-    try:
-        f(x, weight, bias)
-    except ValueError:
-        return "ValueError"
-    return "no ValueError"
-"""
+    harness = harness_of(__file__, "column_linear")
     mistakes = [
         OWN_ONLY.giving(lambda c: np.array_split(c.right, c.p, 1) if c.even else None),
         Mistake("wrong_order", "The columns of the ranks were put below each other and then reread in another order.",
@@ -183,7 +166,7 @@ class TpMlp(DividedLayer):
         "down_bias: torch.Tensor) -> torch.Tensor"
     )
     levels = {"the output": 1, "all gradients": 3}
-    harness = divided.MLP_HARNESS
+    harness = harness_of(__file__, "mlp")
     mistakes = [
         OWN_ONLY.giving(lambda c: [{"output": o + c.d} for o in c.outputs] if c.g is None else None),
         BIAS_TOO_OFTEN.giving(lambda c: c.changed(output=c.out + (c.p - 1) * c.d)),
@@ -272,7 +255,7 @@ class SequenceParallelMlp(DividedLayer):
         "down_bias: torch.Tensor) -> torch.Tensor"
     )
     levels = {"the output": 1, "all gradients": 2}
-    harness = divided.MLP_HARNESS
+    harness = harness_of(__file__, "mlp")
     mistakes = [
         Mistake("own_only", "Each rank's output holds its own part of the inner numbers only: nothing was added up.",
                 "reduce_scatter adds up over the ranks and leaves each its rows.",
@@ -339,16 +322,7 @@ class HeadAttention(DividedLayer):
     )
     levels = {"whole heads": 2, "heads that do not divide": 1}
     all_hear, talks = False, False  # where heads do not divide nobody says anything
-    harness = """
-def harness(f, x, q, k, v, out, head_size):
-    if q.shape[0] % head_size == 0:
-        return f(x, q, k, v, out, head_size)
-    try:
-        f(x, q, k, v, out, head_size)
-    except ValueError:
-        return "ValueError"
-    return "no ValueError"
-"""
+    harness = harness_of(__file__, "head_attention")
     mistakes = [
         OWN_ONLY.giving(lambda c: c.mixed() if c.even else None),
         Mistake("no_mask", "Every token sees the tokens behind it, too.",
@@ -525,14 +499,7 @@ class VocabCrossEntropy(DividedLayer):
 
     signature = "vocab_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]"
     levels = {"equal shares": 2, "large logits": 1, "any vocabulary": 1}
-    harness = """
-import torch
-
-
-def harness(f, logits, targets):
-    loss, gradient = f(logits, targets)
-    return torch.tensor(loss, dtype=torch.float64) if isinstance(loss, float) else loss, gradient
-"""
+    harness = harness_of(__file__, "vocab_cross_entropy")
     may_lose = {"int64": "targets are small indices", "integers of both widths": "targets are int64 in torch"}
     mistakes = [
         Mistake("target_everywhere", "A target that lies in another rank's share was looked up all the same, in the "

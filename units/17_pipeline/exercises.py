@@ -12,9 +12,7 @@ from autograder.exercises.kinds import PlainExercise, ReportExercise, fits, on_r
 from autograder.exercises.readings.orders import OrderExercise, in_turn, replayed
 from autograder.exercises.readings.stages import (
     BACKWARD,
-    CHARGED,
     FORWARD,
-    MARKED,
     backward_of,
     best_parts,
     equal_counts,
@@ -28,6 +26,7 @@ from autograder.exercises.readings.stages import (
     stage_contradiction,
     weight_gradient,
 )
+from autograder.exercises.source import harness_of
 from autograder.values import full_precision
 from labkit.relay.topology import flat
 from labkit.schedules import replay
@@ -38,12 +37,6 @@ SLACK = 1.01  # for those messages
 
 # -- the bubble ------------------------------------------------------------------------------------
 
-# v has a default, and callers leave it out
-BY_DEFAULT = """
-def harness(f, p, second, v):
-    return as_lists(f(p, second) if v == 1 else f(p, second, v))
-"""
-
 
 def bubble(p: int, m: int, v: int = 1) -> float:
     return (p - 1) / (v * m + p - 1)
@@ -53,7 +46,7 @@ class Bubble(PlainExercise):
     """The fraction of the time in which a rank is idle"""
 
     signature = "bubble(p: int, m: int, v: int = 1) -> float"
-    harness = BY_DEFAULT
+    harness = harness_of(__file__, "by_default")
     withheld = ("labkit.scale.formula.bubble",)
     levels = {"one chunk per rank": 1, "v chunks per rank": 1}
     mistakes = [
@@ -117,7 +110,7 @@ class EnoughMicroBatches(PlainExercise):
     """The smallest number of micro-batches that is enough"""
 
     signature = "enough_micro_batches(p: int, share: float, v: int = 1) -> int"
-    harness = BY_DEFAULT
+    harness = harness_of(__file__, "by_default")
     levels = {"one chunk per rank": 1, "v chunks per rank": 1}
     uses = ("bubble",)
     mistakes = [
@@ -185,13 +178,6 @@ class EnoughMicroBatches(PlainExercise):
 
 NOT_REFUSED = Mistake("not_refused", "This is impossible, but the function returned something.",
                       "Raise a ValueError before anything else.")  # fmt: skip
-OR_ERROR = """
-def or_error(f, *arguments):
-    try:
-        return as_lists(f(*arguments))
-    except ValueError:
-        return "ValueError"
-"""
 
 
 class Partition(PlainExercise):
@@ -199,7 +185,7 @@ class Partition(PlainExercise):
 
     signature = "partition(costs: list[int], p: int) -> list[int]"
     levels = {"the slowest stage is as fast as can be": 2, "more stages than layers": 1}
-    harness = OR_ERROR + "\ndef harness(f, costs, p):\n    return or_error(f, costs, p)\n"
+    harness = harness_of(__file__, "partition")
     mistakes = [
         NOT_REFUSED,
         Mistake("ValueError", "This is possible, but the function raised a ValueError.",
@@ -361,13 +347,7 @@ class OrderInterleaved(OrderExercise):
     )
     levels = {"the bubble of v chunks": 3, "p does not divide m": 1}
     given = ("p", "m", "v")
-    harness = (
-        OR_ERROR
-        + """
-def harness(f, p, m, v):
-    return [or_error(f, rank, p, m, v) for rank in range(p)]
-"""
-    )
+    harness = harness_of(__file__, "order_interleaved")
     mistakes = [
         NOT_REFUSED.but(why="p does not divide m, so the last group of p micro-batches would not be full, but the "
                         "function returned an order."),
@@ -483,7 +463,7 @@ class PipelineExercise(ReportExercise):
     """
 
     parts = ("gradients", "loss")
-    harness = CHARGED
+    harness = harness_of(__file__, "pipeline")
     ALL = [
         Mistake("sum_of_means", "The gradients are m times too large: the loss of a micro-batch is its own mean, and "
                 "m of them were added up.",
@@ -684,7 +664,7 @@ class SplitBackward(ReportExercise):
     talks = False
     parts = ("input", "early", "weights", "twice", "more passes")
     inputs = ("x",)  # autograd may leave its gradient there
-    harness = MARKED
+    harness = harness_of(__file__, "split_backward")
     mistakes = [
         Mistake("input_of_ones", "The gradient of the input is that of the sum of the outputs: that of `out` was not "
                 "used.",

@@ -33,6 +33,7 @@ from autograder.exercises.readings.networks import (
     tensor,
     top_k,
 )
+from autograder.exercises.source import harness_of
 from labkit.relay.topology import Link, nodes
 
 TOO_MANY = Mistake("too_many_collectives", "The numbers are right, but they took more collectives than are needed.",
@@ -546,14 +547,7 @@ class TopKMean(FeedbackExercise):
     signature = "top_k_mean(gradient: torch.Tensor, error: torch.Tensor, k: int) -> torch.Tensor"
     inputs = ("error",)
     levels = {"one step": 1, "error feedback over many steps": 2, "bytes": 1}
-    harness = """
-def harness(f, gradients, k):
-    import torch
-
-    error = torch.zeros_like(gradients[0])
-    means = [f(gradient, error, k).clone() for gradient in gradients]
-    return {"means": means, "error": error}
-"""
+    harness = harness_of(__file__, "top_k_mean")
     mistakes = [
         DROPS_ERROR.giving(lambda c: c.of("drops_the_error")),
         Mistake("error_added_after_selection", "The k entries are chosen by the gradient alone, without the error: an "
@@ -628,14 +622,7 @@ class PowerSgd(FeedbackExercise):
     inputs = ("q", "error")
     parts = ("means", "error", "q q^T")
     levels = {"one step": 1, "steps that build on each other": 2, "two small collectives": 1}
-    harness = """
-def harness(f, gradients, q):
-    import torch
-
-    error, q = torch.zeros_like(gradients[0]), q.clone()
-    means = [f(gradient, q, error).clone() for gradient in gradients]
-    return {"means": means, "error": error, "q q^T": q @ q.T}  # which no rotation of Q's columns changes
-"""
+    harness = harness_of(__file__, "power_sgd")
     mistakes = [
         DROPS_ERROR.giving(lambda c: c.of("drops_the_error")),
         FORGETS_OLDER.giving(lambda c: c.of("forgets_older_errors")),
@@ -729,17 +716,7 @@ class Diloco(Exercise):
     )
     levels = {"local SGD": 1, "Nesterov's momentum outside": 2, "one collective a round": 1}
     all_hear = True
-    harness = """
-import torch
-from labkit.relay.charging import ask
-
-
-def harness(f, w, judge, steps, every, lr, outer_lr, mu):
-    def gradient(at):
-        return torch.from_numpy(ask(judge, [torch.zeros_like(w).copy_(at.detach()).numpy()]).copy())
-
-    return f(w, gradient, steps, every, lr, outer_lr, mu)
-"""
+    harness = harness_of(__file__, "diloco")
     mistakes = [
         Mistake("averages_only", "The weights were averaged; there is no outer step.",
                 "The outer gradient is `start - mean of the weights`; step along it with outer_lr and momentum.",

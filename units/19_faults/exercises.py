@@ -30,6 +30,7 @@ from autograder.exercises.readings.faults import (
     train,
     wall_time,
 )
+from autograder.exercises.source import harness_of
 from autograder.values import full_precision, wide_integers
 
 # -- one file, old or new ----------------------------------------------------------------------------------------------
@@ -45,179 +46,7 @@ class WriteWhole(PlainExercise):
     given = ("old", "new", "killed")
     # Every trial has a folder and a process of its own. The limit on the size of a file kills it after k bytes of any
     # file, whoever writes them and how; `dies_at` before a change of a name.
-    harness = """
-import errno
-import os
-import resource
-import shutil
-import signal
-import tempfile
-
-from labkit.launch.saves import Saves
-
-CHANGES = ("replace", "rename", "renames", "remove", "unlink", "link", "truncate", "ftruncate")
-
-
-def content(path, old, new):
-    if not os.path.isfile(path):
-        return "none"
-    with open(path, "rb") as file:
-        found = file.read()
-    return "old" if found == old else "new" if found == new else "half"
-
-
-def inode_of(place, folder=None):
-    try:
-        return os.stat(place, dir_fd=folder).st_ino
-    except OSError:
-        return None
-
-
-def apart(path):
-    # Another folder may be another file system, as /tmp often is: no name can be changed between the two.
-    home = os.path.realpath(os.path.dirname(path))
-
-    def within(real):
-        def change(source, *rest, **options):
-            place = os.path.realpath(os.fsdecode(source))
-            if not options and os.path.commonpath([home, place]) != home:
-                raise OSError(errno.EXDEV, "Invalid cross-device link: the new file lies on another file system")
-            return real(source, *rest, **options)
-        change.__name__ = real.__name__
-        return change
-
-    for name in ("replace", "rename", "renames", "link"):
-        setattr(os, name, within(getattr(os, name)))
-
-
-def noting(noted, path, size, dies_at=None):
-    calls, synced = [], set()
-
-    def syncs(real):
-        def sync(*fd):
-            real(*fd)
-            for place in os.listdir(os.path.dirname(path)) if not fd else []:
-                synced.add(os.stat(os.path.join(os.path.dirname(path), place)).st_ino)
-            for one in fd:
-                about = os.fstat(one if isinstance(one, int) else one.fileno())
-                if about.st_size == size:
-                    synced.add(about.st_ino)
-        return sync
-
-    def changes(real):
-        def change(source, *rest, **options):
-            if len(calls) == dies_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-            calls.append(real.__name__)
-            inode = inode_of(source, options.get("src_dir_fd"))
-            result = real(source, *rest, **options)
-            if os.path.exists(path) and os.stat(path).st_ino == inode:
-                noted["synced"] = inode in synced
-            return result
-        return change
-
-    def opens(real):
-        def open_(place, flags, *rest, **options):
-            fd = real(place, flags, *rest, **options)
-            if flags & (os.O_SYNC | os.O_DSYNC):
-                synced.add(os.fstat(fd).st_ino)
-            return fd
-        return open_
-
-    os.open = opens(os.open)
-    for name in ("fsync", "fdatasync", "sync"):
-        setattr(os, name, syncs(getattr(os, name)))
-    for name in CHANGES:
-        setattr(os, name, changes(getattr(os, name)))
-
-
-def end_of(f, path, old, new, most_bytes=None, dies_at=None, full=False):
-    # How the child ended: "killed", "raised" or "returned". It writes `new`, in a process of its own. full: a write
-    # that does not fit raises.
-    child = os.fork()
-    if child == 0:
-        try:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN if full else signal.SIG_DFL)
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            apart(path)
-            if dies_at is not None:
-                noting({}, path, len(new), dies_at)
-            if most_bytes is not None:
-                hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-                resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
-            f(path, new)
-            os._exit(0)
-        finally:
-            os._exit(1)
-    status = os.waitpid(child, 0)[1]
-    return "killed" if os.WIFSIGNALED(status) else "raised" if os.WEXITSTATUS(status) else "returned"
-
-
-def with_old(folder, old):
-    path = os.path.join(tempfile.mkdtemp(dir=folder), "checkpoint")  # no name tells which trial it is
-    if old:
-        with open(path, "wb") as file:
-            file.write(old)
-    return path
-
-
-def harness(f, old, new, killed):
-    old, new = bytes(old), bytes(new)
-    folder = tempfile.mkdtemp()
-    try:
-        return trials(f, folder, old, new, killed)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def trials(f, folder, old, new, killed):
-    path, reader = with_old(folder, old), None
-    if old:
-        reader = open(path, "rb")
-
-    def prepare():
-        noted = {"synced": False}
-        apart(path)
-        noting(noted, path, len(new))
-        return noted
-
-    saves = Saves(path, len(new))
-    noted = f.reported(prepare, saves, path, new)
-    synced = noted["synced"] if saves.synced is None else saves.synced
-    report = {"finished": content(path, old, new), "synced": synced, "left": os.listdir(os.path.dirname(path))}
-    report["open"] = "old"
-    if reader:
-        with reader:
-            report["open"] = "old" if reader.read() == old else "changed"
-    report["bytes"], report["names"], report["again"], report["short"] = [], [], "new", False
-    report["nothing done"] = False
-    report["full"] = "old"
-    if killed:
-        path = with_old(folder, old)
-        end_of(f, path, old, new, most_bytes=len(new) // 2, full=True)
-        report["full"] = content(path, old, new)
-        path = with_old(folder, old)
-        if end_of(f, path, old, new + new, most_bytes=2 * len(new) - 1) == "killed":
-            end_of(f, path, old, new)
-            report["longer"] = content(path, old, new)
-    for k in range(len(new) * killed):
-        path = with_old(folder, old)
-        end = end_of(f, path, old, new, most_bytes=k)
-        report["bytes"].append(content(path, old, new))
-        report["short"] |= end != "killed" and report["bytes"][-1] == "half"
-        report["nothing done"] |= end == "returned" and report["bytes"][-1] in ("old", "none")
-        if end == "killed" and k == len(new) // 2:
-            end_of(f, path, old, new)
-            report["again"] = content(path, old, new)
-    for k in range(8 * killed):
-        path = with_old(folder, old)
-        end = end_of(f, path, old, new, dies_at=k)
-        report["names"].append(content(path, old, new))
-        if end != "killed":
-            report["nothing done"] |= report["names"][-1] in ("old", "none")
-            break
-    return report
-"""
+    harness = harness_of(__file__, "write_whole")
     mistakes = [
         Mistake("not_there", "After the call there are not these bytes in the file at `path`.",
                 "Whatever you do on the way, at the end `path` holds `data`."),
@@ -293,99 +122,7 @@ class SaveInBackground(PlainExercise):
     signature = "save_in_background(state: dict, write: Callable) -> Callable"
     levels = {"the state of this moment": 2, "nobody waits": 1, "an error is heard of": 1}
     given = ("values", "momentum", "step", "fails")
-    harness = """
-import threading
-import time
-import torch
-
-
-class Failed(Exception):
-    pass
-
-
-def kinds(state):  # names, types and dtypes, without the numbers
-    if isinstance(state, dict):
-        return [[repr(name), kinds(one)] for name, one in state.items()]
-    if isinstance(state, list):
-        return ["list", *map(kinds, state)]
-    return str(state.dtype) if torch.is_tensor(state) else type(state).__name__
-
-
-def harness(f, values, momentum, step, fails):
-    w = torch.tensor(values, dtype=torch.float64)
-    parts = [{"momentum": torch.tensor(momentum, dtype=torch.float64), "lr": 0.1}]
-    state = {"model": {"w": w}, "optimizer": parts, "step": step, "seen": {0: 5, 1: torch.tensor([1, 2])}}
-    wanted = kinds(state)
-    may_write, begun, changed, written, same = *[threading.Event() for _ in range(3)], [], []
-    error = OSError if fails == "OSError" else Failed
-    run = threading.Thread.run
-
-    def begins_late(thread):  # what a thread reads, it reads when the training has gone on
-        changed.wait(0.4)
-        run(thread)
-
-    def write(state):
-        begun.set()
-        may_write.wait(0.4)
-        same.append(kinds(state) == wanted)
-        written.append([state["model"]["w"].tolist(), state["optimizer"][0]["momentum"].tolist(), int(state["step"])])
-        if fails:
-            raise error("no space left on the device")
-
-    threading.Thread.run = begins_late
-    try:
-        wait = f(state, write)
-    except error:
-        return {"wrote": written, "returned": "after the write", "heard": "at once", "done": 1}
-    finally:
-        threading.Thread.run = run
-    returned = "after the write" if written else "before"
-    with torch.no_grad():
-        w += 1.0
-        state["optimizer"][0]["momentum"].mul_(0.5)
-    state["step"] += 1
-    changed.set()
-    begins = begun.wait(2)
-    threading.Timer(0.05, may_write.set).start()
-    heard = "nothing"
-    join = threading.Thread.join
-
-    def impatient(thread, timeout=None):  # the disk is slower than anybody's patience
-        return join(thread, timeout if timeout is None else min(timeout, 0.001))
-
-    threading.Thread.join = impatient
-    try:
-        wait()
-    except error:
-        heard = "the error"
-    finally:
-        threading.Thread.join = join
-    done = len(written)
-    may_write.wait()
-    for _ in range(40 * begun.is_set()):
-        if written:
-            break
-        time.sleep(0.01)
-    report = {"wrote": written, "returned": returned, "heard": heard, "done": done, "begins": begins}
-    return report | {"same": all(same), "next": saves_again(f)}
-
-
-def saves_again(f):  # what two saves have written, the second begun while the first was still at it, and their errors
-    may_write, wrote = threading.Event(), []
-
-    def write(state):
-        may_write.wait(0.2)
-        wrote.append(int(state["w"][0]))
-
-    try:
-        waits = [f({"w": torch.full((2,), k)}, write) for k in (1, 2)]
-        may_write.set()
-        for wait in waits:
-            wait()
-    except Exception:
-        wrote.append("an exception")
-    return sorted(wrote, key=str)
-"""
+    harness = harness_of(__file__, "save_in_background")
     mistakes = [
         Mistake("never_written", "`write` was not called, or more than once.", "Call it once, in a thread."),
         Mistake("written_later", "What was written is not the state of the moment of the call: the training went on in "
@@ -638,27 +375,7 @@ class TrainUntilTold(Exercise):
 
     signature = "train_until_told(step: Callable, told: Callable, steps: int) -> int"
     levels = {"the same step everywhere": 2, "told before it begins, or never": 1, "a few bytes": 1}
-    harness = """
-import torch
-import torch.distributed as dist
-from labkit.relay.charging import compute
-
-
-def harness(f, when, steps, between):
-    done, asked = [0], [0]
-
-    def step():
-        compute(1e-3, "S")
-        dist.all_reduce(torch.ones(100))
-        done[0] += 1
-        asked[0] = 0
-
-    def told():  # between: the signal comes while the step before is being decided, after it was asked for
-        asked[0] += 1
-        return 0 <= when <= done[0] or between and when == done[0] + 1 and asked[0] > 1
-
-    return {"returned": f(step, told, steps), "done": done[0]}
-"""
+    harness = harness_of(__file__, "train_until_told")
     mistakes = [
         Mistake("missing_rank", "A rank that was told leaves, and the others wait for it in the next step, for ever.",
                 "Ask all: an all-reduce of the flag (MAX) before every step, and all leave together."),
@@ -895,34 +612,7 @@ class CheckedAllReduce(Exercise):
 
     signature = "checked_all_reduce(x: torch.Tensor, all_reduce: Callable) -> tuple[torch.Tensor, bool]"
     levels = {"rounding is no fault": 1, "a bit flips": 2, "on one rank alone": 1, "a few bytes": 1}
-    harness = """
-import torch
-import torch.distributed as dist
-
-
-def harness(f, x, when, index, bit):
-    def flip(sent):
-        if sent.numel() >= x.numel() and sent.dtype == torch.float64:
-            sent.view(-1).view(torch.int64)[index] ^= (1 << bit) if bit < 63 else -(1 << 63)
-
-    def all_reduce(vector):
-        sent = vector.clone()
-        if when == "before":
-            flip(sent)
-        dist.all_reduce(sent)
-        if when == "after":
-            flip(sent)
-        vector.copy_(sent)
-
-    answer = f(x, all_reduce)
-    try:
-        total, ok = answer
-    except (TypeError, ValueError):
-        return {"sum": None, "ok": None}
-    if isinstance(ok, torch.Tensor) and ok.numel() == 1:
-        ok = bool(ok)
-    return {"sum": total, "ok": ok}
-"""
+    harness = harness_of(__file__, "checked_all_reduce")
     mistakes = [
         Mistake("limit_too_high", "A fault that changes the sum by 3e-10 of all magnitudes was not seen: the limit is "
                 "too high, or the checksums went through float32.",
@@ -1163,35 +853,7 @@ class TrainThrough(Exercise):
     )
     never_alone = "one rank dies, and others go on"
     levels = {"nobody dies": 1, "one dies": 3, "one after the other": 2}
-    harness = """
-import torch
-from labkit.relay.charging import ask
-
-
-class SameStepAgain(RuntimeError):
-    pass
-
-
-def harness(f, w, shards, steps, judge, lr):
-    asked = {}
-
-    def gradient(w, step, shard):
-        step, shard = range(steps)[step], range(shards)[shard]
-        at = w.detach().double() + torch.zeros(n, dtype=torch.float64)
-        asked[step, shard] = asked.get((step, shard), 0) + 1
-        if asked[step, shard] > 9:
-            raise SameStepAgain(f"shard {shard} of step {step} for the tenth time")
-        return torch.from_numpy(ask(judge, [at.numpy(), step, shard]).copy())
-
-    def update(w, gradients):
-        total = torch.zeros_like(w)
-        for one in gradients:
-            total = total + one
-        return w - lr * total
-
-    n = len(w)
-    return f(w, gradient, update, shards, steps)
-"""
+    harness = harness_of(__file__, "train_through")
     mistakes = [
         Mistake("RankGone", "A rank died, and the exception that says so was not caught (or came again).",
                 "`except dist.DistBackendError as gone:`, strike `gone.ranks` from the list of those alive, and make a "

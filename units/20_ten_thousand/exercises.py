@@ -27,6 +27,7 @@ from autograder.exercises.readings.meshes import (
     step_bytes,
     timed_step,
 )
+from autograder.exercises.source import harness_of
 
 TAKES_ANYTHING = Mistake("takes_anything", "This cannot be done, and the function returned something all the same.",
                          "Raise a ValueError before anything else.")  # fmt: skip
@@ -267,10 +268,7 @@ class RankMemory(PlainExercise):
         "-> dict[str, float]"
     )
     levels = {"one stage": 1, "stages": 2, "ZeRO": 1}
-    harness = """
-def harness(f, model, shape, stage, micro_batches, zero):
-    return as_lists(f(model, shape, stage, micro_batches, *([] if zero == 1 else [zero])))
-"""  # 1 is what `zero` is where nothing is said
+    harness = harness_of(__file__, "rank_memory")
     mistakes = [
         Mistake(name, why, how, lambda c, slip=slip: held(c, **slip(c)))
         for name, why, how, slip in (

@@ -211,21 +211,6 @@ def changed(c: SimpleNamespace, parts: dict) -> list[dict] | None:
     ]
 
 
-MLP_HARNESS = """
-def harness(f, x, up, up_bias, down, down_bias, upstream):
-    names = ("x", "up", "up_bias", "down", "down_bias")
-    leaves = [t.clone().requires_grad_() for t in (x, up, up_bias, down, down_bias)]
-    out = f(*leaves)
-    if upstream is None:
-        return {"output": out.detach()}
-    out.backward(upstream)
-    zeros = [t.detach() * 0 for t in leaves]  # for what has no gradient
-    grads = [z if t.grad is None else t.grad for t, z in zip(leaves, zeros, strict=True)]
-    given = {f"gradient of {n}": g for n, g in zip(names, grads, strict=True)}
-    return {"output": out.detach(), **given}
-"""
-
-
 def heads_divided(c: SimpleNamespace):
     """Attention whole and, as `c.mixed`, what each rank's heads add to the output, with one thing done otherwise."""
 

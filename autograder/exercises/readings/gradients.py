@@ -15,59 +15,11 @@ import numpy as np
 from autograder.exercise import Case, Finding, Run, Tensor
 from autograder.exercises.readings import contributions
 
-# Builds the model on a rank. `spec` is one [name, kind, value, gradient] per part; kind is "parameter", "frozen",
-# "buffer", "passing" (a buffer that is not in the state_dict), "transposed" (a parameter whose memory is not
-# contiguous), "turned" (only that of its gradient) or "tied to NAME" (that parameter under a second name).
-BUILD = """
-import torch
-from torch import nn
-
-
-def build(spec):
-    model, made = nn.Module(), {}
-    for name, kind, value, gradient in spec:
-        *path, leaf = name.split(".")
-        module = model
-        for step in path:
-            if not hasattr(module, step):
-                module.add_module(step, nn.Module())
-            module = getattr(module, step)
-        if kind in ("buffer", "passing"):
-            module.register_buffer(leaf, value, persistent=kind == "buffer")
-            continue
-        if kind.startswith("tied to "):
-            module.register_parameter(leaf, made[kind.removeprefix("tied to ")])
-            continue
-        if kind == "transposed":
-            value = transposed(value)
-        if kind in ("transposed", "turned"):
-            gradient = transposed(gradient)
-        made[name] = nn.Parameter(value, requires_grad=kind != "frozen")
-        made[name].grad = gradient
-        module.register_parameter(leaf, made[name])
-    return model
-
-
-def transposed(tensor):
-    return None if tensor is None else tensor.t().contiguous().t()
-
-
-def gradients(model):
-    # no gradient and a gradient of zeros mean the same to the mean
-    return {n: torch.zeros_like(p) if p.grad is None else p.grad for n, p in model.named_parameters()}
-
-
-def kept(model, before):
-    if not all(torch.equal(p, q) for p, q in zip(model.parameters(), before)):
-        return "changed"
-    return "kept" if all(p.requires_grad or p.grad is None for p in model.parameters()) else "frozen with a gradient"
-"""
-
 
 @dataclass(frozen=True)
 class Part:
-    """One parameter or buffer of a model. kind: see `BUILD`. absent: ranks on which its gradient is None; turned: on
-    which the memory of its gradient is not contiguous."""
+    """One parameter or buffer of a model. kind: see unit 05's `build` (harness.py). absent: ranks on which its gradient
+    is None; turned: on which the memory of its gradient is not contiguous."""
 
     name: str
     shape: tuple[int, ...]

@@ -10,6 +10,7 @@ import numpy as np
 
 from autograder.exercise import Case, Finding, Run, Tensor
 from autograder.exercises.kinds import ReportExercise
+from autograder.exercises.source import harness_of
 from autograder.values import full_precision
 
 REPLICATED = ("norm.weight", "attention.bias")
@@ -94,24 +95,7 @@ class MeshGradientsExercise(ReportExercise):
     """Ranks are given their gradients, change them in place, and return the norm."""
 
     inputs, parts = "free", ("gradients", "norm")
-    harness = """
-import torch
-
-
-def harness(f, gradients, replicated, shape):
-    given = dict(gradients)
-    norm = f(gradients, replicated, tuple(shape))
-    kept = {name: given.get(name, new) for name, new in gradients.items()}
-    for name, new in gradients.items():
-        if new is not kept[name] and (new.dtype != kept[name].dtype or not torch.equal(new, kept[name])):
-            kept["replaced"] = True
-            break
-    if torch.is_tensor(norm) and norm.numel() == 1:
-        norm = norm.detach().reshape(())
-    elif isinstance(norm, (int, float)):
-        norm = torch.tensor(norm, dtype=torch.float64)
-    return {"gradients": kept, "norm": norm}
-"""
+    harness = harness_of(__file__, "mesh_gradients")
 
     def cases(self, rng):
         one, stages, three = self.levels

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from autograder.exercise import Finding
 from autograder.exercises.kinds import PlainExercise, refused
 from autograder.exercises.readings.meshes import plan_of
+from autograder.exercises.source import harness_of
 
 # (layers, width, heads), GPUs, batch, GPUs of a node, memory: all that the best mesh takes, to the byte (one more where
 # thirds may be rounded). Each of its lengths is no power of two, the whole of a node, 1, or more than 16 somewhere; who
@@ -68,33 +69,7 @@ class SearchExercise(PlainExercise):
     """A mesh is returned; what it costs, the simulator says."""
 
     given = ("model", "gpus", "batch", "per_node", "memory")
-    harness = """
-def harness(f, model, gpus, batch, per_node, memory):
-    from labkit.scale import Mesh, Model, Plan, machine
-
-    gpt = Model(*(model[name] for name in ("layers", "width", "heads", "vocabulary", "sequence")))
-    raised = []
-
-    def seconds(shape, micro_batches):
-        try:
-            data, pipeline, tensor = (int(n) for n in shape)
-            if min(data, pipeline, tensor) < 1 or data * pipeline * tensor != gpus:
-                raise ValueError(f"a mesh of shape {tuple(shape)} has not {gpus} ranks")
-            if model["layers"] % pipeline:
-                raise ValueError(f"{model['layers']} layers on {pipeline} stages")
-            mesh, batch = Mesh(tensor, 1, pipeline, data), int(micro_batches) * data
-            return Plan(gpt, mesh, machine("DGX-H100"), batch, recompute="selective").estimate().seconds
-        except ValueError as error:
-            raised.append(error)
-            raise
-
-    try:
-        return as_lists(f(model, gpus, batch, per_node, memory, seconds))
-    except ValueError as error:
-        if any(error is one for one in raised):
-            raise RuntimeError(f"`seconds` was asked for what does not come out even: {error}") from None
-        return "ValueError"
-"""
+    harness = harness_of(__file__, "mesh_search")
 
     def read_right(self, answer, **known):
         c = SimpleNamespace(**known)

@@ -9,27 +9,6 @@ from autograder.exercise import Case, Exercise, Finding, Mistake, Run
 from autograder.exercises.kinds import on_ranks
 from autograder.exercises.readings.contributions import returned
 
-# A Keras model with an offset that is no trainable weight.
-MODEL_WITH_OFFSET = """
-import horovod.tensorflow as hvd
-import tensorflow as tf
-
-
-class Offset(tf.keras.layers.Layer):
-    def build(self, shape):
-        self.offset = self.add_weight(name="offset", shape=(shape[-1],), trainable=False)
-
-    def call(self, x):
-        return x + self.offset
-
-
-def build(kernel, offset):
-    model = tf.keras.Sequential([tf.keras.layers.Dense(kernel.shape[1], use_bias=False), Offset()])
-    model.build((None, kernel.shape[0]))
-    model.set_weights([kernel, offset])
-    return model
-"""
-
 
 class SharesExercise(Exercise):
     """Every rank takes a share of some data sets, in minibatches, and says in how many steps. Two ranks are on a

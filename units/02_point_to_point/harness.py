@@ -1,0 +1,48 @@
+"""The harnesses of unit 02's exercises: functions that run around the student's (`autograder.exercises.source`)."""
+
+import contextlib
+
+import torch.distributed as dist
+from torch.distributed import distributed_c10d
+
+
+# The network sees the same of `isend(...).wait()` as of `send`. So the calls are counted: `calls` is [blocking, not
+# blocking].
+@contextlib.contextmanager
+def counted(f, calls):
+    inside = []
+
+    def counting(original, which):
+        def call(*arguments, **options):
+            calls[which] += not inside  # `send` may be made of `isend`
+            inside.append(which)
+            try:
+                return original(*arguments, **options)
+            finally:
+                inside.pop()
+
+        return call
+
+    names = {"send": 0, "recv": 0, "isend": 1, "irecv": 1, "batch_isend_irecv": 1}
+    originals = {name: getattr(dist, name) for name in names}
+    wrappers = {name: counting(original, names[name]) for name, original in originals.items()}
+    places = [vars(dist), vars(distributed_c10d), f.__globals__]
+    found = [
+        (place, key, name)
+        for place in places
+        for key, held in list(place.items())
+        for name, original in originals.items()
+        if held is original
+    ]
+    for place, key, name in found:
+        place[key] = wrappers[name]
+    try:
+        yield
+    finally:
+        for place, key, name in found:
+            place[key] = originals[name]
+
+
+def sends_counted(f, value, source, destination, calls):
+    with counted(f, calls):
+        return f(value, source, destination)

@@ -1,0 +1,213 @@
+"""The harnesses of unit 15's exercises: functions that run around the student's (`autograder.exercises.source`)."""
+
+import gc
+
+import numpy as np
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from autograder.exercises.harness import as_lists
+from labkit.relay.charging import alive as says
+from labkit.relay.charging import ask, compute
+
+
+def memory_per_rank(f, params, p, stage, optimizer, mixed):
+    try:
+        return {"bytes": as_lists(f(params, p, stage, optimizer, mixed)), "raises": "nothing"}
+    except ValueError:
+        return {"bytes": None, "raises": "ValueError"}
+
+
+def shard(f, flat, p):
+    return [f(flat, rank, p) for rank in range(p)]
+
+
+def zero1_step(f, w, gradients, m, v, t, lr):
+    for step, (g,) in enumerate(gradients, t):
+        w = f(w, g, m, v, step, lr)
+    return {"weights": w, "m": m, "v": v}
+
+
+# What torch has made while `Alive` is on: `large(numbers)` says how many tensors of at least so many numbers are alive,
+# `nbytes()` how many bytes in all. What is `given` does not count.
+class Alive(TorchDispatchMode):
+    def __init__(self, *given, changed=None):
+        super().__init__()
+        self.given, self.known, self.made, self.changed = [], set(), {}, changed
+        for tensor in given:
+            self.give(tensor)
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        result = function(*arguments, **(options or {}))
+        before = len(self.made)
+        for one in tree_leaves(result):
+            if isinstance(one, torch.Tensor):
+                storage = one.untyped_storage()
+                if storage._cdata not in self.known and storage._cdata not in self.made:
+                    self.made[storage._cdata] = StorageWeakRef(storage)
+        if self.changed and len(self.made) != before:
+            self.changed(self.nbytes())
+        return result
+
+    def give(self, tensor):
+        storage = tensor.untyped_storage()
+        self.given.append(storage)
+        self.known.add(storage._cdata)
+        self.made.pop(storage._cdata, None)
+
+    def sizes(self):
+        found = {key: torch.UntypedStorage._new_with_weak_ptr(ref.cdata) for key, ref in self.made.items()}
+        self.made = {key: ref for key, ref in self.made.items() if found[key] is not None}
+        return [storage.nbytes() for storage in found.values() if storage is not None]
+
+    def nbytes(self):
+        return sum(self.sizes())
+
+    def large(self, numbers):
+        return sum(nbytes >= 8 * numbers for nbytes in self.sizes())
+
+
+def zero2_step(f, w, gradients, m, v, t, lr):
+    (judge, micro_batches), whole = gradients, [0]
+    buffer = torch.zeros_like(w)
+    alive = Alive(w, m, v, buffer)
+
+    def backward():
+        for k in range(micro_batches):
+            if k:
+                whole.append(alive.large(len(w)))
+            buffer.numpy()[:] = ask(judge, [k])
+            yield buffer
+
+    with alive:
+        w = f(w, backward(), m, v, t, lr)
+    return {"weights": w, "m": m, "v": v, "whole": max(whole)}
+
+
+class Layer:
+    def __init__(self, number, shape, shard, counted, charges, done):
+        self.number, self.shape, self.shard, self.below = number, shape, shard, None
+        self.n, self.counted, self.charges, self.done = shape[0] * shape[1], counted, charges, done
+
+    def forward(self, weights, x):
+        self.input, self.output = x, torch.tanh(x @ self._whole(weights, "F", self.charges[0]))
+        self.done("F", self.number)
+        return self.output
+
+    def backward(self, weights, g):
+        g = g * (1 - self.output**2)
+        self.below = below = g @ self._whole(weights, "B", self.charges[1]).T
+        gradient = self.shard.new_zeros(len(self.shard) * torch.distributed.get_world_size())
+        gradient[: self.n] = (self.input.T @ g).reshape(-1)
+        self.counted.give(gradient)
+        self.done("B", self.number)
+        return below, gradient
+
+    def _whole(self, weights, label, seconds):
+        if weights.numel() < self.n:
+            raise ValueError(f"a layer of {self.n} numbers got {weights.numel()}: it needs all of its weights")
+        large = self.counted.large(self.n)
+        self.counted.most[label] = max(self.counted.most[label], large)
+        says(8 * self.n * large)
+        compute(seconds, f"{label}{self.number}")
+        return weights.reshape(-1)[: self.n].reshape(self.shape)
+
+
+def zero3_forward_backward(f, shapes, shards, x, y, charges, turns):
+    shards = [shard.clone() for shard in shards]
+    turns = [(label, k, i, new.clone()) for label, k, i, new in turns]
+    counted = Alive(x, y, *shards, *(new for *_, new in turns))
+    counted.most = {"F": 0, "B": 0}
+
+    def done(label, number):  # time for other weights, unless too many are known to be whole
+        for after, k, i, new in turns:
+            if (after, k) == (label, number) and counted.most["F"] <= 2:
+                shards[i].set_(new)
+
+    layers = [
+        Layer(k, shape, shard, counted, charges, done)
+        for k, (shape, shard) in enumerate(zip(shapes, shards, strict=False))
+    ]
+    with counted:
+        gradients = f(layers, x, lambda output: output - y)
+    return {"gradients": gradients, "below": layers[0].below, **counted.most}
+
+
+class Through(torch.autograd.Function):  # a block's input; done(number): its gradient is there
+    @staticmethod
+    def forward(x, number, done):
+        return x.view_as(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.of = inputs[1:]
+
+    @staticmethod
+    def backward(ctx, gradient):
+        number, done = ctx.of
+        done(number)
+        return gradient, None, None
+
+
+class Block:
+    def __init__(self, number, up, down, draws, done):
+        self.up, self.down, self.draws = up.requires_grad_(), down.requires_grad_(), draws
+        self.number, self.forwards, self.masks, self.done = number, 0, [], done
+
+    def __call__(self, x):
+        self.forwards += 1
+        x = Through.apply(x, self.number, self.done)
+        inside = torch.tanh(x @ self.up)
+        if self.draws:
+            mask = torch.rand(inside.shape, dtype=inside.dtype) < 0.5
+            self.masks.append(mask.tolist())
+            inside = inside * mask
+        return x + inside @ self.down
+
+
+def checkpointed(f, x, ups, downs, gy, every, draws, others):
+    torch.manual_seed(5)
+    plain = [(torch.rand((len(x), up.shape[1]), dtype=x.dtype) < 0.5).tolist() for up in ups]
+    torch.manual_seed(5)
+    peak = [0]
+
+    def done(number):  # the gradient has come through a segment, or the loss is there: other weights before it
+        if others and number % every == 0:
+            for k in range(max(0, number - every), min(number, len(ups))):
+                for new, old in zip(others, (ups, downs), strict=False):
+                    old[k].data.copy_(new[k])
+
+    blocks = [Block(k, up, down, draws, done) for k, (up, down) in enumerate(zip(ups, downs, strict=False))]
+
+    def changed(nbytes):
+        peak.append(nbytes)
+        says(nbytes)
+
+    with Alive(x, gy, *ups, *downs, changed=changed) as alive:
+        y = f(blocks, x.requires_grad_(), every)
+        gc.collect()
+        kept = alive.nbytes()
+        done(-(-len(blocks) // every) * every)
+        y.backward(gy)
+    alike = all(mask == block.masks[0] for block in blocks for mask in block.masks)
+    as_plain = not draws or [block.masks[:1] for block in blocks] == [[mask] for mask in plain]
+    x_and_all = [torch.zeros_like(w) if w.grad is None else w.grad for w in (x, *ups, *downs)]
+    found = {"y": y, "gradient of x": x_and_all[0], "gradients": x_and_all[1:]}
+    found = {name: "drawn" for name in found} if draws else found
+    masks = "others" if not alike else "alike" if as_plain else "not those of the plain run"
+    return {
+        **found,
+        "masks": masks,
+        "kept": kept,
+        "peak": max(peak),
+        "forwards": max(block.forwards for block in blocks),
+    }
+
+
+def clip_grad_norm_sharded(f, shards, max_norm):
+    gradients = list(shards)  # the program's own tensors: a list with others in their places scales nothing
+    norm = f(shards, max_norm)
+    number = isinstance(norm, float) or isinstance(norm, torch.Tensor) and norm.numel() == 1
+    return {"shards": gradients, "norm": np.array(float(norm)) if number else norm}
