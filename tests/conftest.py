@@ -34,7 +34,7 @@ GROUPS = {
 BY_UNIT = ("lessons/test_notebooks.py", "autograder/exercises/test_exercises.py")  # these are divided by unit
 # What takes long must not come last: groups that begin first, in this order.
 LONG = (
-    *("slurm", "tools/test_hub", "users"),
+    *("slurm", "tools/test_hub", "autograder/homework/test_mesh.py", "users"),
     *(f"autograder/exercises/test_exercises.py {unit}" for unit in ("07", "05", "06", "03")),
     *("lessons/test_notebooks.py", "autograder/exercises/test_exercises.py", "job_scripts/", "autograder/", "tools/"),
 )
