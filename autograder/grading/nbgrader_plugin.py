@@ -5,7 +5,7 @@
 
 `Rebuild` takes the place of everything nbgrader does to clean a submitted notebook, `Judge` the place of executing
 it: no code of a student runs in this process or in a kernel. `SaveScores` enters the points, and `SubmissionExporter`
-keeps nbgrader away from students' files. `CardsAlone` is a step of ``nbgrader generate_feedback``.
+keeps nbgrader away from students' files. The pages of ``nbgrader generate_feedback`` are `autograder.grading.feedback`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from nbgrader.converters import Autograde
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties, GetGrades, NbGraderPreprocessor
-from nbgrader.utils import is_grade
 from traitlets import Bool, Enum, Float
 from traitlets.config import Config
 
 from autograder.course import CODE_STUB, OVERLAY, TEXT_STUB, Course
 from autograder.grading import course_files, isolation
+from autograder.grading.feedback import CardsAlone, FeedbackExporter, Formulas
 from autograder.grading.formgrader import careful_formgrader
 from autograder.grading.gradebook import enter_grades, notebooks_of, transaction
 from autograder.grading.store import Busy, Store
@@ -63,7 +63,8 @@ def configure(c: Config, root: Path) -> None:
     c.Autograde.sanitize_preprocessors = [Rebuild]
     # The cells' metadata are the released ones.
     c.Autograde.autograde_preprocessors = [Judge, SaveScores, AssignLatePenalties]
-    c.GenerateFeedback.preprocessors = [GetGrades, CardsAlone, CSSHTMLHeaderPreprocessor]
+    c.GenerateFeedback.preprocessors = [GetGrades, CardsAlone, Formulas, CSSHTMLHeaderPreprocessor]
+    c.GenerateFeedback.exporter_class = FeedbackExporter
     c.ExchangeFactory.collect = "autograder.grading.collecting.Collect"
     os.environ.setdefault(OVERLAY, str(root / "overlay"))
     careful_timestamps()
@@ -260,12 +261,3 @@ class SaveScores(_Step):
             row = gradebook.find_submission_notebook(told["notebook"], told["assignment"], told["student"])
             enter_grades(gradebook, row, resources["autograder"])
         return nb, resources
-
-
-class CardsAlone(NbGraderPreprocessor):
-    """Feedback without the number below each card: nbgrader reads the points there, a student on the card."""
-
-    def preprocess_cell(self, cell, resources, cell_index):
-        if cell.cell_type == "code" and is_grade(cell):
-            cell.outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
-        return cell, resources

@@ -8,8 +8,8 @@ import pytest
 from machine import CHROMIUM, needs
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from autograder.grading.formulas import with_formulas
 from tools.slides import __main__ as program
-from tools.slides import text
 from tools.slides.rules import CODE_LINES, slides_of, stub
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -117,7 +117,7 @@ def test_sections_for_later_are_left_out_and_questions_stay_whole():
 
 
 def test_formulas_become_mathml_and_code_keeps_its_dollars():
-    made = text.with_formulas("Price $\\alpha + n \\beta$, `$HOME` and\n\n$$S = \\frac{1}{p}$$\n")
+    made = with_formulas("Price $\\alpha + n \\beta$, `$HOME` and\n\n$$S = \\frac{1}{p}$$\n")
     assert made.count("<math") == 2 and "`$HOME`" in made and "$$" not in made
 
 

@@ -19,6 +19,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from autograder.grading.formulas import with_formulas
 from tools.slides import text
 
 CODE_LINES, OUTPUT_LINES = 13, 11
@@ -77,7 +78,7 @@ class _Deck:
             shown = text.short(block)
             for part in text.in_parts(shown, LINES - 3):
                 self._room_for(text.height(part), label="")
-                self._add(new_markdown_cell(text.with_formulas(part)), text.height(part))
+                self._add(new_markdown_cell(with_formulas(part)), text.height(part))
             if shown != block:
                 self._add(new_markdown_cell(block), 0, "notes")
 

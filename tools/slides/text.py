@@ -1,10 +1,8 @@
-"""Prose for slides: blocks of Markdown, first sentences, formulas as MathML."""
+"""Prose for slides: blocks of Markdown, first sentences."""
 
 from __future__ import annotations
 
 import re
-
-from latex2mathml.converter import convert
 
 SENTENCES, WORDS = 2, 45  # what a paragraph shows on a slide; all of it is in the speaker's notes
 ITEM_WORDS = 28  # and an item of a list
@@ -15,8 +13,6 @@ _END = re.compile(r"(?<=[a-z0-9)`*$”\"][.!?])\s+(?=[A-Z*`$“\"(\[])")
 _NO_END = re.compile(r"\b(al|e\.g|i\.e|vs|Fig|pp|[A-Z])\.$")
 _ASKS = re.compile(r"\*\*(Predict|Think first|Guess first|Before you run it|Look at|To think about)", re.IGNORECASE)
 _TERM = re.compile(r"\*\*[^*]+\*\*")
-_MATH = re.compile(r"\$\$(.+?)\$\$|(?<![\\$\w])\$([^$\n](?:[^$]*?[^$\s])?)\$(?!\d)", re.DOTALL)
-_CODE = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
 
 
 def blocks(markdown: str) -> list[str]:
@@ -123,19 +119,3 @@ def height(block: str) -> float:
     lines = plain.splitlines() if is_list(block) else [" ".join(plain.split())]
     items = re.split(r"\n(?= *(?:[-*]|\d+\.) )", plain) if is_list(block) else lines
     return sum(-(-len(item) // WIDTH) + 0.25 for item in items) + 0.6 + 2 * block.count("$$") / 2
-
-
-def with_formulas(markdown: str) -> str:
-    """The same text with LaTeX between dollars as MathML, which browsers draw by themselves. Code stays as it is."""
-    parts = _CODE.split(markdown)
-    return "".join(part if part.startswith("`") else _MATH.sub(_as_mathml, part) for part in parts)
-
-
-def _as_mathml(found: re.Match) -> str:
-    tex, display = (found[1], "block") if found[1] else (found[2], "inline")
-    try:
-        made = convert(" ".join(tex.split()).replace(r"\boxed", "").replace(r"\dots", r"\ldots"), display=display)
-    except Exception:  # the library's errors have no common class; a formula that it cannot read is shown as text
-        return f"`{tex.strip()}`"
-    made = re.sub(r"(?<=>)([^<]+)(?=<)", lambda text: text[1].replace("*", "&#42;").replace("_", "&#95;"), made)
-    return f"\n\n<div class='formula'>{made}</div>\n\n" if display == "block" else made

@@ -24,6 +24,7 @@ from nbgrader.coursedir import CourseDirectory  # noqa: E402
 from traitlets.config import PyFileConfigLoader  # noqa: E402
 
 from autograder.grading import isolation, nbgrader_plugin  # noqa: E402
+from autograder.grading.formulas import with_formulas  # noqa: E402
 from autograder.grading.store import Store  # noqa: E402
 from autograder.grading.submission import judging  # noqa: E402
 
@@ -191,6 +192,16 @@ def test_the_card_is_in_the_autograded_notebook_and_in_the_feedback(course):
     page = course.feedback("partly")
     assert "no Python loop" in page and "died" in page
     assert re.search(r"Score: 5\.5 / 16\.0", page)
+
+
+def test_feedback_asks_no_other_host(course):
+    """Formulas are MathML; what a student has written becomes no link and no script."""
+    page = course.feedback("right")
+    assert "mathjax" not in page.lower()
+    assert "<math" in with_formulas(r"so $\alpha + n \beta$ is")
+    assert not re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=[\"']?(?:https?:)?//", page)
+    for tex in (r"\href{javascript:alert(1)}{x}", r"\text{<script>alert(1)</script>}", r"\style{color:red}{x}"):
+        assert with_formulas(f"so ${tex}$ is") == f"so `{tex}` is"
 
 
 def test_feedback_has_no_number_below_a_card(course):
