@@ -127,6 +127,45 @@ def job_monitor_command(
     monitor.start(folder, interval)
 
 
+@app.command("plan")
+def plan_command(
+    model: Annotated[str, typer.Argument(help="A model by name, for example llama-3-405b.")],
+    machine: Annotated[str, typer.Option(help="A machine by name, for example DGX-H100.")],
+    gpus: Annotated[int, typer.Option(metavar="N", help="How many GPUs.")],
+    tokens: Annotated[
+        float, typer.Option(metavar="N", help="Of the whole training; 20 for each parameter.")
+    ] = 0,
+    sequence: Annotated[int, typer.Option(metavar="N", help="Tokens of a sequence.")] = 0,
+    batch: Annotated[int, typer.Option(metavar="N", help="Sequences of a step.")] = 0,
+    context: Annotated[
+        int, typer.Option(metavar="N", help="Let up to N ranks share a sequence.")
+    ] = 1,
+    efficiency: Annotated[
+        float, typer.Option(help="The share of the peak that is reached while computing.")
+    ] = 0.5,
+    mesh: Annotated[
+        str, typer.Option(help="This mesh alone: tensor=8,pipeline=16; the rest is data.")
+    ] = "",
+    pue: Annotated[float, typer.Option(help="What the building adds to the power.")] = 1.1,
+    top: Annotated[int, typer.Option(metavar="K", help="How many meshes to show.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say why the runner-up loses.")
+    ] = False,
+) -> None:
+    """Find the best meshes for a model on so many GPUs: memory, time of a step by part, days."""
+    from labkit.scale import planner_text as text
+
+    asked = (model, machine, gpus, tokens, sequence, batch, context, efficiency, mesh, top, pue)
+    try:
+        answer = text.answer(text.Question(*asked))
+    except ValueError as error:
+        typer.echo(f"labkit plan: {error}", err=True)
+        raise typer.Exit(2) from None
+    print((text.as_json if as_json else text.as_text)(answer, explain))
+    raise typer.Exit(0 if answer.found.choices else 1)
+
+
 def main() -> None:
     app()
 

@@ -52,10 +52,11 @@ class Estimate:
         return 1 - self.computing / self.seconds
 
 
-def estimate(step: Step, topology: Topology) -> Estimate:
+def estimate(step: Step, topology: Topology, wires: Wires | None = None) -> Estimate:
     """The step under 1F1B, or interleaved 1F1B where there are several chunks on a rank. Exact where all chunks have
-    the same number of layers and messages are shorter than a layer's computing; else the slowest stage decides."""
-    wires, mesh = Wires(step.mesh, topology), step.mesh
+    the same number of layers and messages are shorter than a layer's computing; else the slowest stage decides. wires:
+    of this mesh and topology, where they are at hand: steps of one mesh share them."""
+    wires, mesh = wires or Wires(step.mesh, topology), step.mesh
     p, m, v = mesh.pipeline, step.micro_batches, step.chunks
     per_stage = [sum(step.layers_of[stage::p]) for stage in range(p)]
     busy = [m * n * (step.forward + step.backward) for n in per_stage]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from labkit.scale.mesh import Mesh
 from labkit.scale.model import Model
@@ -60,6 +61,7 @@ def alive(stage: int, p: int, m: int, v: int = 1) -> int:
     return min(m, p - stage) if v == 1 else min(m * v, 2 * (p - 1 - stage) + (v - 1) * p + 1)
 
 
+@lru_cache(1 << 12)
 def per_chunk(layers: int, chunks: int) -> tuple[int, ...]:
     """Layers of each chunk, as even as can be; where they do not come out even, the first and last chunks, which hold
     the embedding and the output, have fewer."""
@@ -67,6 +69,17 @@ def per_chunk(layers: int, chunks: int) -> tuple[int, ...]:
     without = chunks - more if more else 0
     front = without // 2
     return tuple(few + (more > 0 and front <= k < chunks - (without - front)) for k in range(chunks))
+
+
+@lru_cache(1 << 12)
+def fullest_candidates(layers: int, pipeline: int, chunks: int = 1) -> tuple[int, ...]:
+    """The stages of which one holds the most: the first, the last, and the first of each kind of those between. Of
+    stages with the same layers an earlier one keeps as much or more."""
+    parted = per_chunk(layers, pipeline * chunks)
+    first: dict[tuple[int, ...], int] = {}
+    for stage in range(1, pipeline - 1):
+        first.setdefault((sum(parted[stage::pipeline]), max(parted[stage::pipeline])), stage)
+    return tuple(sorted({0, *first.values(), pipeline - 1}))
 
 
 def stage_parameters(model: Model, mesh: Mesh, stage: int, chunks: int = 1) -> float:

@@ -7,10 +7,20 @@ from dataclasses import dataclass
 
 from labkit.scale.formula import Estimate, estimate
 from labkit.scale.machine import Machine
-from labkit.scale.memory import BYTES, Memory, alive, layer_activations, per_chunk, stage_parameters, states
+from labkit.scale.memory import (
+    BYTES,
+    Memory,
+    alive,
+    fullest_candidates,
+    layer_activations,
+    per_chunk,
+    stage_parameters,
+    states,
+)
 from labkit.scale.mesh import Mesh
 from labkit.scale.model import Model, utilisation
 from labkit.scale.step import Step
+from labkit.scale.wires import Wires
 
 
 @dataclass(frozen=True)
@@ -76,7 +86,13 @@ class Plan:
     @property
     def fits(self) -> bool:
         """True if every stage's ranks hold less than the accelerator has."""
-        return max(self.memory(stage).total for stage in range(self.mesh.pipeline)) <= self.machine.memory
+        return self.memory(self.fullest).total <= self.machine.memory
+
+    @property
+    def fullest(self) -> int:
+        """The stage whose ranks hold the most."""
+        stages = fullest_candidates(self.model.layers, self.mesh.pipeline, self.chunks)
+        return max(stages, key=lambda stage: self.memory(stage).total)
 
     def step(self) -> Step:
         """One step of this plan, each rank's computing and communication: to be estimated, replayed or run on the
@@ -105,9 +121,9 @@ class Plan:
             zero=self.zero,
         )
 
-    def estimate(self) -> Estimate:
-        """By the closed formulas."""
-        return estimate(self.step(), self.machine.topology)
+    def estimate(self, wires: Wires | None = None) -> Estimate:
+        """By the closed formulas. wires: of the same mesh and machine, from an estimate before."""
+        return estimate(self.step(), self.machine.topology, wires)
 
     def utilisation(self, seconds: float, recomputed: bool = False) -> float:
         """The share of the peak when a step takes so long: MFU, or, with what was recomputed, HFU."""

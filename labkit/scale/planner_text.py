@@ -1,0 +1,220 @@
+"""The text that `labkit plan` prints: the answer to one question as text or as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from labkit.scale.machine import Machine
+from labkit.scale.mesh import AXES, Mesh
+from labkit.scale.planner import (
+    EFFICIENCY,
+    PARTS,
+    PUE,
+    TOKENS_PER_PARAMETER,
+    Choice,
+    Found,
+    Named,
+    Wish,
+    axes,
+    default_batch,
+    default_tokens,
+    explanation,
+    named_machine,
+    named_model,
+    power,
+    search,
+)
+
+HELD = ("parameters", "gradients", "optimizer", "activations")
+
+
+@dataclass(frozen=True)
+class Question:
+    """The command's arguments. tokens, sequence, batch: 0 where nothing is said. mesh: "tensor=8,pipeline=16", the rest
+    being data; "" for all meshes."""
+
+    model: str
+    machine: str
+    gpus: int
+    tokens: float = 0
+    sequence: int = 0
+    batch: int = 0
+    context: int = 1
+    efficiency: float = EFFICIENCY
+    mesh: str = ""
+    top: int = 5
+    pue: float = PUE
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result of a search, and what it was for."""
+
+    named: Named
+    on: Machine
+    wish: Wish
+    tokens: float
+    by_rule: bool
+    pue: float
+    found: Found
+
+
+def answer(question: Question) -> Answer:
+    """The search that a question asks for. Raises ValueError that says what is wrong with it."""
+    named, on = named_model(question.model), named_machine(question.machine)
+    if min(question.tokens, question.sequence, question.batch) < 0:
+        raise ValueError("tokens, sequence and batch are not negative")
+    wish = Wish(
+        question.gpus,
+        question.batch or default_batch(named, question.sequence),
+        question.sequence,
+        question.context,
+        question.efficiency,
+        parse_mesh(question.mesh, question.gpus) if question.mesh else None,
+        question.top,
+    )
+    tokens = question.tokens or default_tokens(named.model)
+    found = search(named.model, on, wish)
+    return Answer(named, on, wish, tokens, not question.tokens, question.pue, found)
+
+
+def parse_mesh(text: str, gpus: int) -> Mesh:
+    """A mesh as it is written, "tensor=8,pipeline=16"; `data` is what the others leave, where it is not said. Raises
+    ValueError."""
+    lengths: dict[str, int] = {}
+    for piece in text.split(","):
+        axis, equals, length = piece.strip().partition("=")
+        if not equals or axis not in AXES or not length.isdecimal() or axis in lengths:
+            raise ValueError(f"a mesh is written tensor=8,pipeline=16,data=4; not {piece!r}")
+        lengths[axis] = int(length)
+    known = Mesh(**lengths)
+    if "data" in lengths:
+        return known
+    data, rest = divmod(gpus, known.size)
+    if rest or not data:
+        raise ValueError(f"{known.size:,} ranks of one replica do not go into {gpus:,} GPUs")
+    return Mesh(**lengths, data=data)
+
+
+# -- text --------------------------------------------------------------------------------------------------------------
+
+
+def as_text(said: Answer, explain: bool = False) -> str:
+    """The answer as lines: what was asked, a table of memory and one of time, days and energy."""
+    lines = _heading(said)
+    if not said.found.choices:
+        return "\n".join([*lines, "", _why_nothing_fits(said)])
+    rows = [_row(place, choice, said) for place, choice in enumerate(said.found.choices, 1)]
+    lines += ["", *_table(rows), ""]
+    lines += _below(said)
+    if explain:
+        lines += ["", explanation(said.found)]
+    return "\n".join(lines)
+
+
+def _heading(said: Answer) -> list[str]:
+    model, wish = said.named.model, said.wish
+    sequence = wish.sequence or model.sequence
+    rule = f", {TOKENS_PER_PARAMETER} for each parameter (Hoffmann et al. 2022)" if said.by_rule else ""
+    return [
+        f"{said.named.name}: {model.parameters / 1e9:.1f} billion parameters; {wish.gpus:,} GPUs of {said.on.name}",
+        f"{wish.batch:,} sequences of {sequence:,} tokens a step; {said.tokens / 1e12:.3g} trillion tokens{rule}",
+        f"computing at {wish.efficiency:.0%} of the peak; {said.found.tried:,} plans tried",
+    ]
+
+
+def _row(place: int, choice: Choice, said: Answer) -> dict[str, str]:
+    plan, spent = choice.plan, choice.estimate
+    found = {"": str(place)}
+    found |= {
+        name: str(getattr(plan.mesh, axis))
+        for name, axis in (("t", "tensor"), ("c", "context"), ("p", "pipeline"), ("d", "data"))
+        if axis != "context" or said.wish.context > 1 or plan.mesh.context > 1
+    }
+    found |= {"batch": f"{plan.micro_batch} x {plan.micro_batches}", "chunks": str(plan.chunks)}
+    found |= {"recompute": plan.recompute, "ZeRO": str(plan.zero)}
+    for name, part in zip(("GB: par", "grad", "opt", "act"), HELD, strict=True):
+        found[name] = f"{getattr(choice.memory, part) / 1e9:.1f}"
+    found["all"] = f"{choice.memory.total / 1e9:.1f}"
+    names = ("s: comp", "tensor", "ring", "hops", "repl", "idle")
+    for name, part in zip(names, PARTS, strict=True):
+        if part != "context" or "c" in found:
+            found[name] = f"{getattr(spent, part):.2f}"
+    found |= {"step": f"{choice.seconds:.2f}", "idle %": f"{100 * spent.idle:.0f}"}
+    return found | {"MFU": f"{choice.utilisation:.1%}", "days": f"{choice.days(said.tokens):.1f}"}
+
+
+def _table(rows: list[dict[str, str]]) -> list[str]:
+    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in rows[0]}
+    lines = ["  ".join(name.rjust(width) for name, width in widths.items())]
+    return lines + ["  ".join(row[name].rjust(width) for name, width in widths.items()) for row in rows]
+
+
+def _below(said: Answer) -> list[str]:
+    watts, best = power(said.on), said.found.choices[0]
+    lines = [
+        f"t, p, d: tensor, pipeline, data. GB: of the fullest rank, of {said.on.memory / 1e9:.0f}. s: of a step, in "
+        "computing, tensor groups, hops between stages,",
+        "replicas, and idle in the pipeline; idle %: all of it but computing.",
+        "Nothing is hidden behind computing, nothing fails, and buffers take no memory.",
+    ]
+    if watts is None:
+        return [*lines, f"No energy: no source says what a GPU of {said.on.name} takes."]
+    hours = best.kilowatt_hours(said.tokens, watts, said.pue)
+    return [*lines, f"Energy of the first: {hours:,.0f} kWh ({watts} W a GPU, PUE {said.pue:g})."]
+
+
+def _why_nothing_fits(said: Answer) -> str:
+    plan = said.found.smallest
+    assert plan is not None
+    needs, has = plan.memory(plan.fullest).total / 1e9, said.on.memory / 1e9
+    return (
+        f"Nothing fits. The least memory takes {axes(plan.mesh)} with micro-batches of {plan.micro_batch}, ZeRO "
+        f"{plan.zero} and recomputation {plan.recompute!r}: {needs:.1f} GB on a rank of stage {plan.fullest}, "
+        f"where there are {has:.0f}."
+    )
+
+
+# -- JSON --------------------------------------------------------------------------------------------------------------
+
+
+def as_json(said: Answer, explain: bool = False) -> str:
+    """The same numbers, in bytes, seconds, shares and days."""
+    wish, watts = said.wish, power(said.on)
+    whole = {
+        "model": said.named.name,
+        "source": said.named.source,
+        "parameters": said.named.model.parameters,
+        "machine": said.on.name,
+        "gpus": wish.gpus,
+        "batch": wish.batch,
+        "sequence": wish.sequence or said.named.model.sequence,
+        "tokens": said.tokens,
+        "efficiency": wish.efficiency,
+        "tried": said.found.tried,
+        "plans": [_object(choice, said, watts) for choice in said.found.choices],
+    }
+    if not said.found.choices:
+        whole["reason"] = _why_nothing_fits(said)
+    if explain:
+        whole["explanation"] = explanation(said.found)
+    return json.dumps(whole, indent=1)
+
+
+def _object(choice: Choice, said: Answer, watts: float | None) -> dict:
+    plan = choice.plan
+    return {
+        "mesh": {axis: getattr(plan.mesh, axis) for axis in AXES},
+        "micro_batch": plan.micro_batch,
+        "micro_batches": plan.micro_batches,
+        "chunks": plan.chunks,
+        "recompute": plan.recompute,
+        "zero": plan.zero,
+        "memory": {part: getattr(choice.memory, part) for part in (*HELD, "total")},
+        "seconds": {part: getattr(choice.estimate, part) for part in (*PARTS, "seconds")},
+        "idle": choice.estimate.idle,
+        "mfu": choice.utilisation,
+        "days": choice.days(said.tokens),
+        "kilowatt_hours": None if watts is None else choice.kilowatt_hours(said.tokens, watts, said.pue),
+    }
