@@ -147,6 +147,8 @@ def plan_command(
         str, typer.Option(help="This mesh alone: tensor=8,pipeline=16; the rest is data.")
     ] = "",
     pue: Annotated[float, typer.Option(help="What the building adds to the power.")] = 1.1,
+    flash: Annotated[bool, typer.Option(help="Flash attention, which keeps no scores.")] = True,
+    gradient_bytes: Annotated[int, typer.Option(help="Of a parameter's gradient: 2 or 4.")] = 4,
     top: Annotated[int, typer.Option(metavar="K", help="How many meshes to show.")] = 5,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     explain: Annotated[
@@ -158,7 +160,7 @@ def plan_command(
 
     asked = (model, machine, gpus, tokens, sequence, batch, context, efficiency, mesh, top, pue)
     try:
-        answer = text.answer(text.Question(*asked))
+        answer = text.answer(text.Question(*asked, flash, gradient_bytes))
     except ValueError as error:
         typer.echo(f"labkit plan: {error}", err=True)
         raise typer.Exit(2) from None

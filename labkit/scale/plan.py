@@ -11,10 +11,11 @@ from labkit.scale.memory import (
     BYTES,
     Memory,
     alive,
+    end_activations,
     fullest_candidates,
     layer_activations,
     per_chunk,
-    stage_parameters,
+    stage_parts,
     states,
 )
 from labkit.scale.mesh import Mesh
@@ -29,6 +30,11 @@ class Plan:
     (v). zero: what replicas share (`labkit.scale.step.Step`). recompute: "none", "selective" or "full". sequence:
     tokens, the model's where nothing is said. efficiency: the share of the peak that a rank reaches while it computes;
     1 gives a bound, and nothing published says what it is for a kernel: measure it.
+
+    flash: flash attention, which keeps no scores and computes them once more in its backward pass. gradient_bytes: of a
+    parameter's gradient, 4 as Megatron-LM adds up those of micro-batches, or 2 as in the ZeRO paper. ends: what the
+    embedding and the output keep counts, too. experts: so many of the replicas have the routed experts of a mixture
+    dealt out to them (memory alone: `step` knows no all-to-all, and refuses).
 
     Activations travel and are kept in two bytes, divided over a tensor group where they can be (sequence parallelism).
     Nothing is hidden behind computing; the embedding's lookup takes no time, and its gradients are not sent. Raises
@@ -45,6 +51,10 @@ class Plan:
     recompute: str = "none"
     sequence: int = 0
     efficiency: float = 1.0
+    flash: bool = False
+    gradient_bytes: int = 4
+    ends: bool = False
+    experts: int = 1
 
     def __post_init__(self):
         mesh, model = self.mesh, self.model
@@ -58,6 +68,10 @@ class Plan:
             raise ValueError(f"a sequence does not come out even on {mesh.context} ranks")
         if not 0 < self.efficiency <= 1:
             raise ValueError(f"efficiency {self.efficiency}: a share of the peak")
+        if self.gradient_bytes not in (2, 4):
+            raise ValueError(f"gradients of {self.gradient_bytes} bytes: 2 or 4")
+        if self.experts < 1 or mesh.replicas % self.experts or max(model.experts, 1) % self.experts:
+            raise ValueError(f"{model.experts} experts of {mesh.replicas} replicas on {self.experts} ranks")
 
     @property
     def micro_batches(self) -> int:
@@ -77,11 +91,26 @@ class Plan:
     def memory(self, stage: int = 0) -> Memory:
         """The most memory that a rank of a stage holds, in bytes."""
         mesh, model = self.mesh, self.model
-        held = states(stage_parameters(model, mesh, stage, self.chunks), mesh.replicas, self.zero)
-        layer = layer_activations(model, self.tokens_at_once, mesh.tensor, self.recompute, sequence=self.sequence)
+        each = (BYTES[0], self.gradient_bytes, BYTES[2])
+        shared, routed = stage_parts(model, mesh, stage, self.chunks, self.experts)
+        held = states(shared, mesh.replicas, self.zero, each)
+        own = states(routed, mesh.replicas // self.experts, self.zero, each)
+        return Memory(
+            held.parameters + own.parameters,
+            held.gradients + own.gradients,
+            held.optimizer + own.optimizer,
+            self._activations(stage),
+        )
+
+    def _activations(self, stage: int) -> float:
+        mesh, model, tokens = self.mesh, self.model, self.tokens_at_once
+        layer = layer_activations(model, tokens, mesh.tensor, self.recompute, sequence=self.sequence, flash=self.flash)
         layers = max(per_chunk(model.layers, mesh.pipeline * self.chunks)[stage :: mesh.pipeline])
-        passes = alive(stage, mesh.pipeline, self.micro_batches, self.chunks)
-        return Memory(held.parameters, held.gradients, held.optimizer, layer * layers * passes)
+        found = layer * layers * alive(stage, mesh.pipeline, self.micro_batches, self.chunks)
+        if not self.ends:
+            return found
+        first = min(self.micro_batches, mesh.pipeline) if stage == 0 else 0
+        return found + end_activations(model, tokens, mesh.tensor, first, stage == mesh.pipeline - 1)
 
     @property
     def fits(self) -> bool:
@@ -96,12 +125,16 @@ class Plan:
 
     def step(self) -> Step:
         """One step of this plan, each rank's computing and communication: to be estimated, replayed or run on the
-        relay."""
+        relay. Raises ValueError for a mixture of experts."""
         mesh, model, tokens = self.mesh, self.model, self.tokens_at_once
+        if model.experts:
+            raise ValueError("a mixture of experts: no step knows the price of its all-to-all")
         rate = self.machine.peak * self.efficiency * mesh.tensor  # a tensor group shares a token's work
         sequence = self.sequence or model.sequence
         forward = model.layer_flops(sequence=sequence) / 3
         backward = model.layer_flops(self.recompute, sequence) - forward
+        if self.flash:
+            backward += model.looking_flops(sequence) / 2  # the scores, one of the two products
         largest = max(per_chunk(model.layers, mesh.pipeline * self.chunks))
         share = math.ceil(largest * model.per_layer / mesh.tensor / mesh.replicas)
         activation = 2 * tokens * model.width
@@ -117,7 +150,7 @@ class Plan:
             context_bytes=2 * 2 * tokens * model.kv_heads * model.head_width // mesh.tensor,
             hop_bytes=activation // mesh.tensor,
             weight_bytes=BYTES[0] * share * mesh.replicas,
-            gradient_bytes=BYTES[1] * share * mesh.replicas,
+            gradient_bytes=self.gradient_bytes * share * mesh.replicas,
             zero=self.zero,
         )
 

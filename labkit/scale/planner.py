@@ -28,7 +28,7 @@ from labkit.scale.wires import Wires
 HERE = Path(__file__).parent
 PARTS = ("computing", "tensor", "context", "pipeline", "data", "waiting")
 MICRO_BATCHES = (1, 2, 4, 8)
-CHUNKS = (1, 2, 4, 8)
+CHUNKS = (1, 2, 3, 4, 6, 8)
 EFFICIENCY = 0.5  # with it, and eight chunks, the rows of Llama 3's table 4 come out within a tenth
 TOKENS_PER_PARAMETER = 20  # Hoffmann et al. 2022, arXiv 2203.15556, table 3
 TOKENS_PER_STEP = 1 << 22  # where no batch is published: Llama 3's first, arXiv 2407.21783, section 3.4.1
@@ -90,7 +90,7 @@ def _nearest(name: str, known: list[str], kind: str) -> str:
 class Wish:
     """The question of a search. batch: sequences of a step. sequence: tokens of one, the model's where nothing is said.
     context: the most ranks that share a sequence. efficiency: the share of the peak that a rank reaches while it
-    computes. mesh: this one alone. top: so many meshes are wanted."""
+    computes. mesh: this one alone. top: so many meshes are wanted. flash, gradient_bytes: as in `Plan`."""
 
     gpus: int
     batch: int
@@ -99,6 +99,8 @@ class Wish:
     efficiency: float = EFFICIENCY
     mesh: Mesh | None = None
     top: int = 5
+    flash: bool = True
+    gradient_bytes: int = 4
 
 
 @dataclass(frozen=True)
@@ -175,6 +177,8 @@ def search(model: Model, on: Machine, wish: Wish) -> Found:
 
     Each plan has a bound that no message is in; in its order they are estimated, until no bound is below what is found.
     """
+    if model.experts:
+        raise ValueError("a mixture of experts: its all-to-all has no price yet, so that no time can be said")
     tried, refused, fitting, smallest = 0, {}, [], None
     for mesh in _meshes(on, wish):
         try:
@@ -204,24 +208,23 @@ def _meshes(on: Machine, wish: Wish) -> Iterable[Mesh]:
 
 def _every_plan(model: Model, mesh: Mesh, on: Machine, wish: Wish) -> Iterator[Plan]:
     """The plans of a mesh that come out even. Raises the reason of the simplest one where there are none."""
-    first = None
+    common = {"sequence": wish.sequence, "efficiency": wish.efficiency, "flash": wish.flash,
+              "gradient_bytes": wish.gradient_bytes, "ends": True}  # fmt: skip
     for micro_batch in MICRO_BATCHES:
         for chunks in CHUNKS if mesh.pipeline > 1 else (1,):
             try:
-                plan = Plan(model, mesh, on, wish.batch, micro_batch, chunks, sequence=wish.sequence,
-                            efficiency=wish.efficiency)  # fmt: skip
-            except ValueError as error:
+                plan = Plan(model, mesh, on, wish.batch, micro_batch, chunks, **common)
+            except ValueError:
                 if micro_batch == chunks == 1:
                     raise
-                first = first or error
                 continue
             for zero in (1, 2, 3) if mesh.replicas > 1 else (1,):
                 yield from (replace(plan, zero=zero, recompute=way) for way in RECOMPUTE)
 
 
 def _undominated(plans: list[Plan]) -> list[Plan]:
-    """The plans that fit and can be the fastest: a higher stage of ZeRO sends more, and computing again takes longer, so of
-    two plans that differ in nothing else the one that does both less is as fast or faster."""
+    """The plans that fit and can be the fastest: a higher stage of ZeRO sends more, and computing again takes longer,
+    so of two plans that differ in nothing else the one that does both less is as fast or faster."""
     kept: list[Plan] = []
     least: dict[tuple[int, int], int] = {}  # of a stage of ZeRO before, for each number of micro-batches and chunks
     for plan in sorted(plans, key=lambda plan: (plan.zero, RECOMPUTE.index(plan.recompute))):

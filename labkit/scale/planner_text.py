@@ -45,6 +45,8 @@ class Question:
     mesh: str = ""
     top: int = 5
     pue: float = PUE
+    flash: bool = True
+    gradient_bytes: int = 4
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ def answer(question: Question) -> Answer:
         question.efficiency,
         parse_mesh(question.mesh, question.gpus) if question.mesh else None,
         question.top,
+        question.flash,
+        question.gradient_bytes,
     )
     tokens = question.tokens or default_tokens(named.model)
     found = search(named.model, on, wish)
@@ -120,7 +124,8 @@ def _heading(said: Answer) -> list[str]:
     return [
         f"{said.named.name}: {model.parameters / 1e9:.1f} billion parameters; {wish.gpus:,} GPUs of {said.on.name}",
         f"{wish.batch:,} sequences of {sequence:,} tokens a step; {said.tokens / 1e12:.3g} trillion tokens{rule}",
-        f"computing at {wish.efficiency:.0%} of the peak; {said.found.tried:,} plans tried",
+        f"computing at {wish.efficiency:.0%} of the peak, {'flash' if wish.flash else 'plain'} attention, gradients of "
+        f"{wish.gradient_bytes} bytes; {said.found.tried:,} plans tried",
     ]
 
 

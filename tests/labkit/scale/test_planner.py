@@ -35,6 +35,8 @@ from labkit.scale.planner_text import Question, answer, as_text, parse_mesh
 SMALL = Model(24, 2048, 16, 32000, 2048)
 TIGHT = replace(machine("DGX-A100"), memory=6e9)  # so that not everything fits
 
+USUAL = {"efficiency": EFFICIENCY, "flash": True, "ends": True}
+
 
 def every_plan(model, on, gpus, batch):
     for mesh in every_mesh(gpus, on.per_node):
@@ -43,7 +45,7 @@ def every_plan(model, on, gpus, batch):
                 for zero in (1, 2, 3):
                     for way in RECOMPUTE:
                         try:
-                            plan = Plan(model, mesh, on, batch, micro_batch, chunks, zero, way, efficiency=EFFICIENCY)
+                            plan = Plan(model, mesh, on, batch, micro_batch, chunks, zero, way, **USUAL)
                         except ValueError:
                             continue
                         if plan.fits:
@@ -119,6 +121,11 @@ def test_models_have_the_size_that_is_published():
 
 def test_every_model_has_its_source():
     assert all(re.search(r"arXiv \d{4}\.\d{5}|/", named.source) for named in named_models().values())
+
+
+def test_a_mixture_of_experts_has_no_time_yet():
+    refused = run("mixtral-8x7b", "--machine", "DGX-H100", "--gpus", "64")
+    assert refused.exit_code == 2 and "its all-to-all has no price yet" in refused.output
 
 
 def test_names_may_be_spelled_anyhow_and_wrong_ones_are_told_the_nearest():
