@@ -53,8 +53,10 @@ def kept_tensors(model: Model, sequence: int = 0, flash: bool = False) -> tuple[
     products and what they give together; RMSNorm keeps its input as LayerNorm does; positions by rotation keep nothing
     more, as rotated queries and keys stand in place of those before. With flash attention (Dao et al. 2022) there are
     no scores, but the float32 logarithm of their sum for each token and head. Of experts a layer keeps what those do
-    that a token takes.
+    that a token takes. Where a model does not say whether it has dropout, the tensors are those of a GPT of its width.
     """
+    if model.dropout is None and not model.experts:
+        model = _as_gpt(model)
     h, scores = model.width, model.heads * (sequence or model.sequence)
     queries, keys = model.heads * model.head_width, model.kv_heads * model.head_width
     found = [
@@ -75,6 +77,11 @@ def kept_tensors(model: Model, sequence: int = 0, flash: bool = False) -> tuple[
     mask = [Kept("mask of a dropout", h)] if model.dropout else []
     found += [*mask, Kept("input of the second norm", 2 * h), Kept("input of the feed-forward layer", 2 * h)]
     return (*found, *_kept_by_feed_forward(model), *mask)
+
+
+@lru_cache
+def _as_gpt(model: Model) -> Model:
+    return Model(model.layers, model.width, model.heads, model.vocabulary, model.sequence, dropout=True)
 
 
 def _kept_by_feed_forward(model: Model) -> list[Kept]:
@@ -115,7 +122,7 @@ def end_activations(model: Model, tokens: float, tensor: int, first: int, last: 
     """Bytes that a stage keeps besides its layers (Korthikanti et al. 2022, section 4.3): the mask of the dropout
     behind the embedding, for `first` micro-batches of the first stage, 0 elsewhere; on the last one the inputs of the
     last norm and of the output, and float32 scores for the whole vocabulary, 4 s b h (1 + V / h) / t."""
-    mask = first * model.width if model.dropout else 0
+    mask = first * model.width if model.dropout is not False else 0
     output = 4 * (model.width + model.vocabulary) if last else 0
     return tokens * (mask + output) / tensor
 

@@ -12,7 +12,8 @@ class Model:
     """A decoder. heads: of queries; kv_heads: of keys and values, as many where nothing is said. ffn: width between the
     two matrices of a feed-forward layer, 4 x width; gated: there are three (SwiGLU). head_width: width / heads. tied:
     embedding and output share one matrix. biases: GPT's, of matrices and layer norms, and learned positions, unless
-    rotary: positions by rotation, which have no parameters. dropout: as GPT was trained; it decides what a layer keeps.
+    rotary: positions by rotation, which have no parameters. dropout: whether it was trained with it, as GPT; it decides
+    what a layer keeps. Where it is not said, a layer is taken to keep what one of GPT's would, whatever its shape.
 
     experts: a mixture of so many feed-forward layers of expert_width in place of one, of which each token takes
     experts_per_token, and shared_experts more that take every token; all but the first dense_layers have it.
@@ -30,7 +31,7 @@ class Model:
     tied: bool = True
     biases: bool = True
     rotary: bool = False
-    dropout: bool = True
+    dropout: bool | None = None
     experts: int = 0
     experts_per_token: int = 0
     shared_experts: int = 0

@@ -40,8 +40,15 @@ def test_without_dropout_there_are_no_masks_and_one_copy_of_the_scores():
     assert times_the_width(GPT) == 34 + 5 * scores
 
 
+def test_where_nothing_is_said_of_dropout_a_layer_keeps_what_gpt_s_does():
+    untold = replace(LLAMAS["Llama 3 405B"], dropout=None)
+    assert times_the_width(untold) == 34 + 5 * 128 * 8192 / 16384
+    assert times_the_width(replace(untold, dropout=True), recompute="selective") == 31.75 + 2
+    assert kept_tensors(GPT) == kept_tensors(replace(GPT, dropout=True))
+
+
 def test_flash_attention_keeps_a_number_for_each_token_and_head():
-    for model in (GPT, *LLAMAS.values()):
+    for model in (replace(GPT, dropout=True), *LLAMAS.values()):
         heads = 4 * model.heads / model.width
         selective = times_the_width(model, recompute="selective")
         assert times_the_width(model, flash=True) == pytest.approx(selective + heads)
