@@ -129,38 +129,29 @@ def job_monitor_command(
 
 @app.command("plan")
 def plan_command(
-    model: Annotated[str, typer.Argument(help="A model by name, for example llama-3-405b.")],
-    machine: Annotated[str, typer.Option(help="A machine by name, for example DGX-H100.")],
-    gpus: Annotated[int, typer.Option(metavar="N", help="How many GPUs.")],
-    tokens: Annotated[
-        float, typer.Option(metavar="N", help="Of the whole training; 20 for each parameter.")
-    ] = 0,
-    sequence: Annotated[int, typer.Option(metavar="N", help="Tokens of a sequence.")] = 0,
-    batch: Annotated[int, typer.Option(metavar="N", help="Sequences of a step.")] = 0,
-    context: Annotated[
-        int, typer.Option(metavar="N", help="Let up to N ranks share a sequence.")
-    ] = 1,
-    efficiency: Annotated[
-        float, typer.Option(help="The share of the peak that is reached while computing.")
-    ] = 0.5,
-    mesh: Annotated[
-        str, typer.Option(help="This mesh alone: tensor=8,pipeline=16; the rest is data.")
-    ] = "",
-    pue: Annotated[float, typer.Option(help="What the building adds to the power.")] = 1.1,
-    flash: Annotated[bool, typer.Option(help="Flash attention, which keeps no scores.")] = True,
-    gradient_bytes: Annotated[int, typer.Option(help="Of a parameter's gradient: 2 or 4.")] = 4,
-    top: Annotated[int, typer.Option(metavar="K", help="How many meshes to show.")] = 5,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say why the runner-up loses.")
-    ] = False,
+    model: str = typer.Argument(help="A model by name, for example llama-3-405b."),
+    machine: str = typer.Option(help="A machine by name, for example DGX-H100."),
+    gpus: int = typer.Option(metavar="N", help="How many GPUs."),
+    tokens: float = typer.Option(0, help="Of the whole training; 20 for each parameter."),
+    sequence: int = typer.Option(0, metavar="N", help="Tokens of a sequence."),
+    batch: int = typer.Option(0, metavar="N", help="Sequences of a step."),
+    context: int = typer.Option(1, metavar="N", help="Let up to N ranks share a sequence."),
+    efficiency: float = typer.Option(0.5, help="The share of the peak that is reached."),
+    mesh: str = typer.Option("", help="This mesh alone: tensor=8,pipeline=16; the rest is data."),
+    top: int = typer.Option(5, metavar="K", help="How many meshes to show."),
+    pue: float = typer.Option(1.1, help="What the building adds to the power."),
+    flash: bool = typer.Option(True, help="Flash attention, which keeps no scores."),
+    gradient_bytes: int = typer.Option(4, metavar="2|4", help="Of a parameter's gradient."),
+    reserve: float = typer.Option(5.4, metavar="GB", help="Memory that is kept for buffers."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
+    explain: bool = typer.Option(False, "--explain", help="Say why the runner-up loses."),
 ) -> None:
     """Find the best meshes for a model on so many GPUs: memory, time of a step by part, days."""
     from labkit.scale import planner_text as text
 
     asked = (model, machine, gpus, tokens, sequence, batch, context, efficiency, mesh, top, pue)
     try:
-        answer = text.answer(text.Question(*asked, flash, gradient_bytes))
+        answer = text.answer(text.Question(*asked, flash, gradient_bytes, 1e9 * reserve))
     except ValueError as error:
         typer.echo(f"labkit plan: {error}", err=True)
         raise typer.Exit(2) from None

@@ -8,6 +8,7 @@ relay; models, meshes and machines as numbers.
     ran = replay_step(plan.step(), plan.machine.topology, order_1f1b, Trouble(seed=1, jitter=0.02))
     ran.seconds, ran.idle, plan.utilisation(ran.seconds)
     explore.draw(plan), explore.sliders()                all of it as a figure (`from labkit.scale import explore`)
+    planner.search(model, machine, planner.Wish(...))    the best meshes of all (`labkit plan`, docs/plan.md)
 
 In place of `order_1f1b` goes any function of unit 17's form: (stage, p, m), or with chunks (stage, p, m, v). A `Step`
 can be written by hand as well; of at most some hundred ranks `run_step` runs it as real code. Where the three part: a

@@ -32,6 +32,7 @@ CHUNKS = (1, 2, 3, 4, 6, 8)
 EFFICIENCY = 0.5  # with it, and eight chunks, the rows of Llama 3's table 4 come out within a tenth
 TOKENS_PER_PARAMETER = 20  # Hoffmann et al. 2022, arXiv 2203.15556, table 3
 TOKENS_PER_STEP = 1 << 22  # where no batch is published: Llama 3's first, arXiv 2407.21783, section 3.4.1
+RESERVE = 5.4e9  # bytes for buffers and libraries: about 5 GiB with Megatron-DeepSpeed, EleutherAI/cookbook, calc/
 PUE = 1.1  # of large clouds' data centres: Patterson et al. 2021, arXiv 2104.10350, table 4
 
 
@@ -90,7 +91,8 @@ def _nearest(name: str, known: list[str], kind: str) -> str:
 class Wish:
     """The question of a search. batch: sequences of a step. sequence: tokens of one, the model's where nothing is said.
     context: the most ranks that share a sequence. efficiency: the share of the peak that a rank reaches while it
-    computes. mesh: this one alone. top: so many meshes are wanted. flash, gradient_bytes: as in `Plan`."""
+    computes. mesh: this one alone. top: so many meshes are wanted. flash, gradient_bytes: as in `Plan`. reserve:
+    bytes of each accelerator that no plan may take."""
 
     gpus: int
     batch: int
@@ -101,6 +103,7 @@ class Wish:
     top: int = 5
     flash: bool = True
     gradient_bytes: int = 4
+    reserve: float = RESERVE
 
 
 @dataclass(frozen=True)
@@ -179,6 +182,7 @@ def search(model: Model, on: Machine, wish: Wish) -> Found:
     """
     if model.experts:
         raise ValueError("a mixture of experts: its all-to-all has no price yet, so that no time can be said")
+    on = replace(on, memory=on.memory - wish.reserve)
     tried, refused, fitting, smallest = 0, {}, [], None
     for mesh in _meshes(on, wish):
         try:

@@ -11,6 +11,7 @@ from labkit.scale.planner import (
     EFFICIENCY,
     PARTS,
     PUE,
+    RESERVE,
     TOKENS_PER_PARAMETER,
     Choice,
     Found,
@@ -32,7 +33,7 @@ HELD = ("parameters", "gradients", "optimizer", "activations")
 @dataclass(frozen=True)
 class Question:
     """The command's arguments. tokens, sequence, batch: 0 where nothing is said. mesh: "tensor=8,pipeline=16", the rest
-    being data; "" for all meshes."""
+    being data; "" for all meshes. reserve: bytes."""
 
     model: str
     machine: str
@@ -47,6 +48,7 @@ class Question:
     pue: float = PUE
     flash: bool = True
     gradient_bytes: int = 4
+    reserve: float = RESERVE
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def answer(question: Question) -> Answer:
         question.top,
         question.flash,
         question.gradient_bytes,
+        question.reserve,
     )
     tokens = question.tokens or default_tokens(named.model)
     found = search(named.model, on, wish)
@@ -159,10 +162,11 @@ def _table(rows: list[dict[str, str]]) -> list[str]:
 def _below(said: Answer) -> list[str]:
     watts, best = power(said.on), said.found.choices[0]
     lines = [
-        f"t, p, d: tensor, pipeline, data. GB: of the fullest rank, of {said.on.memory / 1e9:.0f}. s: of a step, in "
-        "computing, tensor groups, hops between stages,",
-        "replicas, and idle in the pipeline; idle %: all of it but computing.",
-        "Nothing is hidden behind computing, nothing fails, and buffers take no memory.",
+        f"t, p, d: tensor, pipeline, data. GB: of the fullest rank; there are {said.on.memory / 1e9:.0f}, of which "
+        f"{said.wish.reserve / 1e9:g} are kept for buffers.",
+        "s: of a step, in computing, tensor groups, hops between stages, replicas, idle in the pipeline; idle %: all of "
+        "it but computing.",
+        "Nothing is hidden behind computing, and nothing fails.",
     ]
     if watts is None:
         return [*lines, f"No energy: no source says what a GPU of {said.on.name} takes."]
@@ -177,7 +181,7 @@ def _why_nothing_fits(said: Answer) -> str:
     return (
         f"Nothing fits. The least memory takes {axes(plan.mesh)} with micro-batches of {plan.micro_batch}, ZeRO "
         f"{plan.zero} and recomputation {plan.recompute!r}: {needs:.1f} GB on a rank of stage {plan.fullest}, "
-        f"where there are {has:.0f}."
+        f"where there are {has:.0f}, less {said.wish.reserve / 1e9:g} for buffers."
     )
 
 
@@ -197,6 +201,7 @@ def as_json(said: Answer, explain: bool = False) -> str:
         "sequence": wish.sequence or said.named.model.sequence,
         "tokens": said.tokens,
         "efficiency": wish.efficiency,
+        "reserve": wish.reserve,
         "tried": said.found.tried,
         "plans": [_object(choice, said, watts) for choice in said.found.choices],
     }

@@ -57,9 +57,9 @@ def test_the_search_finds_what_trying_everything_finds(on):
     best: dict[Mesh, float] = {}
     for plan in every_plan(SMALL, on, 16, 64):
         best[plan.mesh] = min(best.get(plan.mesh, 1e9), plan.estimate().seconds)
-    found = search(SMALL, on, Wish(16, 64, top=len(best)))
+    found = search(SMALL, on, Wish(16, 64, top=len(best), reserve=0))
     assert {choice.plan.mesh: choice.seconds for choice in found.choices} == best
-    few = search(SMALL, on, Wish(16, 64, top=3))
+    few = search(SMALL, on, Wish(16, 64, top=3, reserve=0))
     assert few.choices == found.choices[:3]
     assert [choice.seconds for choice in found.choices] == sorted(best.values())
 
@@ -145,7 +145,7 @@ def test_what_cannot_be_is_refused_with_the_reason():
     for wish, words in (
         (Wish(16, 64, mesh=Mesh(tensor=8)), "a mesh of 8 ranks for 16 GPUs"),
         (Wish(24, 64, mesh=Mesh(tensor=3, data=8)), "16 heads and 24 layers on"),
-        (Wish(7, 64, context=1), None),
+        (Wish(7, 64, reserve=0), None),
         (Wish(0, 64), "each is at least 1"),
         (Wish(8, 64, top=0), "each is at least 1"),
         (Wish(8, 64, efficiency=2.0), "none of 10 meshes of 8 GPUs comes out even; of the first: efficiency 2.0"),
@@ -174,7 +174,8 @@ def test_a_mesh_as_it_is_written():
 def test_where_nothing_fits_the_least_is_said():
     said = as_text(answer(Question("llama-3-70b", "DGX-H100", 8)))
     assert re.search(
-        r"Nothing fits\. The least memory takes tensor 8, .* GB on a rank of stage 0, where there are 80\.", said
+        r"Nothing fits\. The least memory takes tensor 8, .* GB on a rank of stage 0, where there are 80, less 5\.4 for buffers\.",
+        said,
     )
 
 
@@ -186,7 +187,7 @@ def run(*arguments):
 
 
 def test_the_runner_up_s_longer_part_is_named():
-    found = search(SMALL, TIGHT, Wish(32, 64))
+    found = search(SMALL, TIGHT, Wish(32, 64, reserve=0))
     best, second = found.choices[:2]
     said = explanation(found)
     more = second.seconds - best.seconds
@@ -195,7 +196,7 @@ def test_the_runner_up_s_longer_part_is_named():
         and said.endswith(".")
         and f"takes {more:.3g} s ({more / best.seconds:.1%}) longer" in said
     )
-    alone = search(SMALL, TIGHT, Wish(32, 64, mesh=best.plan.mesh))
+    alone = search(SMALL, TIGHT, Wish(32, 64, mesh=best.plan.mesh, reserve=0))
     assert explanation(alone) == "There is no second mesh that fits."
 
 
@@ -205,7 +206,7 @@ def test_json_has_the_table_s_numbers():
     assert len(found["plans"]) == 2 and found["tokens"] == 20 * found["parameters"]
     for plan in found["plans"]:
         assert sum(plan["seconds"][part] for part in PARTS) == pytest.approx(plan["seconds"]["seconds"])
-        assert plan["memory"]["total"] <= 80e9
+        assert plan["memory"]["total"] <= 80e9 - 5.4e9
         assert f"{plan['mfu']:.1%}" in table and f"{plan['days']:.1f}" in table
         hours = plan["days"] * 24 * 64 * 0.7 * 1.1
         assert plan["kilowatt_hours"] == pytest.approx(hours)
@@ -231,3 +232,11 @@ def test_the_page_on_plans_shows_what_the_command_prints():
     )
     said = CliRunner().invoke(cli.app, shlex.split(command)[1:])
     assert said.exit_code == 0 and said.output.strip() == printed.strip()
+
+
+def test_what_is_kept_for_buffers_no_plan_takes():
+    roomy = search(SMALL, TIGHT, Wish(16, 64, reserve=0))
+    limit = max(choice.memory.total for choice in roomy.choices)
+    less = search(SMALL, TIGHT, Wish(16, 64, reserve=TIGHT.memory - limit + 1))
+    assert all(choice.memory.total < limit for choice in less.choices)
+    assert less.choices[0].seconds >= roomy.choices[0].seconds
