@@ -164,8 +164,8 @@ def _below(said: Answer) -> list[str]:
     lines = [
         f"t, p, d: tensor, pipeline, data. GB: of the fullest rank; there are {said.on.memory / 1e9:.0f}, of which "
         f"{said.wish.reserve / 1e9:g} are kept for buffers.",
-        "s: of a step, in computing, tensor groups, hops between stages, replicas, idle in the pipeline; idle %: all of "
-        "it but computing.",
+        "s: of a step, in computing, tensor groups, hops between stages, replicas, idle in the pipeline; idle %: all "
+        "of it but computing.",
         "Nothing is hidden behind computing, and nothing fails.",
     ]
     if watts is None:

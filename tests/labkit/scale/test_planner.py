@@ -88,6 +88,13 @@ def test_all_meshes_of_16384_gpus():
         assert choice.estimate == choice.plan.estimate()
 
 
+def test_llama_s_own_mesh_for_long_sequences_is_among_the_best_three():
+    """arXiv 2407.21783, table 4: 131,072 tokens on 16,384 GPUs."""
+    named, llama = named_model("Llama 3 405B"), Mesh(8, 16, 16, 8)
+    wish = Wish(16384, default_batch(named, 1 << 17), 1 << 17, 16, top=3)
+    assert llama in [choice.plan.mesh for choice in search(named.model, machine("Grand-Teton"), wish).choices]
+
+
 def test_with_the_usual_efficiency_llama_s_rows_come_out_within_a_tenth():
     known = published()["llama"]
     model = named_model("llama 3 405b").model
