@@ -29,11 +29,12 @@ HERE = Path(__file__).parent
 PARTS = ("computing", "tensor", "context", "pipeline", "data", "waiting")
 MICRO_BATCHES = (1, 2, 4, 8)
 CHUNKS = (1, 2, 3, 4, 6, 8)
+MOST_GPUS = 1 << 20
 EFFICIENCY = 0.5  # with it, and eight chunks, the rows of Llama 3's table 4 come out within a tenth
 TOKENS_PER_PARAMETER = 20  # Hoffmann et al. 2022, arXiv 2203.15556, table 3
 TOKENS_PER_STEP = 1 << 22  # where no batch is published: Llama 3's first, arXiv 2407.21783, section 3.4.1
 RESERVE = 5.4e9  # bytes for buffers and libraries: about 5 GiB with Megatron-DeepSpeed, EleutherAI/cookbook, calc/
-PUE = 1.1  # of large clouds' data centres: Patterson et al. 2021, arXiv 2104.10350, table 4
+PUE = 1.1  # assumed: about what large clouds say of their data centres
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
@@ -168,10 +169,12 @@ def default_tokens(model: Model) -> float:
 
 
 def default_batch(named: Named, sequence: int = 0) -> int:
-    """Sequences of a step: as many tokens as published, or 4 M."""
+    """Sequences of a step: as many tokens as published, or 4 M; of another length than the model's a multiple of 64,
+    where there are so many."""
     length = sequence or named.model.sequence
     tokens = named.batch * named.model.sequence or TOKENS_PER_STEP
-    return max(1, tokens // length)
+    found = max(1, tokens // length)
+    return found - found % 64 if length != named.model.sequence and found > 64 else found
 
 
 def search(model: Model, on: Machine, wish: Wish) -> Found:
@@ -201,6 +204,8 @@ def search(model: Model, on: Machine, wish: Wish) -> Found:
 
 
 def _meshes(on: Machine, wish: Wish) -> Iterable[Mesh]:
+    if wish.gpus > MOST_GPUS:
+        raise ValueError(f"{wish.gpus:,} GPUs: at most {MOST_GPUS:,}")
     if min(wish.gpus, wish.batch, wish.top) < 1:
         raise ValueError(f"{wish.gpus} GPUs, a batch of {wish.batch}, the best {wish.top}: each is at least 1")
     if wish.mesh is None:
@@ -270,7 +275,7 @@ def _best_of_each_mesh(plans: list[Plan], top: int) -> tuple[Choice, ...]:
 
 def _why_none(wish: Wish, refused: dict[Mesh, str]) -> str:
     reason = next(iter(refused.values()))
-    if wish.mesh is not None:
+    if wish.mesh is not None or len(refused) > 1 == len(set(refused.values())):
         return reason
     return f"none of {len(refused)} meshes of {wish.gpus:,} GPUs comes out even; of the first: {reason}"
 

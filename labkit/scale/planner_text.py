@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 
 from labkit.scale.machine import Machine
@@ -67,8 +68,10 @@ class Answer:
 def answer(question: Question) -> Answer:
     """The search that a question asks for. Raises ValueError that says what is wrong with it."""
     named, on = named_model(question.model), named_machine(question.machine)
-    if min(question.tokens, question.sequence, question.batch) < 0:
-        raise ValueError("tokens, sequence and batch are not negative")
+    numbers = {name: getattr(question, name) for name in ("tokens", "sequence", "batch", "pue", "reserve")}
+    for name, value in numbers.items():
+        if not (math.isfinite(value) and value >= 0):
+            raise ValueError(f"{name} {value:g}: a number that is not negative")
     wish = Wish(
         question.gpus,
         question.batch or default_batch(named, question.sequence),
@@ -126,7 +129,7 @@ def _heading(said: Answer) -> list[str]:
     rule = f", {TOKENS_PER_PARAMETER} for each parameter (Hoffmann et al. 2022)" if said.by_rule else ""
     return [
         f"{said.named.name}: {model.parameters / 1e9:.1f} billion parameters; {wish.gpus:,} GPUs of {said.on.name}",
-        f"{wish.batch:,} sequences of {sequence:,} tokens a step; {said.tokens / 1e12:.3g} trillion tokens{rule}",
+        f"{wish.batch:,} sequence{'s' * (wish.batch > 1)} of {sequence:,} tokens a step; {said.tokens / 1e12:.3g} trillion tokens{rule}",
         f"computing at {wish.efficiency:.0%} of the peak, {'flash' if wish.flash else 'plain'} attention, gradients of "
         f"{wish.gradient_bytes} bytes; {said.found.tried:,} plans tried",
     ]

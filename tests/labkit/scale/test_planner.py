@@ -134,6 +134,7 @@ def test_what_is_not_said_is_what_is_published_or_the_rule():
     named = named_model("Llama 3 405B")
     assert default_batch(named) == 2048 and default_batch(named, 131072) == 128
     assert default_batch(named_model("Llama 3 8B")) * 8192 == 1 << 22
+    assert default_batch(named_model("Llama 3 8B"), 100) == 41920
     assert default_tokens(named.model) == 20 * named.model.parameters
 
 
@@ -153,9 +154,11 @@ def test_what_cannot_be_is_refused_with_the_reason():
         (Wish(16, 64, mesh=Mesh(tensor=8)), "a mesh of 8 ranks for 16 GPUs"),
         (Wish(24, 64, mesh=Mesh(tensor=3, data=8)), "16 heads and 24 layers on"),
         (Wish(7, 64, reserve=0), None),
+        (Wish(8191, 64), "none of 2 meshes of 8,191 GPUs comes out even; of the first: 64 sequences"),
         (Wish(0, 64), "each is at least 1"),
         (Wish(8, 64, top=0), "each is at least 1"),
-        (Wish(8, 64, efficiency=2.0), "none of 10 meshes of 8 GPUs comes out even; of the first: efficiency 2.0"),
+        (Wish(1 << 21, 64), "2,097,152 GPUs: at most 1,048,576"),
+        (Wish(8, 64, efficiency=2.0), "^efficiency 2.0: a share of the peak"),
     ):
         if words is None:  # seven stages are possible
             assert [c.plan.mesh for c in search(SMALL, TIGHT, wish).choices] == [Mesh(pipeline=7)]
@@ -176,6 +179,13 @@ def test_a_mesh_as_it_is_written():
     ):
         with pytest.raises(ValueError, match=words):
             parse_mesh(text, 64)
+
+
+@pytest.mark.parametrize("name", ["tokens", "sequence", "batch", "pue", "reserve"])
+def test_numbers_that_cannot_be(name):
+    for value in (-1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match=f"{name} {value:g}: a number that is not negative"):
+            answer(Question("llama-3-8b", "DGX-H100", 8, **{name: value}))
 
 
 def test_where_nothing_fits_the_least_is_said():
