@@ -126,10 +126,11 @@ def as_text(said: Answer, explain: bool = False) -> str:
 def _heading(said: Answer) -> list[str]:
     model, wish = said.named.model, said.wish
     sequence = wish.sequence or model.sequence
+    several = "sequences" if wish.batch > 1 else "sequence"
     rule = f", {TOKENS_PER_PARAMETER} for each parameter (Hoffmann et al. 2022)" if said.by_rule else ""
     return [
         f"{said.named.name}: {model.parameters / 1e9:.1f} billion parameters; {wish.gpus:,} GPUs of {said.on.name}",
-        f"{wish.batch:,} sequence{'s' * (wish.batch > 1)} of {sequence:,} tokens a step; {said.tokens / 1e12:.3g} trillion tokens{rule}",
+        f"{wish.batch:,} {several} of {sequence:,} tokens a step; {said.tokens / 1e12:.3g} trillion tokens{rule}",
         f"computing at {wish.efficiency:.0%} of the peak, {'flash' if wish.flash else 'plain'} attention, gradients of "
         f"{wish.gradient_bytes} bytes; {said.found.tried:,} plans tried",
     ]
