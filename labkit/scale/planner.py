@@ -157,10 +157,15 @@ def energy(gpus: int, watts: float, days: float, pue: float = PUE) -> float:
     return gpus * watts * pue * days * 24 / 1000
 
 
+@cache
+def powers() -> dict:
+    """`power.toml` as it stands: the watts of accelerators, each with `source`."""
+    return tomllib.loads((HERE / "power.toml").read_text(encoding="utf-8"))
+
+
 def power(on: Machine) -> float | None:
     """The watts of one of its accelerators by design (TDP); None where no source was found."""
-    known = hardware()
-    return known["accelerator"][known["node"][on.name]["accelerator"]].get("power")
+    return powers().get(hardware()["node"][on.name]["accelerator"], {}).get("watts")
 
 
 def default_tokens(model: Model) -> float:
@@ -209,7 +214,7 @@ def _meshes(on: Machine, wish: Wish) -> Iterable[Mesh]:
     if min(wish.gpus, wish.batch, wish.top) < 1:
         raise ValueError(f"{wish.gpus} GPUs, a batch of {wish.batch}, the best {wish.top}: each is at least 1")
     if wish.mesh is None:
-        return every_mesh(wish.gpus, min(on.per_node, wish.gpus), wish.context)
+        return every_mesh(wish.gpus, min(on.topology.ranks_per_node, wish.gpus), wish.context)
     if wish.mesh.size != wish.gpus:
         raise ValueError(f"a mesh of {wish.mesh.size:,} ranks for {wish.gpus:,} GPUs")
     return [wish.mesh]

@@ -28,6 +28,7 @@ from labkit.scale.planner import (
     named_machine,
     named_model,
     named_models,
+    powers,
     search,
 )
 from labkit.scale.planner_text import Question, answer, as_text, parse_mesh
@@ -39,7 +40,7 @@ USUAL = {"efficiency": EFFICIENCY, "flash": True, "ends": True}
 
 
 def every_plan(model, on, gpus, batch):
-    for mesh in every_mesh(gpus, on.per_node):
+    for mesh in every_mesh(gpus, on.topology.ranks_per_node):
         for micro_batch in MICRO_BATCHES:
             for chunks in CHUNKS:
                 for zero in (1, 2, 3):
@@ -142,8 +143,8 @@ def test_energy():
     """Llama 3.1's model card: 30.84 million GPU hours of 700 W are 21.6 GWh."""
     assert energy(16384, 700, 30.84e6 / 16384 / 24, 1.0) == pytest.approx(21.588e6)
     assert energy(1, 400, 10, 1.1) == pytest.approx(400 * 1.1 * 240 / 1000)
-    for entry in hardware()["accelerator"].values():
-        assert ("power" in entry) == ("power_source" in entry)
+    assert set(powers()) <= set(hardware()["accelerator"])
+    assert all(100 < entry["watts"] < 3000 and len(entry["source"]) > 20 for entry in powers().values())
 
 
 # --- what cannot be ---------------------------------------------------------------------------------------------------
