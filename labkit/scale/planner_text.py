@@ -175,7 +175,7 @@ def _below(said: Answer) -> list[str]:
     if watts is None:
         return [*lines, f"No energy: no source says what a GPU of {said.on.name} takes."]
     hours = best.kilowatt_hours(said.tokens, watts, said.pue)
-    return [*lines, f"Energy of the first: {hours:,.0f} kWh ({watts} W a GPU, PUE {said.pue:g})."]
+    return [*lines, f"Energy of the first: {float(f'{hours:.3g}'):,.0f} kWh ({watts} W a GPU, PUE {said.pue:g})."]
 
 
 def _why_nothing_fits(said: Answer) -> str:
