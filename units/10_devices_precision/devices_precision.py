@@ -221,7 +221,8 @@ devices.print_speedups()  # efficiency: speedup / factor of GPUs
 #   times as many GPUs, and *more* than four times as fast. More GPUs alone do not do
 #   that, so something else changed as well; the article does not name it. (It says that
 #   half precision leaves room for larger batches, and that these made training 1.5
-#   times as fast. But then 4 nodes should be 6 times as fast as one, not 4.42 times.)
+#   times as fast. Then 52 s would mean poor scaling: 4.42 / 1.5 = 2.9 times as fast on
+#   four times as many GPUs.)
 # - An epoch here is training *and* validation: `t2 - t1` in their programs covers both.
 #
 # In a table of your own, change one thing from line to line. Where two things change,
@@ -262,9 +263,10 @@ print(f"memory with apex, by the chart: {24.48 / 39.92:.0%} of 39.92 GB")
 # %%
 for dtype in (torch.float32, torch.float16, torch.bfloat16):
     info = torch.finfo(dtype)
+    subnormal = info.smallest_normal * info.eps
     print(
         f"{str(dtype):<15} largest {info.max:.3g}, smallest {info.smallest_normal:.3g} "
-        f"(subnormal {info.smallest_normal * info.eps:.3g}), after 1: 1 + {info.eps:.2g}"
+        f"(subnormal {subnormal:.3g}), after 1: 1 + {info.eps:.2g}"
     )
 
 print()
