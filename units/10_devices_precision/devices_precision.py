@@ -262,11 +262,10 @@ print(f"memory with apex, by the chart: {24.48 / 39.92:.0%} of 39.92 GB")
 
 # %%
 for dtype in (torch.float32, torch.float16, torch.bfloat16):
-    info = torch.finfo(dtype)
-    subnormal = info.smallest_normal * info.eps
+    its = torch.finfo(dtype)
     print(
-        f"{str(dtype):<15} largest {info.max:.3g}, smallest {info.smallest_normal:.3g} "
-        f"(subnormal {subnormal:.3g}), after 1: 1 + {info.eps:.2g}"
+        f"{str(dtype):<15} largest {its.max:.3g}, smallest {its.smallest_normal:.3g} "
+        f"(subnormal {its.smallest_normal * its.eps:.3g}), after 1: 1 + {its.eps:.2g}"
     )
 
 print()

@@ -164,8 +164,8 @@ print(f"12 shards of {min(lengths):,} to {max(lengths):,} bytes")
 #
 # Among a million photographs, one has a broken header; an interrupted copy leaves a
 # shard that ends in the middle. Neither should stop a training in the middle of the
-# night. The reader should go on, and **name** the broken shard and sample, so that
-# somebody can look at them.
+# night. The reader should go on, and name the broken shard and sample, so that somebody
+# can look at them.
 #
 # In a tar archive, each sample has a header with its name, and then its bytes. If a
 # shard is torn in the middle of a sample, the header is still there (`tar.next()`
