@@ -1,5 +1,5 @@
-"""Samples and the ranks that get them: strided shares with padding, one shuffled order on every rank, and two ways to
-share out minibatches.
+"""Samples and the ranks that get them: strided shares with padding, an accuracy with and without it, one shuffled order
+on every rank, and two ways to share out minibatches.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 from drawing import (
     FAINT,
     GREY,
+    MESSAGE,
     RANK_COLOURS,
     SMALL,
     TEXT,
@@ -67,6 +68,36 @@ def padded_shares():
     return ax
 
 
+MARKS = "✗✗✓✓✓✓✓✓✗✓"  # which of ten samples are predicted right
+
+
+def padded_evaluation():
+    """An evaluation of ten samples on four ranks, by shares with padding: right ones and all, with and without it."""
+    ax = page(720, 268)
+    n, ranks, width, height = len(MARKS), 4, 66, 34
+    order = padded(n, ranks)
+    columns = {"with padding": (412, len(order)), "without padding": (598, n)}
+    text(ax, 90, 22, "sample: right ✓ or wrong ✗", TEXT, ha="left")
+    for rank, colour in enumerate(RANK_COLOURS):
+        top, places = 42 + 44 * rank, range(rank, len(order), ranks)
+        text(ax, 12, top + height / 2, f"rank {rank}", ha="left", fontweight="bold")
+        for k, place in enumerate(places):
+            look = {"linestyle": "--", "linewidth": 2.2} if place >= n else {}
+            said = f"{order[place]} {MARKS[order[place]]}"
+            cell(ax, 90 + 74 * k, top, width, height, said, "white" if look else colour, size=TEXT, **look)
+        for x, upto in columns.values():
+            kept = [MARKS[order[place]] for place in places if place < upto]
+            text(ax, x, top + height / 2, f"{kept.count('✓')} of {len(kept)}", TEXT)
+    line(ax, (12, 222), (708, 222), color=FAINT)
+    text(ax, 12, 246, "sums over the ranks", TEXT, ha="left", fontweight="bold")
+    for name, (x, upto) in columns.items():
+        right = sum(MARKS[sample] == "✓" for sample in order[:upto])
+        look = {"color": MESSAGE} if upto > n else {}
+        text(ax, x, 22, name, TEXT, fontweight="bold")
+        text(ax, x, 246, f"{right} / {upto} = {right / upto:.0%}", TEXT, fontweight="bold", **look)
+    return ax
+
+
 def shuffle_by_epoch():
     ax = page(720, 330)
     width, height = 42, 27
@@ -122,6 +153,7 @@ def two_ways_to_share():
 
 
 FIGURES = {
+    "padded_evaluation": padded_evaluation,
     "padded_shares": padded_shares,
     "shuffle_by_epoch": shuffle_by_epoch,
     "two_ways_to_share": two_ways_to_share,

@@ -1,5 +1,5 @@
-"""TensorFlow's strategies: what is made in a scope and what runs in every replica; and beside Horovod, who holds what
-and who puts the gradients together.
+"""TensorFlow's strategies: what is made in a scope and what runs in every replica; the loss of uneven replicas; and
+beside Horovod, who holds what and who puts the gradients together.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from drawing import (
     FAINT,
     GRADIENTS,
     GREY,
+    INK,
     MESSAGE,
     PARAMETERS,
     SMALL,
@@ -112,7 +113,40 @@ def scope_and_run():
     return ax
 
 
-FIGURES = {"scope_and_run": scope_and_run, "who_holds_what": who_holds_what}
+LOSSES = ((1, 1, 1, 1), (6,))  # of each replica's samples
+# name of the way, divisor of a replica with n samples; the last one is right
+LOSS_WAYS = (
+    ("tf.reduce_mean", lambda n: n),
+    ("default", lambda n: n * len(LOSSES)),
+    ("global_batch_size=5", lambda n: sum(map(len, LOSSES))),
+)
+
+
+def uneven_replicas():
+    ax = page(720, 268)
+    lefts, wide = (196, 452), (190, 130)
+    for k, (left, losses) in enumerate(zip(lefts, LOSSES, strict=True)):
+        middle = left + wide[k] / 2
+        text(ax, middle, 18, f"replica {k}", TEXT, fontweight="bold")
+        start = middle - 17 * len(losses)
+        for i, loss in enumerate(losses):
+            cell(ax, start + 34 * i, 34, 34, 32, str(loss), tint(GREY, 0.85), size=TEXT)
+    text(ax, 12, 50, "losses", TEXT, ha="left")
+    text(ax, 656, 50, "sum", TEXT, fontweight="bold")
+    for row, (name, divisor) in enumerate(LOSS_WAYS):
+        top, right = 84 + 60 * row, row == len(LOSS_WAYS) - 1
+        text(ax, 12, top + 22, name, TEXT, ha="left", fontweight="bold" if right else "normal")
+        for left, width, losses in zip(lefts, wide, LOSSES, strict=True):
+            said = f"{sum(losses)} / {divisor(len(losses))} = {sum(losses) / divisor(len(losses)):.3g}"
+            box(ax, left, top, width, 44, said, ALL_REDUCE if right else "white")
+        text(ax, 419, top + 22, "+", TEXT + 3)
+        total = sum(sum(losses) / divisor(len(losses)) for losses in LOSSES)
+        text(ax, 610, top + 22, "=", TEXT + 3)
+        text(ax, 656, top + 22, f"{total:.3g}", TEXT + 3, fontweight="bold", color=INK if right else MESSAGE)
+    return ax
+
+
+FIGURES = {"scope_and_run": scope_and_run, "uneven_replicas": uneven_replicas, "who_holds_what": who_holds_what}
 
 if __name__ == "__main__":
     save_all(FIGURES)

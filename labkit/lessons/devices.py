@@ -80,12 +80,12 @@ def like_ddp() -> None:
 
 def print_speedups() -> None:
     """Print, for pairs of lines of the published table, how much faster the second is, how many times the GPUs it has,
-    and its efficiency: faster divided by times."""
-    print(f"{'from':<13} {'to':<14} {'changes':<22} faster  GPUs  efficiency")
+    and its efficiency: the speedup divided by that factor."""
+    print(f"{'from':<13} {'to':<14} {'changes':<22} speedup  GPUs  efficiency")
     for before, after, changes in STEPS_BETWEEN:
         (p, slow), (q, fast) = PUBLISHED[before], PUBLISHED[after]
         efficiency = slow / fast / (q / p)
-        print(f"{before:<13} {after:<14} {changes:<22} {slow / fast:5.2f}x  x{q // p:<3} {efficiency:9.0%}")
+        print(f"{before:<13} {after:<14} {changes:<22} {slow / fast:6.2f}x  x{q // p:<3} {efficiency:9.0%}")
 
 
 def print_utilisation() -> None:
@@ -101,7 +101,7 @@ def print_utilisation() -> None:
 
 
 def published_validate(logits: Tensor, labels: Tensor, batch: int) -> tuple[float, float, int]:
-    """The accuracy, the loss and the total that the published validation returns on this rank.
+    """The accuracy, the loss and the total, as the published validation returns them on this rank.
 
     logits: float tensor (n, classes); labels: int64 tensor (n,), of all samples, the same on every rank. batch: rows of
     a minibatch. A DistributedSampler deals the samples out.

@@ -111,11 +111,11 @@ def fixed_bytes() -> int:
 
 
 def print_kept(batches: Sequence[int]) -> None:
-    """Print, for batches of so many sequences, what float32 and what autocast to bfloat16 keep for the backward pass,
-    in MB, their ratio, and the ratio with weights, gradients and Adam's state added to both."""
+    """Print, for batches of these numbers of sequences, the MB that float32 and autocast to bfloat16 keep for the
+    backward pass, their ratio, and the ratio with weights, gradients and Adam's state added to both."""
     fixed = fixed_bytes()
     print(f"weights, gradients and Adam's state: {fixed / 1e6:.1f} MB in either case")
-    print("sequences   float32   autocast   ratio   with what is fixed")
+    print(f"sequences   float32   autocast   ratio   with the {fixed / 1e6:.1f} MB")
     for k in batches:
         a, b = (kept_for_backward(dtype, k) for dtype in (torch.float32, torch.bfloat16))
         together = (fixed + b) / (fixed + a)

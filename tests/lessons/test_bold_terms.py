@@ -25,7 +25,7 @@ STRESSED = set(
     expected, level, slowest, threads, receives, sends, into its argument, whole, blocks, empty list, item,
     not, strides, and divide once, frozen, not used, For graders, at least, last, after, three mistakes, who
     is late, your third guess, bound, bound itself, falls, first steps, grows, hides, images per second,
-    three, wait, copy, prepare, train, sums, before, one number, say which, workers, added, averages, none,
+    three, wait, copy, prepare, train, sums, before, one number, workers, added, averages, none,
     once, your, journal, logarithmic, manager, in one buffer, stage 2, stage 3, column, inside, groups of p,
     leaders, levels, pieces, averaged
     """.replace("\n    ", " ")

@@ -21,12 +21,12 @@ SWAPPED = Mistake("swapped", "The two answers are swapped.",
                   "Return the value first, then its error.",  # fmt: skip
                   lambda c: (c.error, c.value))  # fmt: skip
 INTERVAL = Mistake("interval",
-                   "The error was multiplied, as for a 95 % interval. The standard error itself is asked for.",
-                   "Leave 1.96 and Student's t to whoever draws the interval.")  # fmt: skip
+                   "The error was multiplied, as for a 95 % interval. Return the standard error itself.",
+                   "A factor such as 1.96 or Student's t belongs to an interval.")  # fmt: skip
 SD_FOR_SE = Mistake("sd_for_se", "This is the standard deviation: how far a single measurement scatters. A mean of n "
                     "measurements scatters less.",
                     "The standard error of a mean is s / sqrt(n).")  # fmt: skip
-DDOF_0 = Mistake("ddof_0", "The standard deviation was divided by n, as numpy does unasked; of a sample it is n - 1.",
+DDOF_0 = Mistake("ddof_0", "The standard deviation was divided by n, numpy's default; for a sample it is n - 1.",
                  "`np.std(x, ddof=1)`.")  # fmt: skip
 RELATIVE = Mistake("relative_error", "This is the relative error, a fraction of the value.",
                    "Multiply it by the value.")  # fmt: skip
@@ -183,8 +183,8 @@ class Throughput(ValueAndError):
                 "A step has sum(local_batch_sizes) images.", lambda c: {"images": c.batches[0]}),
         Mistake("rank_0_times_p", "Rank 0's batch was multiplied by the ranks, but the others' batches differ from it.",
                 "A step has sum(local_batch_sizes) images.", lambda c: {"images": c.batches[0] * len(c.batches)}),
-        Mistake("warmup_included", "The warm-up steps are in it. The first steps load libraries and fill caches: they "
-                "measure something else.",
+        Mistake("warmup_included", "The warm-up steps are included. The first steps load libraries and fill caches: "
+                "they measure something else.",
                 "Leave them out: step_seconds[warmup:].", lambda c: {"times": c.seconds}),
         Mistake("warmup_images_counted", "The seconds of the warm-up steps were left out, their images were counted.",
                 "Count the steps after the cut: len(step_seconds[warmup:]).", lambda c: {"counted": len(c.seconds)}),
@@ -203,7 +203,7 @@ class Throughput(ValueAndError):
                 "step_seconds[warmup:].", lambda c: {"times": c.seconds[-c.warmup :]}),
         Mistake("upside_down", "These are seconds per image.", "Images divided by seconds.", lambda c: 1 / c.value),
         Mistake("per_rank", "The throughput was divided by the number of ranks.",
-                "All ranks together are asked for: leave the sum as it is."),
+                "Return the rate of all ranks together: leave the sum as it is."),
         Mistake("times_ranks", "The number of ranks was counted twice.",
                 "sum(local_batch_sizes) holds all ranks already: do not multiply again.",
                 lambda c: {"images": c.batches.sum() * len(c.batches)}),
@@ -320,7 +320,7 @@ class SpeedupWithError(ValueAndError):
         Mistake("percent", "The speedup is given in percent.", "2.0 means twice as fast.", lambda c: 100 * c.value),
         Mistake("first_runs", "You compared the first runs.", "Compare the means.", lambda c: c.slow[0] / c.fast[0]),
         SWAPPED,
-        Mistake("baseline_error_ignored", "The error of the baseline is missing. It stands in every speedup.",
+        Mistake("baseline_error_ignored", "The error of the baseline is missing. It is part of every speedup.",
                 "Both relative errors, added in squares.", in_error(lambda c: c.value * c.b)),
         Mistake("parallel_error_ignored", "The error of the parallel run is missing.",
                 "Both relative errors, added in squares.", in_error(lambda c: c.value * c.a)),
@@ -399,7 +399,7 @@ class SpeedupWithError(ValueAndError):
 
 
 class ScalingEfficiency(Exercise):
-    """Strong or weak, and how well"""
+    """Scaling efficiency, strong or weak"""
 
     signature = "scaling_efficiency(world_sizes, global_batch_sizes, step_seconds) -> (kind, efficiencies)"
     runtime = "plain"
@@ -421,7 +421,8 @@ class ScalingEfficiency(Exercise):
                 "scaling, too.",
                 "Compare global batch / ranks unrounded, whole or not.",
                 lambda c: ("neither", c.right) if c.kind == "weak" and np.any(c.batches % c.ranks) else None),
-        Mistake("kind_missing", "The kind is missing: numbers came back.", "Return the kind and the efficiencies."),
+        Mistake("kind_missing", "The kind is missing: only numbers were returned.",
+                "Return the kind and the efficiencies."),
         Mistake("unknown_kind", "The kind is not one of the three words.", 'Return "strong", "weak" or "neither".'),
         Mistake("time_ratio", "You compared the seconds and divided by the ranks, as if the work were the same in "
                 "every row. Here it is not: a step with more images may take longer.",
@@ -549,7 +550,7 @@ class SerialFraction(ValueAndError):
                 "Divide by 1 - 1/p; or divide p/S - 1 by p - 1, not by p.", lambda c: 1 / c.s - 1 / c.p),
         Mistake("parallel_fraction", "This is the part that is shared, 1 - f.",
                 "The serial fraction is what is left.", lambda c: 1 - c.value),
-        Mistake("inverse_efficiency", "p/S - 1 is how much the ranks do too much. f is that divided by p - 1.",
+        Mistake("inverse_efficiency", "p/S - 1 is the extra time of all ranks together. f is that divided by p - 1.",
                 "Divide by p - 1.", lambda c: c.p / c.s - 1),
         Mistake("lost_efficiency", "1 - S/p is the efficiency that was lost. Amdahl's f is smaller: even a little "
                 "serial work idles all the other ranks.",
@@ -559,7 +560,7 @@ class SerialFraction(ValueAndError):
                 "Solve S = 1 / (f + (1 - f) / p) for f.", lambda c: (c.p - c.s) / (c.p - 1)),
         Mistake("amdahl_backwards", "The speedup was put into Amdahl's law as if it were the fraction.",
                 "Solve S = 1 / (f + (1 - f) / p) for f.", lambda c: 1 / (c.s + (1 - c.s) / c.p)),
-        Mistake("speedup_upside_down", "The speedup is upside down in it.",
+        Mistake("speedup_upside_down", "The formula was computed with 1/S in the place of S.",
                 "1/S, with S larger than 1 for a faster run.", lambda c: (c.s - 1 / c.p) / c.scale),
         Mistake("clipped", "A negative fraction was cut off at 0. A superlinear speedup is a finding: something is "
                 "wrong with the baseline, or more than the number of ranks has changed.",
@@ -588,7 +589,7 @@ class SerialFraction(ValueAndError):
                 "error / S² / (1 - 1/p)."),
         INTERVAL,
         Mistake("ZeroDivisionError",
-                "On one rank 1 - 1/p is 0: from a run on one rank nobody can tell what could be shared.", ONE_RANK),
+                "On one rank 1 - 1/p is 0: a run on one rank does not tell what could be shared.", ONE_RANK),
         Mistake("zero_on_one_rank", "On one rank the fraction is not 0, it is unknown: every f gives the speedup 1.",
                 ONE_RANK, lambda c: (0.0, ANYTHING) if c.single else None),
         Mistake("one_on_one_rank", "On one rank the fraction is not 1, it is unknown: every f gives the speedup 1.",
@@ -729,9 +730,9 @@ class AlphaBetaFromRing(NumbersExercise):
                 "Seconds per byte: leave out the 8.", lambda c: (c.alpha, c.beta * 8)),
         Mistake("float32_elements", "beta is per number of 4 bytes. The sizes are bytes already.",
                 "Do not divide nbytes by 4.", lambda c: (c.alpha, c.beta * 4)),
-        Mistake("microseconds", "Both numbers are due in seconds. You returned microseconds.",
+        Mistake("microseconds", "Both numbers should be in seconds. You returned microseconds.",
                 "Leave the seconds as they are.", lambda c: (1e6 * c.alpha, 1e6 * c.beta)),
-        Mistake("alpha_in_microseconds", "alpha is in microseconds and due in seconds.",
+        Mistake("alpha_in_microseconds", "alpha is in microseconds and should be in seconds.",
                 "Leave the seconds as they are.", lambda c: (1e6 * c.alpha, c.beta)),
         Mistake("smallest_vector", "alpha was taken from the smallest vector, which still contains its bytes.",
                 "Fit a line: alpha comes from where it meets size 0.",
@@ -894,7 +895,7 @@ class StepSeconds(NumbersExercise):
                 "The gradients have 4 * parameters bytes.", lambda c: {"size": 1}),
         Mistake("float64", "A parameter was taken for 8 bytes. A float32 has four.",
                 "The gradients have 4 * parameters bytes.", lambda c: {"size": 8}),
-        Mistake("bits", "Bits got into it. beta is seconds per byte, and a float32 has 4 bytes.",
+        Mistake("bits", "A factor of 8 for bits was included. beta is seconds per byte, and a float32 has 4 bytes.",
                 "The gradients have 4 * parameters bytes.", lambda c: {"size": 32}),
         Mistake("one_way", "A ring goes round twice: once to add up, once to pass the sums on.",
                 "2 (p - 1) messages of n / p bytes.", lambda c: {"messages": c.p - 1}),

@@ -5,9 +5,9 @@
 # "Eight GPUs, 7.5 times as fast" is easily said. Compared with what? Measured how
 # often? On which problem? And would 512 GPUs be 480 times as fast?
 #
-# **At the end of this page** you measure a speedup so that a stranger can believe it,
-# you can tell strong from weak scaling, you predict a training run on 4096 ranks from
-# three numbers, and you have checked four published claims with your own functions.
+# **At the end of this page** you can measure a speedup that others can trust, you can
+# tell strong from weak scaling, you predict a training run on 4096 ranks from three
+# numbers, and you have checked four published claims with your own functions.
 #
 # **You need** units 01 (speedup), 03 (the cost of an all-reduce) and 06 (DDP).
 # **It takes** about 90 minutes, the *stretch* 15 more. The cells themselves run for
@@ -43,8 +43,8 @@ print(f"{len(os.sched_getaffinity(0))} cores for {RANKS} ranks")
 #
 # 1. You train a small network on 1, 2 and 4 ranks of *this* machine and draw the
 #    speedup. The line above says how many cores there are. What will the curve do up to
-#    that number, and what beyond it? Is it the same if each rank keeps its batch,
-#    instead of sharing one?
+#    that number, and what beyond it? Is it the same if each rank has a batch of its own
+#    instead of a share of one batch?
 # 2. One per cent of a program cannot be divided among ranks. How many times faster do
 #    1000 ranks make it?
 # 3. 4096 GPUs add up 100 MB of gradients over a good network, with a ring. How long
@@ -54,16 +54,16 @@ print(f"{len(os.sched_getaffinity(0))} cores for {RANKS} ranks")
 guess_1, guess_2, guess_3 = "?", "?", "?"
 
 # %% [markdown]
-# ## One run
+# ## Throughput of one run
 #
 # The program to measure: the course's MLP, trained with DDP on random images. On one
 # rank it is the plain model, without DDP: **the baseline is the best program for one
 # rank**, not the parallel one run on a single rank. `train_steps` returns the time of
-# every step; `now` reads the clock, on a GPU when all its work is done.
+# every step; `now` reads the clock; on a GPU it first waits until all work is done.
 #
-# (`now` and what is called `scaling_laws.` on this page is given, and you need not read
-# it: clocks, traffic for a simulation, what arranges runs for a figure. It lies in
-# `labkit/lessons/scaling_laws.py`, and `help(scaling_laws)` shows it.)
+# (You need not read `now` and the functions called `scaling_laws.` on this page:
+# clocks, traffic for a simulation, runs arranged for a figure. They are in
+# `labkit/lessons/scaling_laws.py`, and `help(scaling_laws)` shows them.)
 
 # %%
 # %%ranks
@@ -116,10 +116,10 @@ step_times = np.array(ranks.pull("seconds")[0]["sequential", 1])
 costs.step_times(step_times, title=f"one rank, {GLOBAL_BATCH} images per step");
 
 # %% [markdown]
-# Two kinds of trouble appear. The **first steps** are slow: memory is allocated, code
-# is loaded, and on a GPU kernels are chosen. They say nothing about the next ten
-# thousand, so they are left out. And the others **scatter**: something else ran, or the
-# processor changed its speed.
+# Two things disturb the measurement. The **first steps** are slow: memory is allocated,
+# code is loaded, and on a GPU kernels are chosen. They say nothing about the next ten
+# thousand steps, so they are left out. And the other steps **scatter**: something else
+# ran, or the processor changed its speed.
 #
 # The throughput of a run is all its images divided by all its seconds. *Not* the mean
 # of each step's images per second: 100 images at 100 per second and 100 more at 50 per
@@ -143,7 +143,7 @@ def throughput_with_error(
     local_batch_sizes: list of int, images of one step on each rank
     step_seconds: array (steps,), the time of each step in s; the ranks work at the same
         time and wait for each other
-    warmup: int, steps at the beginning that do not count; at least two do
+    warmup: int, steps at the beginning that do not count; at least two steps are left
     Returns: (rate, error), floats, in images per second of all ranks together
 
     - images per second: all counted images divided by all counted seconds.
@@ -175,13 +175,13 @@ print(f"mean of the rates:         {np.mean(GLOBAL_BATCH / step_times[WARMUP:]):
 # The ± is one standard error. If you measured again and again, about two results of
 # three would be that close to the true mean, *as long as the steps are disturbed
 # independently of each other*. They are not quite: whatever disturbs this machine lasts
-# longer than a step. So the error from one run is the least you must expect; repeat
+# longer than a step. So the real error is larger than the one from a single run; repeat
 # whole runs if it matters.
 
 # %% [markdown]
-# ## Two questions about more ranks
+# ## Strong and weak scaling
 #
-# More ranks can be asked for two things.
+# More ranks can serve two purposes.
 #
 # | | **strong scaling** | **weak scaling** |
 # |---|---|---|
@@ -192,14 +192,15 @@ print(f"mean of the rates:         {np.mean(GLOBAL_BATCH / step_times[WARMUP:]):
 #
 # ![A perfect run on 1, 2 and 4 ranks in two kinds of scaling; one box is one image, one line of boxes is one rank, time runs to the right. Left, strong scaling: 8 images in one line of 8, two lines of 4, four lines of 2; the time shrinks to a half and a quarter. Right, weak scaling: 4 images in one line, 8 in two lines of 4, 16 in four lines of 4; the time stays the same.](../../images/strong_weak_scaling.svg)
 #
-# This is the perfect run of each kind: one box is one image, one line is one rank.
+# The drawing shows a perfect run of each kind: one box is one image, one line is one
+# rank.
 #
 # **Predict:** which of the two will look better here, and why? Each rank computes on
 # fewer and fewer images in one of them; the gradients to be summed are as large as ever
 # in both.
 #
-# Three experiments, each on 1, 2 and 4 ranks. The third is weak scaling with the
-# communication taken out: ranks that train independently, side by side. No parallel
+# Now make three experiments, each on 1, 2 and 4 ranks. The third is weak scaling
+# without communication: ranks that train independently, side by side. No parallel
 # program on this machine can be faster than that, so it is the **bound** for the
 # second.
 
@@ -252,13 +253,13 @@ for experiment in EXPERIMENTS:
 # ### Speedup and its error (2 points)
 #
 # For the same work, the speedup is the time before over the time after. Both times are
-# measured, so both have errors. A quotient's *relative* errors add up in squares, if
-# they are independent of each other:
+# measured, so both have errors. The squares of their *relative* errors add up, if the
+# errors are independent of each other:
 #
 # $$S = \frac{\bar t_1}{\bar t_p} \qquad \left(\frac{\Delta S}{S}\right)^2 = \left(\frac{\Delta \bar t_1}{\bar t_1}\right)^2 + \left(\frac{\Delta \bar t_p}{\bar t_p}\right)^2$$
 #
-# Note what that means: a careless baseline spoils *every* speedup computed from it,
-# however well the others were measured.
+# So a careless baseline spoils *every* speedup computed from it, however well the
+# parallel runs were measured.
 
 # %% nbgrader={"grade": false, "grade_id": "speedup_with_error", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def speedup_with_error(baseline_seconds, parallel_seconds) -> tuple[float, float]:
@@ -297,16 +298,16 @@ for p, times in zip(WORLDS[1:], times_of("fixed global batch")[1:]):
     print(f"{p} ranks, same global batch: speedup {ratio:.3f} ± {error:.3f}")
 
 # %% [markdown]
-# ### Strong or weak, and how well (3 points)
+# ### Scaling efficiency, strong or weak (3 points)
 #
 # In weak scaling a step that takes as long as before is a success, and "time before
 # over time after, divided by p" would call it a failure. There is one formula that is
-# right for both kinds: compare **images per second**, and divide by how many times more
-# ranks it took.
+# right for both kinds: compare **images per second**, and divide by the factor by which
+# the number of ranks has grown.
 #
-# The check gives you tables as you find them in reports. First find out which kind it
-# is. Some reports change both batches from row to row; such a table is neither, and its
-# efficiency says little. Some do not begin with one rank.
+# The check gives you tables as you find them in reports. First decide which kind of
+# scaling a table shows. Some reports change both batches from row to row; such a table
+# is neither, and its efficiency says little. Some do not begin with one rank.
 
 # %% nbgrader={"grade": false, "grade_id": "scaling_efficiency", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def scaling_efficiency(
@@ -314,7 +315,8 @@ def scaling_efficiency(
 ) -> tuple[str, np.ndarray]:
     """Return the kind of scaling of a table and the efficiency of each row.
 
-    world_sizes: array (m,) of ints, growing, m at least 2, the ranks of each row
+    world_sizes: array (m,) of ints, growing, m at least 2, the number of ranks of each
+        row
     global_batch_sizes: array (m,) of ints, images of a step on all ranks
     step_seconds: array (m,), seconds of a step
     Returns: (kind, efficiencies), a str and an array (m,)
@@ -345,8 +347,8 @@ def scaling_efficiency(
 check(scaling_efficiency)
 
 # %% [markdown]
-# Now your own figure. Each mean carries its 95 % interval, which is about two standard
-# errors to either side for this many steps.
+# Now the figure of your own measurements. Each mean has its 95 % interval, which for
+# this number of steps is about two standard errors to either side.
 
 # %% tags=["raises-exception"] alt="Two charts over the ranks with 95 % intervals, speedup and efficiency, for a fixed global batch, a fixed local batch and no communication, which bounds the others: all fall below the perfect line where ranks outnumber cores."
 student = scaling_efficiency, speedup_with_error
@@ -359,19 +361,18 @@ left.set_ylabel("speedup, in images per second");
 # %% [markdown]
 # Read it from the bound down. With fewer cores than ranks, the **bound itself** bends
 # at the number of cores: four ranks on two cores take turns. That is the machine, and
-# no algorithm will cure it. (With four cores or more it bends later, by what the cores
-# share: memory, cache, and a clock that slows down when all of them work.) Is a point
-# above the perfect line? Then look at its interval, and at what else this machine was
+# no algorithm can change it. (With four cores or more it bends less, because the cores
+# share memory and cache, and their clock slows down when all of them work.) If a point
+# is above the perfect line, look at its interval, and ask what else this machine was
 # doing.
 #
-# What the other two curves lose *beyond the bound* is the price of communication. As
-# long as every rank has a core, strong scaling suffers most from it: with p the
-# computation of a step shrinks to 1/p, while the gradient stays at 109,386 numbers, 438
-# kB, whatever p is. In weak scaling the ratio stays the same. Where ranks take turns,
-# waiting for a core hides the difference, and either curve may end above the other.
+# The losses of the other two curves *beyond the bound* are the price of communication.
+# As long as every rank has a core, strong scaling suffers most from it: on p ranks the
+# computation of a step shrinks to 1/p, while the gradient still has 109,386 numbers,
+# 438 kB. In weak scaling the ratio stays the same. Where ranks take turns, waiting for
+# a core hides the difference, and either curve may end above the other.
 #
-# There is a third place for the time of a step to go, besides computation and
-# communication:
+# Besides computation and communication, a step also spends time waiting:
 #
 # ![One training step on four ranks over time. Each lane begins with a forward and a backward pass. Rank 1 takes longest; ranks 0, 2 and 3 are done sooner and wait, rank 0 longest. When all ranks are there, the all-reduce begins on all of them at once, and then all make the optimizer step at the same time.](../../images/step_waiting.svg)
 #
@@ -383,7 +384,7 @@ left.set_ylabel("speedup, in images per second");
 # baseline, a bound, two kinds of scaling, intervals.
 
 # %% [markdown]
-# ## Two laws
+# ## Amdahl's and Gustafson's laws
 #
 # **Amdahl** (1967) keeps the problem fixed and adds ranks. If a fraction f of the
 # one-rank time cannot be divided, then
@@ -422,7 +423,7 @@ print(
 #
 # $$f = \frac{1/S - 1/p}{1 - 1/p} \qquad\qquad \Delta f = \left|\frac{df}{dS}\right| \Delta S = \frac{\Delta S}{S^2 \, (1 - 1/p)}$$
 #
-# Compute it for every p and look at the *row*. If f stays the same, Amdahl is right
+# Compute it for every p and *compare* the values. If f stays the same, Amdahl is right
 # about your program. If it **grows**, the overhead grows with p: communication. If it
 # **falls**, no serial part can explain the runs, and often the baseline is at fault. If
 # it is negative, the speedup is larger than p, and something besides p has changed.
@@ -460,22 +461,23 @@ for p, (speedup, error) in strong.items():
 # %% [markdown]
 # Is f the same for every p, within the errors? Where ranks outnumber cores it jumps,
 # and not because a part of your program became serial: the ranks took turns. A law with
-# one parameter always gives a number. Only the row shows whether the number means
-# anything.
+# one parameter always gives a number. Only several values of p show whether the number
+# means anything.
 
 # %% [markdown]
-# ## What communication costs
+# ## The cost of communication
 #
-# The overhead that grows is the all-reduce. Unit 03 gave its price, for a vector of n
-# bytes and messages that cost $\alpha + n \beta$:
+# The overhead that grows is the all-reduce. From unit 03 you know its time, for a
+# vector of n bytes and messages that take $\alpha + n \beta$:
 #
 # $$t_\text{ring} = 2\,(p - 1)\left(\alpha + \frac n p \beta\right) \qquad\qquad t_\text{tree} = 2\,\lceil \log_2 p \rceil \left(\alpha + n \beta\right)$$
 #
 # There you measured messages and predicted the all-reduce. Now go the other way round,
-# as one does on a cluster where only the collectives can be measured: take the times of
-# all-reduces and find out what $\alpha$ and $\beta$ of a single message must be. These
-# are real ranks and the library's `all_reduce`; `all_reduce_seconds` takes the slowest
-# rank of each of 30 tries (8 of the long ones), and of these the fastest:
+# as on a cluster where only the collectives can be measured: from the times of
+# all-reduces, compute $\alpha$ and $\beta$ of a single message. The ranks are real and
+# use the library's `all_reduce`. `all_reduce_seconds` calls it 30 times (8 times for
+# long vectors), takes the time of the slowest rank in each call, and returns the
+# smallest of these times:
 
 # %%
 # %%ranks
@@ -492,14 +494,15 @@ everybody = circles[world_size]
 reduced[world_size] = [all_reduce_seconds(n, everybody, DEVICE) for n in SIZES]
 
 # %% [markdown]
-# Why the *fastest* try here, and the mean of all steps before? Because the question
-# differs. The throughput is what you got, disturbances included. $\alpha$ and $\beta$
-# are to describe the link itself, and disturbances only ever add to it.
+# Why the *fastest* call here, and the mean of all steps before? Because the question
+# differs. The throughput is that of a real run, disturbances included. $\alpha$ and
+# $\beta$ should describe the link itself, and disturbances can only make it look
+# slower.
 #
 # ### Latency and bandwidth from all-reduces (2 points)
 #
-# The time of a ring is a line in n, as that of a single message was in unit 02. What
-# are its constant and its slope made of?
+# The time of a ring is a straight line in n, as that of a single message in unit 02.
+# How do its constant and its slope depend on $\alpha$, $\beta$ and p?
 
 # %% nbgrader={"grade": false, "grade_id": "alpha_beta_from_ring", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def alpha_beta_from_ring(world_size, nbytes, seconds) -> tuple[float, float]:
@@ -553,26 +556,27 @@ charts.compared(lines, points, size=(7.5, 3.8), log="xy", **words);
 # These are numbers of **shared memory on this machine**, with ranks that may have to
 # wait for a core. If both runs used the same link, both lines would give the same
 # $\alpha$ and $\beta$. They do not where 4 ranks share 2 cores: the fit has put the
-# waiting into both. And the library need not use a ring for small vectors at all. A fit
-# is a summary of what was measured, not a law about what was not.
+# waiting into both. And the library may not use a ring for small vectors at all. A fit
+# summarises the measurements; it is not a law about other sizes or other links.
 
 # %% [markdown]
 # ## From two ranks to 4096 · stretch
 #
-# For a machine that you do not have, declare the link instead. From here on everything
-# is **a model**, on this network: 5 µs per message and 100 Gbit/s per GPU, each GPU
-# with a port of its own.
+# For a machine that you do not have, you must assume $\alpha$ and $\beta$. From here on
+# everything is **a model**, on this network: 5 µs per message and 100 Gbit/s per GPU,
+# each GPU with a port of its own.
 
 # %%
 ALPHA = 5e-6  # seconds per message
 BETA = 8 / 100e9  # seconds per byte at 100 Gbit/s
 
 # %% [markdown]
-# Is the formula at least right about the messages? The relay's network computes the
-# time of every single message, and lets ranks wait for each other. So let real
-# processes send the traffic of a ring and of a tree on it, up to 64 of them, and
-# compare its clock with the formula. (Only the traffic, `scaling_laws.ring_traffic` and
-# `tree_traffic`: the adding up, which you built in unit 03, costs nothing there.)
+# Is the formula at least right about the messages? The simulated network (the relay of
+# unit 03) computes the time of every single message, and lets ranks wait for each
+# other. So let up to 64 processes send the messages of a ring and of a tree on it, and
+# compare its virtual time with the formula. (`scaling_laws.ring_traffic` and
+# `tree_traffic` send the messages only: the additions, which you wrote in unit 03, take
+# no virtual time.)
 
 # %% tags=["parameters"]
 # bytes -> ranks; the ring of 64 takes a few real seconds
@@ -588,11 +592,11 @@ slow = 1e3 * scaling.ring_all_reduce_time(4096, 1e8, ALPHA, BETA)
 print(f"4096 ranks, 100 MB, ring: {slow:.0f} ms; you guessed {guess_3}")
 
 # %% [markdown]
-# The dots lie on the lines. With 100 MB the ring wins for a long time: what it pays for
-# the bytes, $2 n \beta\,(p - 1) / p$, is 8 ms on 2 ranks and never more than 16 ms. But
-# it has $2\,(p - 1)$ steps, and on 4096 ranks 8190 latencies of 5 µs are 41 ms more.
-# With more ranks still, the tree would overtake it, and for small vectors it does so
-# almost at once. From what size on is a ring worth it?
+# The points lie on the lines. With 100 MB the ring wins up to thousands of ranks: its
+# time for the bytes, $2 n \beta\,(p - 1) / p$, is 8 ms on 2 ranks and never more than
+# 16 ms. But it has $2\,(p - 1)$ steps, and on 4096 ranks 8190 latencies of 5 µs are 41
+# ms more. On even more ranks the tree is faster, and for small vectors it is faster on
+# a few ranks already. From which size on is a ring worth it?
 
 # %%
 for p in (4, 64, 512, 4096):
@@ -604,8 +608,8 @@ for p in (4, 64, 512, 4096):
 #
 # A data-parallel step is computation and communication. DDP and Horovod send gradients
 # while the backward pass still computes others, so a part of the communication
-# **hides**: it can run during the last part, `hidden`, of the computation, and only
-# what does not fit there is added.
+# **hides**: it can run during the last fraction h of the computation, and only the rest
+# of it adds to the time.
 #
 # $$t = c + \max(0,\; t_\text{ring} - h \, c)$$
 #
@@ -669,14 +673,14 @@ title = "a model: ResNet-50, 312 images per second and GPU, 5 µs, 100 Gbit/s"
 ax.set(title=title, xticks=many[::2]);
 
 # %% [markdown]
-# Weak scaling with overlap is a straight line as long as the ring fits behind the
-# backward pass. Without overlap it pays the ring in every step. Strong scaling
-# collapses where a rank's share becomes small: on 4096 GPUs it is two images, 6 ms of
-# work, against 57 ms for the ring. The number to watch is communication over
+# Weak scaling with overlap stays at 100 % as long as the ring fits behind the backward
+# pass. Without overlap every step takes the time of the ring in addition. Strong
+# scaling collapses where a rank's share becomes small: on 4096 GPUs it is two images, 6
+# ms of work, against 57 ms for the ring. The number to watch is communication over
 # computation *of one rank*.
 #
-# What the model leaves out: input that comes too late, ranks that are not equally fast,
-# links that several GPUs share, and what a global batch of 131,072 images does to
+# The model leaves out input that comes too late, ranks that are not equally fast, links
+# that several GPUs share, and the effect of a global batch of 131,072 images on
 # learning. The last is not a matter of speed: **images per second are not accuracy**,
 # and a large batch may need more epochs.
 
@@ -687,8 +691,8 @@ ax.set(title=title, xticks=many[::2]);
 #
 # A ResNet-34 on 1, 2, 4 and 8 GPUs: 281.22, 382.01, 689.22, 1341.25 images per second,
 # with standard deviations of 75.79, 8.42, 77.78 and 52.51 over 10 steps (ALCF, *AI
-# science training series*, 06_distributedTraining). Efficiency with intervals, from the
-# first row as a baseline and from the second:
+# science training series*, 06_distributedTraining). Here is the efficiency with
+# intervals, once with the first row as the baseline and once with the second:
 
 # %% alt="Efficiency of the same published runs over up to 8 GPUs with two baselines: against one GPU it falls far below the perfect line, with a wide interval; against two GPUs it stays near it."
 GPUS, IMAGES = [1, 2, 4, 8], [281.22, 382.01, 689.22, 1341.25]
@@ -723,7 +727,7 @@ for p in GPUS[1:]:
 # %% [markdown]
 # f **falls**, from 0.47 to 0.10. No serial part does that, so do not fit Amdahl's law
 # to these numbers, although the fit would give you an f. Something costs a factor once,
-# between 1 and 2 GPUs, and then no more: communication that begins there, or a baseline
+# between 1 and 2 GPUs, and not again: communication that begins there, or a baseline
 # that is not the same program, or ten steps of which one was special. Test the last
 # idea: if *one slow step* explains all of the scatter, what did the other nine do?
 
@@ -741,9 +745,9 @@ print(
 )
 
 # %% [markdown]
-# That is what a warm-up step in the mean looks like. It is a guess; the ten numbers
-# would settle it, and they were not published. Note also what was averaged: a mean of
-# *rates*, with their standard deviation.
+# So it looks as if a warm-up step was included in the mean. That is a guess; the ten
+# numbers would settle it, but they were not published. Note also that *rates* were
+# averaged, not times.
 #
 # ### 2. "More than 30 times" (HFAiLab)
 #
@@ -778,7 +782,7 @@ for t in (54.5, 52):
 #   wait for images do not get faster by computing faster.
 # - *Another batch size.* The article says that with AMP larger batches are possible and
 #   make it up to 50 % faster. If the 32 GPUs ran with those and the 8 did not, the 4.4
-#   is 1.5 times something below 3.
+#   is 1.5 times 2.9, and no longer superlinear.
 # - *Noise.* "About 52 seconds", an average per epoch without its scatter, no repeated
 #   run: nobody can tell.
 #
@@ -838,14 +842,14 @@ print(
 )
 
 # %% [markdown]
-# Here two rows support each other. VGG-16 has three times the gradients (most of them
-# in its fully connected layers, which take little computing), and pays four times as
-# much. The last column is the all-reduce over 25 Gbit/s by your formula, one ring
-# through the 128 servers: tenths of a second, the size of a training step. So losses
-# like these are what a network of that kind gives. How much was hidden behind
-# computation cannot be told without the time of one step: ask for it. The cause was
-# named, the failure was published beside the success, and the mechanism can be
-# computed. And a "serial fraction" of 0.02 % costs 10 % of 512 GPUs.
+# Here two numbers support each other. VGG-16 has three times the gradients (most of
+# them in its fully connected layers, which take little computing), and pays four times
+# as much. The last column is the all-reduce over 25 Gbit/s by your formula, one ring
+# through the 128 servers: tenths of a second, the size of a training step. So such a
+# network explains losses of this size. How much was hidden behind computation cannot be
+# told without the time of one step: ask for it. The cause was named, the failure was
+# published beside the success, and the mechanism can be computed. And a "serial
+# fraction" of 0.02 % costs 10 % of 512 GPUs.
 
 # %% [markdown]
 # ## Break it
@@ -873,9 +877,9 @@ for stop_early in (True, False):
 
 # %% [markdown]
 # The first line is faster than the link as you fitted it, although an all-reduce moves
-# every byte more than once; that is how you recognise it: **compare every result with a
-# bound**. The cure is to wait for what you time: `work.wait()`, on a GPU
-# `torch.cuda.synchronize()`.
+# every byte more than once; that gives the mistake away: **compare every result with a
+# bound**. The cure is to wait for the result before you read the clock: `work.wait()`,
+# on a GPU `torch.cuda.synchronize()`.
 
 # %% [markdown]
 # ## What to remember
@@ -886,12 +890,12 @@ for stop_early in (True, False):
 #   its error is part of every speedup.
 # - **Strong**: fixed global batch, the time should shrink. **Weak**: fixed local batch,
 #   the time should stay the same. Efficiency compares images per second and rank.
-# - **Karp-Flatt** as a row: constant is Amdahl's serial part, growing is overhead,
-#   falling is a bad baseline, negative is a changed experiment.
+# - **Karp-Flatt**, compared over p: a constant f is Amdahl's serial part, a growing one
+#   overhead, a falling one often a bad baseline, a negative one a changed experiment.
 # - A step costs its computation and the communication that does not hide behind it.
 #   Watch their ratio on one rank.
-# - Before you believe a number: compared with what, how often, which batch, real data,
-#   and what is the bound?
+# - Before you believe a number, ask: compared with which baseline, measured how often,
+#   with which batch, on real data, and below which bound?
 #
 # Next, unit 09 goes to several nodes.
 

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # 10 · Devices and precision
 #
-# A node has eight GPUs, and a program uses one. Two changes of a few lines promise
-# more: hand the work to all devices, and compute with 16 bits instead of 32. Both can
-# go wrong without any error. A sample counts twice, one rank skips a step that the
-# others make, weights do not change although every gradient is right. On this page you
-# build what these few lines do, and break it.
+# A node has eight GPUs, and your program uses one of them. Two changes of a few lines
+# each promise more speed: use all devices, and compute in 16 bits instead of 32. Both
+# can go wrong without an error message: a sample is counted twice, one rank skips a
+# step that the others make, weights stay the same although every gradient is right. On
+# this page you write both changes by hand, and then break them.
 #
 # **At the end of this page** you know why `DataParallel` was 4 times slower than
 # DistributedDataParallel on the same GPUs, you can say what 16 bits save and what they
@@ -45,19 +45,20 @@ torch.set_num_threads(1)  # the networks of this page are too small for more
 #    one. By what factor is an epoch faster?
 # 2. A bfloat16 weight is 1.0. You subtract 0.001 from it, a thousand times. What is it
 #    then?
-# 3. Four ranks evaluate 509 images that a `DistributedSampler` deals out, and add up
-#    what they counted. How many images do they count?
+# 3. Four ranks evaluate 509 images, dealt out by a `DistributedSampler`, and add up
+#    their counts. How many images have they counted?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
 
 # %% [markdown]
-# ## One process, many devices
+# ## DataParallel: one process, many devices
 #
-# `nn.DataParallel(model)` is the oldest way to use several GPUs: one process, one line.
-# In every step it **scatters** the batch, **replicates** the model, applies the
-# replicas in threads, **gathers** the outputs on device 0, where the loss is computed,
-# and sums the gradients there. What does it do without a GPU?
+# `nn.DataParallel(model)` is the oldest way to use several GPUs: one process, and one
+# more line in the program. In every step it **scatters** the batch, **replicates** the
+# model, runs the replicas in parallel threads, **gathers** the outputs on device 0,
+# where the loss is computed, and sums the gradients there. What does it do without a
+# GPU?
 
 # %%
 model = nn.Linear(4, 2)
@@ -71,18 +72,18 @@ if DEVICE == "cpu":
 print("names of parameters:", list(wrapped.state_dict()))
 
 # %% [markdown]
-# On a CPU it just calls the model, whatever you ask for, and says nothing. All that
-# remains is a prefix to each parameter's name: a checkpoint saved this way does not
-# load into the bare model. So you build it yourself.
+# On a CPU it just calls the model, whichever devices you name, and gives no warning.
+# Its only trace is the prefix `module.` in each parameter's name: a checkpoint saved
+# this way does not load into the bare model. So you will build it yourself.
 #
-# First, what `batch_size` means. A program with `DataParallel` has one loader, and its
-# `batch_size` is that of all devices together; it is cut by `torch.chunk`: pieces of
-# $\lceil \text{batch} / \text{devices} \rceil$ rows from the front, until there are no
-# more. A program with DDP runs once for each device, and each process has its own
-# loader. That is why the programs behind the table below say 3200 in one case and 400
-# in the other, for the same step.
+# First, the meaning of `batch_size`. A program with `DataParallel` has one loader, and
+# its `batch_size` is that of all devices together. `torch.chunk` cuts the batch into
+# pieces of $\lceil \text{batch} / \text{devices} \rceil$ rows, from the front, until no
+# rows are left. A program with DDP runs once for each device, and each process has its
+# own loader. So for the same step on 8 GPUs, the programs behind the table below set
+# 3200 with `DataParallel` and 400 with DDP.
 #
-# ### Whose batch size is it? (2 points)
+# ### Batch size: of all devices or of each (2 points)
 
 
 # %% nbgrader={"grade": false, "grade_id": "device_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -90,13 +91,14 @@ def device_batches(kind: str, batch_size: int, devices: int) -> list[int]:
     """Return how many rows each device gets in one step.
 
     kind: "DataParallel" or "DDP"
-    batch_size: int, the DataLoader's, at least 1
+    batch_size: int, the batch size of the DataLoader, at least 1
     devices: int, number of devices
     Returns: list of ints, one for each device, 0 for a device that gets none
 
-    - what divides: batch_size is for all devices together with DataParallel, for each
-      device with DDP.
-    - what does not: DataParallel cuts the batch as torch.chunk does.
+    - what divides: with DataParallel, batch_size is that of all devices together; with
+      DDP, of each device.
+    - what does not: where the rows do not divide evenly, DataParallel cuts the batch as
+      torch.chunk does.
 
     Example: device_batches("DataParallel", 5, 4) == [2, 2, 1, 0]
     """
@@ -117,12 +119,12 @@ for kind, batch_size in (("DataParallel", 3200), ("DDP", 400), ("DataParallel", 
     print(f"{kind:<12} batch_size {batch_size:>4}: {rows}, together {sum(rows)}")
 
 # %% [markdown]
-# The last line is no mistake: with 9 rows on 8 devices, three have nothing to do.
+# The last line is right: with 9 rows on 8 devices, three devices get none.
 #
 # ### DataParallel by hand (3 points) · stretch
 #
-# Here the devices are modules in a list. You compute the gradient of the mean loss over
-# the *whole* batch, as if one device had seen it.
+# Here each device is a module in a list. Compute the gradient of the mean loss over the
+# *whole* batch, as if one device had seen all of it.
 
 
 # %% nbgrader={"grade": false, "grade_id": "data_parallel_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -133,14 +135,14 @@ def data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn) -> list[Te
         right weights: copy them into the others
     x: tensor, the batch, one row for each sample
     y: tensor, the labels
-    loss_fn: function, loss_fn(outputs, labels) is a mean over rows; call it once or
-        more
+    loss_fn: function, loss_fn(outputs, labels) is a mean over rows; you may call it
+        more than once
     Returns: list of tensors, one for each parameter of replicas[0]
 
-    - the gradient of the batch: gradients that an earlier step has left in `.grad` do
-      not count. Make no step.
-    - rows that do not divide: every row counts the same. There may be fewer rows than
-      replicas.
+    - the gradient of the batch: `.grad` may hold the gradients of an earlier step,
+      which must not count. Do not update the weights.
+    - rows that do not divide: every row counts the same, in a large shard or a small
+      one. There may be fewer rows than replicas.
     - each row once, on all devices: each row goes through one replica, once; no replica
       gets more than ceil(rows / replicas) rows.
 
@@ -164,18 +166,17 @@ def data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn) -> list[Te
 check(data_parallel_step)
 
 # %% [markdown]
-# Where the loss is computed decides what it is the mean of. On device 0 it is the mean
-# over the batch. In DDP each process has a loss of its own, and gradients are averaged
-# over processes: the same only if all shards have the same size.
+# `DataParallel` computes the loss on device 0, as a mean over the whole batch. With DDP
+# each process takes the mean over its own shard, and the gradients are averaged over
+# processes. Both give the same only if all shards have the same size.
 #
-# ### What it costs · stretch
+# ### Cost of DataParallel and of DDP · stretch
 #
-# The same step twice, in the virtual time of the simulated network (unit 03): 4
-# devices, a model of 100,000 numbers, and a forward and backward pass of 1.2 ms.
-# `devices.like_data_parallel` is
-# made of broadcast, scatter, gather, scatter and reduce, with computing in between;
-# `devices.like_ddp` starts an all-reduce for each quarter of the backward pass. (All
-# that this page takes from `labkit.lessons` can be read there.)
+# The same step in both ways, in the virtual time of the simulated network (unit 03): 4
+# devices, a model of 100,000 numbers, and 1.2 ms for the forward and backward pass.
+# `devices.like_data_parallel` calls broadcast, scatter, gather, scatter and reduce, and
+# computes in between; `devices.like_ddp` starts an all-reduce after each quarter of the
+# backward pass. (You can read the code that this page imports in `labkit/lessons`.)
 
 # %% alt="Two space-time diagrams of a step on four ranks. DataParallel: broadcast, scatter, gather, scatter and reduce one after the other, with rank 0 computing alone in between. DDP: the all-reduces of four buckets run under the backward pass, and the step is shorter."
 runs = {}
@@ -188,81 +189,87 @@ charts.diagrams(runs, 4)
 
 # %% [markdown]
 # `DataParallel` copies all weights to all devices in every step, because only device 0
-# has updated them. It waits for the loss, and again for the sum. Nothing overlaps with
-# anything, and device 0 does more than the others. DDP copies the weights once; then
-# all ranks make the same step, and gradients travel while others are being computed.
+# updates them. The other devices wait for the loss, and again for the step. Nothing
+# overlaps, and device 0 does more work than the others. DDP copies the weights once, at
+# the start; then all ranks make the same step, and gradients travel while others are
+# still being computed.
 #
-# Bytes are not the reason: 2 (p-1) n of them travel in either case, in a broadcast and
-# a reduce or in an all-reduce. What matters is *when* they travel.
+# The number of bytes is not the reason. For a model of n bytes on p devices it is
+# 2 (p-1) n in either case, for a broadcast and a reduce or for an all-reduce. The
+# difference is *when* they travel.
 #
 # ## A published table, taken apart
 #
 # High-Flyer AI trained a ResNet-50 on ImageNet in five ways, on nodes of 8 A100
 # (*PyTorch Distributed Training Method*; the programs are in
-# github.com/HFAiLab/pytorch_distributed). The article has seconds for an epoch (they
-# are in `devices.PUBLISHED`); below, two lines of it at a time are compared. In its
-# words, DDP is "about eight times" faster than one GPU, and 32 GPUs with apex, half
-# precision, are "more than 30 times" faster, "almost in line with the number" of them.
+# github.com/HFAiLab/pytorch_distributed). The article gives the seconds for an epoch
+# (`devices.PUBLISHED`); each line below compares two of its runs. The article says that
+# DDP is "about eight times" faster than one GPU, and that 32 GPUs with apex (NVIDIA's
+# library for half precision) are "more than 30 times" faster, "almost in line with the
+# number" of GPUs.
 
 # %%
-devices.print_speedups()  # efficiency: faster, divided by the times as many GPUs
+devices.print_speedups()  # efficiency: speedup / factor of GPUs
 
 # %% [markdown]
-# The first line answers your first guess. What about the sentences?
+# The first line answers your first guess: 1.82 times. Are the article's two sentences
+# right?
 #
 # - "About eight times" is 7.5: fair.
-# - "More than 30 times" compares float32 on one GPU with half precision on 32: two
-#   things changed. The line above it compares like with like, and finds 111 %: four
-#   times the GPUs, *more* than four times as fast. Adding GPUs does not do that, so
-#   something else changed, too; the article does not say what. (It says that half
-#   precision leaves room for larger batches, and that these made it one and a half
-#   times as fast. Then 52 s would be slow.)
-# - An epoch here is training *and* validation: `t2 - t1` in their programs spans both.
+# - "More than 30 times" compares float32 on one GPU with half precision on 32 GPUs: two
+#   things changed. The line above it compares like with like and finds 111 %: four
+#   times as many GPUs, and *more* than four times as fast. More GPUs alone do not do
+#   that, so something else changed as well; the article does not name it. (It says that
+#   half precision leaves room for larger batches, and that these made training 1.5
+#   times as fast. Then 52 s would mean poor scaling: 4.42 / 1.5 = 2.9 times as fast on
+#   four times as many GPUs.)
+# - An epoch here is training *and* validation: `t2 - t1` in their programs covers both.
 #
-# Whoever publishes a table should change one thing from line to line. Where two change,
+# In a table of your own, change one thing from line to line. Where two things change,
 # write two lines.
 #
-# ### And the utilisation?
+# ### GPU utilisation
 #
 # The article shows "GPU utilization": 36.5 % with `DataParallel`, 95.8 % with DDP and
 # with apex. The chart in the repository, `result.png`, shows other numbers for the same
-# five runs. Suppose that utilisation were the share of useful work. Then 8 GPUs that
-# are busy for a share $u$ of the time are $8u / u_1$ times as fast as one.
+# five runs. Suppose that utilisation were the share of time with useful work. Then 8
+# GPUs with utilisation $u$ would be $8u / u_1$ times as fast as one GPU with $u_1$.
 
 # %%
 devices.print_utilisation()  # the numbers are in devices.UTILISATION
 print(f"memory with apex, by the chart: {24.48 / 39.92:.0%} of 39.92 GB")
 
 # %% [markdown]
-# For DDP it fits. For `DataParallel` it does not: by either number the GPUs were busy
-# for longer than they did useful work. `nvidia-smi` counts "the percent of time over
-# the past sample period during which one or more kernels was executing on the GPU"
-# (PyTorch's manual of `torch.cuda.utilization`): a kernel that copies weights counts,
-# and so does one that occupies a corner of the GPU. And with apex, by the chart, the
-# GPUs get *more* done while they are busy for less time. High utilisation means that
-# something ran. Images per second tell how much work was done.
+# For DDP that fits. For `DataParallel` it does not: by either number the GPUs were busy
+# for much longer than they did useful work. `nvidia-smi` reports "the percent of time
+# over the past sample period during which one or more kernels was executing on the GPU"
+# (PyTorch's documentation of `torch.cuda.utilization`). So a kernel that only copies
+# weights counts, and so does one that uses a small part of the GPU. With apex, by the
+# chart, the GPUs even do *more* work while they are busy for less time. High
+# utilisation means that something ran; images per second tell how much work was done.
 #
 # ## Mixed precision: sixteen bits
 #
-# Two types have 16 bits, and spend them differently: the exponent decides how far a type
-# reaches, the digits how fine it is.
+# Two types have 16 bits, and divide them differently: the bits of the exponent decide
+# the range, the digits (the mantissa) the precision.
 #
 # ![Three number formats. float32 has 1 bit for the sign, 8 for the exponent, 23 for the digits; float16 has 1, 5 and 10; bfloat16 has 1, 8 and 7. After 1 the next number is 1.00000012, 1.00097656 and 1.0078125. Below, their ranges on a logarithmic number line: float32 and bfloat16 reach from about 10 to the minus 38 to 10 to the 38, float16 from 6 times 10 to the minus 8 to 65504. At its small end each type has a stretch with fewer digits.](../../images/number_formats.svg)
 #
-# bfloat16 is a float32 without its last 16 digits: the same range, with coarse steps.
-# float16 has finer steps and a short range. Predict each of the lines below before you
-# run the cell: the second guess is among them.
+# bfloat16 is a float32 without its last 16 bits: the same range in coarser steps.
+# float16 has finer steps and a shorter range. At the small end of each range are the
+# subnormal numbers, which have fewer digits. Predict each line below before you run the
+# cell; one of them answers your second guess.
 
 # %%
 for dtype in (torch.float32, torch.float16, torch.bfloat16):
-    info = torch.finfo(dtype)
+    its = torch.finfo(dtype)
     print(
-        f"{str(dtype):<15} largest {info.max:.3g}, smallest {info.smallest_normal:.3g} "
-        f"(with fewer digits {info.smallest_normal * info.eps:.3g}), 1 + {info.eps:.2g}"
+        f"{str(dtype):<15} largest {its.max:.3g}, smallest {its.smallest_normal:.3g} "
+        f"(subnormal {its.smallest_normal * its.eps:.3g}), after 1: 1 + {its.eps:.2g}"
     )
 
 print()
-half, brain = torch.float16, torch.bfloat16
+half, brain = torch.float16, torch.bfloat16  # the b stands for Google Brain
 print("1 + 1/256:", [(torch.ones((), dtype=d) + 2**-8).item() for d in (half, brain)])
 print("40000 + 40000 in float16:", (torch.tensor(40000.0, dtype=half) * 2).item())
 weight = torch.tensor(1.0, dtype=brain)
@@ -275,30 +282,33 @@ for dtype in (half, brain):
     print(f"5000 ones, one by one in {dtype}: {one_by_one}; by .sum(): {inside.item()}")
 
 # %% [markdown]
-# float16 ends at 65504: a *sum* of gradients over ranks overflows where the mean would
-# not, so divide before you add up. bfloat16 has the range of float32 and hardly any
+# The largest float16 is 65504: a *sum* of gradients over ranks can overflow where the
+# mean would not, so divide before you add. bfloat16 has the range of float32, but few
 # digits: 1 - 0.001 is 1.
 #
-# The last two lines say what "float32 accumulation" is about. Where numbers are added
-# up one by one in 16 bits, the sum stops growing as soon as it is large. `.sum()`, and
-# every good matrix product, keeps its sum in float32 and rounds once, at the end.
+# The last two lines show the reason for "float32 accumulation". Added up one by one in
+# 16 bits, the sum stops at 2048 or 256: there the next larger number is 2 away, and
+# adding 1 is rounded away. `.sum()`, like every good matrix product, keeps its sum in
+# float32 and rounds once, at the end.
 #
-# **Eight bits** are divided in two ways, too: e4m3 has 4 for the exponent and 3 for the
-# digits and ends at 448; e5m2 has 5 and 2 and ends at 57344. So narrow a range needs a
-# scale, which puts the largest number at its end. One scale for a whole tensor is
-# spoilt by one large number: beside a 1000, scaled down to 448, 0.001 becomes 0 in
-# e4m3. So a *block* of numbers gets a scale of its own: 32 numbers in MXFP8, an open
-# standard, 16 numbers of 4 bits in NVFP4. DeepSeek-V3 (unit 20) did its matrix products
-# in e4m3, with a scale for each 128 activations and for each 128 x 128 weights; master
-# weights and gradients stayed in higher precision (arXiv 2412.19437, section 3.3). What
-# you write below for 16 bits is the same idea, with one scale for everything.
+# **Eight bits** are divided in two ways as well: e4m3 has 4 bits for the exponent and 3
+# for the digits, up to 448; e5m2 has 5 and 2, up to 57344. Such narrow ranges need a
+# scale, which moves the largest number of a tensor to the end of the range. With one
+# scale for a whole tensor, one large number spoils all small ones: if 1000 is scaled to
+# 448, 0.001 becomes 0 in e4m3. So each *block* of numbers gets a scale of its own: 32
+# numbers in MXFP8, an open standard, 16 numbers of 4 bits in NVFP4. DeepSeek-V3 (unit
+# 20) computed its matrix products in e4m3, with one scale for each 128 activations and
+# for each block of 128 x 128 weights; master weights and gradients stayed in higher
+# precision (arXiv 2412.19437, section 3.3). The loss scaling that you write below for
+# 16 bits is the same idea, with one scale for everything.
 #
-# ### Loss scaling: where gradients lie
+# ### Loss scaling: the sizes of gradients
 #
-# A network that learns digits, and the size of each of its gradients. (It has not
-# learned anything yet; to imitate a later time, the loss is multiplied by 1/1000.) The
-# grey lines are the ends of float16: what is left of the first becomes 0 or loses
-# digits, what is right of the last becomes infinite.
+# Take a network that recognises digits, and the absolute value of each of its
+# gradients. (It is not trained yet. Later gradients are smaller; to imitate them, the
+# loss is multiplied by 1/1000.) The grey lines of the histogram are the ends of
+# float16: gradients to the left of the first become 0 or are rounded up to it,
+# gradients to the right of the second become infinite.
 
 # %%
 images, labels = precision.digits(2048)
@@ -314,20 +324,20 @@ for exponent in (0, 8, 16, 24, 32):
 precision.draw_sizes(sizes, 16);
 
 # %% [markdown]
-# Nothing is lost if the *loss* is multiplied by a large number first: then all
-# gradients are, by the chain rule. That is **loss scaling** (Micikevicius et al., arXiv
-# 1710.03740).
+# Nothing is lost if the *loss* is first multiplied by a large number: by the chain
+# rule, every gradient is then larger by this factor. That is **loss scaling**
+# (Micikevicius et al., arXiv 1710.03740).
 #
 # ![The sizes of all gradients as a hill on a number line, three times. float16 holds sizes from 2 to the minus 24 to 65504, below 2 to the minus 14 with few digits. With the loss as it is, the left part of the hill lies below the range and becomes 0. With the loss times 2 to the 16 the hill has moved to the right, and all gradients are kept. With the loss times 2 to the 32 its right end is infinite: the step is skipped and the scale halved.](../../images/loss_scaling.svg)
 #
-# On a logarithmic line a factor moves the whole hill to the right and leaves its shape
-# as it is. Before the step the gradients are divided by the scale again, in float32.
-# Follow one step through both types, clockwise from the **master weights**:
+# On a logarithmic axis, a factor moves the whole hill to the right and keeps its shape.
+# Before the step the gradients are divided by the scale again, in float32. Follow one
+# step through both types, counterclockwise from the **master weights** at the top left:
 #
 # ![A step in mixed precision. float32 holds the master weights, the loss, the gradients after scaling back, and the step; float16 holds a rounded copy of the weights, the forward pass, the activations that it keeps, the backward pass and the scaled gradients. The loss is multiplied by the scale before the backward pass, the gradients are divided by it in float32. The step makes new master weights; if any gradient is infinite or NaN, the old ones stay.](../../images/mixed_precision_step.svg)
 #
-# What takes part in the large products has 16 bits. What is kept from step to step has
-# 32, because a small step would be rounded away in 16.
+# All factors of the large matrix products have 16 bits. The weights that are kept from
+# step to step have 32, because in 16 bits a small step would be rounded away.
 #
 # ### A step with loss scaling (4 points)
 
@@ -339,19 +349,19 @@ def scaled_step(
     """Make one step of plain SGD in mixed precision, with a scaled loss.
 
     weights: float32 tensor, the master weights
-    loss_of: function, loss_of(half) is the loss, float32, for a float16 copy of the
+    loss_of: function, loss_of(half) is the loss, float32, of a float16 copy of the
         weights; call it once
     scale: float, at least 1
     lr: float, learning rate
     max_norm: float, the largest norm of the gradient
     Returns: (float32 tensor, the new weights; bool, True if the step was skipped)
 
-    - what is too small for float16: the gradient is float16, so multiply the loss by
-      `scale`, and divide the gradient by it in float32.
+    - what is too small for float16: the gradient comes in float16, so multiply the loss
+      by `scale` first, and divide the gradient by it in float32.
     - what is too large for it: if any element of the gradient is infinite or nan, the
       step is skipped; return the weights as they were, or a copy.
-    - clipping: shorten a gradient whose norm is above max_norm to max_norm, before the
-      step.
+    - clipping: before the step, a gradient with a norm above max_norm is scaled down to
+      the norm max_norm.
     - unchanged: weights.
 
     Example: weights [1], gradient [4], lr 0.1, max_norm 2: the new weights are [0.8].
@@ -373,11 +383,11 @@ def scaled_step(
 check(scaled_step)
 
 # %% [markdown]
-# ### A scale that looks after itself (3 points) · stretch
+# ### Dynamic loss scaling (3 points) · stretch
 #
-# Which scale? As large as it can be without overflow. `GradScaler` finds out while it
-# trains: a step whose gradients overflow is skipped and halves the scale, and
-# `growth_interval` good steps in a row double it.
+# The scale should be as large as possible without overflow. `GradScaler` finds it
+# during training: a step whose gradients overflow is skipped and halves the scale, and
+# `growth_interval` good steps in a row, without overflow, double it.
 
 
 # %% nbgrader={"grade": false, "grade_id": "dynamic_scale", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -393,8 +403,8 @@ def dynamic_scale(
 
     - it halves: after a step with an infinity or nan. There is no smallest and no
       largest scale.
-    - it doubles, and counts anew: after growth_interval good steps in a row. After each
-      change the count of good steps starts at 0 again.
+    - it doubles, and counts anew: after growth_interval good steps in a row. Each time
+      the scale changes, the count of good steps starts again at 0.
 
     Example: dynamic_scale([False, False, True], 8.0, 2) == [8.0, 16.0, 8.0]
     """
@@ -415,8 +425,8 @@ def dynamic_scale(
 check(dynamic_scale)
 
 # %% [markdown]
-# PyTorch's way: `torch.autocast` chooses the type of each operation, `GradScaler` the
-# scale. It works on a CPU, too. What is 16 bits wide in such a step?
+# In PyTorch, `torch.autocast` chooses the type of each operation and `GradScaler` the
+# scale, on a CPU as well. Which tensors of such a step have 16 bits?
 
 # %%
 layer = nn.Linear(4, 3)
@@ -435,9 +445,9 @@ for name, one in (
     print(f"{name:<33} {one.dtype}")
 
 # %% [markdown]
-# The weights stay float32: they *are* the master weights. autocast makes a copy in 16
-# bits for each product. Now train with it, three times. `precision.trained` is the loop
-# that you know, with four lines more:
+# The weights stay float32: they *are* the master weights. autocast makes a 16-bit copy
+# for each product. Now train in float32, bfloat16 and float16. `precision.trained` is
+# the usual loop, with four lines new or changed:
 #
 # ```python
 # with torch.autocast(DEVICE, dtype=dtype):
@@ -447,8 +457,8 @@ for name, one in (
 # scaler.update()
 # ```
 #
-# With float16 the scale starts at $2^{16}$, GradScaler's default, and may double after
-# 20 good steps (its default is 2000).
+# With float16 the scale starts at $2^{16}$, GradScaler's default, and doubles after 20
+# good steps in a row (the default is 2000).
 
 # %% tags=["parameters"]
 STEPS = 240
@@ -465,32 +475,33 @@ for dtype, (losses, _, skipped, _) in results.items():
 # %% tags=["raises-exception"] alt="The loss scale over the steps, logarithmic: it doubles in regular steps and halves wherever a triangle marks a skipped step."
 _, scales, skipped, _ = results[half]
 mine = dynamic_scale(skipped, 2.0**16, precision.INTERVAL)
-print("your scales are GradScaler's:", mine == scales)
+print("the same scales as GradScaler's:", mine == scales)
 precision.draw_scales(scales, skipped);
 
 # %% [markdown]
-# The scale climbs until a step overflows, falls, and climbs again. A skipped step now
-# and then is how it works, not a fault. bfloat16 needs no scale: its range is that of
-# float32.
+# The scale rises until a step overflows, is halved, and rises again. A skipped step now
+# and then is normal. bfloat16 needs no scale: its range is that of float32.
 #
-# ### One overflows, nobody steps (3 points)
+# ### Overflow on one rank: all skip the step (3 points)
 #
-# With DDP all ranks see the same sum, and so the same infinity: they skip together.
-# With ZeRO or FSDP each rank updates its own shard and sees the gradient of that shard
-# alone. Then the ranks must ask each other.
+# With DDP all ranks see the same sum of gradients, and so the same infinity: they skip
+# together. With ZeRO or FSDP (unit 15) each rank updates its own shard of the weights,
+# and sees the gradient of that shard alone. Then the ranks must tell each other about
+# an overflow.
 
 
 # %% nbgrader={"grade": false, "grade_id": "found_inf_anywhere", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def found_inf_anywhere(grads: list[Tensor]) -> bool:
     """Return on all ranks whether a gradient of any rank holds an infinity or nan.
 
-    grads: list of float32 or float16 tensors, this rank's, perhaps none
+    grads: list of float32 or float16 tensors, this rank's gradients; it may be empty
     Returns: bool
 
     - the same answer on all ranks: True for an infinity of either sign or a nan
       anywhere.
-    - large is not infinite: large numbers must not become infinite on the way.
-    - one number: one collective, to which each rank hands one number of at most 8
+    - large is not infinite: large finite gradients are no overflow; your own
+      computation must not make them infinite.
+    - one number: one collective, to which each rank contributes one number of at most 8
       bytes.
 
     Example: [1e38, 1e38] on rank 0 and nothing on rank 1: False on both.
@@ -507,39 +518,40 @@ def found_inf_anywhere(grads: list[Tensor]) -> bool:
 check(found_inf_anywhere)
 
 # %% [markdown]
-# ## What half precision saves
+# ## Memory saved by half precision
 #
-# The paper's abstract says that it reduces "the memory consumption of deep learning
-# models by nearly 2". The chart above says 61 %. Count it. Weights, gradients and the
-# optimizer's state are float32 under autocast: nothing is saved there. What is half as
-# large are activations, which a backward pass keeps. And each product keeps its copy of
-# the weights in 16 bits, which float32 does not need. `precision.kept_for_backward`
-# counts the bytes of everything that autograd saves for the backward pass of a small
-# transformer, and `precision.print_kept` makes a table of it for batches of so many
-# sequences.
+# The abstract of Micikevicius et al. says that half precision reduces "the memory
+# consumption of deep learning models by nearly 2". High-Flyer's chart shows 61 %. Count
+# for yourself. Weights, gradients and the optimizer state are float32 under autocast:
+# nothing is saved there. The activations, which are kept for the backward pass, are
+# half as large. But each product also keeps a 16-bit copy of its weights, which float32
+# does not need. `precision.kept_for_backward` counts the bytes that autograd saves for
+# the backward pass of a small transformer, and `precision.print_kept` prints them for
+# batches of 1 to 32 sequences.
 
 # %%
 precision.print_kept((1, 2, 4, 8, 16, 32))
 
 # %% [markdown]
-# The smaller the batch, the less is saved: the copies of the weights stay the same
-# size. With a large one the ratio goes down, but not to one half: softmax, norms and
-# the loss stay in float32, and masks and indices have no digits. Together with the
-# fixed part it is about what the chart says. "Nearly 2" is a limit: for activations
-# alone, all in 16 bits.
+# The smaller the batch, the less is saved: the copies of the weights do not shrink with
+# it. With a larger batch the ratio falls, but not to one half. The layer norms keep
+# their inputs in float32, and autocast copies an input once for each product that it
+# enters: three times for queries, keys and values. Together with the fixed part, the
+# ratio comes close to the chart's 61 %. "Nearly 2" is a limit, for activations alone
+# and all of them in 16 bits.
 
 # %% [markdown]
 # ## Half-time
 #
-# You know whose batch size a program names, and how to train in 16 bits: scale the loss,
-# keep 32-bit master weights, and if one rank overflows, all skip the step. This is a
-# good place for a break: next you evaluate a model on all ranks.
+# You know whether a batch size is that of one device or of all, and how to train in 16
+# bits: scale the loss, keep 32-bit master weights, and if one rank overflows, skip the
+# step on all. This is a good place for a break: next you evaluate a model on all ranks.
 
 # %% [markdown]
 # ## Distributed evaluation
 #
-# Training is divided; evaluation should be, too. It is the part that goes wrong most
-# often, because a wrong accuracy looks like an accuracy. From the same repository,
+# Training is divided among the ranks; evaluation should be, too. It goes wrong more
+# often, because a wrong accuracy looks like a right one. From the same repository,
 # shortened (`validate` in `restnet_ddp.py`):
 #
 # ```python
@@ -555,8 +567,8 @@ precision.print_kept((1, 2, 4, 8, 16, 32))
 # return correct1.item() / total.item()
 # ```
 #
-# Find three things before you go on. `devices.published_validate` is that function on
-# one rank; we run it on four.
+# Find three mistakes before you read on. `devices.published_validate` is this function;
+# below, four ranks run it.
 
 # %%
 judged = results[torch.float32][3].cpu()
@@ -578,16 +590,18 @@ for r, rank in enumerate(theirs.ranks):
     )
 
 # %% [markdown]
-# 1. After `reduce` only rank 0 has the sum, but every rank divides what it has, and
-#    returns it. (Here the others keep their own counts; gloo and NCCL promise nothing
-#    about them.) `local_rank == 0` is true once on every node: on four nodes, four
-#    lines are printed, and three of them are wrong.
-# 2. The sampler pads: 512 images were counted, three of them twice. That is your third
-#    guess.
-# 3. The loss is a mean of the means of batches, and the last batch is smaller.
+# 1. After `reduce` only rank 0 has the sum, but every rank divides its own values and
+#    returns the result. (Here the others keep their own counts; gloo and NCCL guarantee
+#    nothing.) Besides, `local_rank == 0` is true on one rank of every node: on four
+#    nodes, four lines are printed, and three of them are wrong.
+# 2. The sampler pads: 512 images were counted, three of them twice. That answers your
+#    third guess.
+# 3. The loss is the mean of the batches' mean losses, although the last batch is
+#    smaller.
 #
-# Rank 0's numbers are near the truth, which is why nobody notices. But they change with
-# the number of ranks, and nobody can say which part of a difference is noise.
+# Rank 0's numbers are close to the truth, so nobody notices. But they change with the
+# number of ranks: where two runs differ, nobody knows whether the model or the counting
+# differs.
 #
 # ### One evaluation on all ranks (3 points)
 
@@ -599,16 +613,16 @@ def evaluate(
     """Return the accuracy and mean loss over the samples of all ranks.
 
     correct: int, right answers in this rank's shard
-    loss_sum: float, sum of its losses
-    count: int, its samples
+    loss_sum: float, sum of the losses in this shard
+    count: int, number of samples in this shard
     root: int, the rank that returns the result, or None for all
     Returns: (accuracy, mean loss), floats, or None on a rank that is not the root
 
-    - shards of any size: a shard may be empty, but not all are; counts may be larger
+    - shards of any size: some shards may be empty, but never all; counts may be larger
       than 2**24.
     - the same bits on every rank, of at most 32 bytes: with root None every rank
-      returns the same two numbers, to the last bit. Each rank hands over at most 32
-      bytes, all collectives together.
+      returns the same two numbers, to the last bit. Each rank passes at most 32 bytes
+      to collectives, in all.
     - on one rank only: with a root, reduce or gather; do not send the result to all.
 
     Example: 1 of 2 right on rank 0, 5 of 8 on rank 1: the accuracy is 0.6.
@@ -630,8 +644,8 @@ def evaluate(
 check(evaluate)
 
 # %% [markdown]
-# What is that worth? Take a validation of 8 ms, on virtual time: on rank 0, while the
-# others wait for it, or divided among all ranks.
+# How much time does that save? Take a validation of 8 ms in virtual time: on rank 0
+# alone, while the others wait for it, or divided among all ranks.
 
 
 # %% tags=["parameters", "raises-exception"]
@@ -654,14 +668,15 @@ for p in SOME_RANKS:
     print(f"{p:>2} ranks: alone {times[0] * 1e3:.2f} ms, all {times[1] * 1e3:.2f} ms")
 
 # %% [markdown]
-# ### To the last digit
+# ### The same bits on any number of ranks
 #
-# The same bits on every rank is one thing; the same on *any number* of ranks is
-# another. Counts are whole numbers, and their sum has no order. A loss is a float, and
-# a sum of floats depends on the order. The way out: round each sample's loss to a
-# multiple of $2^{-20}$. Sums of these are exact in float64 up to $2^{33}$, so the order
-# has no effect. `devices.counted` gives a rank's right answers, its sum of losses and
-# its number of samples; `digits` says to how many binary digits losses are rounded.
+# All ranks of a run now have the same bits. A run on *another number* of ranks may
+# still have others: a sum of floats, such as losses, depends on the order of the
+# additions. (A sum of counts, which are integers, does not.) The remedy: round each
+# sample's loss to a multiple of $2^{-20}$. Sums of these are exact in float64 up to
+# $2^{33}$, so the order has no effect. `devices.counted` returns a rank's right
+# answers, its sum of losses and its number of samples; `digits` is the number of binary
+# digits after the point that each loss keeps.
 
 # %% tags=["raises-exception"]
 def evaluated(logits, labels, sizes, digits):
@@ -677,34 +692,37 @@ for digits in (None, 20):
         given = (test_logits, test_labels, sizes, digits)
         run = simulation.run(evaluated, len(sizes), given)
         found |= {rank.value for rank in run.ranks}
-    print(f"digits {digits}: {len({loss for _, loss in found})} different losses,")
+    print(f"digits {digits}, different losses: {len({loss for _, loss in found})}")
     for accuracy, loss_value in sorted(found):
         print(f"    {accuracy!r} {loss_value!r}")
-print("bytes that a rank hands over:", run.ranks[0].collective_bytes)
+print("bytes that a rank passes on:", run.ranks[0].collective_bytes)
 
 # %% [markdown]
-# ### What the sampler has dealt twice (4 points)
+# ### Evaluation with a padding sampler (4 points)
 #
-# Sometimes the shards are not yours to choose: the loader comes with a
-# `DistributedSampler`. It lengthens the order of all samples by its own beginning
-# (several times, if need be), until it divides evenly, and gives rank $r$ the places
-# $r, r + p, r + 2p, \ldots$ A rank can tell from the place alone what is padding.
+# Sometimes you cannot choose the shards, because the loader comes with a
+# `DistributedSampler` (unit 04). It puts all samples in an order, and repeats the order
+# from its beginning until the length divides by the $p$ ranks. Rank $r$ gets the places
+# $r, r + p, r + 2p, \ldots$ The place alone tells whether a sample is padding.
+#
+# ![Ten samples, dealt in turn to four ranks; seven of them are predicted right. Ranks 2 and 3 get samples 0 and 1 once more as padding, dashed, both wrong. With padding the ranks count 1 of 3, 2 of 3, 2 of 3 and 2 of 3: together 7 of 12, 58 %. Without padding: 1 of 3, 2 of 3, 2 of 2 and 2 of 2: together 7 of 10, 70 %.](../../images/padded_evaluation.svg)
 
 
 # %% nbgrader={"grade": false, "grade_id": "evaluate_padded", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def evaluate_padded(
     predictions: Tensor, labels: Tensor, indices: Tensor, n: int
 ) -> float:
-    """Return the accuracy over n samples of which the sampler has dealt some twice.
+    """Return the accuracy over n samples, some of which the sampler has dealt twice.
 
-    predictions, labels: int64 tensors, this rank's samples, ceil(n / p) on p ranks
-    indices: int64 tensor, their numbers among the n (you may not need them)
+    predictions, labels: int64 tensors, for this rank's samples in the sampler's order:
+        ceil(n / p) of them on p ranks
+    indices: int64 tensor, the samples' indices in the data set (you may not need them)
     n: int, number of samples
     Returns: float, the same on every rank
 
-    - every sample once: count a sample once, wherever the sampler has dealt it again.
+    - every sample once: count each sample once, however often the sampler has dealt it.
     - fewer samples than ranks: n may be smaller than p.
-    - no sample travels: each rank hands over at most 32 bytes.
+    - no sample travels: each rank passes at most 32 bytes to collectives.
 
     Example: n = 5, p = 2: rank 1 has places 1, 3 and 5; place 5 is padding.
     """
@@ -739,22 +757,26 @@ for p in (1, 2, 3, 4, 7):
 # %% [markdown]
 # ### F1 over all ranks (4 points) · stretch
 #
-# An accuracy is a quotient of sums; sum and divide. F1 is not: it is a mean of
-# quotients. With a confusion matrix it becomes a formula of sums again.
+# An accuracy is a quotient of sums: add up over the ranks, then divide. Macro F1 is a
+# mean of quotients, one for each class, and the mean of the ranks' F1 is wrong. But
+# confusion matrices, the counts of each pair of label and prediction, can be added up,
+# and F1 follows from their sum.
 
 
 # %% nbgrader={"grade": false, "grade_id": "macro_f1", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def macro_f1(predicted: Tensor, labels: Tensor, classes: int) -> float:
-    """Return the plain mean of F1 over the classes, for the samples of all ranks.
+    """Return the macro F1, the plain mean of F1 over the classes, for the samples of
+    all ranks.
 
-    predicted, labels: int64 tensors, this rank's, perhaps empty
+    predicted, labels: int64 tensors, this rank's; they may be empty
     classes: int, number of classes
     Returns: float, the same on every rank
 
-    - one matrix for all: F1 = 2 TP / (2 TP + FP + FN) for each class.
+    - one matrix for all: F1 = 2 TP / (2 TP + FP + FN) for each class, with its true
+      positives, false positives and false negatives.
     - classes that are missing: a class without labels and predictions has F1 = 0, and
       counts.
-    - one collective: a rank hands over at most max(2, classes**2) numbers of 8 bytes.
+    - one collective: a rank passes at most max(2, classes**2) numbers of 8 bytes to it.
 
     Example: 2 classes, labels [0, 0] on rank 0 and [1] on rank 1, all predicted 0: F1
     is 0.8 and 0, the mean 0.4.
@@ -774,7 +796,7 @@ check(macro_f1)
 
 # %% tags=["raises-exception"]
 def both_f1(logits, labels, sizes):
-    """Yours, and the mean of the ranks' own."""
+    """Your macro F1, and the mean of each rank's own."""
     mine = devices.shard(sizes)
     own = logits[mine].argmax(1), labels[mine]
     return macro_f1(*own, 10), devices.mean_of_own_f1(*own, 10)
@@ -783,16 +805,16 @@ def both_f1(logits, labels, sizes):
 for sizes in ([509], [128, 127, 127, 127], [470, 20, 19]):
     run = simulation.run(both_f1, len(sizes), (test_logits, test_labels, sizes))
     whole, mean = run.ranks[0].value
-    print(f"shards {sizes}: F1 {whole:.4f}, mean of the ranks' {mean:.4f}")
+    print(f"shards {sizes}: F1 {whole:.4f}, mean of the ranks' own {mean:.4f}")
 
 # %% [markdown]
-# ## Break it: two ways to stand still
+# ## Break it: bfloat16 weights, and a rank that skips alone
 #
-# **Weights in 16 bits.** Somebody reads that bfloat16 needs no scale, and writes
-# `model.bfloat16()`. The same training twice, from a network that has learned for 100
-# steps, with a small learning rate; once the weights are float32, once bfloat16. The
-# products are bfloat16 in both. `precision.goes_on` trains on, and says which share of
-# the first layer's weights is no longer what it was.
+# **Weights in 16 bits.** Somebody reads that bfloat16 needs no loss scaling, and writes
+# `model.bfloat16()`. Train a network for 100 steps, and then go on twice with a small
+# learning rate: once with weights in float32, once in bfloat16. The products are
+# bfloat16 in both cases. `precision.goes_on` trains on, and returns the losses and the
+# share of the first layer's weights that have changed.
 
 # %%
 *_, begun = precision.trained(torch.float32, 100, images, labels)
@@ -810,49 +832,51 @@ for name, weights_in in kept_in.items():
 plots.training(curves, plots.canvas(size=(8, 3)), ylabel="loss", xlabel="step");
 
 # %% [markdown]
-# No error, no infinity, and each gradient is right to two digits. But a step of less
-# than 1/512 of a weight is rounded away, always. That is what float32 master weights
-# are for, and why 16 bits save no memory there.
+# There is no error and no infinity, and each gradient is right to two digits. But a
+# step smaller than 1/512 of its weight is always rounded away. Master weights in
+# float32 prevent that, and so mixed precision saves no memory for weights.
 #
-# **One rank skips alone.** Four ranks, each with a quarter of the weights and of the
-# optimizer (unit 15's ZeRO), loss scaling in float16. Rank 2's quarter has the large
-# gradients. In one run they ask each other, in the other each looks only at its own:
+# **One rank skips alone.** Four ranks train in float16 with loss scaling, and each
+# updates a quarter of the weights (ZeRO, unit 15). The largest gradients are those of
+# rank 2's quarter. In one run the ranks ask each other with your `found_inf_anywhere`;
+# in the other each looks only at its own gradients:
 
 
 # %% tags=["raises-exception"]
 def sharded_training(ask, steps):
-    """Distance to the best weights after each step; this rank's scale at the end."""
+    """Distance to the best weights after each step, and this rank's last scale."""
     found_inf = found_inf_anywhere if ask else precision.own_inf
     return precision.sharded_training(found_inf, steps)
 
-# %% tags=["raises-exception"] alt="Distance to the best weights over 30 steps, logarithmic: where the ranks ask each other it falls; where each decides on its own it jumps up by orders of magnitude and stays there."
+# %% tags=["raises-exception"] alt="Distance to the best weights over 30 steps, logarithmic: where all ranks ask each other it falls; where each decides alone it jumps up by orders of magnitude and stays there."
 curves = {}
-for ask, name in ((True, "they ask"), (False, "each its own")):
+for ask, name in ((True, "all ask"), (False, "each alone")):
     run = simulation.run(sharded_training, 4, (ask, 30))
     distances = run.ranks[0].value[0]
     curves[name] = (range(len(distances)), distances)
-    print(f"{name:<13} scales at the end:", [rank.value[1] for rank in run.ranks])
+    print(f"{name:<10} scales at the end:", [rank.value[1] for rank in run.ranks])
 ax = plots.canvas(size=(8, 3))
 plots.training(curves, ax, xlabel="step", ylabel="distance to the best", log=True);
 
 # %% [markdown]
-# Rank 2 skips alone, and halves its scale. The others go on with the old one, and send
-# gradients for rank 2's quarter that overflow again; so it skips again, and halves
-# again. Meanwhile its own gradients, of an ever smaller scale, hardly count for the
-# others. Then a step happens not to overflow: rank 2 divides a sum of the old scale by
-# its own tiny one, and its weights are gone. No error was raised at any time, and a
-# program that logs the scale of rank 0 sees nothing.
+# Rank 2 skips alone and halves its scale. The others keep the old scale, and the
+# gradients that they send for rank 2's quarter overflow again; so rank 2 skips and
+# halves again. Meanwhile the gradients that rank 2 sends get smaller and smaller, and
+# hardly count in the others' sums. Then one step happens not to overflow: rank 2
+# divides a sum in the old scale by its own tiny one, and its weights explode. No error
+# was raised at any time, and a program that logs rank 0's scale shows nothing.
 #
-# ## A page for GPUs · stretch
+# ## Profiler and roofline · stretch
 #
-# ### What overlaps with what
+# ### Overlap in a profiler's trace
 #
 # `torch.profiler` records when each operation began and how long it took, on each
-# thread and each stream. `record_trace.py`, beside this page, trains six layers with
-# DDP on two ranks and writes rank 0's trace. Where there is a GPU, the cell records a
-# new one. Elsewhere it reads `ddp_trace.json.gz`, which was recorded on **two CPU ranks
-# over gloo**. (The file opens in ui.perfetto.dev, too.) `traces.lanes_of` sorts its
-# events into phases, computing and communication.
+# thread and each stream (a GPU's queue of kernels). `record_trace.py`, beside this
+# page, trains six layers with DDP on two ranks and writes rank 0's trace. With a GPU,
+# the cell below records a new trace. Without one it reads `ddp_trace.json.gz`, which
+# was recorded on **two CPU ranks over gloo**. (You can also open the file in
+# ui.perfetto.dev.) `traces.lanes_of` sorts its events into phases, computing and
+# communication.
 
 # %%
 if DEVICE == "cuda":
@@ -867,27 +891,30 @@ traces.print_overlap(in_lanes)
 traces.draw(in_lanes);
 
 # %% [markdown]
-# Read it from the bottom up. Three all-reduces belong to each backward pass, one for
-# each bucket. They begin while gradients of earlier layers are still being computed:
-# that part is hidden. The last bucket belongs to the first layers; nothing is left to
-# compute when it is ready, so its whole time is spent waiting. More buckets make the
-# last one smaller, and each costs a latency.
+# Read the figure from the bottom up. Three all-reduces belong to each backward pass,
+# one for each bucket. They begin while gradients of earlier layers are still being
+# computed: that part of their time is hidden. The last bucket holds the gradients of
+# the first layers. When it is ready, nothing is left to compute, so its whole time is
+# spent waiting. More buckets make the last one smaller, but each bucket costs a
+# latency.
 #
-# On a CPU the all-reduce takes the cores that the computation needs, so what is hidden
-# is not free. On a GPU it is a kernel of NCCL's on a stream of its own; look there for
-# gaps in the row *computing*, not for a utilisation.
+# On a CPU the all-reduce uses cores that the computation needs, so even hidden
+# communication costs time. On a GPU it is an NCCL kernel on a stream of its own; there,
+# look for gaps in the row *computing*, not at the utilisation.
 #
-# ### The same on virtual time
+# ### Overlap in virtual time
 #
-# Above: backward, then one all-reduce for everything. Below: a hook on each parameter,
-# as DDP has them, that starts the all-reduce of a bucket of two layers as soon as its
+# Two ways to average the gradients, one above the other in the figure. Above, one
+# all-reduce for everything follows the backward pass. Below, a hook on each parameter,
+# as in DDP, starts the all-reduce of a bucket of two layers as soon as the bucket's
 # last gradient is ready. (DDP itself gives the same gradients, but on the simulated
-# network its C++ waits for each bucket; its overlap is in the trace above.)
-# `traces.one_step` makes a backward pass through six layers that take virtual time, and averages the gradients.
+# network its C++ code waits for each bucket; its overlap is in the trace above.)
+# `traces.one_step` makes a backward pass through six layers that take virtual time, and
+# averages the gradients.
 
 # %%
 def with_hooks(layers):
-    """Two layers are a bucket; returns what is on its way: (work, bucket, weights)."""
+    """Return a list that fills with (work, bucket, weights) as all-reduces start."""
     pending = []
     for k in range(0, len(layers), 2):
         weights = [w for layer in layers[k : k + 2] for w in layer.parameters()]
@@ -922,14 +949,16 @@ for how in ("at the end", "with hooks"):
     print(f"{how}: largest difference of a gradient to DDP's {apart:.0e}")
 
 # %% [markdown]
-# ### A roofline
+# ### Roofline: the limits of this machine
 #
-# How fast can this machine multiply? A product of $m \times k$ and $k \times n$ numbers
-# takes $2mkn$ operations and moves at least $mk + kn + mn$ numbers. Operations per byte
-# are its **arithmetic intensity**. Two bounds limit the rate: the memory's bandwidth
-# times the intensity (the slope), and the largest rate there is (the roof). Predict: is
-# a product with $n = 1$, a matrix times a vector, faster with 16 bits? Is one with
-# $n = 256$? `roofline.bandwidth` times a copy, `roofline.rates` times products.
+# How fast can this machine multiply matrices? A product of $m \times k$ and
+# $k \times n$ numbers takes $2mkn$ operations and moves at least $mk + kn + mn$ numbers
+# between memory and processor. The operations per byte moved are its **arithmetic
+# intensity**. Two bounds limit the operations per second: the memory's bandwidth times
+# the intensity (the slope), and the highest rate of the processor (the roof). Predict:
+# is a product with $n = 1$, a matrix times a vector, faster with 16 bits? Is one with
+# $n = 256$? `roofline.bandwidth` measures the time of a copy, `roofline.rates` that of
+# products.
 
 # %%
 bandwidth = roofline.bandwidth(DEVICE)
@@ -945,15 +974,15 @@ for name, (_, rates) in measured.items():
     print(f"{name:<9}", "  ".join(f"{rate:8.1f}" for rate in rates))
 
 # %% [markdown]
-# Thin products lie near the slope: the memory decides, and half the bytes may be twice
-# as fast. (The slope is measured by a copy, which reads and writes. What only reads, or
-# fits into a cache, may lie above it.) Thick ones lie under the roof, and there the
-# type counts only if the machine has units for it. So say nothing about "half
-# precision" in general: say on which machine, for which product.
+# Thin products (small $n$) lie near the slope: the memory is the limit, and half the
+# bytes may take half the time. (The slope was measured with a copy, which reads and
+# writes. A product that hardly writes, or fits into a cache, may lie above it.) Thick
+# products lie near the roof, and there 16 bits help only if the machine has units for
+# them. So "half precision is faster" says nothing without the machine and the product.
 #
 # ## PyTorch's own
 #
-# Your own steps beside the library's: first `scaled_step` against `GradScaler` and
+# Compare your functions with the library's: first `scaled_step` with `GradScaler` and
 # `clip_grad_norm_`.
 
 # %% tags=["raises-exception"]
@@ -984,7 +1013,7 @@ for scale, max_norm in ((1.0, 1e9), (2.0**14, 1e9), (2.0**14, 0.05), (2.0**24, 1
 # %% [markdown]
 # ### DataParallel and DDP · stretch
 #
-# `data_parallel_step` on replicas against DDP on ranks:
+# Now `data_parallel_step` on four replicas with DDP on four ranks:
 
 # %% tags=["raises-exception"]
 draws = torch.Generator().manual_seed(5)
@@ -998,17 +1027,20 @@ print(f"largest difference of a gradient: {apart:.1e}")
 # %% [markdown]
 # ## What to remember
 #
-# - `DataParallel`'s batch size is that of all devices, DDP's that of one. Do not use
-#   `DataParallel`: it copies the weights in every step and overlaps nothing.
-# - A table's lines are comparable where **one** thing changes between them. Utilisation
-#   says that something ran, not that it was work.
-# - float16 needs loss scaling: scale the loss, unscale in float32, then clip, then
-#   step; and skip where anything is infinite, **all ranks together**. bfloat16 needs
-#   none of it, and has hardly any digits.
-# - Master weights stay float32. 16 bits save activations, time on machines that have
-#   units for them, and bytes on the network.
+# - With `DataParallel`, `batch_size` is that of all devices together; with DDP, that of
+#   one. Do not use `DataParallel`: it copies the weights in every step and overlaps
+#   nothing.
+# - Two lines of a table are comparable where **one** thing changes between them.
+#   Utilisation says that something ran, not that it was useful.
+# - float16 needs loss scaling: scale the loss, unscale the gradients in float32, clip,
+#   step; if anything is infinite, skip the step on **all ranks together**. bfloat16
+#   needs no scaling, but has few digits.
+# - Master weights stay float32. 16 bits save memory for activations, time on machines
+#   that have units for them, and bytes on the network where gradients are sent in 16
+#   bits.
 # - Evaluate with **sums**: counts, losses, confusion matrices; one all_reduce, then
-#   divide. No padding, no mean of means, no use of `reduce`'s result on another rank.
+#   divide. Count no padding, take no mean of means, and use the result of `reduce` on
+#   the root only.
 #
 # **To think about.** With DDP and loss scaling all ranks skip together without asking,
 # because they see the same sum. Which of these break that: a hook that clips on one

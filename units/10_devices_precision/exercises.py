@@ -28,14 +28,15 @@ from autograder.exercises.readings.devices import (
 )
 from autograder.exercises.source import harness_of
 
-OWN_ONLY = Mistake("own_only", "Each rank reports what it has seen itself.",
+OWN_ONLY = Mistake("own_only", "Each rank returns the result for its own samples.",
                    "Add up over the ranks first, then divide.")  # fmt: skip
 MEAN_OF_MEANS = Mistake("mean_of_means", "This is the mean of the ranks' means: a sample on a rank with few samples "
                         "counts more than one on a rank with many.",
                         "Add up sums and counts over the ranks, then divide, once.")  # fmt: skip
 TOO_MANY = Mistake("too_many_collectives", "The answer is right, but it took more collectives than are needed.",
-                   "Put what travels into one tensor: a call costs its latency, however small.")  # fmt: skip
-TOO_MANY_BYTES = Mistake("too_many_bytes", "The answer is right, but more bytes were handed over than are needed.",
+                   "Put everything into one tensor: each call costs a latency, however small.")  # fmt: skip
+TOO_MANY_BYTES = Mistake("too_many_bytes", "The answer is right, but more bytes were passed to collectives than "
+                         "needed.",
                          "Reduce sums and counts, not samples.")  # fmt: skip
 COUNTS_WRAP = Mistake("counts_wrap", "A count went through a type that is too small for it: uint8 ends at 255, int16 "
                       "at 32,767, and the next one is 0 or below.",
@@ -46,12 +47,12 @@ COUNTS_WRAP = Mistake("counts_wrap", "A count went through a type that is too sm
 
 
 class DeviceBatches(PlainExercise):
-    """Whose batch size is it?"""
+    """Batch size: of all devices or of each"""
 
     signature = "device_batches(kind: str, batch_size: int, devices: int) -> list[int]"
     levels = {"what divides": 1, "what does not": 1}
     mistakes = [
-        Mistake("always_global", "A DDP process has its own loader: nobody divides its batch.",
+        Mistake("always_global", "The batch was divided, but a DDP process has a loader and a batch of its own.",
                 "With DDP every device gets `batch_size` rows.",
                 lambda c: c.chunks if c.kind == "DDP" else None),
         Mistake("always_local", "DataParallel divides the batch that it gets.",
@@ -67,10 +68,10 @@ class DeviceBatches(PlainExercise):
                 "It has 0 rows: one entry for each device.",
                 lambda c: c.cut(lambda: [k for k in c.chunks if k])),
         Mistake("too_many_rows", "There are more rows on the devices than in the batch.",
-                "The last chunk is what is left.",
+                "The last chunk holds only the rest.",
                 lambda c: c.cut(lambda: [math.ceil(c.batch_size / c.devices)] * c.devices)),
         Mistake("fewer_than_no_rows", "The last device has fewer than 0 rows, and every other one a full chunk.",
-                "A chunk is full only while there are rows; the devices behind the last one have 0.",
+                "A chunk is full only while there are rows; devices after the last chunk have 0.",
                 lambda c: c.cut(lambda: c.rest_on_the_last)),
     ]  # fmt: skip
 
@@ -124,7 +125,7 @@ class DataParallelStep(ReportExercise):
         Mistake("not_replicated", "The replicas do not have the weights of the first one.",
                 "Copy its parameters into the others under `torch.no_grad()`, in every step.",
                 lambda c: {"weights": c.weights}),
-        Mistake("stale_gradients", "What lay in `.grad` from the step before is in the sum.",
+        Mistake("stale_gradients", "The sum contains old gradients: `.grad` still held those of an earlier step.",
                 "`zero_grad()` on every replica, or torch.autograd.grad."),
         Mistake("mean_of_means", "The gradients of the shards' means were averaged, as if all shards were of one size.",
                 "One loss of the gathered outputs; or weigh each shard's mean by its rows.",
@@ -132,21 +133,22 @@ class DataParallelStep(ReportExercise):
         Mistake("sum_for_mean", "The gradients of the shards' means were added up: this is too large by a factor.",
                 "The loss is a mean over all rows of x.",
                 lambda c: {"gradients": [tensor(g) for g in c.gradients([1.0] * len(c.shards))]}),
-        Mistake("not_reduced", "This is what the first replica's rows give; the gradients of the others are missing.",
+        Mistake("not_reduced", "This is the gradient of the first replica's rows; those of the others are missing.",
                 "Every replica has a gradient: add them up.",
                 lambda c: {"gradients": [tensor(g) for g in c.gradients(c.even[:1])]}),
         Mistake("TypeError", "Python stopped at the line above. If it speaks of None: a replica that got no rows has "
                 "no gradient.", "Leave out the replicas that got nothing."),
         Mistake("steps_the_weights", "The gradients are right, but the weights have changed.",
-                "Nobody steps here: the gradients are asked for."),
-        Mistake("shares_the_weights", "The gradients are right, but two replicas hold the same memory: on devices of "
-                "their own they cannot.",
+                "Return the gradients, and leave the weights unchanged."),
+        Mistake("shares_the_weights", "The gradients are right, but two replicas share the same memory, which separate "
+                "devices cannot.",
                 "`other.copy_(mine)` under `torch.no_grad()`, or load_state_dict: both copy."),
-        Mistake("drops_rows", "Some rows were shown to no replica.", "Every row of x counts: mind the rest."),
-        Mistake("rows_twice", "Some rows were shown to more than one replica, or twice.",
+        Mistake("drops_rows", "Some rows went through no replica.",
+                "Every row of x counts, also the rest of the division."),
+        Mistake("rows_twice", "Some rows went through more than one replica, or through one twice.",
                 "Each row goes to one replica, once."),
         Mistake("idle_devices", "One replica got more than its share of the rows while others could have worked.",
-                "`x.chunk(len(replicas))`: nobody gets more than ceil(rows / replicas)."),
+                "`x.chunk(len(replicas))`: no replica gets more than ceil(rows / replicas)."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -205,7 +207,7 @@ class DataParallelStep(ReportExercise):
             return None
         seen = [row for one in answer["rows"] for row in one]
         if set(rows) - set(seen):
-            return Finding("drops_rows", f"{len(set(rows) - set(seen))} of {len(rows)} rows were not looked at.")
+            return Finding("drops_rows", f"{len(set(rows) - set(seen))} of {len(rows)} rows went through no replica.")
         right = self.expected(case)[0]
         for k in range(1, case.known["replicas"] + 1):  # a one in each `.grad`
             if difference(right | {"gradients": [tensor(g.values + k) for g in right["gradients"]]}, answer) is None:
@@ -220,7 +222,7 @@ class DataParallelStep(ReportExercise):
             return "shares_the_weights"
         most = max(len(one) for one in answer["rows"])
         share = math.ceil(len(rows) / case.known["replicas"])
-        return Finding("idle_devices", f"One got {most} rows; {share} are its share.") if most > share else None
+        return Finding("idle_devices", f"One replica got {most} rows; {share} are its share.") if most > share else None
 
     def _of_shards(self, case: Case, answer: dict) -> str | None:
         """The name of gradients of shards' means that were averaged or added up, however the rows were dealt."""
@@ -252,20 +254,21 @@ class ScaledStep(ReportExercise):
     parts = ("step", "calls", "marked")
     harness = harness_of(__file__, "scaled_step")
     mistakes = [
-        Mistake("lost_in_half", "What is too small for float16 is lost: the loss was not scaled, or the gradient was "
-                "divided by the scale while it was still float16.",
+        Mistake("lost_in_half", "Gradients too small for float16 are lost: the loss was not scaled, or the gradient "
+                "was divided by the scale while it was still float16.",
                 "`(loss * scale).backward()`, then `grad.float() / scale`.",
                 lambda c: c.stepped(c.half(1.0).astype(np.float32))),
         Mistake("unscales_after_step", "The step was made with the gradient of the scaled loss.",
                 "Divide the gradient by `scale` before the step.", lambda c: c.stepped(c.half().astype(np.float32))),
         Mistake("clips_before_unscale", "The gradient was clipped while it was still scaled.",
-                "First unscale, then clip: max_norm is meant for the gradient.",
+                "First unscale, then clip: max_norm is the limit of the unscaled gradient.",
                 lambda c: c.stepped(c.clipped(c.half().astype(np.float32)) / np.float32(c.scale), clip=False)),
-        Mistake("clamps_entries", "Each number was clipped for itself, which changes the gradient's direction.",
-                "Shorten the whole gradient: times max_norm / norm.",
+        Mistake("clamps_entries", "Each element was clipped separately, which changes the gradient's direction.",
+                "Scale the whole gradient: times max_norm / norm.",
                 lambda c: c.stepped(np.clip(c.half().astype(np.float32) / np.float32(c.scale), -c.norm, c.norm),
                                     clip=False)),
-        Mistake("no_clipping", "The gradient was not clipped.", "Where its norm is above max_norm, shorten it to that.",
+        Mistake("no_clipping", "The gradient was not clipped.",
+                "If its norm is above max_norm, scale it down to max_norm.",
                 lambda c: c.stepped(c.half().astype(np.float32) / np.float32(c.scale), clip=False)),
         Mistake("master_weight_in_half", "The new weights went through float16: most of the step is rounded away.",
                 "The step is made on the float32 weights; float16 is a copy for the forward pass.",
@@ -274,18 +277,18 @@ class ScaledStep(ReportExercise):
                 "The copy is for the forward pass; step from `weights`.",
                 lambda c: None if c.skip else [tensor(c.new - c.weights + c.weights.astype(np.float16), "float32"),
                                                False]),
-        Mistake("skips_only_the_overflow", "Some weights were stepped although the gradient had overflown.",
-                "One infinity or NaN anywhere, and nobody steps.",
+        Mistake("skips_only_the_overflow", "Some weights were stepped although the gradient had overflowed.",
+                "With one infinity or NaN anywhere, no weight is updated.",
                 lambda c: [tensor(c.where_finite, "float32"), True] if c.skip else None),
         Mistake("overflows_itself", "All numbers of the gradient are finite, and still the step was skipped: their "
                 "sum, or norm, is too large for float16.",
-                "Ask each number: `gradient.isfinite().all()`.",
+                "Test each element: `gradient.isfinite().all()`.",
                 lambda c: [tensor(c.weights, "float32"), True] if c.sums else None),
         Mistake("lengthens", "A gradient that is shorter than max_norm was lengthened to it.",
                 "Only where its norm is above max_norm: `min(1, max_norm / norm)`.", lambda c: c.lengthened()),
         Mistake("steps_on_overflow", "There are infinities or NaNs in the new weights.",
                 "Where the gradient is not finite, return the weights as they were."),
-        Mistake("flag_not_set", "The step was skipped, but nobody is told.",
+        Mistake("flag_not_set", "The step was skipped, but the second value does not say so.",
                 "The second value is True where the step was skipped.",
                 lambda c: [tensor(c.weights, "float32"), False] if c.skip else None),
         Mistake("scale_in_half", "The scale went through float16, where it is infinite: so was the gradient, and the "
@@ -295,8 +298,8 @@ class ScaledStep(ReportExercise):
         Mistake("norm_in_half", "The gradient has the right direction, but not quite the length max_norm: its norm was "
                 "computed in float16, which has three digits.",
                 "`.float()` and unscale first; then the norm is a float32 number, too."),
-        Mistake("leaves_grad_in_weights", "The step is right, but `weights` have been marked: they want a gradient "
-                "now, or hold one, and the next call finds it there.",
+        Mistake("leaves_grad_in_weights", "The step is right, but `weights` have changed: they require a gradient "
+                "now, or hold one, which the next call will find.",
                 "`half = weights.half().requires_grad_()` is a leaf of its own; leave `weights` as they are.",
                 lambda c: {"marked": True}),
         Mistake("computes_twice", "The step is right, but the loss was computed more than once.",
@@ -398,12 +401,12 @@ class ScaledStep(ReportExercise):
 
 
 class DynamicScale(PlainExercise):
-    """A scale that looks after itself"""
+    """Dynamic loss scaling"""
 
     signature = "dynamic_scale(found_inf: list[bool], start: float, growth_interval: int) -> list[float]"
     levels = {"it halves": 1, "it doubles, and counts anew": 2}
     mistakes = [
-        Mistake("never_halves", "The scale stays after a step that was skipped.", "Half of it, each time.",
+        Mistake("never_halves", "The scale stays the same after a skipped step.", "Halve it each time.",
                 lambda c: c.of(backoff=1.0)),
         Mistake("stops_at_one", "The scale does not fall below 1.", "There is no floor: a scale may be a fraction.",
                 lambda c: [max(1.0, one) for one in c.right]),
@@ -421,10 +424,10 @@ class DynamicScale(PlainExercise):
         Mistake("counts_all_steps", "The scale doubles with every growth_interval-th step of the training.",
                 "Count good steps in a row; a skipped one sets the count to 0.",
                 lambda c: c.of(every=True)),
-        Mistake("one_late", "It doubles one good step too late.", "With the growth_interval-th good step, not after "
-                "it.", lambda c: c.of(interval=c.growth_interval + 1)),
+        Mistake("one_late", "It doubles one good step too late.", "It doubles at the growth_interval-th good "
+                "step, not after it.", lambda c: c.of(interval=c.growth_interval + 1)),
         Mistake("scale_before_the_step", "These are the scales with which the steps were made.",
-                "The scale after each step is asked for.", lambda c: [c.start, *c.right[:-1]]),
+                "Return the scale after each step.", lambda c: [c.start, *c.right[:-1]]),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -466,7 +469,7 @@ class DynamicScale(PlainExercise):
 
 
 class FoundInfAnywhere(Exercise):
-    """One overflows, nobody steps"""
+    """Overflow on one rank: all skip the step"""
 
     signature = "found_inf_anywhere(grads: list[Tensor]) -> bool"
     levels = {"the same answer on all ranks": 1, "large is not infinite": 1, "one number": 1}
@@ -475,18 +478,20 @@ class FoundInfAnywhere(Exercise):
         Mistake("skips_on_own_inf_only", "Each rank answers for its own gradients: one skips the step, the others make "
                 "it, and from now on their weights differ.",
                 "`dist.all_reduce` of the flag, with ReduceOp.MAX.", lambda c: c.own),
-        Mistake("misses_nan", "A NaN is no infinity, but no gradient either.", "`torch.isfinite` knows both.",
+        Mistake("misses_nan", "A NaN was overlooked: it is no infinity, but no gradient either.",
+                "`torch.isfinite` is False for both.",
                 lambda c: [any(np.isinf(a).any() for rank in c.grads for a in rank)] * c.p),
-        Mistake("misses_minus_infinity", "Minus infinity is an overflow, too.", "`torch.isfinite` knows both.",
+        Mistake("misses_minus_infinity", "Minus infinity is an overflow, too.", "`torch.isfinite` is False for both.",
                 lambda c: [any((np.isnan(a) | (a == np.inf)).any() for rank in c.grads for a in rank)] * c.p),
-        Mistake("overflows_itself", "All gradients are finite, and still you found an overflow: it happened in what "
-                "you made of them, a sum, a square or a narrower type.",
+        Mistake("overflows_itself", "All gradients are finite, and still you report an overflow: it happened in your "
+                "own computation, in a sum, a square or a narrower type.",
                 "Look at each number as it is: `torch.isfinite(g).all()`; do not add them up."),
-        Mistake("needs_all_of_them", "True only where every rank has an overflow.", "One is enough: ReduceOp.MAX.",
+        Mistake("needs_all_of_them", "The answer is True only if every rank has an overflow.",
+                "One is enough: ReduceOp.MAX.",
                 lambda c: [all(c.own)] * c.p),
         COUNTS_WRAP.but(why="The infinities were counted in a type that is too small: 65,536 of them are 0 in uint8 "
                             "and in int16.",
-                        how="`.any()` is enough; what counts, counts in int64.")
+                        how="`.any()` is enough; if you count, count in int64.")
         .giving(lambda c: [False] * c.p if c.wraps else None),
         Mistake("ranks_disagree", "The ranks do not have the same answer.", "`dist.all_reduce` leaves it on all of "
                 "them, `dist.reduce` on one."),
@@ -557,7 +562,7 @@ class FoundInfAnywhere(Exercise):
         if case.level != list(self.levels)[2]:
             return None
         if given(run) > 8:
-            return Finding("too_many_bytes", f"A rank handed over {given(run)} B.")
+            return Finding("too_many_bytes", f"A rank passed {given(run)} B to collectives.")
         return Finding("too_many_collectives", f"A rank called {called(run)}.") if called(run) > 1 else None
 
 
@@ -576,19 +581,19 @@ class Evaluate(Exercise):
         Mistake("divided_by_ranks", "The sum of the losses was divided by the number of ranks.",
                 "Divide by the number of all samples."),
         Mistake("sum_for_mean", "The loss is the sum over all samples.", "Divide by the number of all samples."),
-        Mistake("reads_reduce_off_root", "One rank has the sum, and the others divide what a `reduce` left there: on "
-                "the relay their own numbers, with gloo partial sums.",
-                "Where all are to know it: `dist.all_reduce`."),
+        Mistake("reads_reduce_off_root", "One rank has the sum, and the others divide whatever `reduce` has left on "
+                "them: on the relay their own numbers, with gloo partial sums.",
+                "If all ranks need the result, use `dist.all_reduce`."),
         Mistake("swapped", "Accuracy and loss have changed places.", "Return (accuracy, mean loss)."),
-        Mistake("narrow_type", "This is right to some digits only: counts or losses were rounded on the way, to "
-                "float32 (which counts up to 16,777,216) or to so many places behind the point.",
+        Mistake("narrow_type", "Only some digits are right: counts or losses were rounded on the way, to "
+                "float32 (which counts up to 16,777,216) or to a few decimal places.",
                 "A tensor of float64 holds all three exactly."),
         Mistake("ranks_disagree", "The ranks differ in the last bits: each added up in an order of its own.",
-                "All add up in the same order, or all get the one sum: `dist.all_reduce`."),
-        Mistake("everybody_answers", "With a root the other ranks know nothing and return None.",
+                "Add up in the same order on all ranks, or use `dist.all_reduce`: one sum for all."),
+        Mistake("everybody_answers", "Other ranks than the root return a result, too; they should return None.",
                 "`if dist.get_rank() != root: return None`, after the reduce."),
         Mistake("wrong_root", "Another rank than `root` has the result.", "`dist.reduce(sums, dst=root)`."),
-        Mistake("spread_for_nothing", "The result is right, but the sums were sent to ranks that do not want them.",
+        Mistake("spread_for_nothing", "The result is right, but the sums were sent to ranks that do not need them.",
                 "With a root: `dist.reduce`, half the bytes of an all_reduce."),
         TOO_MANY_BYTES.but(how="Three sums are 24 bytes in one tensor of float64."),
     ]  # fmt: skip
@@ -655,7 +660,7 @@ class Evaluate(Exercise):
 
     def _effort(self, root: int | None, p: int, run: Run) -> Finding | str | None:
         if given(run) > 32:
-            return Finding("too_many_bytes", f"A rank handed over {given(run)} B.")
+            return Finding("too_many_bytes", f"A rank passed {given(run)} B to collectives.")
         if root is None:
             pairs = numbers(run, 2)
             return "ranks_disagree" if pairs and any(pair != pairs[0] for pair in pairs) else None
@@ -691,12 +696,12 @@ class CountedExercise(Exercise):
 
 
 class EvaluatePadded(CountedExercise):
-    """What the sampler has dealt twice"""
+    """Evaluation with a padding sampler"""
 
     signature = "evaluate_padded(predictions: Tensor, labels: Tensor, indices: Tensor, n: int) -> float"
     levels = {"every sample once": 2, "fewer samples than ranks": 1, "no sample travels": 1}
     mistakes = [
-        Mistake("counts_padding", "Samples that were dealt twice count twice: what is divided is more than n.",
+        Mistake("counts_padding", "Samples that were dealt twice count twice: you divide by more than n.",
                 "Place k of rank r is place r + k p of the sampler's order: from n on it is padding.",
                 lambda c: sum(map(sum, c.hits)) / sum(map(len, c.hits))),
         Mistake("padding_in_numerator", "You divide by n, but samples that were dealt twice were counted twice.",
@@ -705,7 +710,7 @@ class EvaluatePadded(CountedExercise):
                 "Rank r's last place is padding only where r + k p is n or more.",
                 lambda c: sum(sum(h[:-1]) for h in c.hits) / max(1, sum(len(h) - 1 for h in c.hits))
                 if c.n % c.p else None),
-        Mistake("drops_if_even", "n divides by the number of ranks: there is no padding, and still the last sample of "
+        Mistake("drops_if_even", "The number of ranks divides n: there is no padding, and still the last sample of "
                 "each rank was left out.",
                 "Place k of rank r is place r + k p of the sampler's order: from n on it is padding.",
                 lambda c: sum(sum(h[:-1]) for h in c.hits) / c.n if c.n % c.p == 0 else None),
@@ -713,8 +718,8 @@ class EvaluatePadded(CountedExercise):
                 "some of these were left out.",
                 "Place k of rank r is place r + k p of the sampler's order: from n on it is padding.",
                 lambda c: c.first(c.places - (c.places - c.n) % c.n) / c.n if 2 * c.n <= c.p else None),
-        Mistake("in_blocks", "The samples were dealt like cards, and you have looked for padding as if each rank had a "
-                "block of the order.",
+        Mistake("in_blocks", "The samples were dealt in turn, like cards, but you looked for padding as if each rank "
+                "had a block of the order.",
                 "Place k of rank r is r + k p, not r ceil(n / p) + k.",
                 lambda c: sum(sum(h[: max(0, c.n - r * len(h))]) for r, h in enumerate(c.hits)) / c.n
                 if c.n % c.p else None),
@@ -790,7 +795,7 @@ class EvaluatePadded(CountedExercise):
     def facts(self, case: Case, run: Run):
         if self.is_right(case, run):
             if case.level == list(self.levels)[2] and given(run) > 32:
-                return Finding("too_many_bytes", f"A rank handed over {given(run)} B; 32 are more than enough.")
+                return Finding("too_many_bytes", f"A rank passed {given(run)} B to collectives; 32 are enough.")
             return None
         found, right = numbers(run, 1), self.expected(case)[0]
         good = [math.isclose(one[0], right, rel_tol=1e-6) for one in found or ()]
@@ -816,13 +821,13 @@ class MacroF1(CountedExercise):
                 "Macro: the F1 of each class, then their plain mean.", lambda c: c.f1(c.total, "micro")),
         Mistake("weighted_by_samples", "The classes were weighted by their samples.",
                 "Macro: every class counts alike, however rare.", lambda c: c.f1(c.total, "weighted")),
-        Mistake("leaves_out_missing_classes", "Classes that nobody has were left out of the mean.",
+        Mistake("leaves_out_missing_classes", "Classes that do not occur were left out of the mean.",
                 "Their F1 is 0, and they count, predicted or not: divide by `classes`.",
                 lambda c: c.f1(c.total, "present")),
-        Mistake("missing_is_nan", "A class that nobody has and nobody predicted gives 0 / 0.",
-                "Its F1 is 0, by the text: set it, or divide by max(1, ...).",
+        Mistake("missing_is_nan", "A class without labels and predictions gives 0 / 0.",
+                "Set its F1 to 0, or divide by max(1, ...).",
                 lambda c: math.nan if c.missing else None),
-        Mistake("f1_of_means", "This is made of the mean precision and the mean recall.",
+        Mistake("f1_of_means", "This was computed from the mean precision and the mean recall.",
                 "First the F1 of each class, then the mean.", lambda c: c.f1(c.total, "means")),
         Mistake("ranks_disagree", "Not every rank has the F1 of all.", "`dist.all_reduce` leaves the sum on all."),
         COUNTS_WRAP,
@@ -889,7 +894,7 @@ class MacroF1(CountedExercise):
             return None
         classes = case.known["classes"]
         if given(run) > (most := 8 * max(classes**2, 2 * classes)):
-            return Finding("too_many_bytes", f"A rank handed over {given(run)} B; {most} would do.")
+            return Finding("too_many_bytes", f"A rank passed {given(run)} B to collectives; {most} would do.")
         return Finding("too_many_collectives", f"A rank called {called(run)}.") if called(run) > 1 else None
 
     def _wraps(self, case: Case, found: float) -> bool:

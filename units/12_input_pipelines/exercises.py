@@ -31,7 +31,7 @@ WORDS = "acorn birch cedar dune elm fern gorse heath iris juniper kelp larch mos
 
 
 class WriteShards(RefusingExercise):
-    """Samples written into shards"""
+    """Writing shards"""
 
     signature = "write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]"
     levels = {"read back": 1, "sizes that do not come out even": 1, "what cannot be": 1}
@@ -39,26 +39,26 @@ class WriteShards(RefusingExercise):
     mistakes = [
         Mistake("empty_files", "The files in the archives are empty.",
                 "A `TarInfo` says how long its file is: set `.size`, or `addfile` copies nothing."),
-        Mistake("drops_the_remainder", "The samples that are left when n does not divide their number are in no shard.",
+        Mistake("drops_the_remainder", "n does not divide the number of samples, and those left over are in no shard.",
                 "Some shards hold one sample more."),
         Mistake("sizes_differ", "One shard holds at least two samples more than another.",
-                "Divide with remainder: `len(samples) % n` shards get one more."),
+                "Divide with a remainder: `len(samples) % n` shards get one sample more."),
         Mistake("dealt_in_turn", "The samples went to the shards in turn, like cards.",
                 "A shard holds samples that follow each other, and the shards are in order."),
-        Mistake("no_archive", "What came back are not the bytes of a tar archive.",
+        Mistake("no_archive", "The result is not a list of tar archives as bytes.",
                 "`tarfile.open(fileobj=out, mode='w')` writes into an `io.BytesIO`; its `getvalue()` are the bytes."),
         Mistake("compressed", "The archives are compressed.",
                 "`mode='w'`, not `'w:gz'`: a reader looks for a sample at its place, and photographs do not get "
                 "smaller."),
-        Mistake("names_cut", "Of a long name the end is missing: two samples may have one name now.",
-                "Give `TarInfo` the whole name; `tarfile` writes what does not fit into a header's 100 bytes by "
-                "itself."),
+        Mistake("names_cut", "The end of a long name is missing: two samples may have one name now.",
+                "Give `TarInfo` the whole name; `tarfile` itself takes care of names that do not fit into a "
+                "header's 100 bytes."),
         Mistake("not_in_order", "The shards hold all samples, but not in the order in which they were given.",
                 "The first shard holds the first samples, and so on: no sorting, no shuffling."),
         Mistake("not_the_samples", "The shards do not hold all samples, each once, under its name.",
                 "Each sample is a file: its key is the name, its bytes the content."),
-        Mistake("takes_anything", "An empty shard, or none at all, was written without a word.",
-                "Raise ValueError where n is less than 1 or more than there are samples."),
+        Mistake("takes_anything", "An empty shard, or none at all, was written without an error.",
+                "Raise ValueError if n is less than 1 or greater than the number of samples."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -104,36 +104,36 @@ class WriteShards(RefusingExercise):
 
 
 class ReadShard(PlainExercise):
-    """A shard read, whatever became of it"""
+    """Reading broken shards"""
 
     signature = "read_shard(name: str, archive: bytes, decode) -> tuple[list, list]"
     levels = {"whole shards": 1, "samples that cannot be decoded": 2, "torn shards": 1}
     given = ("name", "samples", "spoilt", "torn", "place")
     harness = harness_of(__file__, "read_shard")
     mistakes = [
-        Mistake("names_nothing", "What could not be read is left out, and nobody is told.",
-                "A second list says it: (name of the shard, key of the sample).",
+        Mistake("names_nothing", "Samples that could not be read are left out and not named.",
+                "The second list names them: (name of the shard, key of the sample).",
                 lambda c: {**c.right, "broken": []}),
-        Mistake("stops_at_the_first", "Behind the first sample that cannot be decoded nothing is read any more.",
+        Mistake("stops_at_the_first", "After the first sample that cannot be decoded, no other is read.",
                 "The `try` belongs into the loop, around one sample.", lambda c: c.until()),
-        Mistake("keeps_a_place", "Where a sample could not be decoded stands None among the samples.",
-                "Append to the samples only what was decoded."),
-        Mistake("whole_shard_lost", "One broken place, and no sample of the shard is read.",
-                "Go from member to member with `tar.next()`: what stands before the break is whole.",
+        Mistake("keeps_a_place", "A sample that could not be decoded is among the samples as None.",
+                "Append only decoded samples."),
+        Mistake("whole_shard_lost", "Because of one broken place no sample of the shard is read.",
+                "Go from member to member with `tar.next()`: the samples before the break are whole.",
                 lambda c: {"samples": [], "broken": [[c.name, None]]} if c.right["broken"] else None),
         Mistake("break_not_named", "The sample in which the archive ends is not named.",
-                "Reading the torn sample raises `tarfile.ReadError`: its header is whole and says its key.",
+                "Reading the torn sample raises `tarfile.ReadError`: its header is whole and has its key.",
                 lambda c: (c.ends or c.torn == "no archive") and {**c.right, "broken": [
                     b for b in c.right["broken"] if b[1] != c.ends]} or None),
-        Mistake("names_the_break_alone", "That the shard is torn is told, but not at which sample.",
-                "Catch what `read` raises where the key is known.",
+        Mistake("names_the_break_alone", "The shard is named as torn, but not the torn sample.",
+                "Catch the error of `read` where the key is known.",
                 lambda c: c.ends and {**c.right, "broken": [*c.right["broken"][:-1], [c.name, None]]} or None),
-        Mistake("error_of_decode", "`decode` raised an exception, as it may, and your function ended with it.",
+        Mistake("error_of_decode", "`decode` raised an exception, as it may, and your function did not catch it.",
                 "`decode` may raise any exception: catch `Exception` around one sample, name the sample, go on."),
         Mistake("tar_error_of_decode", "`decode` raised a `tarfile.ReadError` of its own, and that was taken for the "
                 "end of the shard.",
-                "Only what `tar.next()` raises ends the shard; what comes of one sample concerns this sample."),
-        Mistake("whole_one_blamed", "The shard breaks off behind this sample, which is whole, and it is named as torn.",
+                "Only an error of `tar.next()` ends the shard; an error of one sample concerns this sample alone."),
+        Mistake("whole_one_blamed", "The shard breaks off after this sample, which is whole, but named as torn.",
                 "Name the sample whose own bytes cannot be read. Where `tar.next()` fails there is no name.",
                 lambda c: c.place == "at its end" and {"samples": c.right["samples"][:-1], "broken": [
                     *c.right["broken"], [c.name, c.torn]]} or None),
@@ -141,8 +141,8 @@ class ReadShard(PlainExercise):
                 "An archive may hold several files of one name: a list of pairs keeps them all, a dict does not.",
                 lambda c: c.place == "twice" and {**c.right, "samples": [
                     list(pair) for pair in dict(c.right["samples"]).items()]} or None),
-        Mistake("none_is_broken", "What `decode` made is None, 0 or empty, and was taken for a failure.",
-                "A sample cannot be decoded where `decode` raises; whatever it returns is a sample."),
+        Mistake("none_is_broken", "A decoded sample that is None, 0 or empty was taken for a failure.",
+                "Decoding has failed only if `decode` raises; whatever it returns is a sample."),
         Mistake("not_named_by_both", "A pair names the shard and the sample.",
                 "Append `(name, member.name)`.", lambda c: {**c.right, "broken": [k for _, k in c.right["broken"]]}),
     ]  # fmt: skip
@@ -233,7 +233,7 @@ class ReadShard(PlainExercise):
 
 
 class ShardsOf(PlainExercise):
-    """Files dealt to the workers of all ranks"""
+    """Files for every worker of every rank"""
 
     signature = (
         "shards_of(files: list[str], rank: int, world_size: int, worker: int, workers: int, seed: int, epoch: int)"
@@ -244,19 +244,19 @@ class ShardsOf(PlainExercise):
     rank_at = 1
     harness = harness_of(__file__, "shards_of")
     mistakes = [
-        Mistake("not_files", "What came back is not a list of the files' names.",
+        Mistake("not_files", "The result is not a list of the files' names.",
                 "Return names out of `files`, in the order in which the worker reads them."),
         Mistake("every_rank_reads_all", "All ranks read the same files.",
                 "Rank r of p takes every p-th, beginning with file r."),
         Mistake("every_worker_reads_all", "All workers of a rank read the same files: each sample comes as often as "
                 "there are workers.",
-                "Deal the files of the rank out to its workers, once more in the same way."),
+                "Deal the rank's files out to its workers, in the same way again."),
         Mistake("orders_differ", "Not all ranks and workers deal from the same order: files are read twice, and others "
                 "never.",
                 "Sort the listing, shuffle with a generator made of seed and epoch alone (no `hash` of a text, which "
-                "is another in every process), and only then deal."),
+                "differs between processes), and only then deal."),
         Mistake("reads_twice", "Some file is read twice.", "A file belongs to one worker of one rank."),
-        Mistake("drops_files", "Some files are read by nobody.", "The last ones, too, belong to somebody."),
+        Mistake("drops_files", "Some files are read by no worker.", "The last files, too, belong to a worker."),
         Mistake("uneven_ranks", "One rank reads at least two files more than another: it is still training when the "
                 "other waits in a collective that nobody joins.",
                 "First to ranks, then to the workers of each."),
@@ -266,14 +266,14 @@ class ShardsOf(PlainExercise):
         Mistake("shards_then_shuffles", "The files were dealt before they were shuffled: a rank reads the same files "
                 "in each epoch, in another order.",
                 "Shuffle all files, then deal."),
-        Mistake("same_groups", "In every epoch the same files are together on one rank; only who has which group "
-                "changes.",
+        Mistake("same_groups", "In every epoch the same files are together on one rank; only the rank that gets "
+                "a group changes.",
                 "Shuffle all files, then deal."),
         Mistake("share_sorted", "Every worker reads its files in the order of their names, in every epoch.",
                 "Return the share as it was dealt from the shuffled files."),
         Mistake("ignores_the_seed", "Another seed gives the same order.", "The generator needs the seed, too."),
-        Mistake("groups_ignore_the_seed", "With another seed each rank still gets the same files; only their order is "
-                "another.",
+        Mistake("groups_ignore_the_seed", "With another seed each rank still gets the same files; only their order "
+                "changes.",
                 "The shuffle before the dealing needs the seed, too."),
     ]  # fmt: skip
 
@@ -305,7 +305,7 @@ class ShardsOf(PlainExercise):
 
 
 class ShuffleBuffer(PlainExercise):
-    """A stream shuffled by a buffer"""
+    """A shuffle buffer"""
 
     signature = "shuffle_buffer(stream, size: int, rng: numpy.random.Generator) -> iterator"
     levels = {"the order": 2, "as it comes": 1}
@@ -314,13 +314,13 @@ class ShuffleBuffer(PlainExercise):
     mistakes = [
         Mistake("reads_everything", "The elements are right, but the whole stream was read before the first one left.",
                 "Yield while you read: that is what the buffer is for. A stream may be longer than memory."),
-        Mistake("reads_too_far", "More was read ahead than the buffer holds and the one that comes in.",
+        Mistake("reads_too_far", "More elements were read ahead than the buffer holds, plus the one that comes in.",
                 "Ask the stream for the next element only when the one before it is in the buffer."),
-        Mistake("loses_the_rest", "What is in the buffer when the stream ends never leaves it.",
+        Mistake("loses_the_rest", "The elements that are in the buffer when the stream ends never leave it.",
                 "Yield the rest, shuffled.", lambda c: c.of(rest="lost")),
-        Mistake("rest_in_order", "What is in the buffer when the stream ends leaves it unshuffled.",
+        Mistake("rest_in_order", "The elements that are in the buffer when the stream ends leave it unshuffled.",
                 "One permutation more, for the rest.", lambda c: c.of(rest="kept")),
-        Mistake("shuffles_blocks", "Each block of `size` elements is shuffled for itself: no element can move into "
+        Mistake("shuffles_blocks", "Each block of `size` elements is shuffled separately: no element can move into "
                 "another block.",
                 "Take one out, put one in: the buffer stays full until the stream ends.",
                 lambda c: {"out": block_by_block(c.stream, c.size, c.seed), "ahead": ANYTHING}),
@@ -329,14 +329,15 @@ class ShuffleBuffer(PlainExercise):
         Mistake("own_generator", "Every element is there, but in another order than `rng` gives with one draw for each "
                 "element that leaves a full buffer and one permutation for the rest.",
                 "Draw `rng.integers(size)` for each, `rng.permutation(len(buffer))` at the end, and nothing else."),
-        Mistake("takes_for_a_sign", "An element was taken for the end of the stream, or for an empty place: an element "
-                "can be anything, None, too.",
-                "`for element in stream` knows the end by itself, and `len(buffer)` how full the buffer is."),
+        Mistake("takes_for_a_sign", "An element was taken for the end of the stream, or for an empty place; but an "
+                "element can be anything, even None.",
+                "`for element in stream` finds the end by itself, and `len(buffer)` tells how full the buffer is."),
         Mistake("takes_apart", "Pairs came back as rows of an array: numpy makes one of a list of pairs.",
                 "Permute the places, `rng.permutation(len(buffer))`, not the elements.",
                 lambda c: c.odd == "pairs" and {**c.right, "out": [
                     *c.right["out"][:-c.size], *([k, k + 1] for k in c.right["out"][-c.size:])]} or None),
-        Mistake("not_each_once", "Not every element came once.", "One goes in, one comes out."),
+        Mistake("not_each_once", "Some elements are missing or came twice.",
+                "For each element that goes in, one comes out."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -390,31 +391,31 @@ class Prefetch(PlainExercise):
     harness = harness_of(__file__, "prefetch")
     mistakes = [
         Mistake("waits_for_ever", "The thread had ended, and the consumer still waited for a batch.",
-                "The thread puts something that says \"the end\" in any case, after an error, too."),
+                "The thread must always put an end mark into the queue, after an error, too."),
         Mistake("ends_at_none", "A batch that is None, or empty, was taken for the end.",
-                "Say the end by an object that nothing else is: `end = object()`, `if batch is end`."),
+                "Mark the end by an object of its own: `end = object()`, `if batch is end`."),
         Mistake("a_batch_is_a_sign", "A batch was taken for the end, or for an error. A batch can be anything: False, "
-                "a text, an exception, or an object that is equal to everything.",
-                "The end is an object of its own, asked for by `is`; batches and errors come in pairs, each at its "
-                "place."),
+                "a text, an exception, or an object that is equal to every other.",
+                "Mark the end by an object of its own and test it with `is`; put pairs (batch, error) into the "
+                "queue."),
         Mistake("does_not_wait", "A batch took a second, and the stream ended before it.",
-                "`get()` without a timeout: the thread always says the end, or the error."),
-        Mistake("the_end_is_a_batch", "What says that it is the end came out as a batch.",
-                "Look at it before you yield it."),
-        Mistake("not_the_batches", "Not every batch came once, in order.",
-                "A queue keeps the order of one thread that puts and one that gets."),
+                "`get()` without a timeout: the thread always sends an end or an error."),
+        Mistake("the_end_is_a_batch", "The end mark came out as a batch.",
+                "Test for it before you yield."),
+        Mistake("not_the_batches", "Some batches are missing, came twice or came out of order.",
+                "With one thread that puts and one that gets, a queue keeps the order."),
         Mistake("not_in_the_background", "The batches are made by the thread that uses them: while one is used, "
                 "nothing is made.",
                 "Start a `threading.Thread` that goes through `batches` and puts them into a `queue.Queue(depth)`."),
-        Mistake("not_far_enough", "Less than `depth` batches are made while one is used.",
+        Mistake("not_far_enough", "Fewer than `depth` batches are made while one is used.",
                 "The thread goes on until the queue is full; it does not wait to be asked."),
-        Mistake("unbounded", "More than `depth` batches wait, besides the one in the thread's hand: with a consumer "
-                "that is slow, all of them are in memory.",
-                "`queue.Queue(depth)`: `put` waits where the queue is full."),
+        Mistake("unbounded", "More than `depth` batches wait, besides the one that the thread holds: with a slow "
+                "consumer, all of them are in memory.",
+                "`queue.Queue(depth)`: `put` waits while the queue is full."),
         Mistake("swallows_the_error", "The source failed, and the consumer saw a stream that ends.",
                 "Catch the exception in the thread, put it into the queue, raise it where the batches are yielded."),
         Mistake("raises_too_early", "The error came before batches that had been made before it.",
-                "It takes its place in the queue, behind them."),
+                "Put it into the queue, behind them."),
         Mistake("another_error", "The consumer got another error than the source raised.",
                 "Raise the very exception that was caught."),
     ]  # fmt: skip
@@ -477,7 +478,7 @@ class Prefetch(PlainExercise):
 
 
 class SamplesPerSecond(PlainExercise):
-    """The bound of a pipeline"""
+    """A bound on the throughput"""
 
     signature = (
         "samples_per_second(read: float, decode: float, step: float, workers: int, cores: int, ranks: int) -> float"
@@ -491,13 +492,13 @@ class SamplesPerSecond(PlainExercise):
         Mistake("cores_to_itself", "Each rank decodes as if it had all cores of the machine.",
                 "`ranks` ranks share them: 1/ranks of their rate for each.", lambda c: c.of(ranks=1)),
         Mistake("more_workers_than_cores", "The cores are not counted: a worker that decodes needs one to itself.",
-                "However many workers there are, all together decode `cores` / decode samples a second.",
+                "All workers together decode at most `cores` / decode samples a second.",
                 lambda c: c.of(cores=10**6)),
         Mistake("waiting_takes_a_core", "A worker that waits for the disk was counted as using a core.",
                 "Only decoding needs one: cores / decode.",
                 lambda c: min(c.workers / (c.read + c.decode), 1 / c.step,
                               c.cores / (c.ranks * (c.read + c.decode))) if c.workers else None),
-        Mistake("ignores_the_step", "The input could be as fast as this, the accelerator cannot.",
+        Mistake("ignores_the_step", "The input could be as fast as this, but the accelerator cannot.",
                 "The step is a stage, too: 1 / step.", lambda c: c.of(step=1e-9) if c.workers else None),
         Mistake("whole_cores", "A rank's share of the cores was rounded to whole ones.",
                 "Processes move between cores: `cores / ranks` of them, not `cores // ranks`.",
@@ -505,16 +506,16 @@ class SamplesPerSecond(PlainExercise):
         Mistake("stages_added", "The times of the stages are added up, although all stages work at once.",
                 "The slowest stage decides: the smallest of the rates.",
                 lambda c: 1 / (c.read / c.workers + c.ranks * c.decode / c.cores + c.step) if c.workers else None),
-        Mistake("of_all_ranks", "This is what all ranks do together.", "What one rank does is asked for.",
+        Mistake("of_all_ranks", "This is the rate of all ranks together.", "Return the rate of one rank.",
                 lambda c: c.ranks * c.of()),
-        Mistake("workers_read_only", "Reading is spread over the workers, and decoding is not waited for by them.",
+        Mistake("workers_read_only", "Only reading is divided among the workers; decoding is left out.",
                 "A worker reads a sample and then decodes it: workers / (read + decode).",
                 lambda c: min(c.workers / c.read, c.cores / (c.ranks * c.decode), 1 / c.step)
                 if c.workers else None),
-        Mistake("none_is_one", "Without workers nothing is done beside the step.",
+        Mistake("none_is_one", "Without workers nothing is done during the step.",
                 "The step's own process reads and decodes: 1 / (read + decode + step).",
                 lambda c: None if c.workers else c.of(workers=1)),
-        Mistake("divides_by_none", "With no workers the input would never come.",
+        Mistake("divides_by_none", "By this formula, without workers no input would ever come.",
                 "The step's own process reads and decodes: 1 / (read + decode + step).",
                 lambda c: 0.0 if not c.workers else None),
     ]  # fmt: skip
@@ -552,7 +553,7 @@ class SamplesPerSecond(PlainExercise):
 
 
 class Utilisation(PlainExercise):
-    """A band per rank: busy, waiting for data, waiting for others"""
+    """Utilisation of each rank: busy, waiting for data, waiting for others"""
 
     signature = "utilisation(make: list[list[float]], step: float, depth: int) -> list[tuple[float, float, float]]"
     levels = {"one rank": 1, "ranks that wait for each other": 2, "fetched ahead": 1}
@@ -562,16 +563,16 @@ class Utilisation(PlainExercise):
                 "A step ends on all ranks together: when the last one has computed.",
                 lambda c: bands(c.make, c.step, c.depth, barrier=False)),
         Mistake("barrier_at_the_end", "The ranks wait for each other once, at the end of the run.",
-                "They wait after each step: the next one begins when all are over with this one.",
+                "They wait after each step: the next one begins when all have finished this one.",
                 lambda c: waits_at_the_end(bands(c.make, c.step, c.depth, barrier=False))),
         Mistake("last_wait_missing", "The wait after the last step is missing.",
                 "The run ends for all ranks together: the three add up to its time, on every rank.",
                 lambda c: bands(c.make, c.step, c.depth, last=False)),
         Mistake("all_data", "All waiting is counted as waiting for data.",
-                "Until a rank's own batch is there it waits for data; when it has computed, for the others.",
+                "Until its own batch is there, a rank waits for data; when it has computed, for the others.",
                 lambda c: [[busy, data + others, 0.0] for busy, data, others in c.right]),
         Mistake("all_others", "Waiting for data is counted as waiting for the others.",
-                "Until a rank's own batch is there it waits for data.",
+                "Until its own batch is there, a rank waits for data.",
                 lambda c: [[busy, 0.0, data + others] for busy, data, others in c.right]),
         Mistake("exchanged", "The two kinds of waiting have changed places.",
                 "Busy, then waiting for data, then waiting for the others.",
@@ -579,23 +580,23 @@ class Utilisation(PlainExercise):
         Mistake("first_is_there", "The first batch is there from the start.", "It has to be made, too.",
                 lambda c: bands([[0.0, *one[1:]] for one in c.make], c.step, c.depth)),
         Mistake("side_by_side", "A rank makes several batches at a time.",
-                "Its one worker makes them one after the other: batch k is begun when batch k - 1 is made, too.",
+                "Its one worker makes them one after the other: batch k cannot begin before batch k - 1 is made.",
                 lambda c: bands(c.make, c.step, c.depth, one_worker=False) if c.depth else None),
         Mistake("freed_when_over", "A batch counts as waiting until its step is over.",
                 "It is taken when its step begins; that makes room for another.",
                 lambda c: bands(c.make, c.step, c.depth, until="over") if c.depth else None),
-        Mistake("never_ahead", "Every batch is begun when the step before is over: that is depth 0.",
+        Mistake("never_ahead", "Every batch is begun when the step before it is over: that is depth 0.",
                 "With depth > 0 the next one is made while a step runs.", lambda c: bands(c.make, c.step, 0)),
         Mistake("always_ahead", "Without prefetching, batches are made while a step runs.",
-                "depth = 0: a batch is begun when the step before is over.",
+                "depth = 0: a batch is begun when the step before it is over.",
                 lambda c: None if c.depth else bands(c.make, c.step, 1)),
-        Mistake("as_far_as_it_likes", "Batches are made without an end to how far ahead.",
+        Mistake("as_far_as_it_likes", "Batches are made ahead without a limit.",
                 "Batch k is begun when batch k - depth has been taken.",
                 lambda c: bands(c.make, c.step, 10**6) if c.depth else None),
-        Mistake("one_further_ahead", "One batch more than `depth` is made ahead.",
+        Mistake("one_further_ahead", "One batch too many is made ahead: `depth` + 1.",
                 "Batch k is begun when batch k - depth has been taken.",
                 lambda c: bands(c.make, c.step, c.depth + 1) if c.depth else None),
-        Mistake("shares", "These are shares of the time.", "Seconds are asked for.",
+        Mistake("shares", "These are shares of the time.", "Return seconds.",
                 lambda c: [[part / sum(band) for part in band] for band in c.right]),
     ]  # fmt: skip
 
@@ -640,7 +641,7 @@ class Utilisation(PlainExercise):
 
 
 class NextBatch(PlainExercise):
-    """An epoch that goes on, on any number of ranks"""
+    """The next batch, on any number of ranks"""
 
     signature = "next_batch(state: dict, n: int, batch_size: int, rank: int, world_size: int) -> tuple[list[int], dict]"
     levels = {"an epoch": 1, "the end of an epoch": 1, "epochs and seeds": 1, "another number of ranks": 2}
@@ -649,14 +650,14 @@ class NextBatch(PlainExercise):
     # plan: (ranks, batch size, steps) of each stretch between two stops; every state goes through a file's text
     harness = harness_of(__file__, "next_batch")
     mistakes = [
-        Mistake("not_a_pair", "What came back is not a list of samples and a state with seed, epoch and taken.",
+        Mistake("not_a_pair", "The result is not a list of samples and a state with seed, epoch and taken.",
                 "Return (list of this rank's samples, dict)."),
         Mistake("not_json", "The state cannot be written as JSON.",
                 "Plain integers: `int(...)` of what numpy gives."),
-        Mistake("not_samples", "A rank's share is not a list of samples' numbers.", "Numbers from 0 to n - 1."),
-        Mistake("batch_size_per_rank", "Each rank took a batch of its own of that size.",
+        Mistake("not_samples", "A rank's share is not a list of samples' numbers.", "Return numbers from 0 to n - 1."),
+        Mistake("batch_size_per_rank", "Each rank took batch_size samples for itself.",
                 "`batch_size` counts the samples of all ranks together."),
-        Mistake("drops_the_remainder", "Samples of a batch that do not come out even went to no rank.",
+        Mistake("drops_the_remainder", "If the batch does not divide evenly, its last samples went to no rank.",
                 "Some ranks get one more: `batch[rank::world_size]`."),
         Mistake("drops_the_last_batch", "The samples left at the end of an epoch are not used.",
                 "The last batch is smaller."),
@@ -664,24 +665,24 @@ class NextBatch(PlainExercise):
         Mistake("wrong_number", "A step took another number of samples than batch_size."),
         Mistake("uneven_shares", "One rank got at least two samples more than another.",
                 "Sizes differ by one at most: `batch[rank::world_size]`."),
-        Mistake("counts_its_own", "A rank counts in the state what it took itself. On another number of ranks that is "
-                "the wrong place.",
+        Mistake("counts_its_own", "The state counts only this rank's samples. On another number of ranks that is the "
+                "wrong place in the epoch.",
                 "`taken` counts what all ranks together have taken."),
         Mistake("never_ends_the_epoch", "All samples are taken, and the state stays in the epoch.",
                 "Then epoch + 1, and taken is 0."),
-        Mistake("counts_batches", "The state counts batches. With another batch size that is another place.",
+        Mistake("counts_batches", "The state counts batches. With another batch size that is the wrong place.",
                 "Count samples."),
-        Mistake("wrong_state", "The state that came back is not that behind this batch.",
-                "taken grows by the samples of the batch; at the end of an epoch it is 0 and epoch is one more."),
-        Mistake("state_in_place", "The state that was given is changed. Whoever still has it, as the other ranks' "
-                "calls on this page, goes on from another place.",
+        Mistake("wrong_state", "The new state is not the one after this batch.",
+                "taken grows by the samples of the batch; at the end of an epoch it is 0, and epoch grows by 1."),
+        Mistake("state_in_place", "The given state is changed. The next call with it, such as another rank's on this "
+                "page, goes on from the wrong place.",
                 "Return a new dict and leave the old one as it is."),
-        Mistake("states_differ", "The ranks return different states: which one is to be in the file?",
-                "What only one rank knows (its number, its own samples) does not belong into the state."),
-        Mistake("not_one_order", "The ranks and steps of an epoch do not all cut the same order: samples come twice "
+        Mistake("states_differ", "The ranks return different states: which one should be saved?",
+                "Values that differ between ranks (its number, its own samples) do not belong in the state."),
+        Mistake("not_one_order", "The ranks and steps of an epoch do not all use the same order: samples come twice "
                 "and others never.",
-                "Make it anew in each call, from seed and epoch alone: no rank, no time, no global generator, no "
-                "`hash` of a text (it is another in every process)."),
+                "Make it again in each call, from seed and epoch alone: no rank, no time, no global generator, no "
+                "`hash` of a text (it differs between processes)."),
         Mistake("always_from_the_start", "Every step takes the first samples of the epoch again.",
                 "Go on at `taken`."),
         Mistake("order_depends_on_ranks", "After the stop the epoch has another order: samples come twice and others "
@@ -750,24 +751,25 @@ class NextBatch(PlainExercise):
 
 
 class Pack(RefusingExercise):
-    """Sequences packed into rows"""
+    """Packing sequences"""
 
     signature = "pack(lengths: list[int], capacity: int) -> list[list[int]]"
     levels = {"every sequence once": 1, "few rows": 1, "what cannot be": 1}
     mistakes = [
-        Mistake("not_each_once", "Not every sequence is in a row, once.",
+        Mistake("not_each_once", "Some sequences are missing, or in two rows.",
                 "The answer holds the numbers 0 to len(lengths) - 1, each once."),
-        Mistake("returns_lengths", "The rows hold lengths; asked for is which sequences.", "Keep the indices."),
-        Mistake("overfull", "A row holds more tokens than fit.", "Look at the sum before you add to a row."),
-        Mistake("one_row_open", "Only the last row is filled up: what does not fit begins a new one, and the room in "
-                "the others stays.",
+        Mistake("returns_lengths", "The rows hold lengths.", "Return the indices of the sequences."),
+        Mistake("overfull", "A row holds more tokens than fit.",
+                "Compare the sum with capacity before you add to a row."),
+        Mistake("one_row_open", "Only the last row is filled up: a sequence that does not fit begins a new one, and "
+                "the room in the others stays unused.",
                 "Keep all rows open, and take the longest sequences first.",
                 ),
-        Mistake("another_rule", "The longest come first, but not into the first row that has room: on some lists that "
-                "takes a row more.",
+        Mistake("another_rule", "The longest come first, but not into the first row that has room: some lists then "
+                "need one row more.",
                 "Go through the rows from the front and take the first that has room."),
         Mistake("modifies_input", "Your function sorts or changes the list that it was given: the caller's indices "
-                "are others now.",
+                "no longer fit it.",
                 "`sorted(...)` makes a new list; sort indices, not lengths."),
         Mistake("too_many_rows", "Every sequence is there and no row too full, but fewer rows would do.",
                 "The longest first, each into the first row that has room."),

@@ -1,16 +1,16 @@
 # %% [markdown]
 # # 12 · Input pipelines
 #
-# An accelerator computes nothing before a batch has been read, decoded and put
-# together. Another process does that at the same time, or the accelerator waits. This
-# is the part of training that goes wrong without any error: a loader that delivers
-# every sample twice trains, one that never delivers the last hundred trains too, and a
-# machine whose GPUs wait half of the time costs as much as a busy one.
+# An accelerator computes nothing until a batch has been read, decoded and put together.
+# Unless other processes do that in the meantime, the accelerator waits. Mistakes in
+# this part of training raise no error: a loader that delivers every sample twice
+# trains, one that never delivers the last hundred samples trains too, and a machine
+# whose GPUs wait half of the time costs as much as a busy one.
 #
 # **At the end of this page** you have written shards and read broken ones, dealt them
 # out to the workers of all ranks, shuffled a stream that does not fit into memory, made
-# batches ahead of the step, predicted how busy an accelerator is and measured it, and
-# stopped an epoch on 4 ranks to go on with it on 3, with no sample lost or repeated.
+# batches ahead of the step, predicted and measured how busy an accelerator is, and
+# stopped an epoch on 4 ranks and resumed it on 3, with no sample lost or repeated.
 #
 # **You need** units 03 and 04. **It takes** about 85 minutes, the *stretch* 75 more.
 # The cells themselves run for about 45 seconds on two cores. They take about 1 GB of
@@ -45,27 +45,28 @@ from labkit.plots import inputs
 # %% [markdown]
 # ## Guess first
 #
-# A step takes 32 ms on the accelerator. Its 8 samples are on a distant disk; each takes
-# 6 ms to arrive.
+# A step takes 32 ms on the accelerator. Its batch has 8 samples, which are on a distant
+# disk; each takes 6 ms to arrive.
 #
-# 1. What share of the time does the accelerator work, if the program reads a batch,
-#    computes, reads the next?
-# 2. And if another process reads batches during the steps? If two do?
-# 3. A stream of 4 samples is read by a loader with 2 workers. How many come out?
+# 1. What share of the time does the accelerator work if the program reads a batch,
+#    makes the step, and then reads the next batch?
+# 2. And if another process reads batches during the steps? If two processes do?
+# 3. A stream of 4 samples is read by a `DataLoader` with 2 workers. How many samples
+#    come out?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
 
 # %% [markdown]
-# ## Sharded files: where samples lie
+# ## Sharded files: how samples are stored
 #
-# Here are some small pictures in three forms: one file each, as a photograph comes from
-# a camera; all files in one archive; and decoded, as one array on disk. `given.store`
-# writes them.
+# `given.store` writes the same small pictures in three forms: one file each, as a
+# camera does; all files in one archive; and decoded, as one array on disk (a memory
+# map).
 #
-# (What is called `given.` on this page you need not read: data sets, slow storage, a
-# stopwatch, ranks as threads. It lies in `labkit/lessons/input_pipelines.py`, and
-# `help(given)` shows it.)
+# (You need not read the functions called `given.` on this page: data sets, slow
+# storage, a stopwatch, ranks as threads. They are in
+# `labkit/lessons/input_pipelines.py`, and `help(given)` shows them.)
 
 # %% tags=["parameters"]
 PICTURES, BATCHES = 1024, 30
@@ -78,8 +79,9 @@ folder = Path(keeper.name)
 pictures = given.store(folder, PICTURES)
 
 # %% [markdown]
-# A data set for each of the three, `given.Files`, `given.Archive` and `given.Mapped`, and
-# the pictures per second of a loader that nobody holds up, `given.rate`:
+# `given.Files`, `given.Archive` and `given.Mapped` are data sets that read the three
+# forms. `given.rate` measures the pictures per second of a loader whose batches are
+# thrown away at once:
 
 # %%
 sizes = {
@@ -100,16 +102,18 @@ for name, per_second in rates.items():
     )
 
 # %% [markdown]
-# Decoding is what costs time here, and the memory map is already decoded, at several
-# times the bytes. The archive gains nothing over the files here: they were written a
-# second ago and are still in the machine's memory. On a shared file system, opening a
-# file is a request to a server that others use, too, and a million small files are a
-# million requests. One archive is one, and it is read from front to back.
+# Most of the time here goes into decoding. The memory map is decoded already, but has
+# several times as many bytes. The archive is no faster than the files, which were
+# written a second ago and are still in the machine's memory. On a shared file system
+# that is different: opening a file is a request to a server that others use, too, and a
+# million small files are a million requests. An archive is opened with one request, and
+# then read from front to back.
 #
-# But one archive can be read by one reader only. So a data set is cut into **shards**:
-# archives of some hundred megabytes, many more than there are readers.
+# But reading from front to back is work for one reader. So that many can read at once,
+# a data set is cut into **shards**: archives of a few hundred megabytes each, many more
+# of them than there are readers.
 #
-# ### Shards written (3 points)
+# ### Writing shards (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "write_shards", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]:
@@ -117,12 +121,13 @@ def write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]:
 
     samples: list of (name, content), a str of any length and bytes
     n: int, number of shards
-    Returns: list of n byte strings, tar archives that are not compressed
+    Returns: list of n byte strings, uncompressed tar archives
 
     - read back: each sample is a file of that name; the first shard holds the first
       samples, and so on.
-    - sizes that do not come out even: shards differ by at most one sample.
-    - what cannot be: raise ValueError if n < 1 or a shard would be empty.
+    - sizes that do not come out even: the numbers of samples in two shards differ by at
+      most one.
+    - what cannot be: raise ValueError if n < 1 or if a shard would be empty.
 
     Example: 5 samples in 2 shards: 3 and 2, or 2 and 3.
     """
@@ -155,26 +160,27 @@ lengths = [len(archive) for archive in archives.values()]
 print(f"12 shards of {min(lengths):,} to {max(lengths):,} bytes")
 
 # %% [markdown]
-# ### Shards that are broken (4 points) · stretch
+# ### Reading broken shards (4 points) · stretch
 #
-# Among a million photographs one has a broken header, and a copy that was interrupted
-# leaves a shard that ends in the middle. After a night of training is a bad time to
-# find out. The reader should go on, and it should **say which**: the shard and the
-# sample, so that somebody can look.
+# Among a million photographs, one has a broken header; an interrupted copy leaves a
+# shard that ends in the middle. Neither should stop a training in the middle of the
+# night. The reader should go on, and name the broken shard and sample, so that somebody
+# can look at them.
 #
-# `decode` raises whatever the library under it raises. A shard that is torn in a sample
-# still has that sample's header (`tar.next()` gives it), but reading the sample raises
-# `tarfile.ReadError`, and so does asking for the next. A shard that ends in a header or
-# between two samples cannot name what is missing: nothing is reported. (These shards
-# hold files and nothing else, and no key is longer than 100 characters.)
+# In a tar archive, each sample has a header with its name, and then its bytes. If a
+# shard is torn in the middle of a sample, the header is still there (`tar.next()`
+# returns it), but reading the sample raises `tarfile.ReadError`, and so does the next
+# `tar.next()`. If a shard ends in a header or between two samples, the names of the
+# missing samples are unknown, and nothing is reported. `decode` may raise any
+# exception. (These shards hold only files, and no key is longer than 100 characters.)
 
 # %% nbgrader={"grade": false, "grade_id": "read_shard", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
-    """Read what can be read of one shard and name what cannot.
+    """Read the whole samples of one shard and name the broken ones.
 
     name: str, the name of the shard
-    archive: bytes of a tar archive, perhaps torn
-    decode: function, decode(content) makes a sample of a file's bytes, or raises any
+    archive: bytes of a tar archive, which may be torn
+    decode: function, decode(content) makes a sample from a file's bytes, or raises any
         exception
     Returns: (samples, broken), two lists in the order of the archive: pairs (key,
         decoded sample), and pairs (name of the shard, key)
@@ -182,8 +188,8 @@ def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
     - whole shards: every file is a sample; its key is the file's name.
     - samples that cannot be decoded: they are in `broken`, and reading goes on.
     - torn shards: a sample is whole if all its own bytes are there, even if the padding
-      that follows is torn; a torn one is in `broken`. If it is no archive, or torn
-      in its first header, return [] and [(name, None)].
+      that follows is torn; a torn one is in `broken`. If the bytes are no archive, or
+      end in the first header, return [] and [(name, None)].
 
     Example: of files "a" and "b", "b" torn, in shard "s": ([("a", ...)], [("s", "b")]).
     """
@@ -211,8 +217,8 @@ def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
 check(read_shard)
 
 # %% [markdown]
-# One byte of a photograph is changed, one shard is cut off, and one is a page of HTML
-# (the server's error message, saved under the shard's name):
+# Now one byte of a photograph is changed, one shard is cut off, and one shard is a page
+# of HTML (a server's error message, saved under the shard's name):
 
 # %% tags=["raises-exception"]
 count, broken = 0, []
@@ -225,14 +231,14 @@ for name, key in broken:
     print(f"  {name}: {key or 'no archive'}")
 
 # %% [markdown]
-# What comes after the end of a torn shard is lost for this epoch, but thanks to the
-# message it can be copied again before the next.
+# The samples behind the break of a torn shard are lost for this epoch. But the shard is
+# named, and can be copied again before the next epoch.
 #
 # ## Sharded reading: who reads which file
 #
-# A rank has several **workers**, processes that read for it. `DataLoader` forks them,
-# and each gets a copy of the data set. If that is a stream, each worker has a stream of
-# its own:
+# A rank has several **workers**, processes that read for it. `DataLoader` starts them,
+# and each gets a copy of the data set. If the data set is a stream, each worker has a
+# stream of its own:
 
 # %%
 class Stream(IterableDataset):
@@ -244,26 +250,28 @@ print([int(x) for batch in DataLoader(Stream(), num_workers=2) for x in batch])
 print(f"your guess: {guess_3}")
 
 # %% [markdown]
-# Every sample twice, and no error: that is the answer to the third question. With 8
-# ranks of 4 workers it would be 32 times, and an "epoch" 32 epochs.
+# Every sample comes twice, without an error: that answers the third question. With 8
+# ranks of 4 workers each would come 32 times, and an "epoch" would be 32 epochs.
 #
-# So each worker must know which files are its own. It asks `get_worker_info()` for its
-# number, and the rank for its own.
+# So each worker must know which files are its own. `get_worker_info()` gives it its
+# number among the workers; the rank is part of the data set.
 #
 # ### Files for every worker of every rank (4 points)
 #
-# There are three things to think of. All workers of all ranks must deal from the *same*
-# order: a folder's listing has none (`os.listdir` gives "arbitrary order", says
-# Python's documentation), so sort it first. Shuffle **before** you deal: otherwise a
-# rank sees the same files in every epoch, and never those of the others. And deal
-# evenly to ranks, then to the workers of each: a rank with more samples would still be
-# training when the others have ended, and would wait for them in its all-reduce for
-# ever.
+# Each worker deals all files out and keeps its own; nothing is communicated. Three
+# rules make that work. **Sort** first, because all workers of all ranks must deal from
+# the *same* order, and a folder's listing has none (Python's documentation of
+# `os.listdir`: "arbitrary order"). **Shuffle** before you deal: otherwise a rank sees
+# the same files in every epoch, and never those of the others. **Deal** evenly, first
+# to the ranks and then to the workers of each: a rank with more samples would still be
+# training when the others have finished, and would wait for them in its all-reduce for
+# ever. (A difference of a few samples remains, so each rank must also stop after the
+# same number of batches.)
 #
 # ![Eight files, A to H, in two epochs. In each the sorted files are shuffled with seed and epoch and dealt in turn to two ranks, and the files of a rank in turn to its two workers. Epoch 0 has the order B F E H D C A G: rank 0 gets B D and E A, rank 1 gets F C and H G. Epoch 1 has the order H G B F C E D A: rank 0 gets H C and B D, rank 1 gets G E and F A.](../../images/shards_dealt.svg)
 #
-# Each file goes to one worker of one rank. The next epoch deals them out in another
-# order.
+# Each file goes to one worker of one rank, and in the next epoch perhaps to another
+# one.
 
 # %% nbgrader={"grade": false, "grade_id": "shards_of", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shards_of(
@@ -277,7 +285,7 @@ def shards_of(
 ) -> list[str]:
     """Return the files that one worker of one rank reads in an epoch.
 
-    files: list of str, all names, in any order, perhaps in another one on another rank
+    files: list of str, all names, in any order, which may differ between ranks
     rank: int, this rank
     world_size: int, number of ranks
     worker: int, this worker
@@ -289,10 +297,10 @@ def shards_of(
     - each file once: one worker of one rank reads it. Ranks differ by at most one file,
       and so do the workers of a rank.
     - another order in each epoch: the order, also of one worker's files, depends on
-      seed and epoch (their sum will do), and so do the files that are together on a
-      rank.
-    - listings in any order: the result is the same for any order of `files`. Every rank
-      calls this for itself; nothing is communicated.
+      seed and epoch (their sum will do), and so does the choice of the files that share
+      a rank.
+    - listings in any order: the result is the same for any order of `files`. Every
+      worker calls this for itself, without communication.
 
     Example: 5 files, 2 ranks with 2 workers: 2 + 1 on one rank, 1 + 1 on the other.
     """
@@ -307,7 +315,7 @@ check(shards_of)
 
 # %% tags=["raises-exception"]
 class Shards(IterableDataset):
-    """Pictures out of the shards of one rank's share: pairs (key, picture)."""
+    """The pictures in one rank's shards: pairs (key, picture)."""
 
     def __init__(self, rank, world_size, seed=12):
         self.place, self.seed, self.epoch = (rank, world_size), seed, 0
@@ -330,20 +338,20 @@ for rank in range(3):
     keys = [key for batch, _ in loader for key in batch]
     held.update(keys)
     print(f"rank {rank}: {len(keys)} pictures")
-print(f"{len(held)} different pictures, the commonest came {max(held.values())} times")
+print(f"{len(held)} different pictures, each at most {max(held.values())} times")
 
 # %% [markdown]
-# ### A stream, shuffled (3 points) · stretch
+# ### A shuffle buffer (3 points) · stretch
 #
-# Samples of a shard come in the order in which they were written, often one class after
-# the other. To shuffle all of them you would need all of them in memory. A **shuffle
-# buffer** holds a few: it fills up, then for each sample that comes in, one of those
-# inside, chosen at random, leaves.
+# The samples of a shard come in the order in which they were written, often one class
+# after the other. To shuffle all of them you would need all of them in memory. A
+# **shuffle buffer** holds a few. First it fills up; then, for each sample that comes
+# in, one of those inside, chosen at random, leaves.
 #
 # ![A stream A to G through a shuffle buffer of four places, row by row. The buffer fills up with A B C D. E comes and takes the place of C, which leaves; F takes the place of A, G that of E. When the stream has ended, the rest leaves in a random order: the output is C A E D F G B.](../../images/shuffle_buffer.svg)
 #
 # C came out two places early, and with this buffer no sample can be more than three
-# early. B came out last: how late a sample may be has no limit.
+# early. B came out last: there is no limit to how late a sample may be.
 
 # %% nbgrader={"grade": false, "grade_id": "shuffle_buffer", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shuffle_buffer(stream, size: int, rng: np.random.Generator):
@@ -358,7 +366,8 @@ def shuffle_buffer(stream, size: int, rng: np.random.Generator):
       rng.integers(size): the element at place k leaves, and the new one takes its
       place. At the end the rest leaves in the order rng.permutation(length of the
       list). Draw nothing else.
-    - as it comes: at most size + 1 elements are read ahead of those that have left.
+    - as it comes: at any time, at most size + 1 elements have been read and have not
+      left yet.
 
     Example: size = 1 leaves the order as it is.
     """
@@ -379,8 +388,8 @@ def shuffle_buffer(stream, size: int, rng: np.random.Generator):
 check(shuffle_buffer)
 
 # %% [markdown]
-# How well does it shuffle? A point for each of 1,000 elements shows where it went in
-# and where it came out:
+# How well does it shuffle? Each point is one of 1,000 elements: to the right its place
+# in the stream, upwards its place in the output.
 
 # %% tags=["raises-exception"] alt="Three clouds of points: the place in the stream to the right, the place in the output upwards. With a buffer of 10 they lie on the diagonal, with 100 in a band above it with a long tail to the left, with 1,000 all over the square."
 outputs = {}
@@ -390,23 +399,23 @@ for size in (10, 100, 1000):
 inputs.orders(outputs);
 
 # %% [markdown]
-# Nothing comes out much earlier than it went in; some elements stay for a long time. A
-# buffer that is small compared with a class's run of samples shuffles nothing that
-# matters. That is why the order of the *shards* is shuffled as well, and why samples
-# are mixed once when shards are written.
+# No element comes out much earlier than it went in, though some stay for a long time.
+# If 10,000 samples of one class follow each other, a buffer of 1,000 does not mix the
+# classes. That is why the order of the *shards* is shuffled as well, and why samples
+# are shuffled once before shards are written.
 
 # %% [markdown]
-# ## Throughput: how fast can it be?
+# ## Throughput: the slowest stage decides
 #
-# Reading waits for a disk or a network and needs no core. Decoding needs one. The step
-# needs the accelerator. If all three go on at once, on different samples, **the slowest
-# stage decides**, and the others wait for it.
+# Reading waits for a disk or a network and needs no core. Decoding needs a core, and
+# the step needs the accelerator. If all three run at once, on different samples, **the
+# slowest stage decides**, and the others wait for it.
 #
 # ![Three stages as pipes, one behind the other, their heights the samples per second that each lets through: two workers, which read for 6 ms and decode for 4 ms, 200; four cores that two ranks share, 500 for each rank; the accelerator with 2.5 ms for a sample, 400. The stream through all three is as high as the narrowest: 200 samples per second.](../../images/slowest_stage.svg)
 #
 # More cores or a faster accelerator would change nothing here. A third worker would.
 #
-# ### The bound (4 points)
+# ### A bound on the throughput (4 points)
 #
 # Each worker reads a sample, then decodes it, then takes the next. The workers of all
 # ranks of a machine share its cores.
@@ -415,7 +424,7 @@ inputs.orders(outputs);
 def samples_per_second(
     read: float, decode: float, step: float, workers: int, cores: int, ranks: int
 ) -> float:
-    """Return how many samples per second one rank can train with at best.
+    """Return the most samples per second that one rank can train with.
 
     read: float, seconds that a worker waits for a sample
     decode: float, seconds that one core then computes for it
@@ -425,10 +434,10 @@ def samples_per_second(
     ranks: int, ranks on the machine
     Returns: float
 
-    - one rank: workers and accelerator are busy at the same time; queues are long
+    - one rank: workers and accelerator run at the same time, and queues are long
       enough.
-    - ranks that share the cores: a rank has cores / ranks of them for decoding, with
-      workers and without.
+    - ranks that share the cores: each rank has cores / ranks of them for decoding, with
+      or without workers.
     - no workers: if workers is 0, the program itself reads, decodes and steps, one
       after the other.
 
@@ -445,10 +454,10 @@ def samples_per_second(
 check(samples_per_second)
 
 # %% [markdown]
-# Predicted, then measured: a data set whose samples take 6 ms to arrive and nothing to
-# decode, and an accelerator that is busy for 32 ms with a batch of 8 (here it only
-# sleeps for that time). The clock starts with the second batch: starting the workers
-# costs more than a batch.
+# Now compare the prediction with a measurement: each sample takes 6 ms to arrive and no
+# time to decode, and the accelerator is busy for 32 ms with a batch of 8 (here it only
+# sleeps for that time). The clock starts with the second batch, because starting the
+# workers takes longer than a batch.
 
 # %%
 READ, STEP, BATCH = 0.006, 0.032, 8
@@ -467,40 +476,41 @@ for workers in (0, 1, 2):
     print(f"{workers:7}  {bound * STEP / BATCH:9.0%}  {busy_share(loader):8.0%}")
 
 # %% [markdown]
-# Those are the answers to the first two questions. What is measured stays below what is
-# predicted: that is what a bound means, and sleeping and handing over take time, the
-# more so on a machine that has other work. The two workers of the last line could
-# supply 133 %: a third worker would find nothing to do.
+# Those are the answers to the first two questions. The measured share stays below the
+# predicted one, which is a bound: sleeping and passing batches on take time, especially
+# on a machine with other work. The two workers of the last line could supply 133 % of
+# what the accelerator uses, so a third worker would not help.
 #
-# ## Prefetching: ahead of the step
+# ## Prefetching: batches made ahead of the step
 #
-# These are the same numbers on a time axis:
+# The same numbers on a time axis:
 #
 # ![Batches that take 48 ms to make and steps of 32 ms on a time axis. With nothing made ahead, making and steps alternate, and the accelerator is busy for 40 % of the time. With one worker batches are made during the steps; the step waits for the rest of each: 67 %. With two workers, which make every second batch each, steps follow each other without a gap: 100 %.](../../images/prefetching.svg)
 #
-# You now write such a worker, without processes: a thread that makes batches and a queue
-# with room for a few. That is enough wherever making a batch means waiting, or is done by
-# a library that lets other threads run (as decoders and numpy do for their long loops).
+# Now write such a worker, as a thread instead of a process: it makes batches and puts
+# them into a queue with room for a few. A thread is enough if making a batch means
+# waiting, or is done by a library that lets other threads run in the meantime (as
+# decoders and numpy do in their long loops).
 #
 # ### Prefetch (4 points)
 #
-# What is put into the queue must come out in order. And the thread must say two things
-# besides batches: that there are no more, and that something went wrong. An error in a
-# thread is printed and forgotten; the consumer would wait for ever.
+# Besides batches, the thread must pass two messages through the queue: that there are
+# no more batches, and that an error has occurred. Otherwise an error in the thread is
+# printed and forgotten, and the consumer waits for ever.
 
 # %% nbgrader={"grade": false, "grade_id": "prefetch", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def prefetch(batches, depth: int):
-    """Return the same batches, made ahead by a thread.
+    """Return the same batches, which a thread makes ahead.
 
     batches: iterable; a batch can be anything, also None
-    depth: int, at least 1, batches that may wait
+    depth: int, at least 1, number of batches that may wait in the queue
     Returns: iterator over the batches in the same order
 
     - the batches: every batch once, in order.
-    - made ahead: while the consumer has a batch, the thread makes the next ones, until
-      `depth` are waiting (and perhaps one more is in its hand). It may begin with the
-      first `next`.
-    - errors: an exception of `batches` is raised to the consumer, after the batches
+    - made ahead: while the consumer uses a batch, the thread makes the next ones, until
+      `depth` are waiting (and perhaps one more that does not fit into the queue yet).
+      It may begin with the first `next`.
+    - errors: an exception raised by `batches` reaches the consumer, after the batches
       that were made before it.
 
     Example: depth = 2, and the consumer holds batch 0: batches 1 and 2 are being made.
@@ -538,35 +548,34 @@ print(f"DataLoader, 1:     busy {busy_share(one_worker):.0%}")
 print(f"your guesses:      {guess_1}, {guess_2}")
 
 # %% [markdown]
-# ### A band for each rank (4 points) · stretch
+# ### Utilisation of each rank (4 points) · stretch
 #
-# With several ranks there are two ways to wait: for one's own batch, and, in the
+# With several ranks, a rank waits for two reasons: for its own batch, and, in the
 # all-reduce at the end of the step, for ranks that had to wait for theirs.
 #
 # ![Two ranks over three steps, with an all-reduce after each. Rank 0 steps at once and then waits for the others. Rank 3, which needs 50 ms to make a batch for a step of 40 ms, first waits for its data and steps later. Both are idle for the same time.](../../images/who_waits.svg)
 #
-# A monitor shows both as an idle accelerator, a fifth of the time on either rank. Only
-# the first is cured by reading faster *here*.
+# A monitor shows both as an idle accelerator, a fifth of the time on either rank.
+# Reading faster on *this* rank helps only against the first.
 #
-# Work it out: each rank has one worker, which makes its batches one after the other.
-# The first batch is begun at time 0. With `depth` = 0 a batch is begun when all ranks
-# are through with the step before it. With `depth` > 0, batch k is begun as soon as
-# batch k - 1 is made and batch k - depth (if there is one) has been *taken*, that is,
-# its step has begun. A rank's step begins when its batch is made and all ranks are
-# through with the previous step. A step takes `step` seconds, and then all ranks wait
+# Compute both from these rules. Each rank has one worker, which makes its batches one
+# after the other and begins the first at time 0. With `depth` = 0 it begins a batch
+# when all ranks have finished the step before it. With `depth` > 0 it begins batch k as
+# soon as batch k - 1 is made and batch k - depth (if there is one) has been *taken*,
+# that is, its step has begun. A rank's step begins when its batch is made and all ranks
+# have finished the previous step. A step takes `step` seconds, and then all ranks wait
 # for the slowest one.
 
 # %% nbgrader={"grade": false, "grade_id": "utilisation", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def utilisation(
     make: list[list[float]], step: float, depth: int
 ) -> list[tuple[float, float, float]]:
-    """Return the seconds in which each rank is busy, waits for data and waits for
-    others.
+    """Return the seconds that each rank is busy, waits for data and waits for others.
 
     make: list of lists, make[r][k] is the time in s to make batch k of rank r; all
         ranks have the same number of batches
     step: float, seconds of a step
-    depth: int, batches that may be made ahead
+    depth: int, number of batches that may be made ahead
     Returns: list of (busy, waits for data, waits for others), one for each rank, in s
 
     - one rank: by the rules above; the three add up to the time of the whole run.
@@ -597,13 +606,13 @@ def utilisation(
 check(utilisation)
 
 # %% [markdown]
-# Four ranks (threads here: `given.run_ranks`), a step of 40 ms. Ranks 0 and 1 need 24 ms
-# for a batch. So does rank 2, but every sixth batch takes it 140 ms: a shard ends, and
-# the next must be opened. Rank 3 has a slow disk: 50 ms for every batch, more than a
-# step.
+# Take four ranks (here threads, `given.run_ranks`) and a step of 40 ms. Ranks 0 and 1
+# need 24 ms for a batch. So does rank 2, except for every sixth batch, which takes 140
+# ms: a shard ends, and the next must be opened. Rank 3 has a slow disk and needs 50 ms
+# for every batch, more than a step.
 #
-# How far ahead is your `prefetch`? `depth` batches wait in the queue, and the thread
-# holds one more: depth + 1, for the prediction.
+# In your `prefetch`, `depth` batches wait in the queue, and the thread holds one more.
+# So the prediction uses depth + 1.
 
 # %% tags=["raises-exception"]
 slow_starts = [0.14 if k % 6 == 5 else 0.024 for k in range(18)]
@@ -619,18 +628,19 @@ for depth in (0, 1, 3):
     for r, (lane, seconds) in enumerate(zip(measured[depth], foreseen)):
         print(f"  rank {r}: {given.shares(lane, seconds)}")
 
-# %% tags=["raises-exception"] alt="Bands of four ranks over time, three times: what was busy, waited for data, waited for others. With nothing made ahead everybody waits for data after every step; with one batch ahead ranks 0 and 1 wait for the others only; with three, rank 2's long batches no longer stop the others, and rank 3 waits for its data as before."
+# %% tags=["raises-exception"] alt="Bands of four ranks over time, three times: what was busy, waited for data, waited for others. With nothing made ahead all ranks wait for data after every step; with one batch ahead ranks 0 and 1 wait only for the others; with three, rank 2's long batches no longer stop the others, and rank 3 waits for its data as before."
 names = {0: "nothing made ahead", 1: "depth 1", 3: "depth 3"}
 if measured:
     inputs.bands({names[depth]: lanes for depth, lanes in measured.items()})
 
 # %% [markdown]
-# Read the bands from the top. Without prefetching all ranks wait. With one batch ahead
-# the healthy ranks wait only for the others: their own input is fine, and all of them
-# run at the pace of rank 3, whose disk is the bottleneck in every step. Rank 2's long
-# batches still stop all ranks now and then; with three ahead, that is mostly hidden.
-# Depth helps against *bursts*. Against a rank that is too slow on average no depth
-# helps: the bound of its stage is the bound of the whole run.
+# Read the bands from the top. Without prefetching all ranks wait for data. With one
+# batch ahead, ranks 0 and 1 wait almost only for the others: their own input is fast
+# enough, but all ranks run at the pace of rank 3, whose disk is the bottleneck in every
+# step. Rank 2's long batches still stop all ranks now and then; with three batches
+# ahead, that is mostly hidden. Depth helps against single slow batches (*bursts*). It
+# does not help against a rank that is too slow on average: its bound is the bound of
+# the whole run.
 #
 # ## Explain: a claim
 #
@@ -638,12 +648,13 @@ if measured:
 # *Distributed Deep Learning*, CentOS Dojo, April 2019) warns: "If the pre-processing of
 # the input data was tuned to use the total available CPU processing when training on a
 # single GPU, and that training is distributed to 6 GPUs in the box, then the GPUs will
-# spend time waiting". How long? Two "cores", each of which decodes one picture at a
-# time in 7 ms, keep one accelerator busy, with little to spare:
+# spend time waiting". How long? Below, two "cores" (threads that sleep), each of which
+# decodes a picture in 7 ms, can just keep one accelerator busy. Then they serve 2 and
+# 6:
 
 # %% tags=["raises-exception"]
 def gpus_in_a_box(gpus, cores, seconds, batches=16):
-    """The share of time in which accelerators are busy that these cores decode for."""
+    """The busy shares of `gpus` accelerators for which these cores decode."""
     with ThreadPoolExecutor(cores) as pool:
 
         def decoded_batches():
@@ -662,9 +673,9 @@ for gpus in (1, 2, 6):
     print(f"{gpus:4}  {bound * STEP / BATCH:9.0%}  {np.mean(shares):8.0%}")
 
 # %% [markdown]
-# True, and not a little: four fifths of the time. When does the slide become true on a
-# real machine? Compute it from the rate at which one core of *this* machine read and
-# decoded our small pictures at the top of the page, for a box of 6 GPUs:
+# True, and not a little: four fifths of the time. And on a real machine with 6 GPUs?
+# Take the rate at which one core of *this* machine read and decoded our small pictures
+# at the top of the page:
 
 # %%
 for cores in (2, 16, 64, 192):
@@ -675,18 +686,19 @@ for cores in (2, 16, 64, 192):
 # (Photographs of the usual size take many times longer to decode than 64 x 64 pixels.)
 #
 # A busy GPU is no proof of progress: one that copies a model is busy, too (unit 10
-# takes a published utilisation apart). An idle one proves waiting, but does not say for
-# whom: compare ranks 0 and 3 above.
+# examines a published utilisation). An idle GPU is waiting, but you cannot see whether
+# for its own data or for another rank: compare ranks 0 and 3 above.
 #
 # ## Resuming with another number of ranks
 #
-# A job is stopped in the middle of an epoch, and when it comes back it gets 3 nodes in
-# place of 4. Unit 06 started the epoch again. When an epoch takes days, nobody does
-# that.
+# A job is stopped in the middle of an epoch, and when it is started again it gets 3
+# nodes instead of 4. Unit 06 began the epoch again. If an epoch takes days, that costs
+# too much.
 #
-# What has to be written down? If the order of the samples follows from seed and epoch
-# alone, and if every step takes the next samples of it, whatever the number of ranks,
-# then **one number** says it all: how many samples all ranks together have taken.
+# What must a checkpoint store? Suppose that the order of the samples follows from seed
+# and epoch alone, and that every step takes the next samples of this order, on any
+# number of ranks. Then **one number** is enough besides seed and epoch: how many
+# samples all ranks together have taken.
 #
 # ![The 24 samples of an epoch in a row, in an order that follows from seed and epoch; each cell names the rank that takes the sample. Batch 0 has 8 samples and is dealt in turn to 4 ranks. There the job stops, with a state that says: taken = 8. It goes on with 3 ranks: batches 1 and 2 have 6 samples each, two for each rank, and batch 3 the last 4.](../../images/other_ranks.svg)
 #
@@ -698,22 +710,22 @@ def next_batch(
 ) -> tuple[list[int], dict]:
     """Return this rank's share of the next batch, and the state after it.
 
-    state: dict, "seed", "epoch" and "taken", the samples of this epoch that all ranks
-        together have had; a run starts with epoch and taken 0
-    n: int, samples of an epoch
-    batch_size: int, samples of all ranks together
+    state: dict with "seed", "epoch" and "taken", the number of samples of this epoch
+        that all ranks together have taken; a run starts with epoch 0 and taken 0
+    n: int, number of samples in an epoch
+    batch_size: int, number of samples of all ranks together
     rank: int, this rank
     world_size: int, number of ranks
     Returns: (list of ints from 0 to n - 1, new state)
 
-    - an epoch: every sample once. Shares differ by at most one sample and can be empty;
-      which rank gets which is up to you.
-    - the end of an epoch: its last batch is what is left; after it the state is at the
-      beginning of the next epoch.
+    - an epoch: every sample once. The ranks' shares of a batch differ by at most one
+      sample and can be empty; which rank gets which samples is up to you.
+    - the end of an epoch: the last batch has the samples that are left; after it the
+      state is at the beginning of the next epoch.
     - epochs and seeds: the order depends on both.
     - another number of ranks: the next call may have another world_size or batch_size.
-    - the new state: the same on all ranks, of values that JSON can hold; the given one
-      is not changed.
+    - the new state: the same on all ranks, with values that JSON can hold; the given
+      state is not changed.
 
     Example: n = 10, batch_size = 4, taken = 8: two samples, then epoch + 1 and taken 0.
     """
@@ -732,8 +744,8 @@ def next_batch(
 check(next_batch)
 
 # %% [markdown]
-# A hundred stops at random places, each time with another number of ranks and another
-# size of batch, by `given.train_with_stops`:
+# `given.train_with_stops` stops a training at a hundred random places, and resumes it
+# each time with another number of ranks and another batch size:
 
 # %% tags=["raises-exception"]
 seen, state = given.train_with_stops(next_batch, 100, 1000, np.random.default_rng(3))
@@ -743,10 +755,11 @@ lost = sum(1000 - len(held) for held in full)
 print(f"{len(full)} whole epochs: {lost} samples lost, {twice} twice; now {state}")
 
 # %% [markdown]
-# `DataLoader` has no state. `torchdata`'s **StatefulDataLoader** has one: it remembers
-# how many batches it has delivered, and its sampler how many indices. Its documentation
-# says that it handles state "across multiprocess workers (but not across ranks)". Here
-# each of 4 ranks saves its own after two batches of two, of 24 samples:
+# `DataLoader` has no state. `torchdata`'s **StatefulDataLoader** has one: it counts the
+# batches that it has delivered, and its sampler counts the indices. Its documentation
+# says that it handles state "across multiprocess workers (but not across ranks)".
+# Below, each rank saves its own state after two batches of two samples, in an epoch of
+# 24 samples:
 
 # %%
 warnings.filterwarnings("ignore", message=".*set_vital.*")
@@ -776,24 +789,24 @@ for before, after in ((4, 4), (4, 2), (2, 4)):
     print(f"{before} ranks, then {after}: {twice} samples twice, {lost} never")
 
 # %% [markdown]
-# On the same number of ranks it is exact, and it saves much that ours does not: what
-# its workers have in their queues, and the state of any sampler or data set with a
-# `state_dict`. On another number it does what its documentation says, without an error.
-# Your `next_batch`, as the sampler of such a loader, has what is missing: a state that
-# is the same on all ranks.
+# On the same number of ranks it is exact, and it saves much that ours does not: the
+# positions of its workers, and the state of any sampler or data set with a
+# `state_dict`. On another number of ranks samples are lost or repeated, as the
+# documentation warns, and without an error. Your `next_batch`, as the sampler of such a
+# loader, adds the missing part: a state that is the same on all ranks.
 #
 # ## Three libraries side by side · stretch
 #
 # | | `DataLoader` | `tf.data` | `StatefulDataLoader` |
 # |---|---|---|---|
-# | samples made at once | `num_workers`, processes | `map(..., num_parallel_calls)`, threads | as DataLoader |
+# | samples made in parallel | `num_workers`, processes | `map(..., num_parallel_calls)`, threads | as DataLoader |
 # | batches ahead | `prefetch_factor` for each worker | `prefetch` | as DataLoader |
 # | shares of ranks | a sampler; for a stream `get_worker_info` and you | `shard(ranks, rank)` | as DataLoader |
 # | shuffle | a sampler, all indices | `shuffle(buffer)` | as DataLoader |
 # | state in an epoch | none | `tf.train.Checkpoint` of the iterator | `state_dict` of each rank |
 #
-# With tf.data, each thing that you wrote is a method, and calling them in the right
-# order is up to you:
+# In tf.data, each function that you wrote is a method; calling them in the right order
+# is up to you:
 
 # %%
 if WITH_TENSORFLOW:
@@ -841,30 +854,31 @@ if WITH_TENSORFLOW:
         print(f"{name}: {sorted(int(x) for share in shares for x in share)}")
 
 # %% [markdown]
-# These are nearly the numbers of DataLoader again: nothing ahead; a batch made during
-# the step; samples made side by side. Unless it is told not to, tf.data rearranges what
-# was written and reads ahead by itself: the second line has no `prefetch` and is as
-# fast as the third.
+# These are nearly the numbers of DataLoader: 40 % with nothing made ahead, two thirds
+# with a batch made during the step, and all the time with samples read in parallel.
+# Unless told not to, tf.data rearranges the pipeline and reads ahead by itself: the
+# second line has no `prefetch` and is as fast as the third.
 #
-# The second list is the mistake from the first half of the page: every rank shuffled in
-# an order of its own *before* it took its share, so some samples come twice and others
-# never.
+# The second list shows a mistake from the first half of the page: every rank shuffled
+# with a seed of its own *before* it took its share, so some samples come twice and
+# others never.
 #
 # ## Break: the same "random" crops in every worker
 #
-# Augmentation draws random numbers in the workers. Which? PyTorch seeds `torch`,
-# `random` and `np.random` of every worker of *one rank* differently: by a base seed,
-# drawn from the rank's own generator, plus the worker's number. After
-# `torch.manual_seed(0)` on every rank, worker 0 of all ranks draws the same (unit 04,
-# Deeper). And a generator of *your own*, made before the workers, is copied into each
-# of them in its current state:
+# Augmentation (random changes of the samples, such as crops) draws random numbers in
+# the workers. In two ways, workers may draw the same numbers. PyTorch seeds `torch`,
+# `random` and `np.random` differently in every worker of *one rank*: with a base seed,
+# drawn from the rank's own generator, plus the worker's number. But after
+# `torch.manual_seed(0)` on every rank, worker 0 of all ranks draws the same numbers
+# (unit 04, Deeper). And a generator of *your own*, made before the workers, is copied
+# into each of them in its current state:
 
 # %%
 own = np.random.default_rng(0)
 
 
 class Crops(Dataset):
-    """A sample is where it was cropped, by two different generators."""
+    """Each sample is two random places of a crop, from two generators."""
 
     def __len__(self):
         return 4
@@ -878,9 +892,10 @@ for epoch in range(2):
     print(f"epoch {epoch}: own {drawn[:, 0].tolist()}, torch {drawn[:, 1].tolist()}")
 
 # %% [markdown]
-# The two workers draw the same, and in the next epoch, in new workers, the same again.
-# Nothing fails, and the training has half the variety it seems to have, or an eighth.
-# Make the generator *in* the worker, from what differs:
+# With the generator of your own (first list) both workers draw the same numbers, and
+# the new workers of the next epoch draw them again. Nothing fails, but the training
+# sees half the variety that it seems to have; with eight workers, an eighth. Make the
+# generator *in* the worker, seeded with the numbers that differ between workers:
 
 # %%
 def worker_generator(epoch, rank=0):
@@ -907,39 +922,44 @@ for epoch in range(2):
 # %% [markdown]
 # ## What to remember
 #
-# - The slowest stage is the rate of the pipeline. Work it out before you buy GPUs:
-#   workers / (read + decode), cores / decode, 1 / step.
-# - Prefetching hides a stage behind another, and depth hides bursts. Neither makes the
-#   slowest stage faster.
+# - The slowest stage sets the rate of the pipeline. Compute it before you buy GPUs: the
+#   smallest of workers / (read + decode), cores / decode and 1 / step.
+# - Prefetching hides one stage behind another, and more depth hides bursts. Neither
+#   makes the slowest stage faster.
 # - One rank that waits for data makes all others wait in the all-reduce.
-# - Sort, shuffle with seed and epoch, then deal: to ranks, then to workers.
-# - A state is worth keeping if it is the same on all ranks and counts *samples*.
-# - Broken samples are named, by shard and key, and skipped.
+# - Sort the files, shuffle them with seed and epoch, then deal them: to ranks, then to
+#   workers.
+# - A state that resumes on any number of ranks is the same on all ranks and counts
+#   *samples*.
+# - Skip broken samples, and name each by shard and key.
 #
-# **To think about.** `next_batch` needs samples that can be asked for by number. With
-# shards one reads in order, through a shuffle buffer. What would its state have to hold
-# so that nothing is lost or twice, and what would you give up to keep it small?
+# **To think about.** `next_batch` needs samples that can be read by their number.
+# Shards are read in order, through a shuffle buffer. What would the state of such a
+# reader have to hold so that no sample is lost or repeated, and what would you give up
+# to keep it small?
 
 # %% [markdown]
 # ## Bonus: rows without padding
 #
-# Texts have different lengths, and a batch is a rectangle. Filling up each row wastes
-# the rest of it; **packing** puts several texts into one row. (What attention must do
-# so that they do not see each other is another story.) To find the fewest rows is hard;
-# to be close is easy: the longest text first, each into the first row that has room.
+# Texts have different lengths, but a batch is a rectangle. Padding each text to a full
+# row wastes the rest of the row; **packing** puts several texts into one row.
+# (Attention must then be masked, so that texts in one row do not see each other.)
+# Finding the fewest rows is hard, but a simple rule comes close: take the longest text
+# first, and put each into the first row that has room.
 #
-# ### Packed (3 points)
+# ### Packing sequences (3 points)
 
 # %% nbgrader={"grade": false, "grade_id": "pack", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def pack(lengths: list[int], capacity: int) -> list[list[int]]:
     """Pack sequences into few rows.
 
-    lengths: list of ints, tokens of each sequence; may be 0
-    capacity: int, most tokens of a row
+    lengths: list of ints, number of tokens of each sequence; may be 0
+    capacity: int, the most tokens that fit into a row
     Returns: list of rows, each a list of indices into lengths
 
     - every sequence once: whole, in one row; a row has at most `capacity` tokens.
-    - few rows: not more than "longest first, each into the first row with room" makes.
+    - few rows: not more than the rule "longest first, each into the first row with
+      room" gives.
     - what cannot be: raise ValueError if a sequence is longer than a row.
     - unchanged: lengths.
 

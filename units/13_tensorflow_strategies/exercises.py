@@ -28,26 +28,26 @@ class TfConfig(PlainExercise):
     rank_at = 1
     harness = harness_of(__file__, "tf_config")
     mistakes = [
-        Mistake("no_text", "What came back is no text. An environment variable holds text and nothing else.",
+        Mistake("no_text", "The result is not a str. An environment variable holds text and nothing else.",
                 "`json.dumps(...)`.", lambda t: ["no text"] * len(t.indices) if t.possible else None),
         Mistake("no_json", "This is Python's way to print a dict, with single quotes. TensorFlow reads JSON.",
                 "`json.dumps(...)`, not `str(...)`.", lambda t: ["no JSON"] * len(t.indices) if t.possible else None),
-        Mistake("own_host_only", "Every worker knows of itself alone: each would be a cluster of one and train alone.",
+        Mistake("own_host_only", "Every worker knows only itself: each would be a cluster of one and train alone.",
                 "The cluster is the whole list, the same on every worker; only the task differs.",
                 lambda t: t.all(cluster=lambda i: [t.hosts[i]])),
         Mistake("others_only", "A worker's own address is missing from the cluster.",
                 "The cluster is the whole list, the same on every worker.",
                 lambda t: t.all(cluster=lambda i: [h for h in t.hosts if h != t.hosts[i]])),
         Mistake("own_host_first", "Each worker has put itself first: they disagree about who is number 0.",
-                "The same list in the same order everywhere; `index` alone says which one this is.",
+                "The same list in the same order everywhere; only `index` says which worker this is.",
                 lambda t: t.all(cluster=lambda i: t.hosts[i:] + t.hosts[:i])),
         Mistake("sorted", "The hosts were sorted: index 0 is another worker than the caller meant.",
                 "Leave the list as it is.", lambda t: t.all(cluster=lambda i: sorted(t.hosts))),
         Mistake("ports_lost", "The ports are missing: a worker would not know where to listen.",
                 "host:port, as given.", lambda t: t.all(cluster=lambda i: [h.partition(":")[0] for h in t.hosts])),
-        Mistake("index_as_text", "The index is text.", "A number: `{'type': 'worker', 'index': index}`.",
+        Mistake("index_as_text", "The index is text.", "It should be a number: `{'type': 'worker', 'index': index}`.",
                 lambda t: t.all(index=str)),
-        Mistake("always_zero", "Every worker says it is number 0: they would wait forever for the others.",
+        Mistake("always_zero", "Every worker says that it is number 0: they would wait for ever for the others.",
                 "`'index': index`.", lambda t: t.all(index=lambda i: 0)),
         Mistake("counted_from_one", "The workers are counted from 1: there is no last one.",
                 "`hosts[index]` is this worker.", lambda t: t.all(index=lambda i: i + 1)),
@@ -56,14 +56,14 @@ class TfConfig(PlainExercise):
         Mistake("a_chief_of_its_own", "Worker 0 was called the chief. A cluster with a chief has it in a list of its "
                 "own, apart from the workers; here all are workers, and number 0 does what a chief does.",
                 "`'type': 'worker'` for everybody.", lambda t: t.all(kind=lambda i: "worker" if i else "chief")),
-        Mistake("not_refused", "There is no such worker, or two of them have the same address, and the function said "
-                "nothing. A cluster that waits for a worker nobody started says nothing either.",
-                "`raise ValueError` for an index outside 0 ... len(hosts) - 1, and for an address that is there "
-                "twice. Python takes hosts[-1] without a word."),
-        Mistake("refused", "This cluster is fine, and the function refused.", "",
+        Mistake("not_refused", "There is no such worker, or two workers have the same address, but no error was "
+                "raised. A cluster that waits for a missing worker raises none either.",
+                "`raise ValueError` for an index outside 0 ... len(hosts) - 1, and for an address that appears "
+                "twice. Python accepts hosts[-1] without an error."),
+        Mistake("refused", "This cluster is valid, but the function raised ValueError.", "",
                 lambda t: ["ValueError"] * len(t.indices) if t.possible else None),
-        Mistake("IndexError", "Something was looked up that is not in the list.",
-                "Ask first whether 0 <= index < len(hosts), and raise ValueError."),
+        Mistake("IndexError", "The list has no element with this index.",
+                "First test 0 <= index < len(hosts), and raise ValueError."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -115,7 +115,7 @@ class MirroredGradients(StrategyExercise):
     parts = ("gradients", "alike on all replicas", "samples of each replica")
     harness = harness_of(__file__, "mirrored_gradients")
     mistakes = [
-        Mistake("not_reduced", "This is what one replica found in its own samples: nothing was added up.",
+        Mistake("not_reduced", "This is the gradient of one replica's samples: nothing was added up.",
                 "`tf.distribute.get_replica_context().all_reduce('sum', gradients)` within the replica, or "
                 "`strategy.reduce('sum', gradients, axis=None)` outside of it."),
         Mistake("mean_per_replica", "Each replica took the mean over its own samples, and the means were added: "
@@ -124,7 +124,7 @@ class MirroredGradients(StrategyExercise):
         Mistake("mean_of_means", "The replicas' means were averaged: a sample on a replica with few samples counts "
                 "more than one on a replica with many.",
                 "Divide each replica's sum by the number of all samples, then add."),
-        Mistake("divided_again", "What the replicas found was a share already, and it was averaged instead of added: "
+        Mistake("divided_again", "The replicas' gradients were shares already, and were averaged instead of added: "
                 "the gradient is as many times too short as there are replicas.",
                 "Shares are added: 'sum', not 'mean'."),
         Mistake("not_divided", "This is the gradient of the sum over the samples, not of their mean.",
@@ -132,16 +132,16 @@ class MirroredGradients(StrategyExercise):
         Mistake("outputs_added", "A sample's squared errors were added up over its outputs: its loss is their mean.",
                 "`tf.reduce_mean((model(x) - y)**2, axis=-1)`, then the sum over the samples by their number."),
         Mistake("outside_the_replicas", "The numbers are right, but no replica was at work: the model was called "
-                "outside of `strategy.run`.", "Call the model in a function and that by `strategy.run`."),
-        Mistake("all_on_every_replica", "Every replica worked through all samples: no more is done in a second than "
-                "by one replica.", "Give each replica its own part of x and y."),
-        Mistake("ValueError", "TensorFlow refused. Most likely a loss of `tf.keras.losses` was to take a mean within a "
-                "replica: of whose samples, it cannot know.",
+                "outside of `strategy.run`.", "Call the model in a function that `strategy.run` runs."),
+        Mistake("all_on_every_replica", "Every replica worked through all samples: together they are no faster than "
+                "one replica.", "Give each replica its own part of x and y."),
+        Mistake("ValueError", "TensorFlow raised an error. Most likely a loss of `tf.keras.losses` should take a mean "
+                "within a replica, but cannot know over which samples.",
                 "`reduction=tf.keras.losses.Reduction.NONE` leaves the losses of the samples to you."),
         Mistake("samples_twice", "The numbers are right, but samples passed through the model more than once.",
                 "Call the model once in each replica, under the tape."),
         Mistake("unequal_work", "The numbers are right, but one replica had more than its share while others waited.",
-                "With n samples on p replicas nobody needs more than ceil(n / p)."),
+                "With n samples on p replicas none needs more than ceil(n / p)."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -199,7 +199,7 @@ class MirroredGradients(StrategyExercise):
 
 
 class GlobalLoss(StrategyExercise):
-    """The loss of uneven replicas"""
+    """A loss that adds up"""
 
     signature = "global_loss(per_example, penalty, global_batch: int) -> tf.Tensor"
     levels = {"equal minibatches": 1, "unequal minibatches, one of them empty": 2}
@@ -212,26 +212,26 @@ class GlobalLoss(StrategyExercise):
                 "Divide each replica's sum by global_batch: `tf.nn.compute_average_loss(per_example, "
                 "global_batch_size=global_batch)`.", lambda t: t.loss(lambda n: 1 / n if n else np.nan)),
         Mistake("mean_of_means", "Each replica's mean was divided by the number of replicas: where they hold unequal "
-                "numbers of samples, a sample on a replica with few counts more.",
+                "numbers of samples, a sample on a replica with few samples counts more.",
                 "Divide each replica's sum by global_batch.",
                 lambda t: t.loss(lambda n: 1 / n / t.p if n else 0)),
         Mistake("sum_over_samples", "The losses were added up and not divided.",
                 "Divide by global_batch.", lambda t: t.loss(lambda n: 1)),
-        Mistake("divided_by_replicas", "It was divided by the number of replicas once more: global_batch counts the "
-                "samples of all replicas already.", "Divide by global_batch alone.",
+        Mistake("divided_by_replicas", "The loss was also divided by the number of replicas, but global_batch "
+                "already counts the samples of all replicas.", "Divide by global_batch alone.",
                 lambda t: t.loss(lambda n: 1 / t.n / t.p)),
-        Mistake("whole_loss_on_every_replica", "Every replica returned the whole loss, that of all replicas: what "
-                "they find is added once more.",
-                "Each returns its own part; nothing is to be communicated here.",
+        Mistake("whole_loss_on_every_replica", "Every replica returned the loss of all replicas, and the strategy "
+                "adds these up again.",
+                "Each returns its own part; do not communicate here.",
                 lambda t: t.loss(lambda n: t.p / t.n, t.p)),
         Mistake("penalty_of_every_replica", "Every replica added the whole penalty: it counts as many times as there "
                 "are replicas.", "Each replica adds its part: `tf.nn.scale_regularization_loss(penalty)`, which "
                 "divides by `num_replicas_in_sync`.", lambda t: t.loss(lambda n: 1 / t.n, t.p)),
         Mistake("penalty_forgotten", "The penalty is missing.",
                 "Add `tf.nn.scale_regularization_loss(penalty)`.", lambda t: t.loss(lambda n: 1 / t.n, 0)),
-        Mistake("penalty_divided_by_batch", "The penalty was divided by the number of samples, or added to the sum "
-                "before that was divided: more samples, a weaker penalty.",
-                "It is a property of the model: divide it by the number of replicas, so that it counts once.",
+        Mistake("penalty_divided_by_batch", "The penalty was divided by the number of samples, perhaps with the sum "
+                "of the losses: with more samples it gets weaker.",
+                "It depends on the model alone: divide it by the number of replicas, so that it counts once.",
                 lambda t: t.loss(lambda n: 1 / t.n, t.p / t.n)),
         Mistake("no_penalty_without_samples", "A replica without samples returned 0: its part of the penalty is "
                 "missing.",
@@ -291,33 +291,33 @@ class Distribute(StrategyExercise):
     )
     harness = harness_of(__file__, "distribute")
     mistakes = [
-        Mistake("not_distributed", "The dataset never went to the strategy: every replica would be handed all of a "
+        Mistake("not_distributed", "The dataset was not given to the strategy: every replica would get the whole "
                 "minibatch.", "Return what `strategy.experimental_distribute_dataset(...)` returns, or "
                 "`strategy.distribute_datasets_from_function(...)`."),
-        Mistake("drops_remainder", "What does not fill a step of all replicas is never seen.",
+        Mistake("drops_remainder", "Samples that do not fill a step of all replicas are never seen.",
                 "`batch(..., drop_remainder=False)`: the last step may be smaller."),
-        Mistake("pieces_of_one_size", "Every worker got a piece of the same size, and what was left over went to "
-                "nobody.", "`dataset.shard(workers, k)` gives some workers one sample more than others."),
+        Mistake("pieces_of_one_size", "Every worker got a piece of the same size, and the samples left over went to "
+                "no worker.", "`dataset.shard(workers, k)` gives some workers one sample more than others."),
         Mistake("sharded_twice", "Samples are lost: you took each worker's part, and then the strategy took that "
                 "worker's part of the part.",
-                "Leave the dividing to the strategy, or do it yourself and switch its own off: "
+                "Let the strategy shard, or do it yourself and switch its sharding off: "
                 "`AutoShardPolicy.OFF`."),
-        Mistake("auto_shard_off", "Every worker goes through all samples: nobody divides them.",
+        Mistake("auto_shard_off", "Every worker goes through all samples: they are not divided.",
                 "`AutoShardPolicy.DATA` (which AUTO becomes where there are no files), or divide them yourself by "
                 "`context.num_input_pipelines` and `context.input_pipeline_id`."),
         Mistake("other_orders", "Some samples are seen twice and others never: the workers do not go through the same "
-                "dataset, as after a shuffle, which is another one on every worker.",
-                "Which sample is whose must follow from what all workers know: shuffle what a worker has got, or with "
+                "dataset, as after a shuffle, which differs between workers.",
+                "All workers must deal from the same order: shuffle only a worker's own samples, or shuffle all with "
                 "a seed."),
         Mistake("samples_again", "Some samples are seen more than once.", "An epoch goes through all samples once."),
         Mistake("batch_is_local", "The minibatch of a replica holds too few samples: the strategy has divided `batch` "
                 "samples among all replicas.",
-                "What is handed to `experimental_distribute_dataset` is batched for all replicas together: "
+                "A dataset for `experimental_distribute_dataset` is batched for all replicas together: "
                 "`batch * strategy.num_replicas_in_sync`."),
         Mistake("batch_too_large", "The minibatch of a replica holds too many samples.",
-                "To `experimental_distribute_dataset` goes a dataset in minibatches of all replicas together, while "
-                "`distribute_datasets_from_function` wants those of one replica."),
-        Mistake("NotFoundError", "The dataset was to be divided by files, and it is not read from any.",
+                "`experimental_distribute_dataset` needs minibatches for all replicas together, "
+                "`distribute_datasets_from_function` those of one replica."),
+        Mistake("NotFoundError", "The dataset should be divided by files, but it is not read from files.",
                 "`AutoShardPolicy.DATA` divides by samples."),
     ]  # fmt: skip
 
@@ -380,10 +380,10 @@ class Port(StrategyExercise):
     parts = ("made under the strategy", "replicas at work", "samples in order", "weights", "policies", "saved to")
     harness = harness_of(__file__, "port")
     mistakes = [
-        Mistake("ValueError", "TensorFlow refused: a model, an optimizer or a metric was made outside of "
+        Mistake("ValueError", "TensorFlow raised an error: a model, an optimizer or a metric was made outside of "
                 "`strategy.scope()` and used inside, or the other way round.",
                 "`with strategy.scope():` around build_model and compile."),
-        Mistake("model_outside_scope", "The model was made outside of `strategy.scope()`: its variables are there once "
+        Mistake("model_outside_scope", "The model was made outside of `strategy.scope()`: its variables exist once "
                 "and not on every replica, and training goes on as if there were no strategy.",
                 "`with strategy.scope():` around build_model and compile."),
         Mistake("one_replica_only", "The model was made under the strategy, but not every replica was at work.",
@@ -400,13 +400,13 @@ class Port(StrategyExercise):
                 "that of all replicas together.",
                 "local_batch * strategy.num_replicas_in_sync.",
                 lambda t: {"weights": t.train(t.rate * t.replicas, t.local_batch)}),
-        Mistake("shuffled", "Keras has shuffled the samples: the Horovod script does not.",
-                "Hand over a dataset in minibatches, or `shuffle=False`."),
+        Mistake("shuffled", "Keras has shuffled the samples; the Horovod program does not.",
+                "Give `fit` a dataset in minibatches, or `shuffle=False`."),
         Mistake("one_epoch", "Only one epoch was trained.", "`epochs=epochs`.",
                 lambda t: {"weights": t.train(t.rate * t.replicas, t.together, 1)}),
         Mistake("all_to_the_same_file", "A worker that is not the chief wrote to the chief's checkpoint: several "
                 "processes write the same file.",
-                "index 0 saves to 'checkpoint', every other worker to a place of its own.",
+                "Worker 0 saves to 'checkpoint', every other worker to a path of its own.",
                 lambda t: {"saved to": "the checkpoint"} if t.index else None),
         Mistake("only_the_chief_saves", "This worker did not save, as with Horovod. In a strategy saving may be a "
                 "collective: variables that are added up when they are read need all workers, and the chief would "
@@ -415,15 +415,15 @@ class Port(StrategyExercise):
                 lambda t: {"saved to": "nothing"} if t.index else None),
         Mistake("not_saved", "The checkpoint was not written.", "Worker 0 saves to 'checkpoint'.",
                 lambda t: {"saved to": "nothing"} if t.index == 0 else None),
-        Mistake("chief_elsewhere", "Worker 0 saved to a place of its own: nobody will find the checkpoint there.",
-                "index 0 saves to 'checkpoint'.",
+        Mistake("chief_elsewhere", "Worker 0 saved to another path, where the checkpoint will not be found.",
+                "Worker 0 saves to 'checkpoint'.",
                 lambda t: {"saved to": "a place of its own"} if t.index == 0 else None),
         Mistake("saved_each_epoch", "The model was saved after each epoch, and not at all where there are none.",
-                "Save once, behind the last epoch."),
+                "Save once, after the last epoch."),
         Mistake("one_place_for_the_others", "All workers but the chief save to the same place: with three of them, two "
                 "processes write the same file.", "A path with the worker's index in it.",
                 lambda t: {"saved to": "the same place as another worker"} if t.index else None),
-        Mistake("saved_too_early", "The model was saved, and then it was trained on.", "Save behind the last epoch.",
+        Mistake("saved_too_early", "The model was saved before the training had ended.", "Save after the last epoch.",
                 lambda t: {"saved to": "the checkpoint, before the last step"} if t.index == 0 else None),
         Mistake("auto_shard_off", "The policy of the dataset is OFF: on several machines every worker would go through "
                 "all samples.", "Leave it to the strategy: AUTO becomes DATA where there are no files."),

@@ -3,13 +3,15 @@
 #
 # *Optional: if you use TensorFlow.*
 #
-# Horovod changes a program in eight places. TensorFlow's own way changes it in two: you
-# choose a **strategy**, and you make the model in its `scope()`. This page is about
-# what those two lines do for you, and what they silently leave to you.
+# Horovod changes a program in eight places. TensorFlow's own way changes it in two
+# places: you choose a **strategy**, and you make the model in its `scope()`. This page
+# shows which of the eight steps these two lines take over, and which they silently
+# leave to you.
 #
-# **At the end of this page** two processes that know each other only through a text in
-# an environment variable have trained one model over gRPC. Their gradient of 64 samples
-# is that of the sequential program and that of Horovod, to 1e-12.
+# **At the end of this page** two processes that find each other through an environment
+# variable have trained one model over gRPC (TensorFlow's protocol for messages). Their
+# gradient of 64 samples equals that of the sequential program and that of Horovod, to
+# 1e-12.
 #
 # **You need** units 05 and 07. **It takes** about 110 minutes, in two sittings. The
 # cells themselves run for 30 seconds on two cores. They take about 1.6 GB of memory.
@@ -51,40 +53,40 @@ tf.keras.backend.set_floatx("float64")
 #
 # 1. A `MirroredStrategy` on 4 devices, `model.fit(x, y, batch_size=32)`. How many
 #    samples does each device get in a step: 32 or 8?
-# 2. Three replicas share minibatches of 4 samples. Which of them gets how many?
+# 2. Three replicas share minibatches of 4 samples. How many samples does each of them
+#    get?
 # 3. Two replicas hold 4 samples and 1 sample. Each takes the mean of its losses, and
-#    the two gradients are averaged. How much does the single sample count, in samples?
+#    the two gradients are averaged. As how many samples does the single sample count?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
 
 # %% [markdown]
-# ## The list of the talk
+# ## Strategies, Horovod and DDL
 #
-# An IBM talk, from which this course grew, puts three ways side by side: *TF
-# distribution strategies | Horovod | DDL*. All three are data parallelism by
-# all-reduce.
+# An IBM talk, from which this course grew, compares three libraries: *TF distribution
+# strategies | Horovod | DDL*. All three are data parallelism by all-reduce.
 #
 # | | TensorFlow's strategies | Horovod | DDL |
 # |---|---|---|---|
-# | who it is for | TensorFlow | TensorFlow, Keras, PyTorch | TensorFlow, Caffe, Torch |
-# | what you change | where the model is made | eight steps | "a library for easy use" |
+# | frameworks | TensorFlow | TensorFlow, Keras, PyTorch | TensorFlow, Caffe, Torch |
+# | your changes | the place where the model is made | eight steps | "a library for easy use" |
 # | who starts the processes | you, with `TF_CONFIG` for each | `mpiexec`, `horovodrun` | `ddlrun` |
-# | a rank is called | worker, with one or more **replicas** in it | rank | rank |
-# | can you get it? | part of TensorFlow | source, last release 2023 | closed, with IBM's machines |
+# | name of a rank | worker, with one or more **replicas** in it | rank | rank |
+# | availability | part of TensorFlow | source, last release 2023 | closed, with IBM's machines |
 #
-# DDL is a closed library of IBM's (M. Cho et al., *PowerAI DDL*, arXiv 1708.02188, from
-# whose abstract the quotation is; its core, several rings at once, belongs to unit 18).
-# You cannot run it here, so two of the three ways are compared on this page. That DDL
-# finds the same gradient is expected, but was not measured.
+# DDL is a closed library by IBM (M. Cho et al., *PowerAI DDL*, arXiv 1708.02188, whose
+# abstract is quoted in the table; its core, several rings at once, is a topic of unit
+# 18). You cannot run it here, so this page compares the other two. DDL should find the
+# same gradient, but that was not measured.
 
 # %% [markdown]
-# ## Four replicas in one process
+# ## MirroredStrategy: four replicas in one process
 #
 # `MirroredStrategy` is for one machine with several GPUs: one process, one copy of the
-# model on each device. You probably do not have four GPUs, but TensorFlow can cut one
-# CPU into **logical** devices, and nothing in the program can tell the difference. This
-# must be set before TensorFlow first uses a device.
+# model on each device. You probably do not have four GPUs, but TensorFlow can divide
+# one CPU into **logical** devices, which a program uses like real ones. This must be
+# set before TensorFlow first uses a device.
 
 # %%
 REPLICAS = 4
@@ -96,8 +98,8 @@ tf.config.threading.set_inter_op_parallelism_threads(4 * REPLICAS)
 
 
 def mirrored(replicas):
-    """A MirroredStrategy on so many logical CPUs. Its default all-reduce is made for
-    GPUs; this one adds up on one device.
+    """A MirroredStrategy on this number of logical CPUs. Its default all-reduce is made
+    for GPUs; this one adds up on one device.
     """
     return tf.distribute.MirroredStrategy(
         [f"CPU:{k}" for k in range(replicas)],
@@ -125,19 +127,19 @@ print("a variable of the model is a", type(model.variables[0]).__name__)
 print("on", [copy.device[-5:] for copy in model.variables[0].values])
 
 # %% [markdown]
-# `strategy.run(f)` runs f once in every replica: inside, you are a rank. Outside, in the
-# `scope()`, you are no replica in particular, and variables made there are made once on
-# each device.
+# `strategy.run(f)` runs f once in every replica: the code of f is like that of a rank.
+# Code in the `scope()` belongs to no single replica, and a variable made there gets a
+# copy on each device.
 #
 # ![A MirroredStrategy on four devices. Above, in strategy.scope(), the cross-replica context: a variable w is written once and lies on CPU:0 to CPU:3, a copy on each. Below, in strategy.run(f), the replica context: each of the replicas 0 to 3 reads the copy on its own device and applies f to its share. An all_reduce puts the gradients G together: the same sum in every replica.](../../images/scope_and_run.svg)
 #
-# ## Who gets which sample
+# ## Distributing a dataset: who gets which sample
 #
-# A dataset goes to the replicas by `strategy.experimental_distribute_dataset`. The rule
-# of TensorFlow's tutorial *Distributed input* (section "Batching"): the dataset is
-# batched again, so that each replica gets a share of **your** batch. Your batch is that
-# of *all* replicas together. The tutorial prints examples; we put two of them to the
-# test.
+# `strategy.experimental_distribute_dataset` divides a dataset among the replicas.
+# According to TensorFlow's tutorial *Distributed input* (section "Batching"), the
+# dataset is batched again, so that each replica gets a share of **your** batch: the
+# batch size that you set is that of *all* replicas together. The tutorial prints
+# examples; here two of them are tested.
 
 # %%
 def shares(n, batch, replicas):
@@ -159,18 +161,18 @@ for (n, batch, replicas), claim in published.items():
     print(f"{n} samples, batch({batch}), {replicas} replicas: {found}", found == claim)
 
 # %% [markdown]
-# Both claims hold, and they answer your first two guesses: 8 samples each, not 32
-# (Horovod is the other way round: there your batch is one rank's), and of 4 samples on
-# three replicas the third gets **none**. Not 2, 1 and 1. In every step of this training
-# a third of the machine would do nothing; and it must survive an empty minibatch.
+# Both claims hold, and they answer your first two guesses: 8 samples each, not 32 (with
+# Horovod the batch size is that of one rank), and of 4 samples on three replicas the
+# third gets **none**. Not 2, 1 and 1. In every step of such a training a third of the
+# machine does nothing, and the program must be able to handle an empty minibatch.
 
 # %% [markdown]
 # ## Gradients of the replicas
 #
-# Now a whole step. Each replica finds the gradient of its part, and the parts are put
-# together. **Think first:** what must each replica divide by, if the sum of the
-# replicas' gradients is to be the gradient of the mean over *all* samples, however many
-# each of them holds?
+# Now a whole step. Each replica computes the gradient of its own samples, and the
+# gradients are added up. **Think first:** the sum must be the gradient of the mean over
+# *all* samples, however unevenly the replicas share them. By which number must each
+# replica divide?
 #
 # ### The gradient of all samples (3 points)
 
@@ -185,7 +187,7 @@ def mirrored_gradients(strategy, model, x, y) -> list:
         value that is the same on all (from `all_reduce`) or one tensor (from
         `strategy.reduce`)
 
-    - equal shares: a sample's loss is the mean of (model(x) - y)**2 over its outputs;
+    - equal shares: a sample's loss is the mean of (model(x) - y)**2 over the outputs;
       the loss is the mean over all n samples. Each sample passes through the model
       once, on one replica.
     - unequal shares: a replica gets at most ceil(n / p) samples; some may get none.
@@ -212,15 +214,16 @@ def mirrored_gradients(strategy, model, x, y) -> list:
 check(mirrored_gradients)
 
 # %% [markdown]
-# ## The loss of uneven replicas
+# ## The loss with uneven replicas
 #
 # TensorFlow's tutorial *Custom training* says of the obvious way to write the loss:
 # "Using `tf.reduce_mean` is not recommended. Doing so divides the loss by actual per
-# replica batch size which may vary step to step." There is a function for it,
+# replica batch size which may vary step to step." Instead there is
 # `tf.nn.compute_average_loss`, whose `global_batch_size`, by its documentation,
 # defaults to "(size of first dimension of losses) * (number of replicas)". **Predict:**
-# four samples with the losses 1, 1, 1, 1 on one replica, and one sample with the loss 6
-# on the other. The mean is 2. What do the three ways give?
+# four samples with the losses 1, 1, 1, 1 are on one replica, and one sample with the
+# loss 6 is on the other. The mean is 2. What do `reduce_mean`, the function with its
+# default, and the function with the right batch size give?
 
 # %%
 two = mirrored(2)
@@ -240,17 +243,20 @@ def with_the_batch(per_example):
 
 
 print("tf.reduce_mean:", add_up(tf.reduce_mean))
-print("tf.nn.compute_average_loss, as it is:", add_up(tf.nn.compute_average_loss))
+print("tf.nn.compute_average_loss, default:", add_up(tf.nn.compute_average_loss))
 print("tf.nn.compute_average_loss, global_batch_size=5:", add_up(with_the_batch))
 
 # %% [markdown]
-# The default is not just off by rounding: 3.5 instead of 2. It is the mean of the
-# replicas' means, and in it the single sample counts as 2.5 samples (your third guess).
-# So pass the number of samples.
+# The default is far off: 3.5 instead of 2. It is the mean of the replicas' means, in
+# which the single sample counts as 2.5 samples (your third guess). So always pass
+# `global_batch_size`.
 #
-# What belongs to the *model* and not to the samples, a penalty on large weights, has
-# the opposite problem: every replica knows all of it. If each adds it to its loss, it
-# counts p times; with more devices it is another training.
+# ![Two replicas, one with four samples of loss 1, one with a single sample of loss 6, and three ways to a loss of all. tf.reduce_mean: 4 / 4 and 6 / 1 add up to 7. compute_average_loss with its default: 4 / 8 and 6 / 2 add up to 3.5. With global_batch_size=5: 4 / 5 and 6 / 5 add up to 2, the mean of all five losses.](../../images/uneven_replicas.svg)
+#
+# A term of the loss that depends on the *model* and not on the samples, such as a
+# penalty on large weights, has the opposite problem: every replica computes all of it.
+# If each of the p replicas adds it to its loss, it counts p times, and training depends
+# on the number of devices.
 #
 # ### A loss that adds up (3 points)
 
@@ -259,14 +265,15 @@ def global_loss(per_example, penalty, global_batch: int):
     """Return this replica's part of the loss; the strategy adds the parts up.
 
     per_example: float64 tensor, the losses of this replica's samples
-    penalty: float64 scalar tensor, a property of the model, the same on all replicas
+    penalty: float64 scalar tensor, a term that depends on the model alone, the same on
+        all replicas
     global_batch: int, number of samples of all replicas together in this step
     Returns: scalar tensor
 
-    - equal minibatches: it is called within a replica; all parts together are the mean
+    - equal minibatches: it is called within each replica; the parts add up to the mean
       loss of all samples plus the penalty, once. How the replicas share the penalty is
       up to you.
-    - unequal minibatches, one of them empty: per_example may have no entry.
+    - unequal minibatches, one of them empty: per_example may have no elements.
 
     Example: losses [1, 2] and [6] with penalty 0.5: the parts add up to 3.5.
     """
@@ -281,32 +288,32 @@ check(global_loss)
 # %% [markdown]
 # ## Half-time
 #
-# One process can train on several replicas: each computes the gradient of its samples,
-# everybody divides by the number of *all* samples, and the sums are equal everywhere.
-# This is a good place for a break: next come several machines.
+# One process can train on several replicas: each computes the gradient of its samples
+# and divides by the number of *all* samples, and all replicas get the same sum. This is
+# a good place for a break: next come several machines.
 
 # %% [markdown]
-# ## Several machines
+# ## MultiWorkerMirroredStrategy: several machines
 #
-# `MultiWorkerMirroredStrategy` is the same over several processes, each of which may
-# have several replicas.
+# `MultiWorkerMirroredStrategy` does the same with several processes, called
+# **workers**, each of which may have several replicas.
 #
 # ![Three ways with four copies of the whole model, each with its own samples and gradient. MirroredStrategy: one process with four replicas; a batch of 32 is that of all together, 8 for each. MultiWorkerMirroredStrategy: two processes with two replicas each, TF_CONFIG for each process; again 8 for each. In both gradients are added: you divide by the whole batch. Horovod: mpiexec starts four ranks with 32 samples each; gradients are averaged: you divide by your own batch.](../../images/who_holds_what.svg)
 #
-# In all three every copy of the model makes the same step. They differ in who starts the
-# processes, whose batch you name and by what you divide. In the middle nobody starts the
-# processes for you: on every machine you start the same program, and it reads from the
-# environment variable `TF_CONFIG`, a JSON text, who all the workers are and which of them
-# it is:
+# In all three ways every copy of the model makes the same step. They differ in the way
+# processes are started, in the meaning of the batch size, and in the number by which
+# you divide. With several workers you start the same program on every machine yourself.
+# It reads the environment variable `TF_CONFIG`, a JSON text that lists all workers and
+# says which of them this one is:
 #
 # ```
 # {"cluster": {"worker": ["node1:12345", "node2:12345"]},
 #  "task": {"type": "worker", "index": 0}}
 # ```
 #
-# The cluster is the same text everywhere, the task is each worker's own. Worker 0 is
-# the **chief**: it does what rank 0 does elsewhere. A worker that nobody started, or an
-# address that appears twice, raises no error: the others wait.
+# The cluster is the same on all workers, the task is each worker's own. Worker 0 is the
+# **chief** and plays the part of rank 0. If a worker was not started, or an address
+# appears twice, there is no error: the others wait.
 #
 # ### TF_CONFIG (2 points)
 
@@ -315,12 +322,12 @@ def tf_config(hosts: list[str], index: int) -> str:
     """Return the JSON text of TF_CONFIG for one worker.
 
     hosts: list of "name:port", the addresses of all workers, in their order
-    index: int, this worker's place in hosts, from 0
+    index: int, index of this worker in hosts, from 0
     Returns: str, JSON as in the example above
 
     - every worker's own: the cluster has all hosts, all of type "worker"; the task is
       this worker's.
-    - what cannot be: raise ValueError for an index that no worker has, also for a
+    - what cannot be: raise ValueError for an index that no worker has, such as a
       negative one, and for an address that appears twice.
 
     Example: for the text above, hosts is ["node1:12345", "node2:12345"] and index is 0.
@@ -340,21 +347,21 @@ def tf_config(hosts: list[str], index: int) -> str:
 check(tf_config)
 
 # %% [markdown]
-# ## Two workers for real
+# ## Two workers as real processes
 #
-# `three_ways.py`, beside this notebook, trains one small network ten steps on 64
-# samples, in several ways. Read `mwms()` and `horovod()` in it: they are the same
-# program. Below, your `tf_config` makes two workers of it, two processes that talk over
-# gRPC. Their ports are free ones that the system names; a worker that does not finish
-# in time is stopped.
+# `three_ways.py`, beside this notebook, trains one small network for ten steps on 64
+# samples, in several ways. Compare `mwms()` and `horovod()` in it: they are the same
+# training. With your `tf_config` it runs as two workers, processes that communicate
+# over gRPC on free ports of this machine. A worker that does not finish in time is
+# stopped.
 
 # %% tags=["parameters"]
 WAYS = ("mwms", "horovod", "server")  # what is run for real below
-DEADLINE = 80  # seconds; some are enough
+DEADLINE = 80  # seconds; far fewer are needed
 
 # %%
 def free_ports(number):
-    """Ports that nobody uses now, as the system names them."""
+    """Ports that are free now, chosen by the system."""
     import socket
 
     sockets = [socket.socket() for _ in range(number)]
@@ -367,7 +374,7 @@ def free_ports(number):
 
 
 def started(command, environment, log):
-    """A process that writes what it says into the file `log`."""
+    """A process whose output goes into the file `log`."""
     with open(log, "w") as file:
         return subprocess.Popen(
             command, env=os.environ | environment, stdout=file, stderr=subprocess.STDOUT
@@ -375,8 +382,9 @@ def started(command, environment, log):
 
 # %%
 def run(way, commands, environments):
-    """Start these processes side by side and wait for all of them; none is left behind.
-    Returns what each noted (see three_ways.py), and the seconds it took.
+    """Start these processes at the same time and wait for all of them; none is left
+    behind. Returns the results that each has saved (see three_ways.py), and the seconds
+    it took.
     """
     began, processes = time.perf_counter(), []
     with TemporaryDirectory() as folder:
@@ -416,21 +424,21 @@ for k, worker in enumerate(workers):
 print(f"both together, with TensorFlow's import, {seconds:.0f} s")
 
 # %% [markdown]
-# ## Who reads what
+# ## Auto-sharding: who reads what
 #
-# With one process, the strategy deals out the samples. With two, each process has a
-# dataset of its own, which is the same one. Who makes sure that they do not train on
-# the same samples? That is the **auto-sharding policy** of the dataset:
+# In one process, the strategy deals out the samples. With two, each process makes a
+# dataset of its own, with the same samples in it. The **auto-sharding policy** of the
+# dataset decides which of them each worker uses:
 #
-# | policy | what each worker reads |
+# | policy | each worker reads |
 # |---|---|
 # | `AUTO` (default) | its part of the *files*, or, if none are found, the same as `DATA` |
 # | `FILE` | its part of the files, or an error |
-# | `DATA` | everything, and throws away what is not its own |
+# | `DATA` | everything, and throws away the samples of the others |
 # | `OFF` | everything |
 #
-# The two workers have also recorded which of the samples 0 to 11 they saw, in
-# minibatches of 4 for all replicas together.
+# The two workers have also recorded which of the samples 0 to 11 they saw under each
+# policy, in minibatches of 4 for all replicas together.
 
 # %% tags=["raises-exception"] alt="Which of the samples 0 to 11 each of two workers saw, under four policies. AUTO and DATA: half of them each, none twice. FILE: an error in place of samples. OFF: both workers saw all of them."
 panels = {}
@@ -442,14 +450,14 @@ for policy in ("AUTO", "DATA", "FILE", "OFF"):
 inputs.seen(panels, 12);
 
 # %% [markdown]
-# `OFF` is not "no sharding needed", it is "I have done it myself": both workers see all
-# samples, twice the work for the same epoch, and nothing fails. And `DATA` costs what
-# it says: every worker reads and decodes everything.
+# `OFF` does not mean "no sharding needed" but "I have done it myself". Here nobody had:
+# both workers see all samples, twice the work for the same epoch, without an error. And
+# `DATA` has its price: every worker reads and decodes everything.
 #
 # Doing it yourself is `strategy.distribute_datasets_from_function(f)`: f gets a context
 # with `num_input_pipelines` (one for each worker) and `input_pipeline_id`, and returns
-# this worker's dataset in minibatches **of one replica**. There nothing is batched
-# again, and nothing is sharded.
+# this worker's dataset in minibatches **of one replica**. TensorFlow then neither
+# batches it again nor shards it.
 #
 # ### Every sample once (3 points)
 
@@ -461,13 +469,13 @@ def distribute(dataset: tf.data.Dataset, strategy, batch: int):
         worker
     strategy: a strategy with `num_replicas_in_sync` (replicas of all workers together),
         `experimental_distribute_dataset` and `distribute_datasets_from_function`
-    batch: int, samples of one replica in one step
+    batch: int, number of samples of one replica in one step
     Returns: the result of one of those two methods
 
-    - one worker: in one pass every sample is seen once, also the last ones, if they do
+    - one worker: in one pass every sample is seen once, even the last ones if they do
       not fill a step.
-    - several workers: each sample is on one replica of one worker. Workers may end one
-      step apart.
+    - several workers: each sample goes to one replica of one worker. The workers'
+      numbers of steps may differ by one.
 
     Example: 10 samples, 2 workers with 2 replicas each, batch 2: at most 8 samples a
     step.
@@ -486,19 +494,19 @@ check(distribute)
 # %% [markdown]
 # ## The same training, three ways
 #
-# Horovod trains the same network on the same 64 samples, 32 on each of two ranks: its
-# ranks are MPI's. Here is the whole difference, in the order of the eight steps of unit
-# 07. Read `three_ways.py` beside it.
+# Horovod trains the same network on the same 64 samples, 32 on each of two MPI ranks.
+# The table has all differences, in the order of the eight steps of unit 07. Read
+# `three_ways.py` along with it.
 #
 # | step | Horovod | MultiWorkerMirroredStrategy |
 # |---|---|---|
 # | 1 start | `hvd.init()` | `TF_CONFIG`, then the strategy, before anything else |
 # | 2 one GPU each | pin by `hvd.local_rank()` | a replica for each GPU the process sees |
 # | 3 share the data | `shard(hvd.size(), hvd.rank())`, batch of **one rank** | the policy; batch of **all replicas** |
-# | 4 learning rate | `rate * hvd.size()` | `rate * strategy.num_replicas_in_sync`, also left to you |
+# | 4 learning rate | `rate * hvd.size()` | `rate * strategy.num_replicas_in_sync`; you must write it, too |
 # | 5 average gradients | `DistributedGradientTape`, **averages** | `optimizer.apply_gradients` **adds**: divide the loss yourself (`fit` does) |
-# | 6 equal start | `broadcast_variables` | variables made in `scope()` start as the chief's |
-# | 7 checkpoint | rank 0 alone saves | **every** worker calls save, all but the chief to a place of its own |
+# | 6 equal start | `broadcast_variables` | variables made in `scope()` get the chief's values |
+# | 7 checkpoint | rank 0 alone saves | **every** worker calls save, all but the chief with a path of its own |
 # | 8 metrics | `MetricAverageCallback` | `fit` adds them up |
 #
 # **Predict:** how far are the three gradients of the first step apart?
@@ -534,13 +542,13 @@ charts.lines(
 );
 
 # %% [markdown]
-# Rounding, and nothing else (a difference of 0 is drawn at $10^{-18}$). Two libraries
-# that share no line of code, one over gRPC and one over MPI, find the gradient of the
-# sequential program. This is what the columns of the talk's list have in common: the
-# choice between them was never about the mathematics.
+# The differences are rounding, and nothing else (a difference of 0 is drawn at
+# $10^{-18}$). Two separate libraries, one over gRPC and one over MPI, find the gradient
+# of the sequential program. The libraries of the talk differ in many things, but not in
+# their mathematics.
 
 # %% [markdown]
-# ## Port it
+# ## Port a Horovod program
 #
 # Here is the middle of a Horovod program in Keras, as you wrote it in unit 07:
 #
@@ -557,9 +565,10 @@ charts.lines(
 # ```
 #
 # Write it for a strategy. Go through the table above line by line: some steps change,
-# some vanish, and some stay although it looks as if the strategy did them. (Some
-# variables are added up over the workers when they are read. Saving reads them, so a
-# chief that saves alone would wait for ever; all save, but not to the same place.)
+# some disappear, and some stay, although the strategy seems to do them. (Saving reads
+# all variables, and some of them are added up over the workers when they are read. A
+# chief that saves alone would wait for ever. So all workers save, but not to the same
+# place.)
 #
 # ### From Horovod to a strategy (3 points)
 
@@ -572,17 +581,17 @@ def port(
     strategy: a tf.distribute strategy
     index: int, this worker
     build_model: function, build_model() is a new Keras model
-    x, y: arrays, all samples, the same on all workers, a multiple of local_batch times
-        the number of all replicas
-    local_batch: int, samples of one replica in one step
+    x, y: arrays, all samples, the same on all workers; their number is a multiple of
+        local_batch times the number of all replicas
+    local_batch: int, number of samples of one replica in one step
     rate: float, learning rate of one replica; scale it as above
-    epochs: int, passes over the samples, in their order; it may be 0
+    epochs: int, number of passes over the samples, in their order; may be 0
     save: function, save(model, path) writes a checkpoint
-    Changes: nothing that you are given; the model that you build is trained and saved
+    Changes: none of the arguments; the model that you build is trained and saved
 
     - the same training: plain SGD on the mean squared error, not shuffled.
     - one checkpoint: after the last epoch every worker calls save once, worker 0 with
-      the path "checkpoint", each other one with a path of its own.
+      the path "checkpoint", each of the others with a path of its own.
 
     Example: 2 workers with one replica each, rate 0.1: SGD(0.2).
     """
@@ -600,22 +609,22 @@ def port(
 check(port)
 
 # %% [markdown]
-# ## A server instead
+# ## ParameterServerStrategy: servers and stale gradients
 #
-# There is an older strategy, too. In `ParameterServerStrategy` the variables live on
-# **servers**; a **coordinator** hands out steps, and each worker fetches the variables,
-# finds a gradient and has it applied, without waiting for the others. No slow worker
-# delays the others; but a gradient may belong to variables that have changed since.
-# Below: two workers and a server (threads of one process, over gRPC), 60 steps. Each
-# step records how many updates of the other worker were applied between its fetching
-# the variables and its gradient, and its loss: that of the variables it had fetched.
+# There is an older strategy without an all-reduce. In `ParameterServerStrategy` the
+# variables are on **servers**, and a **coordinator** gives steps to the workers. A
+# worker fetches the variables, computes a gradient and sends it to the servers, which
+# apply it, without waiting for other workers. So a slow worker delays nobody. But a
+# gradient may be **stale**: the variables have changed since the worker fetched them.
+# Below, two workers and a server (threads of one process, over gRPC) make 60 steps.
+# Each step records its loss, that of the variables it has fetched, and the number of
+# updates that the other worker made between this fetch and its own gradient.
 #
-# **Predict:** how many of the 60 gradients belong to variables that are no longer
-# current?
+# **Predict:** how many of the 60 gradients are stale?
 #
-# On two cores this hangs silently unless each server may use at least as many threads
-# as there are workers and one more (`inter_op_parallelism_threads` in `three_ways.py`):
-# every thread waits for another one.
+# (On two cores this would hang without an error, because all threads wait for each
+# other. So each server is allowed one thread more than there are workers:
+# `inter_op_parallelism_threads` in `three_ways.py`.)
 
 # %%
 if "server" in WAYS:
@@ -628,15 +637,15 @@ if "server" in WAYS:
     print(f"{stale} of {len(missed)} gradients were stale before they were applied")
 
 # %% [markdown]
-# A stale gradient is applied all the same: it knows nothing of a step that was taken in
-# the meantime. That is the price of not waiting, and here it is small: the loss falls.
-# The longer a step takes and the more workers there are, the more updates it misses; an
-# all-reduce misses none.
+# A stale gradient is applied nevertheless, although it does not include the steps made
+# in the meantime. That is the price of not waiting, and here it is small: the loss
+# falls. The more workers there are, the more updates a gradient misses; with an
+# all-reduce it misses none.
 #
-# ## Break it: the optimizer outside
+# ## Break it: an optimizer outside the scope
 #
-# Two lines make a program distributed, so you can forget two things. First the loud
-# one: a model made outside `scope()` and compiled inside.
+# Two lines make a program distributed, and each can be forgotten. First a mistake that
+# raises an error: a model made outside `scope()` and compiled inside.
 
 # %%
 x, y = three_ways.the_samples()
@@ -656,16 +665,16 @@ except ValueError as error:
     print(f"ValueError: ... {said[said.index('was not created'):][:150]} ...")
 
 # %% [markdown]
-# That mistake is reported. With model *and* optimizer outside nothing is reported: the
-# program trains, correctly, on one device, while the others idle. And here is the worst
-# mistake of this kind. You go on from a checkpoint, so the optimizer is built before
+# That mistake is reported. With model *and* optimizer outside there is no error: the
+# program trains, correctly, on one device, while the others idle. The worst mistake of
+# this kind: you resume from a checkpoint, so the optimizer's variables are made before
 # the training starts (`optimizer.build`), and that line is outside the scope.
 # **Predict:** an error, a slower training, or something else?
 
 # %%
 def train(optimizer, model, steps=12):
-    """Loss of all samples and the largest difference between a weight's copies on the
-    replicas, after every step.
+    """Loss of all samples, and the largest difference between two replicas' copies of a
+    weight, after every step.
     """
     dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(len(x)).repeat(steps)
 
@@ -709,55 +718,59 @@ for (name, series), look in zip(runs.items(), ("blue o-", "red s-")):
 charts.side_by_side(panels, xlabel="step", ylim={name: (0, None) for name in panels})
 
 # %% [markdown]
-# No error, no warning, and a loss that looks no worse, perhaps better. The momentum,
-# made outside, is there **once**, and every replica updates it in turn: each takes its
-# step with what the others have left in it, so that the steps are longer than you asked
-# for and the "mirrored" weights are four models. This is to a strategy what the missing
-# broadcast was in unit 07: everything a step reads or writes must be made in the scope,
-# or it is not mirrored. The measurement is the same, too: the largest difference
-# between the copies, and it must be 0.
+# There is no error and no warning, and the loss looks no worse, perhaps better. But the
+# momentum, made outside, exists **once**, and every replica updates it in turn. Each
+# replica steps with a momentum that others have updated, so the steps are longer than
+# you asked for, and the "mirrored" weights become four different models. This is the
+# strategies' version of the missing broadcast in unit 07: every variable that a step
+# reads or writes must be made in the scope, or it is not mirrored. The test is the
+# same, too: the largest difference between the copies must be 0.
 
 # %% [markdown]
-# ## What is alive
+# ## Which libraries are still maintained
 #
 # - **Horovod**: the last release is 0.28.1, of June 2023
 #   (github.com/horovod/horovod/releases). It still installs, and conda-forge still
-#   rebuilds it; but this course has to keep TensorFlow at 2.15 and Keras at 2 for it.
-#   Databricks has archived its pages on it: "Horovod and HorovodRunner are now
+#   rebuilds it, but for its sake this course must stay at TensorFlow 2.15 and Keras 2.
+#   Databricks has archived its pages about it: "Horovod and HorovodRunner are now
 #   deprecated", and recommends TorchDistributor for PyTorch and `tf.distribute` for
-#   TensorFlow (learn.microsoft.com/azure/databricks/archive/machine-learning/train-model/horovod).
-# - **What replaces it**: in PyTorch DDP (unit 06) and `fully_shard` (unit 15), started by
+#   TensorFlow
+#   (learn.microsoft.com/azure/databricks/archive/machine-learning/train-model/horovod).
+# - **Successors**: in PyTorch DDP (unit 06) and `fully_shard` (unit 15), started by
 #   torchrun; in TensorFlow the strategies of this page.
 # - **Keras**: from TensorFlow 2.16 on, `tf.keras` is Keras 3, which runs on JAX and
-#   PyTorch, too. This page was run with Keras 2 only; with a newer TensorFlow, the
+#   PyTorch, too. This page was tested with Keras 2 only; with a newer TensorFlow, the
 #   package `tf_keras` and `TF_USE_LEGACY_KERAS=1` bring Keras 2 back.
-# - **JAX** is what Google trains its own large models with (the Gemini report, arXiv
-#   2312.11805, names it). It has no strategy and no scope: you say how each array is
-#   divided over a mesh of devices, and the compiler puts in the collectives that units
-#   15 and 16 write by hand.
-# - **DDL**: you can no longer get it, and you never could inspect it. Its idea, rings
-#   arranged by which links are slow, lives on in unit 18.
+# - **JAX** is used by Google to train its own large models (Gemini report, arXiv
+#   2312.11805). It has no strategy and no scope: you declare how each array is divided
+#   over a mesh of devices, and the compiler inserts the collectives that you write by
+#   hand in units 15 and 16.
+# - **DDL** is no longer available, and its source never was. Its idea, to arrange rings
+#   by the speed of the links, returns in unit 18.
 #
-# Why then eight steps? Because they are not Horovod's. Every row of the table above is
-# a question that any data parallel program must answer, whoever answers it. A strategy
-# answers five for you, and *Break it* showed what happens when you do not know which
-# ones.
+# Why learn the eight steps at all? Because they are not specific to Horovod. Every row
+# of the table above is a question that any data parallel program must answer. A
+# strategy answers five of them for you, and *Break it* showed what happens if you do
+# not know which ones.
 
 # %% [markdown]
 # ## What to remember
 #
-# - In the scope: model, optimizer, metrics, and whatever a checkpoint is loaded into.
-# - Under a strategy your batch is that of **all** replicas; with Horovod that of one.
-# - Replicas' gradients are **added**. Divide each sample's loss by the number of all
-#   samples, and what belongs to the model by the number of replicas.
-# - `AUTO` becomes `DATA` where there are no files. `OFF` means "I have done it".
-# - All workers save, the chief to the real place.
-# - `TF_CONFIG` is the same cluster for all workers and an index for each; a worker that
-#   is missing is waited for.
+# - Make in the scope: model, optimizer, metrics, and all that is loaded from a
+#   checkpoint.
+# - Under a strategy the batch size is that of **all** replicas together; with Horovod,
+#   that of one rank.
+# - The replicas' gradients are **added**. Divide each sample's loss by the number of
+#   all samples, and a penalty on the weights by the number of replicas.
+# - `AUTO` becomes `DATA` where there are no files. `OFF` means "I have sharded it
+#   myself".
+# - All workers save, and only the chief's path is the real one.
+# - `TF_CONFIG` has the same cluster for all workers and an index for each. If a worker
+#   is missing, the others wait for it.
 #
 # **To think about.** With a parameter server no step waits for another. What would the
-# workers of `MultiWorkerMirroredStrategy` do if one of them ended one step early,
-# because its share of the data was smaller? Unit 04 has met this, and unit 07.
+# workers of `MultiWorkerMirroredStrategy` do if one of them finished one step early,
+# because its share of the data was smaller? You have met this in units 04 and 07.
 #
 # ### To read
 #
