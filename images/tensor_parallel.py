@@ -161,7 +161,7 @@ def sequence_parallel():
     band(ax, 572, tops[0] - 12, height, "reduce-scatter", REDUCE_SCATTER, 30)
     for x, size in ((110, "n/p × d"), (244, "n × d"), (374, "n × h/p"), (504, "n × d"), (640, "n/p × d")):
         text(ax, x, 44, size, SMALL, color=GREY)
-    for left, right, says in ((74, 146, "norm"), (206, 542, "MLP: divided by inner numbers"), (602, 674, "residual")):
+    for left, right, says in ((74, 146, "norm"), (206, 542, "MLP: hidden activations divided"), (602, 674, "residual")):
         text(ax, (left + right) / 2, 16, says, SMALL)
         line(ax, (left, 29), (right, 29), color=GREY)
     sent = ("all-gather", "nothing", "reduce-scatter")

@@ -51,7 +51,7 @@ def number(value) -> Tensor:
 
 
 def mlp_parts(n: int, d: int, h: int) -> tuple[Tensor, list[Tensor]]:
-    """The input of an MLP and this rank's part of its weights, inner width h: random, and all with gradients.
+    """The input of an MLP and this rank's part of its weights, hidden width h: random, and all with gradients.
 
     The input is ones, (n, d); the weights are up (h / p, d), its bias (h / p,), down (d, h / p) and its bias (d,).
     """
@@ -183,7 +183,7 @@ RATE = 3e14  # operations per second of one device, assumed
 
 
 def blocks_of(per_node: int, cards: int = 1) -> Topology:
-    """Nodes of so many ranks with 300 GB/s inside, and so many cards of 100 Gbit/s each between them, on which each
+    """Nodes of `per_node` ranks with 300 GB/s inside, and `cards` cards of 100 Gbit/s for each node between them; each
     byte counts as 1,024.
     """
     inside, between = (1e-6, BYTES / 300e9), (5e-6, BYTES / (cards * 12.5e9))
@@ -221,7 +221,7 @@ def charged_step(divide: Callable[[nn.Module], object]) -> None:
 
 
 class Reader(nn.Module):
-    """The next character from 8: a vector of 16 numbers for each, then an MLP of 128 inner numbers."""
+    """The next character from 8: a vector of 16 numbers for each, then an MLP of 128 hidden activations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -234,7 +234,7 @@ class Reader(nn.Module):
 
 
 def pieces(batch: int, random: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """So many times 8 characters from random places of the text, (batch, 8), and the next one of each, (batch,)."""
+    """`batch` times 8 characters from random places of the text, (batch, 8), and the next one of each, (batch,)."""
     x = torch.from_numpy(data.windows(all_tokens(), batch, 9, random)[0])
     return x[:, :8], x[:, 8]
 

@@ -12,18 +12,18 @@ from autograder.exercises.readings.divided import DividedLayer, as_tensors, divi
 from autograder.exercises.readings.messages import messages
 from autograder.exercises.source import harness_of
 
-OWN_ONLY = Mistake("own_only", "Each rank returned what it could compute from its own share.",
-                   "The shares of the others have to reach it: one collective.")  # fmt: skip
+OWN_ONLY = Mistake("own_only", "Each rank returned the result of its own share only.",
+                   "It needs the shares of the others, too: one collective.")  # fmt: skip
 TOO_MANY_BYTES = Mistake("too_many_bytes", "The numbers are right, but more bytes went over the links than this cut "
                          "of the layer costs.",
-                         "Move what the layer has computed, and move it once.")  # fmt: skip
-NO_COMMUNICATION = Mistake("no_communication", "The numbers are right, but nothing was said: every rank computed the "
+                         "Send the results of the layer only, and send them once.")  # fmt: skip
+NO_COMMUNICATION = Mistake("no_communication", "The numbers are right, but nothing was sent: every rank computed the "
                            "whole layer.",
-                           "Compute with your own share of the weights; what you lack comes from the others."
+                           "Compute with your own share of the weights; the rest comes from the other ranks."
                            )  # fmt: skip
-ACCEPTS = Mistake("accepts_any_size", "The ranks cannot share this evenly, and the function went on all the same.",
-                  "Ask first, before any communication: `if size % p: raise ValueError(...)`.")  # fmt: skip
-BIAS_TOO_OFTEN = Mistake("bias_on_every_rank", "The bias was added on every rank before the sum: it is in there p "
+ACCEPTS = Mistake("accepts_any_size", "The ranks cannot share this evenly, but the function went on.",
+                  "Check first, before any communication: `if size % p: raise ValueError(...)`.")  # fmt: skip
+BIAS_TOO_OFTEN = Mistake("bias_on_every_rank", "The bias was added on every rank before the sum, which contains it p "
                          "times.",
                          "Add it once, behind the all_reduce.")  # fmt: skip
 BIAS_DIVIDED = Mistake("bias_divided", "The output is right, but each rank added a p-th of the last bias before the "
@@ -31,9 +31,9 @@ BIAS_DIVIDED = Mistake("bias_divided", "The output is right, but each rank added
                        "Add the whole bias behind the sum: then its gradient is whole.")  # fmt: skip
 NO_BIAS = Mistake("no_bias", "The bias is missing.", "Add it once, behind the all_reduce.")  # fmt: skip
 TANH = Mistake("gelu_by_tanh", "This is GELU's approximation by tanh: it differs from GELU by up to 5e-4.",
-               "`F.gelu(...)` as it is, without approximate=\"tanh\".")  # fmt: skip
-USES_COLLECTIVE = Mistake("uses_collective", "The values are right, but a collective did the work.",
-                          "Here only neighbours talk: isend, irecv, send and recv.")  # fmt: skip
+               "Call `F.gelu(...)` without approximate=\"tanh\".")  # fmt: skip
+USES_COLLECTIVE = Mistake("uses_collective", "The values are right, but a collective was called.",
+                          "Here only neighbours exchange messages: isend, irecv, send and recv.")  # fmt: skip
 
 
 class ColumnLinear(DividedLayer):
@@ -45,21 +45,21 @@ class ColumnLinear(DividedLayer):
     harness = harness_of(__file__, "column_linear")
     mistakes = [
         OWN_ONLY.giving(lambda c: np.array_split(c.right, c.p, 1) if c.even else None),
-        Mistake("wrong_order", "The columns of the ranks were put below each other and then reread in another order.",
+        Mistake("wrong_order", "The blocks of the ranks were joined below each other and then reshaped.",
                 "all_gather joins along dimension 0. Join along dimension 1: `torch.cat(parts, dim=1)`.",
                 lambda c: np.concatenate(np.array_split(c.right, c.p, 1)).reshape(c.right.shape) if c.even else None),
         NO_BIAS.but(how="Each rank adds its own piece of the bias.").giving(
             lambda c: c.x @ c.w.T if c.even else None),
         Mistake("first_bias", "Every rank added the first piece of the bias.",
-                "The bias is cut like the columns: rank r takes piece r.",
+                "The bias is cut like the columns: rank r adds piece r.",
                 lambda c: c.x @ c.w.T + np.tile(c.b[: len(c.b) // c.p], c.p) if c.even else None),
         Mistake("summed", "The pieces of the ranks were added up.",
                 "Different columns are different outputs: put them side by side.",
                 lambda c: sum(np.array_split(c.right, c.p, 1)) if c.even else None),
-        TOO_MANY_BYTES.but(how="Each rank hands over its own columns of the output, n h / p numbers, and nothing "
+        TOO_MANY_BYTES.but(how="Each rank sends its own columns of the output, n h / p numbers, and nothing "
                            "else."),
-        NO_COMMUNICATION.but(why="Every rank computed the whole layer, with the others' rows of `weight`, too: those "
-                             "that it holds are not theirs.").giving(
+        NO_COMMUNICATION.but(why="Every rank computed the whole layer, with the others' rows of `weight`, too, which "
+                             "are wrong on this rank.").giving(
             lambda c: [c.x @ own.T + c.b for own in c.copies] if c.even and c.p > 1 else None),
         ACCEPTS,
         Mistake("computes_the_whole", "The numbers are right, but each rank multiplied with more than its own rows of "
@@ -122,10 +122,10 @@ class RowLinear(DividedLayer):
         OWN_ONLY.giving(lambda c: [part(c.x, c.p, r, 1) @ part(c.w, c.p, r, 1).T + c.bias for r in range(c.p)]),
         BIAS_TOO_OFTEN.giving(lambda c: c.right + (c.p - 1) * c.bias),
         NO_BIAS.giving(lambda c: c.right - c.bias),
-        Mistake("only_one_rank", "Only rank 0 holds the sum.", "A reduce leaves it on one rank, an all_reduce on all."),
+        Mistake("only_one_rank", "Only rank 0 holds the sum.", "After a reduce one rank has it, after all_reduce all."),
         Mistake("averaged", "The partial sums were averaged, not added up.", "They are summands of one sum.",
                 lambda c: (c.right - c.bias) / c.p + c.bias),
-        TOO_MANY_BYTES.but(how="One all_reduce of the output: x and the weights stay where they are."),
+        TOO_MANY_BYTES.but(how="One all_reduce of the output is enough: x and the weights are not sent."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -172,13 +172,13 @@ class TpMlp(DividedLayer):
         BIAS_TOO_OFTEN.giving(lambda c: c.changed(output=c.out + (c.p - 1) * c.d)),
         NO_BIAS.giving(lambda c: {"output": c.out - c.d} if c.g is None else None),
         Mistake("f_forgotten", "The output is right, and so are the gradients of the weights. The gradient of x is "
-                "each rank's share only: what the other ranks' columns say about x is missing.",
+                "each rank's share only: the contributions of the other ranks' columns are missing.",
                 "x goes into every rank's columns, so its gradient is the sum over the ranks: f, an all_reduce in the "
                 "backward pass.",
                 lambda c: c.changed(**{"gradient of x": c.shares})),
-        Mistake("g_reduces_twice", "The output is right, and the gradients of all that lies before the sum are p times "
+        Mistake("g_reduces_twice", "The output is right, but the gradients of everything before the sum are p times "
                 "too large: g summed in the backward pass, too.",
-                "Every rank holds the whole gradient of the sum already: g's backward pass hands it on as it is.",
+                "Every rank already holds the whole gradient of the sum: g's backward pass returns it unchanged.",
                 lambda c: c.changed(**{"gradient of x": c.p * c.gx, "gradient of up": c.scaled("up", c.p),
                                        "gradient of up_bias": c.scaled("up_bias", c.p),
                                        "gradient of down": c.scaled("down", c.p)})),
@@ -186,21 +186,21 @@ class TpMlp(DividedLayer):
                 lambda c: c.changed(**{"gradient of x": c.gx / c.p})),
         BIAS_DIVIDED.giving(lambda c: c.changed(**{"gradient of down_bias": c.given.sum(0) / c.p})),
         Mistake("bias_on_one_rank", "The output is right, but the last bias was added on one rank only, and the "
-                "others' copies of it get no gradient: the copies part at the first step.",
+                "others' copies of it get no gradient: after the first step the copies differ.",
                 "Add it on every rank, behind the sum.",
                 lambda c: c.changed(**{"gradient of down_bias": [c.given.sum(0) * (r == 0) for r in range(c.p)]})),
-        Mistake("bias_gradient_summed", "The output is right, and the gradient of the last bias is p times too large: "
+        Mistake("bias_gradient_summed", "The output is right, but the gradient of the last bias is p times too large: "
                 "each rank has the whole one, and they were added up over the ranks.",
                 "Add the bias itself behind the sum. f belongs in front of the columns, around x.",
                 lambda c: c.changed(**{"gradient of down_bias": c.p * c.given.sum(0)})),
         TANH.giving(divided.with_tanh),
-        Mistake("f_and_g_exchanged", "f and g stand in each other's places: x was summed over the ranks on its way in, "
-                "and the output was not on its way out.",
+        Mistake("f_and_g_exchanged", "f and g are exchanged: x was summed over the ranks on the way in, and the output "
+                "was not summed on the way out.",
                 "In front of the columns f (forward nothing, backward a sum), behind the rows g.",
                 lambda c: c.exchanged()),
         Mistake("not_two_all_reduces", "The numbers are right, but the ranks did not call exactly one all_reduce "
                 "forward and one backward.",
-                "f is the identity forward and an all_reduce backward; g the other way round. Nothing lies between."),
+                "f is the identity forward and an all_reduce backward; g the other way round. That is all."),
         TOO_MANY_BYTES.but(how="Each of the two all_reduces carries n d numbers: the output, and the gradient of x."),
     ]  # fmt: skip
 
@@ -257,33 +257,33 @@ class SequenceParallelMlp(DividedLayer):
     levels = {"the output": 1, "all gradients": 2}
     harness = harness_of(__file__, "mlp")
     mistakes = [
-        Mistake("own_only", "Each rank's output holds its own part of the inner numbers only: nothing was added up.",
-                "reduce_scatter adds up over the ranks and leaves each its rows.",
+        Mistake("own_only", "Each rank's output comes from its own hidden activations only: nothing was added up.",
+                "reduce_scatter adds up over the ranks, and each keeps its rows.",
                 lambda c: [{"output": part(o, c.p, r) + c.d} for r, o in enumerate(c.outputs)]
                 if c.g is None else None),
         BIAS_TOO_OFTEN.but(how="Add it behind the reduce_scatter, to your own rows.").giving(
             lambda c: divided.changed(c, {"output": [o + (c.p - 1) * c.d for o in c.rows(c.out)]})),
         Mistake("bias_gradient_is_a_share", "The gradient of the last bias counts each rank's own rows only, so its "
-                "copies part at the first step.",
+                "copies differ after the first step.",
                 "Every rank holds a copy of this bias and sees n / p rows: its gradient is summed over the ranks. f "
                 "does that: all_reduce in the backward pass.",
                 lambda c: divided.changed(c, {"gradient of down_bias": [g.sum(0) for g in c.rows(c.given)]})),
         BIAS_DIVIDED.giving(lambda c: divided.changed(c, {"gradient of down_bias": c.given.sum(0) / c.p})),
-        Mistake("gradient_not_summed", "Each rank's gradient of x holds its own part of the inner numbers only.",
-                "The gather's backward pass is a reduce_scatter: it adds up, and leaves each rank its rows.",
+        Mistake("gradient_not_summed", "Each rank's gradient of x comes from its own hidden activations only.",
+                "The gather's backward pass is a reduce_scatter: it adds up, and each rank keeps its rows.",
                 lambda c: divided.changed(c, {"gradient of x": [part(s, c.p, r) for r, s in enumerate(c.shares)]})),
         Mistake("averaged", "The gradient of x was averaged over the ranks.", "The shares are summands: do not divide.",
                 lambda c: divided.changed(c, {"gradient of x": [r / c.p for r in c.rows(c.gx)]})),
-        Mistake("gradient_not_gathered", "On the way back each rank has the gradient of its own tokens alone, and "
+        Mistake("gradient_not_gathered", "In the backward pass each rank has the gradient of its own tokens only, and "
                 "zeros for all others.",
-                "The backward pass of a reduce_scatter is an all_gather: each rank's inner numbers need the gradient "
-                "of all tokens.",
+                "The backward pass of a reduce_scatter is an all_gather: each rank's hidden activations need the "
+                "gradient of all tokens.",
                 divided.of_own_rows),
         TANH.giving(lambda c: divided.with_tanh(c, c.rows)),
         TOO_MANY_BYTES.but(why="The numbers are right, but more bytes went over the links than an all_gather and a "
                            "reduce_scatter in each direction need.",
-                           how="An all_reduce of which each rank keeps its rows carries twice what a reduce_scatter "
-                           "does. Move the n d numbers once each way."),
+                           how="An all_reduce of which each rank keeps its rows sends twice the bytes of a "
+                           "reduce_scatter. Send the n d numbers once in each direction."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -326,47 +326,47 @@ class HeadAttention(DividedLayer):
     mistakes = [
         OWN_ONLY.giving(lambda c: c.mixed() if c.even else None),
         Mistake("no_mask", "Every token sees the tokens behind it, too.",
-                "A query at place i takes from keys 0 to i: mask the scores above the diagonal with -inf.",
+                "The token at place i sees tokens 0 to i: mask the scores above the diagonal with -inf.",
                 lambda c: sum(c.mixed(causal=False)) if c.even else None),
-        Mistake("one_head", "All rows of a rank went into one wide head.",
+        Mistake("one_head", "All rows of a rank were used as one wide head.",
                 "Cut q, k and v into heads of head_size rows: each has a softmax of its own.",
                 lambda c: sum(c.mixed(size=c.rows)) if c.even else None),
-        Mistake("scale_of_the_width", "The scores were divided by the root of the width, the numbers of a token.",
-                "Divide by the root of head_size: a score adds up so many products.",
+        Mistake("scale_of_the_width", "The scores were divided by the root of the width of a token.",
+                "Divide by the root of head_size: a score is a sum of head_size products.",
                 lambda c: sum(c.mixed(scale=c.x.shape[1])) if c.even else None),
-        Mistake("no_scale", "The scores were not divided by anything.", "Divide by the root of head_size.",
+        Mistake("no_scale", "The scores were not scaled.", "Divide them by the root of head_size.",
                 lambda c: sum(c.mixed(scale=1)) if c.even else None),
         Mistake("softmax_over_queries", "The softmax was taken over the queries: the weights of a key add up to 1.",
                 "Over the keys: scores are (queries, keys), so `softmax(-1)`.",
                 lambda c: sum(c.mixed(axis=-2)) if c.even else None),
         Mistake("masked_after_the_softmax", "The weights of tokens behind a query were set to zero after the softmax, "
-                "so that what is left does not add up to 1.",
+                "so that the remaining weights do not add up to 1.",
                 "Mask the scores with -inf, then take the softmax.",
                 lambda c: sum(c.mixed(zeroed=True)) if c.even else None),
-        Mistake("does_not_see_itself", "A token takes nothing from itself: the diagonal is masked, too, and nothing is "
-                "left for the first token.",
+        Mistake("does_not_see_itself", "A token does not see itself: the diagonal is masked, too, and the first token "
+                "sees nothing at all.",
                 "Mask what is above the diagonal: `triu(1)`, or keep `tril()`."),
-        Mistake("reshaped_in_and_out", "There was no transpose, neither on the way into heads nor on the way back: a "
-                "head got the numbers of some tokens, not some numbers of every token.",
+        Mistake("reshaped_in_and_out", "There was no transpose, neither into heads nor back: a head got all numbers of "
+                "some tokens, not some numbers of every token.",
                 "(tokens, rows) to (tokens, heads, head_size) by `unflatten`, then `transpose(0, 1)`; back in reverse.",
                 lambda c: sum(c.mixed(reread="in out")) if c.even else None),
-        Mistake("reshaped_into_heads", "The numbers were reread as (heads, tokens, head_size) without a transpose: a "
-                "head got the numbers of some tokens, not some numbers of every token.",
+        Mistake("reshaped_into_heads", "The numbers were reshaped to (heads, tokens, head_size) without a transpose: a "
+                "head got all numbers of some tokens, not some numbers of every token.",
                 "(tokens, rows) to (tokens, heads, head_size) by `unflatten`, then `transpose(0, 1)`.",
                 lambda c: sum(c.mixed(reread="in")) if c.even else None),
-        Mistake("reshaped_back", "The heads are right, but they were put together without a transpose: a row holds one "
+        Mistake("reshaped_back", "The heads are right, but they were joined without a transpose: a row holds one "
                 "head's numbers of several tokens.",
                 "(heads, tokens, head_size): `transpose(0, 1)` first, then `flatten(1)`.",
                 lambda c: sum(c.mixed(reread="out")) if c.even else None),
         Mistake("wrong_scale", "The scores were divided by the root of all the rank's rows.",
-                "Divide by the root of head_size: a head does not know how many others its rank holds.",
+                "Divide by the root of head_size: the other heads of the rank do not matter.",
                 lambda c: sum(c.mixed(scale=c.rows)) if c.even else None),
         Mistake("wrong_order", "The heads were cut across: row 0 of every head first, then row 1.",
-                "The rows of a head lie together: `unflatten(-1, (-1, head_size))`, heads first.",
+                "The rows of a head are neighbours: `unflatten(-1, (-1, head_size))`, heads first.",
                 lambda c: sum(c.mixed(across=True)) if c.even else None),
-        TOO_MANY_BYTES.but(how="One all_reduce of the output: q, k, v and the weights stay where they are."),
-        ACCEPTS.but(why="The ranks' rows are no whole heads, and the function went on (or talked) all the same.",
-                    how="Ask first, before any communication: `if q.shape[0] % head_size: raise ValueError(...)`."),
+        TOO_MANY_BYTES.but(how="One all_reduce of the output is enough: q, k, v and the weights are not sent."),
+        ACCEPTS.but(why="The ranks' rows are no whole heads, but the function went on or communicated.",
+                    how="Check first, before any communication: `if q.shape[0] % head_size: raise ValueError(...)`."),
     ]  # fmt: skip
 
     def needs_bytes(self, case):
@@ -425,7 +425,7 @@ class SplitConv(DividedLayer):
     levels = {"C_out: output channels": 1, "C_in: input channels": 1, "H: rows": 2}
     mistakes = [
         OWN_ONLY.giving(lambda c: c.own if c.how != "H" else None),
-        Mistake("wrong_order", "The channels were put together along another dimension and reread.",
+        Mistake("wrong_order", "The channels were joined along another dimension and reshaped.",
                 "all_gather joins along dimension 0, the images. Channels are dimension 1: `torch.cat(parts, dim=1)`.",
                 lambda c: np.concatenate(c.own).reshape(c.right.shape) if c.how == "C_out" else None),
         Mistake("summed", "Output channels of different ranks were added up.", "Put them side by side.",
@@ -433,14 +433,14 @@ class SplitConv(DividedLayer):
         Mistake("halo_forgotten", "At the seams each rank saw zeros where its neighbour's rows are.",
                 "Fetch k // 2 rows from above and from below; zeros belong to the outer borders only.",
                 lambda c: c.own if c.how == "H" else None),
-        Mistake("halo_round_the_ring", "The first rank saw the last one's rows above its own, as if the image were "
-                "closed to a ring.",
+        Mistake("halo_round_the_ring", "The first rank saw the last one's rows above its own, as if the image were a "
+                "ring.",
                 "The image ends at rank 0 and at rank p - 1: zeros there.",
                 lambda c: c.with_halo(lambda r: (r - 1) % c.p, lambda r: (r + 1) % c.p) if c.how == "H" else None),
-        Mistake("halo_exchanged", "The rows from above were put below, and those from below above.",
+        Mistake("halo_exchanged", "The rows from above were put below, and those from below were put above.",
                 "Above rank r lies rank r - 1.",
                 lambda c: c.with_halo(lambda r: r + 1, lambda r: r - 1, far=True) if c.how == "H" else None),
-        Mistake("wrong_edge", "The neighbours' rows are those of their far edge: what rank r - 1 has first, not last.",
+        Mistake("wrong_edge", "The rows are those of the neighbour's far edge: rank r - 1's first, not last.",
                 "Send your first rows up and your last rows down.",
                 lambda c: c.with_halo(lambda r: r - 1, lambda r: r + 1, far=True) if c.how == "H" else None),
         Mistake("one_row", "One row was fetched from each side, whatever the kernel.",
@@ -502,8 +502,8 @@ class VocabCrossEntropy(DividedLayer):
     harness = harness_of(__file__, "vocab_cross_entropy")
     may_lose = {"int64": "targets are small indices", "integers of both widths": "targets are int64 in torch"}
     mistakes = [
-        Mistake("target_everywhere", "A target that lies in another rank's share was looked up all the same, in the "
-                "own columns: its logit is in the sum more than once, or is another's.",
+        Mistake("target_everywhere", "A target in another rank's share was looked up in the own columns all the same: "
+                "its logit is in the sum more than once, or is that of another column.",
                 "Take the target's logit where lo <= target < lo + width, and zero elsewhere; then sum over the ranks.",
                 lambda c: c.answer(target=c.clamped)),
         Mistake("max_not_shared", "Each rank subtracted its own maximum, so the summed exponentials have different "
@@ -513,23 +513,23 @@ class VocabCrossEntropy(DividedLayer):
         Mistake("sum_for_mean", "The loss is the sum over the tokens, not their mean.",
                 "Divide by n, as `F.cross_entropy` does.",
                 lambda c: [(loss * c.n, gradient) for loss, gradient in c.right]),
-        Mistake("gradient_of_the_sum", "The loss is the mean, and the gradient is that of the sum.",
+        Mistake("gradient_of_the_sum", "The loss is the mean, but the gradient is that of the sum.",
                 "Divide the gradient by n, too.",
                 lambda c: [(loss, gradient * c.n) for loss, gradient in c.right]),
         Mistake("no_target_in_gradient", "The gradient is the softmax alone.",
                 "Subtract 1 at the target, on the rank that holds it.", lambda c: c.answer(hit=0.0)),
         Mistake("own_softmax", "The gradient is the softmax over the own columns only.",
                 "Divide by the sum of exponentials over all ranks.", lambda c: c.answer(own_sum=True)),
-        Mistake("equal_shares_assumed", "The first column was taken to be rank times the own width; the shares are of "
-                "different widths here.",
-                "Exchange the widths, p numbers: the first column is the sum of those before.",
+        Mistake("equal_shares_assumed", "The first column was computed as rank times the own width, but the shares "
+                "have different widths here.",
+                "Exchange the widths, p numbers: the first column is the sum of the widths before.",
                 lambda c: [(ANYTHING, gradient) for _, gradient in
                            c.answer(starts=[r * w for r, w in enumerate(c.widths)])] if len({*c.widths}) > 1 else None),
         Mistake("not_finite", "The result is inf or nan: the exponentials of a row's logits are too large for "
                 "float64, or all of them too small.",
                 "Subtract the row's maximum over all ranks before `exp`."),
         TOO_MANY_BYTES.but(how="The maximum, the sum of exponentials and the target's logit are one number for each "
-                           "token: 3 n in all, and p for the widths. The logits stay where they are."),
+                           "token: 3 n in all, and p for the widths. The logits are not sent."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -590,32 +590,32 @@ class RingAttention(DividedLayer):
     signature = "ring_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor"
     levels = {"every token sees all": 1, "causal": 1, "large scores": 1}
     mistakes = [
-        OWN_ONLY.but(how="Keys and values of the others have to come by, one block after the other.").giving(
+        OWN_ONLY.but(how="It needs the keys and values of the others, too, one block after the other.").giving(
             lambda c: c.by_blocks(lambda r: [r])),
-        Mistake("blocks_averaged", "Each block's softmax was taken by itself, and the results were averaged.",
-                "A block's result counts as much as its sum of exponentials: keep the running maximum, sum and "
+        Mistake("blocks_averaged", "Each block got a softmax of its own, and the results were averaged.",
+                "The weight of a block is its sum of exponentials: keep the running maximum, sum and "
                 "weighted values, and divide once at the end.",
                 lambda c: None if c.causal else [
                     sum(divided.attention(q, k, v, causal=False) for k, v in zip(c.ks, c.vs, strict=True)) / c.p
                     for q in c.qs]),
         Mistake("mask_is_local", "In every block the mask counts places from the block's own beginning.",
-                "Rank r's queries are at r n / p and on, the block of rank s has its keys at s n / p and on.",
+                "Rank r's queries begin at place r n / p, the keys of rank s at place s n / p.",
                 lambda c: c.by_blocks(range(c.p), taken_for=lambda r, b: r) if c.causal else None),
-        Mistake("ring_the_other_way", "The mask counts the blocks as if they came round the ring the other way.",
+        Mistake("ring_the_other_way", "The mask takes the blocks as if they came round the ring the other way.",
                 "Where every rank sends to the next one, rank r has after s steps the block of rank (r - s) % p.",
                 lambda c: c.by_blocks(range(c.p), taken_for=lambda r, b: (2 * r - b) % c.p) if c.causal else None),
-        Mistake("not_masked", "Queries saw keys that lie behind them.", "causal=True: a query takes what is not "
-                "behind it.", lambda c: c.by_blocks(range(c.p), causal=False) if c.causal else None),
-        Mistake("own_block_unmasked", "Blocks that lie behind were left out, but in its own block a query saw the keys "
-                "that lie behind it.", "In the own block, too, mask what lies behind: `torch.triu(ones, 1)`.",
+        Mistake("not_masked", "Queries saw keys of later tokens.", "causal=True: mask the keys behind each "
+                "query.", lambda c: c.by_blocks(range(c.p), causal=False) if c.causal else None),
+        Mistake("own_block_unmasked", "Blocks of later tokens were left out, but in its own block a query saw the keys "
+                "of later tokens.", "In the own block, too, mask later tokens: `torch.triu(ones, 1)`.",
                 lambda c: c.by_blocks(lambda r: range(r + 1), causal=False) if c.causal else None),
         Mistake("not_finite", "The result is inf or nan.",
                 "Keep a running maximum and subtract it before `exp`; a block that is masked altogether is skipped."),
-        TOO_MANY_BYTES.but(how="Each rank sends p - 1 blocks of keys and values: after the last block that it uses "
-                           "nothing is passed on."),
+        TOO_MANY_BYTES.but(how="Each rank sends p - 1 blocks of keys and values: the block that "
+                           "arrives last is not passed on."),
         USES_COLLECTIVE.but(how="Pass the block on to the next rank of the ring, p - 1 times."),
         Mistake("not_a_ring", "The values are right, but a rank sent to more than one other.",
-                "Always to the same neighbour: what you have used, you pass on."),
+                "Send always to the same neighbour: pass on the block that you have used."),
     ]  # fmt: skip
 
     def cases(self, rng):

@@ -8,8 +8,8 @@
 #
 # **At the end of this page** you have divided a transformer over ranks by columns,
 # rows, heads and vocabulary, and a convolution by channels and by rows of the image.
-# The results equal the sequential ones, and you know to the byte what each cut costs.
-# You can also say why such groups of ranks seldom reach beyond one node.
+# The results equal the sequential ones, and you know how many bytes each cut sends. You
+# can also say why such groups of ranks seldom reach beyond one node.
 #
 # **You need** units 02, 03 and 05. **It takes** about 110 minutes, the *stretch* 195
 # more, in two sittings with a break at *Half-time*. The cells themselves run for about
@@ -35,38 +35,38 @@ from labkit.plots import charts, divided
 # %% [markdown]
 # ## Guess first
 #
-# 1. An MLP takes n tokens of width d to 4 d numbers each, and back to d. It is divided
-#    over p ranks. Somebody makes the inside twice as wide: 8 d. How many more bytes go
-#    over the links?
+# 1. An MLP maps each of n tokens from d numbers to 4 d hidden activations, and back to
+#    d. It is divided over p ranks. Somebody doubles the hidden width, to 8 d. How many
+#    more bytes go over the links?
 # 2. A convolution is divided over 4 ranks: by output channels, by input channels, or by
 #    the rows of the image. Which is cheapest for a large image?
-# 3. A transformer is divided over 8 ranks. In one computer room they sit in one node,
-#    in the other in two nodes of 4. How much longer does a step take in the second?
+# 3. A transformer is divided over 8 ranks, first in one node, then in two nodes of 4.
+#    How many times as long does a step take in two nodes?
 #
-# (What is called `given.` on this page need not be read: parts of layers, a small
-# transformer and its batch, a clock for a larger one. It lies in
-# `labkit/lessons/tensor_parallel.py`, and `help(given)` shows it.)
+# (You need not read the functions of `given.`: parts of layers, a small transformer and
+# its batch, a clock for a larger one. They are in `labkit/lessons/tensor_parallel.py`,
+# and `help(given)` describes them.)
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
 
 # %% [markdown]
-# ## What there is to divide
+# ## Parameters: six matrices in every block
 #
-# The course's transformer is `labkit.models.gpt`. Here is what it is made of, small
-# enough for this page, and beside it the same counts for a width of 4096:
+# The course's transformer is `labkit.models.gpt`. The table counts its parameters for
+# width 32, the model of this page, and for width 4096:
 
 # %%
 given.print_parameters((32, 4096))
 
 # %% [markdown]
-# Nearly everything is in six matrices per block: `q`, `k`, `v` and `out` of the
-# attention, `up` and `down` of the MLP. They are linear layers, $y = x W^T + b$, and a
-# product of matrices can be cut in two ways.
+# At width 4096 nearly all of them are in six matrices per block: `q`, `k`, `v` and
+# `out` of the attention, `up` and `down` of the MLP. They are linear layers,
+# $y = x W^T + b$, and $W^T$ can be cut in two ways: by columns or by rows.
 #
-# A note on names: PyTorch keeps the weight of `nn.Linear(d, h)` as a tensor of shape
-# (h, d), so a **column** of the mathematician's matrix, one output, is a *row* of that
-# tensor: `weight.chunk(p)[rank]`. Everybody trips over this once.
+# A note on names: PyTorch stores the weight of `nn.Linear(d, h)` as W, of shape (h, d).
+# A **column** of $W^T$, which makes one output, is therefore a *row* of that tensor,
+# and a rank's columns are `weight.chunk(p)[rank]`. Everybody trips over this once.
 #
 # ## Column-parallel linear layers
 #
@@ -75,12 +75,13 @@ given.print_parameters((32, 4096))
 #
 # ![A linear layer by columns on two ranks. Each rank has all of x, n times d, and half of the columns of the transposed weight, d times h: rank 0 the left half, rank 1 the right half. Its product is half of the columns of the output, n times h. An all-gather puts the halves y0 and y1 side by side on every rank.](../../images/column_parallel.svg)
 #
-# A colour is a rank; what is dotted lies on the other one.
+# Each colour is a rank; dotted parts are on the other rank.
 #
 # ### A linear layer by columns (3 points)
 #
-# Here the outputs are then put together again, on every rank. **Think first:** each
-# rank holds a block of (n, h / p) numbers. `all_gather_single` joins along dimension 0.
+# Afterwards every rank is to have all outputs. **Think first:** each rank holds a block
+# of shape (n, h / p). `all_gather_single` joins blocks along dimension 0. Which
+# dimension do you need?
 
 # %% nbgrader={"grade": false, "grade_id": "column_linear", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def column_linear(
@@ -89,16 +90,16 @@ def column_linear(
     """Compute a linear layer whose columns are divided over the ranks.
 
     x: tensor (n, d), the same on every rank
-    weight: tensor (h, d), W, of which rank r holds its own h / p rows; the other rows
-        hold anything else
+    weight: tensor (h, d), W; on rank r only its own h / p rows are right, the others
+        hold unrelated numbers
     bias: tensor (h,), the same on every rank
     Returns: tensor (n, h), x W^T + b, on every rank
 
     - all columns on every rank: rank r computes the r-th of p equal pieces of the
       outputs, with its own h / p rows of weight. All links together carry no more than
       one all_gather of the outputs, (p - 1) n h numbers.
-    - columns that do not divide: if p does not divide h, raise ValueError before
-      anybody communicates.
+    - columns that do not divide: if p does not divide h, raise ValueError before any
+      communication.
     - unchanged: x, weight and bias.
 
     Example: p = 2, x = [[1, 2]], weight = [[1, 0], [0, 1]], bias = [10, 20]. Rank 0
@@ -120,16 +121,16 @@ check(column_linear)
 # %% [markdown]
 # ## Row-parallel linear layers
 #
-# The other way: each rank takes some of the *inputs*, and the weights that belong to
-# them (columns of the tensor). Its product has the shape of the whole output, but it is
-# only one summand of it:
+# In the second way each rank has some of the *inputs* and the rows of $W^T$ that
+# multiply them (columns of PyTorch's tensor). Its product has the shape of the whole
+# output, but is only one summand of it:
 #
 # $$x W^T = x_0 W_0^T + x_1 W_1^T + \dots$$
 #
 # ![A linear layer by rows on two ranks. Each rank has half of the columns of x and the rows of the transposed weight that belong to them: rank 0 the upper half, rank 1 the lower half. Its product has the full shape n times h, but is only a summand, x0 W0 or x1 W1. An all-reduce gives every rank the sum.](../../images/row_parallel.svg)
 #
-# Compare the products with those above: by columns a rank has some numbers of the
-# output, by rows it has a summand of each.
+# Compare the two drawings: by columns a rank has some numbers of the output; by rows it
+# has a summand of every number.
 #
 # ### A linear layer by rows (2 points)
 #
@@ -141,8 +142,8 @@ def row_linear(
 ) -> torch.Tensor:
     """Compute a linear layer whose rows are divided over the ranks.
 
-    x: tensor (n, d_r), this rank's d_r of the d inputs, at least 1; ranks may differ
-    weight: tensor (h, d_r), the weights that belong to them
+    x: tensor (n, d_r), this rank's inputs; d_r, at least 1, may differ between ranks
+    weight: tensor (h, d_r), the weights of these inputs
     bias: tensor (h,), the same on every rank, or None
     Returns: tensor (n, h), the whole output, on every rank
 
@@ -167,36 +168,36 @@ check(row_linear)
 # %% [markdown]
 # ## A tensor-parallel MLP: columns, then rows
 #
-# Put one after the other. After the columns each rank holds some of the inner numbers.
-# GELU works on each number by itself, so they may stay divided. And the rows need
-# exactly those inner numbers as their inputs. So **between the two layers nobody has to
-# send anything**. This is the idea of Megatron-LM (Shoeybi et al., 2019).
+# Now use one after the other. After the layer by columns each rank has some of the
+# hidden activations. GELU works on each number by itself, so they can stay divided. And
+# the layer by rows needs exactly these as its inputs. So **nothing is sent between the
+# two layers**. This is the idea of Megatron-LM (Shoeybi et al., 2019).
 #
 # The backward pass needs care, because autograd knows nothing of the other ranks.
 #
-# - Before the columns, every rank uses the same x. Forward there is nothing to do.
-#   Backward, each rank knows what *its* columns contribute to the gradient of x; the
-#   gradient is the sum. Megatron calls this operator **f**.
-# - After the rows, the summands are added up. Forward that is an all_reduce. Backward,
-#   every rank holds the whole gradient of the sum already, and the gradient of a
-#   summand is the same: nothing to do. This is **g**.
+# - In front of the columns all ranks have the same x. Forward there is nothing to do.
+#   Backward, each rank computes the contribution of *its* columns to the gradient of x,
+#   and an all_reduce adds up the contributions. Megatron calls this operator **f**.
+# - Behind the rows the summands are added up. Forward this is an all_reduce. Backward,
+#   every rank already has the whole gradient of the sum, and the gradient of a summand
+#   is the same: nothing to do. This is **g**.
 #
-# ![An MLP by columns, then rows, on two ranks. Both have the same x; f hands it on. Rank r multiplies by its columns of U and applies GELU: half of the inner numbers, n times h/p. It multiplies by its rows of D: a summand of full size, n times d. g adds up the summands, so both ranks have y. Two strips below say what is sent. Forward: nothing at f, nothing in the middle, an all-reduce at g. Backward: nothing at g and in the middle, an all-reduce at f.](../../images/f_and_g.svg)
+# ![An MLP by columns, then rows, on two ranks. Both have the same x; f hands it on. Rank r multiplies by its columns of U and applies GELU: half of the hidden activations, n times h/p. It multiplies by its rows of D: a summand of full size, n times d. g adds up the summands, so both ranks have y. Two strips below say what is sent. Forward: nothing at f, nothing in the middle, an all-reduce at g. Backward: nothing at g and in the middle, an all-reduce at f.](../../images/f_and_g.svg)
 #
-# The strips at the bottom say what is sent at each place. In the middle it is nothing,
-# in both directions.
+# The strips at the bottom name the collective at each place. In the middle nothing is
+# sent, in either direction.
 #
 # f and g are mirror images. In PyTorch each is a `torch.autograd.Function`: two static
 # methods, and `CopyIn.apply(x)` to call it.
 #
 # ### An MLP by columns, then rows: f and g (4 points)
 #
-# Write f and g, then the MLP. An all_reduce changes its tensor, and autograd may be
-# using the same one elsewhere: reduce a clone.
+# Write f and g, then the MLP. An all_reduce overwrites its tensor, which autograd may
+# still need: reduce a clone.
 
 # %% nbgrader={"grade": false, "grade_id": "tp_mlp", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class CopyIn(torch.autograd.Function):
-    """f: nothing forward, a sum over the ranks backward."""
+    """f: the identity forward, a sum over the ranks backward."""
 
     @staticmethod
     def forward(ctx, x):
@@ -214,7 +215,7 @@ class CopyIn(torch.autograd.Function):
 
 
 class SumOut(torch.autograd.Function):
-    """g: a sum over the ranks forward, nothing backward."""
+    """g: a sum over the ranks forward, the identity backward."""
 
     @staticmethod
     def forward(ctx, x):
@@ -238,7 +239,7 @@ def tp_mlp(
     down: torch.Tensor,
     down_bias: torch.Tensor,
 ) -> torch.Tensor:
-    """Compute an MLP whose inner numbers are divided over the ranks.
+    """Compute an MLP whose hidden activations are divided over the ranks.
 
     x: tensor (n, d), the same on every rank
     up: tensor (h / p, d), this rank's columns
@@ -247,14 +248,15 @@ def tp_mlp(
     down_bias: tensor (d,), the same on every rank
     Returns: tensor (n, d), the whole output, on every rank
 
-    - the output: gelu(x U^T + a) D^T + b, where gelu is `F.gelu` as it is.
-    - all gradients: after `.backward` of the same gradient on all ranks every argument
-      has its gradient: x and down_bias the whole one, the others this rank's part.
+    - the output: gelu(x U^T + a) D^T + b, where gelu is `F.gelu(...)`.
+    - all gradients: after `.backward` with the same gradient on all ranks, every
+      argument has its gradient: x and down_bias the whole one, the others that of this
+      rank's part.
     - messages: each rank calls one all_reduce of n d numbers forward and one backward,
       and nothing else.
 
-    Example: p = 2, n = 3, d = 4, h = 10. Each rank has 5 inner numbers of every token;
-    its all_reduces are of 12 numbers.
+    Example: p = 2, n = 3, d = 4, h = 10. Each rank has 5 hidden activations of every
+    token; its all_reduces are of 12 numbers.
     """
     ### BEGIN SOLUTION
     hidden = F.gelu(F.linear(CopyIn.apply(x), up, up_bias))
@@ -265,8 +267,9 @@ def tp_mlp(
 check(tp_mlp)
 
 # %% [markdown]
-# Now your first guess. The cell runs your MLP on the simulated network of unit 03 and
-# counts what each rank hands over, forward and backward, for two inner widths:
+# Now your first guess. The cell runs your MLP on the simulated network of unit 03, for
+# two hidden widths, and counts the bytes that a rank passes to collectives, forward and
+# backward:
 
 # %%
 def mlp_step(n, d, h):
@@ -282,35 +285,36 @@ for p in (2, 4):
         outcome = given.run(mlp_step, p, (n, d, h))
         if outcome:
             rank = outcome.ranks[0]
-            print(f"{p} ranks, inside {h:>3}: {rank.collectives}, "
+            print(f"{p} ranks, h = {h}: {rank.collectives}, "
                   f"{rank.collective_bytes:,} bytes")  # fmt: skip
 
 # %% [markdown]
-# Two all_reduces of n d numbers, whatever the inside: **no more bytes at all**. A wider
-# layer computes more and sends the same. That is why tensor parallelism pays for wide
-# models.
+# Two all_reduces of n d numbers, whatever the hidden width: **no more bytes at all**. A
+# wider hidden layer computes more and sends the same. That is why tensor parallelism
+# pays off for wide models.
 
 # %% [markdown]
 # ## Half-time
 #
 # You have divided a linear layer by columns and by rows. One after the other they make
-# an MLP that sends n d numbers forward and as many backward, however wide it is inside.
-# Attention comes next, and then a whole transformer; this is a good place for a break.
+# an MLP that all-reduces n d numbers forward and as many backward, however wide its
+# hidden layer is. Attention comes next, and then a whole transformer; this is a good
+# place for a break.
 
 # %% [markdown]
 # ## Attention: the heads divided
 #
-# Attention has its own natural seam: the heads. Each has its own rows of `q`, `k` and
-# `v`, its own softmax, and its own columns of `out`. So `q`, `k`, `v` are cut by
-# columns, `out` by rows, and again nothing is sent in between. The softmax is over the
-# tokens of one head, and a head is whole on its rank.
+# Attention has a natural place to cut: between its heads. Each head has its own outputs
+# of `q`, `k` and `v`, its own softmax, and its own inputs of `out`. So `q`, `k` and `v`
+# are cut by columns, `out` by rows, and again nothing is sent in between. The softmax
+# needs one head only, and each head is complete on one rank.
 #
 # ![Causal attention with four heads on two ranks. Both have all of x. The columns of q, k and v belong to heads: rank 0 has those of heads 0 and 1, rank 1 those of heads 2 and 3. Each rank makes the triangular scores of its own two heads and their softmax, and multiplies by the rows of out that belong to them. An all-reduce adds up the two products to y on every rank.](../../images/attention_heads.svg)
 #
-# A stripe is a head. Each stays on one rank from `q`, `k`, `v` to `out`.
+# Each stripe is a head, and stays on one rank from `q`, `k` and `v` to `out`.
 #
-# This is also where the number of ranks meets a limit: 6 heads on 4 ranks would be one
-# and a half for each.
+# The heads also limit the number of ranks: 6 heads on 4 ranks would be one and a half
+# for each.
 #
 # ### Attention with its heads divided (3 points)
 
@@ -326,16 +330,16 @@ def head_attention(
     """Compute causal self-attention with its heads divided over the ranks.
 
     x: tensor (s, d), s tokens, the same on every rank
-    q, k, v: tensors (d / p, d), this rank's rows, one head of head_size rows after the
-        other
-    out: tensor (d, d / p), the columns that belong to them
+    q, k, v: tensors (d / p, d), the rows of this rank's heads, head_size rows for each,
+        one head after the other
+    out: tensor (d, d / p), the columns of these heads
     head_size: int, rows of a head
     Returns: tensor (s, d), the whole output, on every rank
 
     - whole heads: a token sees itself and those before it. Scores are divided by the
       square root of head_size. There are no biases, and there is no backward pass.
     - heads that do not divide: if head_size does not divide d / p, raise ValueError
-      before anybody communicates.
+      before any communication.
     - messages: all links together carry no more bytes than one all_reduce of the
       output.
     - unchanged: all tensors.
@@ -365,11 +369,11 @@ check(head_attention)
 #
 # With f and g you can divide the course's transformer. `divide` below cuts the six
 # matrices of every block, puts f in front of the attention and of the MLP, and g behind
-# them. What is left, norms and embeddings, is the same on every rank.
-# (`given.cut_linear` makes a linear layer of a rank's part of the weights.)
+# them. Norms, embeddings and the last matrix, `head`, are the same on every rank.
+# (`given.cut_linear` makes a linear layer from a rank's part of the weights.)
 #
-# The cells after it take one step on a piece of text, in one process and on 2 and 4
-# ranks, and compares every gradient of every rank with the sequential one.
+# Then the cells take one step on a piece of text, in one process and on 2 and 4 ranks,
+# and compare every gradient of every rank with the sequential one.
 
 # %%
 COLUMNS = ("attention.q", "attention.k", "attention.v", "mlp.up")
@@ -388,7 +392,7 @@ class SummedRows(nn.Module):
 
 # %%
 def divide(model):
-    """The blocks of a gpt, divided over all ranks, in place."""
+    """Divide the blocks of a gpt over all ranks, in place."""
     p, rank = dist.get_world_size(), dist.get_rank()
     for name, block in model.named_children():
         if name.startswith("block"):
@@ -403,11 +407,11 @@ def divide(model):
                 part.register_forward_pre_hook(lambda _, x: (CopyIn.apply(x[0]),))
 
 # %% [markdown]
-# One step of the divided model, on a batch that is the same on every rank:
+# One step of the divided model; the batch is the same on every rank:
 
 # %%
 def divided_step():
-    """The loss, and this rank's gradients by name."""
+    """Return the loss, and this rank's gradients by name."""
     model = given.new_model()
     divide(model)
     return given.loss_and_gradients(model)
@@ -429,9 +433,9 @@ for p, outcome in outcomes.items():
 #
 # Narayanan et al., *Efficient Large-Scale Language Model Training on GPU Clusters Using
 # Megatron-LM* (2021), section 3.2: tensors of b s h numbers are all-reduced "twice each
-# in the forward and backward pass for each layer, leading to a total communication of
-# 8 b s h (t - 1) / t per layer per device", for t ranks, batch b, sequence s, width h.
-# A layer is a block here. Does the simulated network count the same?
+# in the forward and backward pass for each layer, leading to a total communication of 8
+# b s h (t - 1) / t per layer per device", for t ranks, batch b, sequence s, width h.
+# Their layer is our block. Does the simulated network count the same?
 
 # %%
 b, s, h, blocks = 2, 32, 32, 2
@@ -443,16 +447,16 @@ for t, outcome in outcomes.items():
               f"{len(outcome.ranks[0].collectives)} collectives")  # fmt: skip
 
 # %% [markdown]
-# To the number. An all_reduce on the ring moves $2 (t - 1) / t$ of its tensor through
-# every device (unit 03), times four.
+# Exactly. An all_reduce on the ring moves $2 (t - 1) / t$ of its tensor through every
+# device (unit 03), and there are four of them.
 
 # %% [markdown]
 # ## Vocabulary-parallel cross-entropy · stretch
 #
-# The last matrix makes logits: for each of n tokens, one number for each of the V
-# entries of the vocabulary. Divided by columns, each rank holds (n, V / p) of them. For
-# 2,048 tokens and a vocabulary of 128,000 the whole would be 262 million numbers:
-# nobody wants to gather them, only to make *one number*, the loss, out of them.
+# The last matrix, `head`, makes logits: for each of n tokens, one number for each of
+# the V entries of the vocabulary. If it is divided by columns, each rank has logits of
+# shape (n, V / p). For 2,048 tokens and a vocabulary of 128,000 all together are 262
+# million numbers: nobody wants to gather them only to compute *one number*, the loss.
 #
 # The cross-entropy of a token is
 #
@@ -475,12 +479,12 @@ def vocab_cross_entropy(
     targets: int64 tensor (n,), from 0 to V - 1, the same on every rank
     Returns: (loss, gradient), one number, the same on every rank, and a tensor (n, V_r)
 
-    - equal shares: the mean over the tokens, as `F.cross_entropy` of all V columns
-      gives it, and the gradient of this mean.
-    - large logits: they may be about 1e4 above or below zero.
+    - equal shares: the loss is the mean over the tokens, that of `F.cross_entropy` with
+      all V columns; the gradient is that of this mean.
+    - large logits: they may be as large as 1e4 or as low as -1e4.
     - any vocabulary: ranks may hold different numbers of columns, and none at all.
-    - messages: to sends and collectives a rank hands over at most 8 (3 n + p) bytes in
-      all; what it gets does not count.
+    - messages: a rank passes at most 8 (3 n + p) bytes in all to sends and collectives;
+      bytes that it receives do not count.
     - unchanged: logits and targets.
 
     Example: p = 2, targets = [1]. From logits [[0]] on both ranks the loss is log 2;
@@ -533,20 +537,20 @@ for vocabulary in (1000, 10_000):
 # %% [markdown]
 # ## Convolutions: channels and halos · stretch
 #
-# Before transformers there were convolutions, and these can be cut, too: "divide C, H,
-# or W dimensions of a CNN layer onto separate devices" (B. Nelson, *Distributed Deep
+# Convolutions came before transformers, and they can be cut, too: "divide C, H, or W
+# dimensions of a CNN layer onto separate devices" (B. Nelson, *Distributed Deep
 # Learning*, CentOS Dojo at Oak Ridge, 2019, the slide on model parallelism).
 #
 # - **C_out**, output channels: a layer by columns. The outputs are gathered.
 # - **C_in**, input channels: a layer by rows. The outputs are summed.
 # - **H** (or W), rows of the image: all weights are on every rank, and each rank has a
 #   strip of every image. At the seams a kernel of k rows reaches k // 2 rows into the
-#   neighbours' strips: the **halo**. Only those rows are sent, between neighbours.
+#   neighbours' strips. These rows are the **halo**, and only they are sent, between
+#   neighbours.
 #
 # ![An image of twelve rows cut into four strips of three rows, one for each rank. A kernel of 3 x 3 on the first row of rank 1 reaches into the last row of rank 0. Beside it what each rank needs: its own three rows, and the halo, one row above and one below, sent by the neighbours that own them: rank 1 gets row 2 from rank 0 and row 6 from rank 2. Above rank 0 and below rank 3 there is a question mark.](../../images/halo.svg)
 #
-# For k = 3 the halo is one row on each side. What replaces the question marks is for
-# you to say:
+# For k = 3 the halo is one row on each side. Answer the question marks in the exercise:
 #
 # ### A convolution over channels and over rows (4 points)
 #
@@ -602,9 +606,9 @@ def split_conv(x: torch.Tensor, weight: torch.Tensor, how: str) -> torch.Tensor:
 check(split_conv)
 
 # %% [markdown]
-# Your second guess: 8 channels in and out, a 3 x 3 kernel, 4 ranks, and larger and
-# larger square images. The dots are the bytes of your function on all links, the lines
-# what each cut must cost.
+# Your second guess: 8 channels in and out, a 3 x 3 kernel, 4 ranks, and square images
+# of growing size. The points are the bytes that your function sends over all links, the
+# lines the least that each cut costs.
 
 # %%
 def one_convolution(how, side):
@@ -628,27 +632,28 @@ costs = {how: [4 * cost(side) for side in sides] for how, cost in COSTS.items()}
 divided.convolutions(sides, costs, sent);
 
 # %% [markdown]
-# Rows win, and by more the larger the image: an image has an area, a seam only a
-# length. But then every rank holds all weights. Rows help where *activations* do not
-# fit, channels where *weights* do not.
+# Rows win, and the larger the image the more clearly: the outputs grow with its area,
+# the halo only with its width. But every rank then holds all weights. Cutting by rows
+# helps where *activations* do not fit, cutting by channels where *weights* do not.
 
 # %% [markdown]
 # ## Sequence parallelism · stretch
 #
-# "Columns, then rows" divides what is *inside* attention and MLP. Outside, in the norms
-# and in the residual stream, every rank still holds all n tokens and computes the same.
-# There too the work can be divided, by tokens, because a norm works on each token by
-# itself. This is **sequence parallelism** (Korthikanti et al., 2022).
+# "Columns, then rows" divides the work *inside* attention and MLP. Outside, in the
+# norms and residual connections, every rank still holds all n tokens and computes the
+# same as the others. This work can be divided by tokens, because a norm works on each
+# token by itself. This is **sequence parallelism** (Korthikanti et al., 2022).
 #
 # Then f and g change. On the way in, each rank has n / p tokens and needs all: an
 # *all_gather*. On the way out, the summands are added up and each rank keeps its own
-# tokens: a *reduce_scatter*. Each is the other's backward pass. And one all_reduce is
-# one reduce_scatter and one all_gather (unit 03), so the links carry not a byte more.
+# tokens: a *reduce_scatter*. Each is the other's backward pass. An all_reduce is a
+# reduce_scatter followed by an all_gather (unit 03), so the links carry not a byte
+# more.
 #
-# ![Sequence parallelism around an MLP on two ranks. Outside, in norm and residual, each rank has half of the tokens, n/p times d. An all-gather gives every rank all tokens, n times d. Inside, the MLP is divided by its inner numbers; each rank ends with a summand of full size. A reduce-scatter adds up the summands and leaves each rank its half of the tokens. In the backward pass the two change places: an all-gather at the exit, a reduce-scatter at the entrance.](../../images/sequence_parallel.svg)
+# ![Sequence parallelism around an MLP on two ranks. Outside, in norm and residual, each rank has half of the tokens, n/p times d. An all-gather gives every rank all tokens, n times d. Inside, the MLP is divided by its hidden activations; each rank ends with a summand of full size. A reduce-scatter adds up the summands and leaves each rank its half of the tokens. In the backward pass the two change places: an all-gather at the exit, a reduce-scatter at the entrance.](../../images/sequence_parallel.svg)
 #
-# It is the picture of f and g with other collectives at the two bands, and with half of
-# the tokens at both ends.
+# This is the drawing of f and g with other collectives in the two bands, and with half
+# of the tokens at both ends.
 #
 # ### The same MLP with the tokens divided outside of it (3 points)
 #
@@ -657,7 +662,7 @@ divided.convolutions(sides, costs, sent);
 
 # %% nbgrader={"grade": false, "grade_id": "sequence_parallel_mlp", "locked": false, "schema_version": 3, "solution": true, "task": false}
 class GatherTokens(torch.autograd.Function):
-    """On the way in: all tokens from everybody's."""
+    """On the way in: gather the tokens of all ranks."""
 
     @staticmethod
     def forward(ctx, x):
@@ -677,7 +682,7 @@ class GatherTokens(torch.autograd.Function):
 
 
 class ScatterTokens(torch.autograd.Function):
-    """On the way out: the sum over the ranks, of which each keeps its tokens."""
+    """On the way out: add up over the ranks, and keep this rank's tokens."""
 
     @staticmethod
     def forward(ctx, x):
@@ -712,8 +717,8 @@ def sequence_parallel_mlp(
 
     - the output: that of `tp_mlp` for this rank's tokens.
     - all gradients: each rank calls `.backward` with the gradient of its tokens. Then
-      every argument has its gradient: x for these tokens, down_bias the whole one, the
-      others this rank's part.
+      every argument has its gradient: x that of these tokens, down_bias the whole one,
+      the others that of this rank's part.
     - messages: all links together carry no more bytes than an all_gather and a
       reduce_scatter of n d numbers forward, the same backward, and one all_reduce of d
       numbers.
@@ -731,7 +736,7 @@ check(sequence_parallel_mlp)
 
 # %%
 def one_norm_and_mlp(name, n):
-    """A norm and an MLP of n tokens here; what autograd keeps of the norm, in bytes."""
+    """Run a norm and an MLP of n tokens; return the bytes that the norm keeps."""
     x, weights = given.mlp_parts(n, 32, 128)
     y, kept = given.normed(x)
     layer = tp_mlp if name == "tp_mlp" else sequence_parallel_mlp
@@ -747,26 +752,27 @@ for layer, n in (("tp_mlp", 64), ("sequence_parallel_mlp", 16)):
               f"{given.sent(outcome):,} bytes")  # fmt: skip
 
 # %% [markdown]
-# On 4 ranks, the norm keeps a quarter; on the links the same bytes as before, and the d
-# numbers of the bias gradient.
+# On 4 ranks the norm keeps a quarter of the bytes. The links carry as many as before,
+# and one all_reduce of d numbers more, for the bias gradient.
 #
-# One tensor is still whole on every rank: all tokens, as they enter `up`, are kept for
-# the gradient of its weight. Korthikanti et al. (section 4.2.2) keep only the rank's
-# own tokens there, too, and gather the others once more in the backward pass. Then a
-# layer keeps $34\,s\,b\,h / t$ bytes on each of t ranks, attention's scores apart. The
-# price is one all_gather more, a quarter more on the links, which they hide behind
-# computing. Unit 20 counts that memory and leaves this all_gather out.
+# One tensor is still whole on every rank: the input of `up`, which is kept for the
+# gradient of its weight. Korthikanti et al. (section 4.2.2) keep only the rank's own
+# tokens of it, and gather the others once more in the backward pass. Then a layer keeps
+# $34\,s\,b\,h / t$ bytes on each of t ranks, without the scores of attention. The price
+# is a third all_gather, a quarter more bytes on the links, sent while the rank
+# computes. Unit 20 counts that memory and leaves this all_gather out.
 
 # %% [markdown]
-# ## "All-to-all communication of outputs"
+# ## Model parallelism in 2019: "all-to-all communication of outputs"
 #
-# The same slide of 2019 names the price: "fully connected layers require all-to-all
-# communication of outputs to next layer", and adds "Not used that much nowadays". Today
+# A slide of 2019 names the price of model parallelism (B. Nelson, *Distributed Deep
+# Learning*, CentOS Dojo at Oak Ridge): "fully connected layers require all-to-all
+# communication of outputs to next layer". It adds "Not used that much nowadays". Today
 # many of the largest dense models are trained this way, Llama 3 on 8 ranks. Others
 # avoid it: DeepSeek-V3 was trained "without using costly tensor parallelism" (arXiv
 # 2412.19437, section 1). Who is right? Layer by layer, as in your `column_linear`,
-# every rank needs all outputs of all others before the next layer can begin. Count
-# both, for an MLP 4 d wide inside, forward:
+# every rank needs all outputs of all others before the next layer can begin. Count the
+# bytes of both ways, forward, for an MLP of hidden width 4 d:
 
 # %%
 def layer_by_layer(n, d):
@@ -786,28 +792,28 @@ for way in (layer_by_layer, as_a_pair):
         print(f"{way.__name__:<16}{calls}: {given.sent(outcome):>7,} bytes")
 
 # %% [markdown]
-# The slide is right about one layer by itself: $(p - 1) (4 n d + n d)$ numbers. As a
-# pair it is $2 (p - 1) n d$, 2.5 times less, with one collective instead of two; and
-# what the pair sends does not grow with the width inside. The cut was known in 2019;
-# what was missing was to look at two layers together.
+# The slide is right about layers one by one: they send $(p - 1) (4 n d + n d)$ numbers.
+# A pair sends $2 (p - 1) n d$, a factor of 2.5 less, in one collective instead of two;
+# and this does not grow with the hidden width. The cut was known in 2019; the new idea
+# was to look at two layers together.
 
 # %% [markdown]
-# ## Why it stays within a node
+# ## Bandwidth: why it stays within a node
 #
-# Four all_reduces in every block, and the next product cannot begin before the sum is
-# there. So the links decide. Here is a network of two nodes, with 300 GB/s inside and
-# one network card of 100 Gbit/s each between them, as in a small cluster:
+# A block has four all_reduces, and the next product cannot begin before the sum is
+# there. So the links decide. Here is a network of two nodes as in a small cluster, with
+# 300 GB/s inside a node and one network card of 100 Gbit/s for each node:
 
 # %% alt="Eight ranks as two boxes of four. A word inside each box says what its links cost, a word between the boxes what the links between the nodes cost."
 simulation.draw("nodes of 4", 8)
 
 # %% [markdown]
-# To see what happens at the size of a real model, the next cells let our small one
-# stand for one of width 4096 with 2,048 tokens in bfloat16: each byte counts as 1,024,
-# each operation as 524,288, on devices that are assumed to do $3 \cdot 10^{14}$
-# operations per second. The values are computed as before; only the clock is different.
-# (`given.blocks_of` is such a network. `given.charged_step` divides a new model as it
-# is told, lets its matrix products take their time, and does one step.)
+# In the next cells our small model stands for one of width 4096 with 2,048 tokens in
+# bfloat16: each byte counts as 1,024 bytes and each operation as 524,288, on devices
+# assumed to do $3 \cdot 10^{14}$ operations per second. The values are computed as
+# before; only the clock is different. (`given.blocks_of` is such a network.
+# `given.charged_step` divides a new model with the function that it gets, puts its
+# matrix products on the clock, and takes one step.)
 
 # %%
 def charged_step():
@@ -826,28 +832,30 @@ if all(steps.values()):
           f"{guess_3}")  # fmt: skip
 
 # %% [markdown]
-# Inside a node, twice the ranks take little more than half the time. Across two nodes
-# the same 8 ranks are slower than *one rank alone*: every sum squeezes through one
-# card, 96 times slower than the links of its four ranks together. The last bar has the
-# network of a large machine: 8 cards for the four ranks of a node, two for each, 12
-# times slower than the links inside, as on Selene, the machine of Narayanan et al. (8
-# cards of 200 Gbit/s for 8 GPUs). That is no disaster, and still a step back from one
-# node. Hence their "Takeaway #1" (section 3.2): tensor parallelism "should generally be
-# used up to degree g when using g-GPU servers"; beyond the server, go on with a
-# pipeline (unit 17).
+# Inside a node, twice the ranks take 53 to 62 % of the time. Across two nodes the same
+# 8 ranks are slower than *one rank alone*: every sum goes through one card, 96 times
+# slower than the links of a node's four ranks together. The last bar has the network of
+# a large machine: 8 cards for the four ranks of a node, two for each, 12 times slower
+# than the links inside, as on Selene, the machine of Narayanan et al. (8 cards of 200
+# Gbit/s for 8 GPUs). With them 8 ranks are about as fast as the 4 of one node. Hence
+# their "Takeaway #1" (section 3.2): tensor parallelism "should generally be used up to
+# degree g when using g-GPU servers"; beyond the server, go on with a pipeline (unit
+# 17).
 #
-# What counts is not the box but how far the fast links reach. Their servers have 8
-# GPUs; in an NVL72 rack 72 GPUs are one domain of NVLink.
+# The limit is not the node itself but the reach of the fast links. Their servers have 8
+# GPUs; in an NVL72 rack 72 GPUs are in one domain of NVLink, NVIDIA's fast links
+# between GPUs.
 
 # %% [markdown]
-# ## The library does the same
+# ## DTensor: PyTorch does the same
 #
-# In PyTorch the weights of a layer become *DTensors*: tensors that know on which ranks
-# their parts lie. `parallelize_module` takes a plan, and f and g are added for you.
+# PyTorch can make the weights of a layer *DTensors*: tensors that know which ranks hold
+# their parts. `parallelize_module` takes a plan, a cut for each layer by its name, and
+# adds f and g for you.
 
 # %%
 def by_plan(model, one_f=False):
-    """The blocks of a gpt, divided by torch. one_f: see below."""
+    """Divide the blocks of a gpt by torch. one_f: one f for q, k and v, see below."""
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
     plan = {path: parallel.ColwiseParallel() for path in COLUMNS}
     plan |= {path: parallel.RowwiseParallel() for path in ROWS}
@@ -862,7 +870,7 @@ def by_plan(model, one_f=False):
 
 # %%
 def library_step():
-    """The loss, and the whole gradients by name."""
+    """Return the loss, and the whole gradients by name."""
     model = given.new_model()
     by_plan(model)
     return given.loss_and_gradients(model)
@@ -874,7 +882,8 @@ print(f"4 ranks: loss {outcome.ranks[0].value[0]:.12f}, "
       f"largest difference of a gradient {worst:.0e}")  # fmt: skip
 
 # %% [markdown]
-# Equal to yours, and to the sequential one. Now both on the clock, one above the other:
+# The loss and the gradients equal yours, and the sequential ones. Now both steps on the
+# clock, one above the other:
 
 # %% alt="Space-time diagrams of four ranks, by hand and by torch's plan, one below the other. Both take turns of computing and sums; torch's plan has more and narrower sums in the backward pass."
 def charged_plan(one_f):
@@ -889,11 +898,11 @@ drawn = {
 divided.diagrams(drawn)
 
 # %% [markdown]
-# The library calls *more* all_reduces in the backward pass. Each of `q`, `k` and `v`
-# got an f of its own, so their three gradients are summed over the ranks one by one;
-# yours are added up on the rank first, and travel once. The cure is to tell the library
+# The library calls *more* all_reduces in the backward pass. It gives each of `q`, `k`
+# and `v` an f of its own, so three gradients of x are summed over the ranks one by one;
+# yours are added up on the rank first, and sent once. The remedy is to tell the library
 # where f belongs: `PrepareModuleInput` makes x a DTensor in front of the attention, and
-# then the gradients of q, k and v are added up before they travel.
+# then its three gradients are added up before they are sent.
 
 # %%
 better = simulation.run(charged_plan, 4, (True,), topology=network)
@@ -904,17 +913,17 @@ print(f"{better.ranks[0].collectives.count('all_reduce')} all_reduces, "
 # ## Break it
 #
 # Between columns and rows nothing is sent. Somebody wants the same for *rows, then
-# columns*: cut the inputs of `up`, apply GELU to what each rank has, and sum at the
+# columns*: cut the inputs of `up`, apply GELU to each rank's summand, and add up at the
 # very end. All shapes fit, and there is one all_reduce either way.
 #
-# The network is a very simple language model: from 8 characters, with a vector for
-# each, one MLP predicts the character that comes next. (In one process this is
-# `given.Reader`; `given.train_reader` trains it.) **Before you run it:** will it train?
+# The network is a very simple language model: one MLP predicts the next character from
+# the vectors of the 8 before it. (In one process this is `given.Reader`;
+# `given.train_reader` trains it.) **Before you run it:** will it train?
 
 # %%
 def read(model, tokens, too_late):
-    """A `given.Reader` whose MLP is cut by the inputs of `up`; the sum comes before
-    GELU, as it must, or too late, behind everything.
+    """Run a `given.Reader` whose MLP is cut by the inputs of `up`. The sum comes before
+    GELU, as it must, or too late, behind `down`.
     """
     p, rank, f = dist.get_world_size(), dist.get_rank(), CopyIn.apply
     x = model.vectors(tokens).flatten(1)
@@ -927,7 +936,7 @@ def read(model, tokens, too_late):
 
 # %%
 def train(too_late, steps):
-    """The losses; at the end that of other text, on the ranks and in one process."""
+    """Return the losses, then that of other text, on the ranks and in one process."""
     return given.train_reader(lambda model, x: read(model, x, too_late), steps)
 
 # %% tags=["parameters"]
@@ -945,27 +954,27 @@ if all(trained.values()):
     divided.trainings({name: run.ranks[0].value[0] for name, run in trained.items()})
 
 # %% [markdown]
-# It trains, and the curves tell you nothing; the wrong one may even be lower. But it is
-# *another network*: GELU of a sum is not the sum of GELUs. Its weights mean what they
-# should only on these 2 ranks. Put them where they belong, into the same model on one
-# device, and they are far worse. No curve finds this, only a comparison with the
-# sequential model, made once, in float64, before you train. All checks of this page do
-# that.
+# It trains, and the curves show nothing wrong; the wrong one may even be lower. But it
+# is *another network*: GELU of a sum is not the sum of GELUs. Its weights are good only
+# on these 2 ranks. Copied into the same model on one device they are far worse. No
+# curve shows this, only a comparison with the sequential model, made once, in float64,
+# before you train. All checks of this page do that.
 
 # %% [markdown]
 # ## What to remember
 #
-# - **By columns** each rank computes some outputs: gather. **By rows** each computes a
-#   summand: all_reduce, bias once, and no activation before the sum.
-# - **Columns, then rows** need nothing in between. f (forward nothing, backward a sum)
-#   goes in front, g (the other way round) behind: n d numbers each way, whatever the
-#   width inside.
-# - Heads are columns. p must divide the heads, and that should be an error, not a
-#   surprise.
-# - Logits stay divided: the maximum, the sum and the target's logit are 3 n numbers.
-# - Rows of an image cost only the halo; tokens outside of the blocks cost nothing more.
-# - Everybody waits for four sums in every block, so it pays only as far as the fast
-#   links reach: inside a node, or a rack that is one domain of NVLink.
+# - **By columns** each rank computes some outputs: all_gather. **By rows** each
+#   computes a summand: all_reduce, the bias once, and no GELU before the sum.
+# - **Columns, then rows** send nothing in between. f (forward nothing, backward a sum)
+#   is in front, g (the other way round) behind: an all_reduce of n d numbers each way,
+#   whatever the hidden width.
+# - Heads are groups of columns. If p does not divide their number, raise an error.
+# - Logits stay divided: the ranks exchange only the maximum, the sum and the target's
+#   logit, 3 n numbers.
+# - A convolution cut by rows of the image sends only the halo. Sequence parallelism
+#   divides norms and residuals by tokens, for no more bytes.
+# - All ranks wait for four all_reduces in every block, so tensor parallelism pays off
+#   only as far as the fast links reach: a node, or a rack that is one domain of NVLink.
 #
 # **To think about.** Dropout inside the MLP must be different on each rank, and dropout
 # behind the sum must be the same on all. Why? What would you do with the seeds?
@@ -974,14 +983,14 @@ if all(trained.values()):
 # ## Deeper: ring attention
 #
 # For a very long text even the tokens *inside* attention have to be divided. Each rank
-# keeps the queries of its tokens. Keys and values travel round the ring, block by
-# block, and each rank works on the block that it has at the moment. A softmax over
-# blocks needs some care: keep the largest score so far, the sum of exponentials and the
-# weighted values; when a larger score turns up, scale down what you have.
+# keeps the queries of its tokens. Keys and values travel round the ring in blocks, and
+# each rank works on the block that it has at the moment. The softmax over several
+# blocks needs care: keep the largest score so far, the sum of exponentials and the sum
+# of weighted values; when a larger score comes, scale both sums down.
 #
 # ![Ring attention on four ranks. Keys and values travel round the ring, from rank 0 to 1, 2, 3 and back to 0. A table shows which block each rank has in steps 0 to 3, beside its own queries: rank 0 has blocks 0, 3, 2, 1, rank 1 blocks 1, 0, 3, 2, rank 2 blocks 2, 1, 0, 3, rank 3 blocks 3, 2, 1, 0. With a causal mask rank 0 has nothing to compute after step 0, rank 1 works in two steps, rank 2 in three, rank 3 in all four.](../../images/ring_attention.svg)
 #
-# The queries stay, and in four steps every rank has had all keys and values.
+# The queries stay, and after four steps every rank has seen all keys and values.
 #
 # ### Bonus: ring attention (3 points)
 
@@ -998,7 +1007,7 @@ def ring_attention(
     - every token sees all: if causal is False. Scores are divided by the square root of
       d.
     - causal: if True, a token sees itself and those before it.
-    - large scores: they may be far above or below zero.
+    - large scores: they may be far above or far below zero.
     - messages: each rank sends to one neighbour only, always the same: at most p - 1
       blocks of keys and as many of values, together or apart. There are no collectives.
     - unchanged: q, k and v.
@@ -1037,21 +1046,21 @@ def ring_attention(
 check(ring_attention)
 
 # %% [markdown]
-# With a causal mask the ranks have different amounts of work: the first tokens see
-# hardly anything, the last ones everything. **Zigzag** gives each rank one piece from
-# the front and one from the back. `given.pairs_on_a_ring` counts pairs of query and
-# key, charges a nanosecond for each, and sends the blocks as your function does.
+# With a causal mask the ranks have different amounts of work: the first tokens see few
+# others, the last ones all. **Zigzag** gives each rank one piece from the front of the
+# text and one from the back. `given.pairs_on_a_ring` counts pairs of query and key,
+# charges a nanosecond for each, and sends blocks like your function.
 
 # %%
 def tokens_of(rank, p, n, zigzag):
-    """Numbers of the tokens that a rank keeps."""
+    """Return the indices of the tokens that a rank keeps."""
     pieces = np.split(np.arange(n), 2 * p)
     mine = (rank, 2 * p - 1 - rank) if zigzag else (2 * rank, 2 * rank + 1)
     return np.concatenate([pieces[k] for k in mine])
 
 # %%
 def ring_of_work(n, zigzag):
-    """The pairs that this rank works on, block by block."""
+    """Return the number of pairs that this rank works on."""
     return given.pairs_on_a_ring(lambda rank, p: tokens_of(rank, p, n, zigzag))
 
 # %% alt="Two space-time diagrams of four ranks. Contiguous: rank 0 computes little and the last rank all the time. Zigzag: all ranks compute about equally long."
@@ -1067,15 +1076,15 @@ charts.diagrams(drawn, 4)
 # %% [markdown]
 # ## Deeper: Ulysses
 #
-# Another way to attention over a long text (Jacobs et al., *DeepSpeed Ulysses*, 2023):
-# each rank holds some tokens with *all* heads. One `all_to_all` turns that into *all*
-# tokens with *some* heads; each rank then computes its attention alone, and another
-# all_to_all goes back. Forward only:
+# Another way to divide attention over a long text (Jacobs et al., *DeepSpeed Ulysses*,
+# 2023): each rank has some tokens with *all* heads. For q, k and v one `all_to_all`
+# each turns this into *all* tokens with *some* heads. Each rank then computes attention
+# for its heads alone, and a fourth all_to_all turns the output back. Forward only:
 
 # %%
 def turned(x, over):
-    """all_to_all: cut `over` dimension into p pieces, join what comes along the other
-    of dimensions 0 (heads) and 1 (tokens).
+    """Cut x along dimension `over` into p pieces, exchange them by all_to_all, and join
+    the arrived ones along the other of dimensions 0 (heads) and 1 (tokens).
     """
     p = dist.get_world_size()
     pieces = [piece.contiguous() for piece in x.chunk(p, over)]
@@ -1099,15 +1108,16 @@ print(f"{outcome.ranks[0].collectives}, largest difference {worst:.0e}")
 # %% [markdown]
 # ## Deeper: experts
 #
-# In a *mixture of experts* each token goes through one of several MLPs, and each rank
-# holds one of them. Tokens are sent to their expert and back: two `all_to_all` whose
-# pieces have different sizes, so the sizes travel first. What if all tokens want the
-# same expert? Then one rank works and the others wait; or each rank sends an expert at
-# most `capacity` tokens, and the other tokens pass unchanged.
+# In a *mixture of experts* each token goes through one of several MLPs, the experts,
+# and each rank holds one of them. Tokens are sent to their expert and back: two
+# `all_to_all` whose pieces have different sizes, so the sizes are sent first. If all
+# tokens want the same expert, one rank works and the others wait. The remedy is a
+# limit: each rank sends an expert at most `capacity` tokens, and the tokens left out
+# pass unchanged.
 
 # %%
 def experts(n, d, capacity):
-    """Half of the tokens want expert 0. How many arrive here, how many are left out."""
+    """Return the numbers of tokens that arrive and are left out; half want expert 0."""
     x, wanted, chosen = given.tokens_for_experts(n, d, capacity)
     order, sizes = torch.cat(chosen), torch.tensor([len(one) for one in chosen])
     coming = torch.empty_like(sizes)
@@ -1134,7 +1144,8 @@ for capacity in (32, 10):
 # ### To read
 #
 # - M. Shoeybi et al., *Megatron-LM: Training Multi-Billion Parameter Language Models
-#   Using Model Parallelism*, 2019: f, g, and the vocabulary.
+#   Using Model Parallelism*, 2019: f, g, and the loss of logits divided by the
+#   vocabulary.
 # - D. Narayanan et al., *Efficient Large-Scale Language Model Training on GPU Clusters
 #   Using Megatron-LM*, 2021: how tensor, pipeline and data parallelism fit together.
 # - V. Korthikanti et al., *Reducing Activation Recomputation in Large Transformer

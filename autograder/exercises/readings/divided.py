@@ -142,11 +142,11 @@ def mlp_case(rng, level: str, p: int, n: int, d: int, h: int, rows: bool = False
         x, g = (part(t, p, r) if rows and t is not None else t for t in (known["x"], known["g"]))
         return x, *mine, g
 
-    return divided_case(level, p, known, arguments, f"n = {n}, d = {d}, {h} inside", **options)
+    return divided_case(level, p, known, arguments, f"n = {n}, d = {d}, h = {h}", **options)
 
 
 def solve_mlp(c: SimpleNamespace, gelu=gelu, gelu_slope=gelu_slope) -> None:
-    """The sequential MLP, its gradients, and what each rank's part of the inner numbers gives alone."""
+    """The sequential MLP, its gradients, and what each rank's part of the hidden activations gives alone."""
     inner = c.x @ c.up.T + c.a
     cut = [part(np.arange(len(c.a)), c.p, r) for r in range(c.p)]
     c.outputs = [gelu(inner[:, i]) @ c.down[:, i].T for i in cut]
