@@ -1,9 +1,10 @@
-"""Searching for hyperparameters: a grid and random points, trials that do not depend on the number of ranks, a manager
-and its workers, successive halving, the brackets of Hyperband, and three sets of data.
+"""Searching for hyperparameters: two grids for a rate, a grid and random points, trials that do not depend on the
+number of ranks, a manager and its workers, successive halving, the brackets of Hyperband, ASHA, and three sets of data.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 
@@ -30,8 +31,39 @@ from drawing import (
 from labkit.palette import BLUE
 
 SEED = 3676  # of random points that lie apart in the drawing
-# Nine trials of two knobs, each from 0 to 1. The first knob matters, the second does not.
+# Nine trials of two hyperparameters, each from 0 to 1. The first matters, the second does not.
 GRID = tuple((x, y) for y in (1 / 6, 0.5, 5 / 6) for x in (1 / 6, 0.5, 5 / 6))
+
+
+# A rate from 1e-5 to 1: six points with equal differences, and six with equal ratios
+EXPONENTS = range(-5, 1)
+
+
+def grids_for_a_rate() -> dict[str, list[float]]:
+    return {"equal differences": [1e-5 + 0.2 * k for k in range(6)], "equal ratios": [10.0**k for k in EXPONENTS]}
+
+
+def linear_and_log_grid():
+    ax = page(720, 236)
+    left, decade = 130, 108
+    for y, (name, grid) in zip((66, 146), grids_for_a_rate().items(), strict=True):
+        text(ax, 12, y, name.replace(" ", "\n"), TEXT, ha="left", fontweight="bold")
+        line(ax, (left, y), (left + 5 * decade, y), color=GREY, linewidth=1.8)
+        places = [left + decade * min(5, math.log10(rate) + 5) for rate in grid]
+        for x in places:
+            circle(ax, x, y, 7, fill=MESSAGE)
+        if name == "equal ratios":
+            for a, b in itertools.pairwise(places):
+                arrow(ax, (a + 8, y - 10), (b - 8, y - 10), bend=-0.25, mutation_scale=11)
+                text(ax, (a + b) / 2, y - 38, "× 10", SMALL)
+    line(ax, (left, 190), (left + 5 * decade, 190))
+    for k in EXPONENTS:
+        x = left + decade * (k + 5)
+        line(ax, (x, 186), (x, 194))
+        text(ax, x, 206, f"{10.0**k:.{-k}f}", SMALL)
+    text(ax, left + 2.5 * decade, 225, "learning rate", SMALL)
+    text(ax, left + 2 * decade, 38, "no point in four orders of magnitude", SMALL)
+    return ax
 
 
 def random_trials(seed: int = SEED) -> list[tuple[float, float]]:
@@ -40,7 +72,7 @@ def random_trials(seed: int = SEED) -> list[tuple[float, float]]:
 
 
 def quality(x: float) -> float:
-    """The quality of a value of the knob that matters, from 0 to 1: a narrow hill on a gentle slope."""
+    """The quality of a value of the hyperparameter that matters, from 0 to 1: a narrow hill on a gentle slope."""
     return 0.15 + 0.12 * x + 0.7 * math.exp(-(((x - 0.7) / 0.075) ** 2))
 
 
@@ -62,9 +94,9 @@ def grid_and_random():
         for x in values:
             circle(ax, left + size * x, top - 16 - 72 * quality(x), 4.5, fill=MESSAGE if x == best else INK, zorder=4)
         text(ax, left + size * best + 8, top - 30 - 72 * quality(best), "best", SMALL, ha="left", color=MESSAGE)
-        text(ax, left + size / 2, top + size + 18, f"the knob that matters: {len(values)} values", SMALL)
-        text(ax, left - 16, top + size / 2, "the other knob", SMALL, rotation=90)
-        text(ax, left - 16, top - 62, "how good", SMALL, rotation=90)
+        text(ax, left + size / 2, top + size + 18, f"the one that matters: {len(values)} values", SMALL)
+        text(ax, left - 16, top + size / 2, "the other one", SMALL, rotation=90)
+        text(ax, left - 16, top - 62, "quality", SMALL, rotation=90)
     return ax
 
 
@@ -212,6 +244,38 @@ def hyperband():
     return ax
 
 
+# ASHA: the losses of rung 0, the trials started on rung 1, and one that still runs on rung 0
+LOSSES, STARTED, RUNNING = (0.9, 0.4, 0.7, 0.2, 0.8, 0.6), (3,), 6
+
+
+def may_go_up() -> list[int]:
+    """The best 1 / ETA of those that have finished, the best first."""
+    return sorted(range(len(LOSSES)), key=lambda i: LOSSES[i])[: len(LOSSES) // ETA]
+
+
+def asha():
+    ax = page(720, 290)
+    left, unit, best = 116, 86, may_go_up()
+    for y, rung in ((216, 0), (62, 1)):
+        text(ax, 12, y, f"rung {rung}", TEXT, ha="left", fontweight="bold")
+    for i, loss in enumerate(LOSSES):
+        fill = tint(BLUE, 0.45) if i in best else "white"
+        box(ax, left + unit * i, 186, unit - 14, 60, f"c{i}\n{loss}", fill, size=TEXT)
+    x = left + unit * RUNNING
+    box(ax, x, 186, unit - 14, 60, f"c{RUNNING}\nruns", "white", linestyle=(0, (3, 3)), size=TEXT)
+    for i in best:
+        x, there = left + unit * i, i in STARTED
+        look = {} if there else {"linestyle": (0, (3, 3))}
+        box(ax, x, 32, unit - 14, 60, f"c{i}\nruns" if there else f"c{i}", tint(BLUE, 0.45), size=TEXT, **look)
+        arrow(ax, (x + 36, 184), (x + 36, 94), color=INK if there else MESSAGE)
+        if not there:
+            text(ax, x + 46, 139, "next: (1, 1)", TEXT, ha="left", color=MESSAGE, fontweight="bold")
+    many = len(LOSSES)
+    said = f"{many} have finished rung 0, with these losses: the best {many} // {ETA} = {len(best)} may go up"
+    text(ax, 360, 272, said, SMALL)
+    return ax
+
+
 def three_sets():
     ax = page(720, 240)
     names = ("training set", "validation set", "test set")
@@ -231,11 +295,13 @@ def three_sets():
 
 
 FIGURES = {
+    "linear_and_log_grid": linear_and_log_grid,
     "grid_and_random": grid_and_random,
     "same_trials": same_trials,
     "manager_and_workers": manager_and_workers,
     "successive_halving": successive_halving,
     "hyperband": hyperband,
+    "asha": asha,
     "three_sets": three_sets,
 }
 

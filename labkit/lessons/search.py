@@ -1,5 +1,5 @@
-"""The machinery of unit 14: points to classify and networks for them, learning curves by formula, and the books of a
-manager who hands out rungs.
+"""The machinery of unit 14: points to classify and networks for them, learning curves by formula, and the records of
+a manager that hands out rungs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def loss_and_error(net: nn.Module, data: tuple[Tensor, Tensor]) -> tuple[float, 
 def trained(
     data: tuple[Tensor, Tensor], epochs: int, lr: float, momentum: float, layers: int, activation: str
 ) -> nn.Sequential:
-    """A network after so many epochs of SGD on these points with minibatches of 20, always from the same start.
+    """A network after `epochs` epochs of SGD on these points with minibatches of 20, always from the same start.
 
     layers: hidden ones, 32 wide. activation: "relu", "tanh" or "gelu".
     """
@@ -60,8 +60,8 @@ def in_words(config: Mapping[str, object]) -> str:
 
 
 def reported_minus_true(wrong: np.ndarray, searches: int = 1000) -> dict[str, list[float]]:
-    """Percentage points by which the error reported for the best of many networks lies beside its true one, for each
-    search: once chosen and reported by the same 200 test points, once chosen by 200 other ones.
+    """Percentage points by which the reported error of the best of many networks exceeds its true one, for each search:
+    once chosen and reported by the same 200 test points, once chosen by 200 other points.
 
     wrong: (networks, points), True where a network gets a point wrong.
     """
@@ -80,7 +80,7 @@ def reported_minus_true(wrong: np.ndarray, searches: int = 1000) -> dict[str, li
 
 
 def curve(config: Mapping, epochs):
-    """The loss of a configuration (lr, momentum, layers) after so many epochs, a number or an array: the best rate is
+    """The loss of a configuration (lr, momentum, layers) after `epochs` epochs, a number or an array: the best rate is
     10^-1.5, and with more layers it falls more slowly.
     """
     off = abs(np.log10(config["lr"]) + 1.5)  # orders of magnitude from the best rate
@@ -90,7 +90,7 @@ def curve(config: Mapping, epochs):
 
 
 def crossing(k: int, epochs):
-    """The loss of curve k of 81 after so many epochs: the smaller k, the better its end, and the slower its way."""
+    """The loss of curve k of 81 after `epochs` epochs: the smaller k, the lower its end, and the slower its fall."""
     end, pace = 0.1 + 0.015 * k, 2 + 30 * (1 - k / 80) ** 3
     return end + (2.3 - end) * np.exp(-np.asarray(epochs) / pace)
 
@@ -123,7 +123,7 @@ def all_to_the_end(finished: Rungs, started: Started, n: int, eta: int) -> tuple
 
 
 class Table:
-    """The books of a manager: who has started and finished which rung.
+    """The records of a manager: which trials have started and finished which rung.
 
     rule: function, rule(finished, started, n, eta) is (trial, rung) or None, as `halving_next`. n: trials. R: epochs of
     the highest rung; each rung below has eta times fewer. `.rungs` are the epochs of each, `.finished` its losses.

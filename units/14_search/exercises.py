@@ -38,7 +38,7 @@ from labkit.watch.events import COMPUTE
 
 NETWORK = flat(1e-7, 1e-12)  # messages that cost next to nothing
 SLACK = 1.01  # for those messages
-TAKES_ANYTHING = Mistake("takes_anything", "What cannot be was answered all the same.",
+TAKES_ANYTHING = Mistake("takes_anything", "Impossible arguments were answered all the same.",
                          "Raise a ValueError before anything else.")  # fmt: skip
 
 
@@ -53,7 +53,7 @@ class LogGrid(RefusingExercise):
     talks = False
     rtol = 1e-9
     mistakes = [
-        Mistake("linear_grid", "The differences between neighbours are equal: nearly all points lie close to `high`.",
+        Mistake("linear_grid", "The differences between neighbours are equal: nearly all points are close to `high`.",
                 "Equal ratios: the points are evenly spaced in the logarithm.",
                 lambda c: c.possible and np.linspace(c.low, c.high, c.n).tolist()),
         Mistake("without_the_end", "The last point is not `high`.", "n points have n - 1 steps between them.",
@@ -63,12 +63,12 @@ class LogGrid(RefusingExercise):
                 lambda c: c.possible and [c.low * (c.high / c.low) ** ((k + 0.5) / c.n) for k in range(c.n)]),
         Mistake("ends_as_exponents", "The ends were taken for exponents: 10 to the power of `low` to 10 to the power "
                 "of `high`.",
-                "np.logspace wants the logarithms of the ends; np.geomspace wants the ends.",
+                "np.logspace takes the logarithms of the ends, np.geomspace the ends themselves.",
                 lambda c: c.possible and np.logspace(c.low, c.high, c.n).tolist()),
         Mistake("two_bases", "The logarithm has one base, and its inverse another.",
                 "exp belongs to log, 10** to log10.",
                 lambda c: c.possible and np.exp(np.linspace(np.log10(c.low), np.log10(c.high), c.n)).tolist()),
-        Mistake("powers_of_ten", "The points were rounded to powers of ten.", "n points with the same ratio.",
+        Mistake("powers_of_ten", "The points were rounded to powers of ten.", "Return n points with equal ratios.",
                 lambda c: c.possible and (10.0 ** np.round(np.linspace(np.log10(c.low), np.log10(c.high), c.n)))
                 .tolist()),
         Mistake("ends_rounded", "The ends were rounded to powers of ten: the grid begins or ends elsewhere.",
@@ -115,44 +115,43 @@ class RandomConfigs(PlainExercise):
     rank_at = 3
     harness = harness_of(__file__, "random_configs")
     mistakes = [
-        Mistake("not_configurations", "What came is not a list of dicts with a value for every name of the space, each "
-                "within its limits.",
+        Mistake("not_configurations", "The answer is not a list of dicts with a value for every name of the space, "
+                "each within its limits.",
                 'A list of dicts such as {"lr": 0.01, ...}; an int is an int, the others are floats or choices.'),
         Mistake("other_each_time", "Two calls with the same arguments gave two different lists.",
                 "Make a generator from `seed`: np.random.default_rng(...)."),
-        Mistake("hash_of_a_text", "The same call gives another list in another process: Python's hash() of a text is "
-                "another one in each.",
+        Mistake("hash_of_a_text", "The same call gives another list in another process: Python's hash() of a text "
+                "differs between processes.",
                 "Give the generator numbers: np.random.default_rng([seed, i])."),
         Mistake("same_on_every_rank", "Two ranks train the same configurations: each draws from the same seed.",
-                "Which configuration it is must depend on its number from 0 to n - 1, and a number belongs to one "
-                "rank."),
+                "A configuration must depend on its number, from 0 to n - 1, and each number belongs to one rank."),
         Mistake("not_n", "All ranks together do not have n configurations.", "Numbers 0 to n - 1, each on one rank."),
         Mistake("depends_on_the_ranks", "With another number of ranks, other configurations are tried: the search "
                 "cannot be repeated elsewhere.",
                 "Draw configuration i from (seed, i), or draw the whole list on every rank and keep your share."),
         Mistake("uneven_shares", "One rank has at least two configurations more than another.",
                 "Shares differ by one at most: configurations[rank::world_size]."),
-        Mistake("few_values", "The same few values come again and again.",
-                "Any value between the ends may come, not only powers of ten or points of a grid."),
+        Mistake("few_values", "The same few values are drawn again and again.",
+                "Draw any value between the ends, not only powers of ten or points of a grid."),
         Mistake("linear_draw_for_a_rate", "Nearly all rates lie close to the upper end.",
                 "Draw the logarithm: low * (high / low) ** u with u from 0 to 1."),
-        Mistake("parameters_move_together", "Two knobs move together (a large learning rate comes with a large "
-                "momentum, say): both were made from the same draw.",
+        Mistake("parameters_move_together", "Two hyperparameters move together (a large learning rate comes with "
+                "a large momentum, say): both were made from the same draw.",
                 "One generator for a configuration, and one draw after the other from it."),
-        Mistake("never_the_upper_end", "The largest whole number never comes.",
-                "Both ends belong to it: rng.integers(low, high + 1)."),
-        Mistake("ends_too_rare", "The first and the last whole number come half as often as those between.",
+        Mistake("never_the_upper_end", "The largest whole number is never drawn.",
+                "Both ends are included: rng.integers(low, high + 1)."),
+        Mistake("ends_too_rare", "The first and the last whole number are drawn half as often as those between.",
                 "Do not round a real number: rng.integers(low, high + 1)."),
-        Mistake("not_the_whole_range", "A part of the values between low and high never comes.",
-                "From low to high, all of it."),
-        Mistake("not_evenly", "Some values, or some powers of ten, come more often than others.",
+        Mistake("not_the_whole_range", "Some of the values between low and high are never drawn.",
+                "Draw from the whole range, low to high."),
+        Mistake("not_evenly", "Some values, or some powers of ten, are drawn more often than others.",
                 "Each equally likely: `rng.uniform`, `rng.integers`, and for \"log\" a uniform logarithm."),
         Mistake("ignores_the_seed", "Another seed gives the same configurations.", "Make the generator from `seed`."),
         Mistake("neighbouring_seeds_overlap", "Seeds 1 apart share configurations: `seed + i` is the seed of the next "
                 "search, too.",
                 "Give the generator both numbers: np.random.default_rng([seed, i])."),
-        Mistake("other_seeds_overlap", "Two searches with different seeds share configurations: one number was made "
-                "of seed and i, and two pairs give the same.",
+        Mistake("other_seeds_overlap", "Two searches with different seeds share configurations: seed and i were "
+                "combined into one number, which is the same for several pairs.",
                 "Give the generator both numbers: np.random.default_rng([seed, i])."),
     ]  # fmt: skip
 
@@ -233,27 +232,27 @@ class Farm(Exercise):
     levels = {"every job once": 2, "no worker idle": 2, "jobs that come later": 2}
     harness = harness_of(__file__, "farm")
     mistakes = [
-        Mistake("NoSuchJob", "A worker was given another job than next_job has made: the two whole numbers did not "
-                "come through whole.",
-                "Send them as int64 (or float64): float32 holds no whole number above 16,777,216 but the even ones, "
-                "and int32 none above 2,147,483,647."),
-        Mistake("NotAnInt", "`work` was called with a float, or a tensor of one: no list takes that as an index.",
+        Mistake("NoSuchJob", "A worker was given a job that next_job has never returned: the two whole numbers "
+                "were rounded on the way.",
+                "Send them as int64 (or float64): float32 holds only even whole numbers above 16,777,216, and "
+                "int32 none above 2,147,483,647."),
+        Mistake("NotAnInt", "`work` was called with a float, or a tensor of floats, which cannot be an index.",
                 "`work(int(message[0]), int(message[1]))`."),
         Mistake("trained_twice", "A job was worked on more than once.",
                 "Rank 0 alone calls next_job, and gives each job to one worker."),
-        Mistake("nobody_works_alone", "One rank alone has nobody to give its jobs to, and they were not worked on.",
+        Mistake("nobody_works_alone", "On a single rank the jobs were not worked on: there are no workers.",
                 "With one rank, rank 0 works itself."),
         Mistake("jobs_lost", "Some jobs were never worked on.",
-                "None may mean: not yet. It is over when next_job gives None and no job is out with a worker."),
-        Mistake("reported_twice", "A result was reported more than once.", "Once, when it has come."),
-        Mistake("not_reported", "Jobs were worked on, and their results never reported.",
-                "Rank 0 calls report(job, loss) for each result that comes."),
-        Mistake("reports_the_buffer", "What was reported has changed since: a tensor into which the next result was "
-                "received.",
+                "None may mean \"not yet\". The search is over when next_job returns None and no worker has a job."),
+        Mistake("reported_twice", "A result was reported more than once.", "Report it once, when it has arrived."),
+        Mistake("not_reported", "Jobs were worked on, but their results were never reported.",
+                "Rank 0 calls report(job, loss) for each result that arrives."),
+        Mistake("reports_the_buffer", "A reported loss has changed since: it is a tensor into which the next result "
+                "was received.",
                 "Report a float: `report(job, float(message[2]))`."),
-        Mistake("wrong_job", "Losses were reported for jobs that they do not belong to: results come in another order "
-                "than the jobs went out.",
-                "Let the message say which job it is, or remember what you gave to the rank from which it came."),
+        Mistake("wrong_job", "Losses were reported for the wrong jobs: results arrive in another order than the jobs "
+                "were sent.",
+                "Send the job with the result, or remember which job the sending rank has."),
         Mistake("rank_0_works", "Rank 0 works itself; meanwhile nobody answers the workers.",
                 "Rank 0 hands out jobs and receives results; it works only if it is alone."),
         Mistake("workers_idle", "A worker waits although there is a job for it.",
@@ -359,7 +358,7 @@ def mistakes_show(validation: np.ndarray, test: np.ndarray, ranks: int) -> bool:
 
 
 class BestTrial(Exercise):
-    """The winner, and what it is worth"""
+    """The winner, and its test error"""
 
     signature = "best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, float]"
     levels = {"chosen by validation": 2, "ranks without trials, ties": 1, "diverged trials": 1, "nobody to choose": 1}
@@ -367,31 +366,31 @@ class BestTrial(Exercise):
     may_lose = dict.fromkeys(("int64 -> float64", "integers of both widths"), "numbers of trials, 2**53 at most")
     harness = harness_of(__file__, "best_trial")
     mistakes = [
-        Mistake("chooses_by_test_set", "The trial with the smallest test error was chosen: that error is no estimate "
-                "any more, it was picked because it is small.",
+        Mistake("chooses_by_test_set", "The trial with the smallest test error was chosen: that error is no "
+                "fair estimate any more, it was chosen because it is small.",
                 "Choose by the validation loss; look at the test error of the winner alone.",
                 lambda c: c.best(c.test, c.test)),
-        Mistake("lowest_test_error", "The winner is right; the error returned is the smallest of all trials, not the "
-                "winner's.",
+        Mistake("lowest_test_error", "The winner is right, but the error returned is the smallest of all trials, not "
+                "the winner's.",
                 "Return the test error of the trial that was chosen.",
                 lambda c: c.best() and [c.best()[0], float(np.nanmin(c.test))]),
-        Mistake("returns_validation", "The winner's validation loss came back, not its test error.",
-                "Validation chose it: that number is too good. Return the test error.",
+        Mistake("returns_validation", "The winner's validation loss was returned, not its test error.",
+                "Validation chose the winner, so this number is too good. Return the test error.",
                 lambda c: c.best(value=c.validation)),
         Mistake("own_best", "Each rank returned the best of its own trials.", "Compare across the ranks.",
                 lambda c: [c.best(share=share) or ANYTHING for share in c.shares] if c.best() else None),
         Mistake("nan_wins", "A trial that diverged was chosen: nan is neither smaller nor larger than a number, and "
                 "argmin returns it.",
                 "Drop trials whose validation loss is nan first, or make it infinite."),
-        Mistake("worst_wins", "The trial with the largest loss was chosen.", "The smallest.",
+        Mistake("worst_wins", "The trial with the largest loss was chosen.", "Choose the smallest.",
                 lambda c: c.best(-c.validation)),
         Mistake("place_for_number", "The first number is the place of the winner among all trials, or on its rank.",
                 "Return its entry in `numbers`."),
         Mistake("last_of_equals", "Of trials with equal losses the one with the largest number was chosen.",
-                "The smallest number.", lambda c: c.best(last=True)),
+                "Choose the smallest number.", lambda c: c.best(last=True)),
         Mistake("first_rank_of_equals", "Of trials with equal losses the first was chosen, in the order of the ranks "
                 "and of their trials.",
-                "The smallest number.", lambda c: c.best(by_place=1)),
+                "Choose the smallest number.", lambda c: c.best(by_place=1)),
         Mistake("last_place_of_equals", "Of trials with equal losses the last was chosen, in the order of a rank's "
                 "trials.",
                 "The smallest number: compare pairs (loss, number).", lambda c: c.best(by_place=-1)),
@@ -399,12 +398,12 @@ class BestTrial(Exercise):
                 "float32, or rounded.",
                 "Compare float64 with float64: `torch.tensor(loss, dtype=torch.float64)`.",
                 lambda c: c.best(by=c.validation.astype(np.float32))),
-        Mistake("number_rounded", "The number of the winner was rounded: it went through float32, which holds no whole "
-                "number above 16,777,216 but some of the even ones.",
+        Mistake("number_rounded", "The number of the winner was rounded: it went through float32, which above "
+                "16,777,216 holds only some of the even whole numbers.",
                 "`numbers.double()`: float64 holds whole numbers up to 2**53."),
         Mistake("takes_anything", "There is no trial to choose, and the function returned something all the same.",
                 "Raise a ValueError, on every rank."),
-        Mistake("sends_all_trials", "The winner is right, but ranks hand over all their trials.",
+        Mistake("sends_all_trials", "The winner is right, but ranks send all their trials.",
                 "Each rank's best is enough: loss, number and test error."),
     ]  # fmt: skip
 
@@ -534,16 +533,17 @@ class SuccessiveHalving(PlainExercise):
     may_lose = {"float64 -> float32": "losses are compared and never returned"}
     harness = harness_of(__file__, "successive_halving")
     mistakes = [
-        Mistake("keeps_the_worst", "The configurations with the largest losses go on.", "The smallest losses.",
+        Mistake("keeps_the_worst", "The configurations with the largest losses go on.", "Keep the smallest losses.",
                 lambda c: c.of("keeps_the_worst")),
         Mistake("rounds_up", "More configurations go on than asked for.", "Rung k has n // eta**k of them.",
                 lambda c: c.of("rounds_up")),
         Mistake("halves", "Half of them go on, whatever eta is.", "Rung k has n // eta**k of them.",
                 lambda c: c.of("halves") if c.eta != 2 else None),
-        Mistake("equal_epochs", "Each rung trains for the same number of epochs more.",
-                "To r * eta**k epochs in all.", lambda c: c.of("equal_epochs") if c.R > c.r * c.eta else None),
-        Mistake("best_so_far", "Configurations are compared by the best loss they ever had: some of these are of other "
-                "epochs.",
+        Mistake("equal_epochs", "Each rung adds the same number of epochs.",
+                "Rung k trains to r * eta**k epochs in all.",
+                lambda c: c.of("equal_epochs") if c.R > c.r * c.eta else None),
+        Mistake("best_so_far", "Configurations are compared by the best loss that they ever had, which some had after "
+                "fewer epochs.",
                 "Compare the losses of this rung, all after the same number of epochs.", lambda c: c.of("best_so_far")),
         Mistake("not_in_order", "The rungs hold the right configurations in order of their numbers.",
                 "The best first: the winner is rungs[-1][0].", lambda c: c.of("not_in_order")),
@@ -555,16 +555,16 @@ class SuccessiveHalving(PlainExercise):
                 lambda c: c.of("order_of_training")),
         Mistake("new_epochs", "Only the epochs that a rung adds were passed to `train`, which then trains fewer.",
                 "`train(i, epochs)` takes the epochs in all: r * eta**k.", lambda c: c.of("new_epochs")),
-        Mistake("nan_stays", "A configuration whose loss is nan stands before one with a number.",
+        Mistake("nan_stays", "A configuration whose loss is nan comes before one with a number.",
                 "nan counts as worse than any number: `sorted` alone does not know that."),
-        Mistake("not_rungs", "What came is not a list of lists of numbers of configurations."),
-        Mistake("ties", "Of two equal losses the larger number stands first.", "The smaller number first."),
+        Mistake("not_rungs", "The answer is not a list of lists of configuration numbers."),
+        Mistake("ties", "Of two equal losses the larger number comes first.", "The smaller number comes first."),
         Mistake("trains_the_dropped", "The rungs are right, but configurations were trained further than they had to "
                 "be.",
-                "Who is dropped is never trained again."),
+                "Never train a configuration again that was dropped."),
         Mistake("trains_the_winner_on", "The rungs are right, but the winner was trained up to R: there is no such "
                 "rung.",
-                "It is over with the last rung; whoever wants more of the winner trains it."),
+                "Stop after the last rung."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -666,7 +666,7 @@ class HyperbandBrackets(RefusingExercise):
                 "Count in whole numbers: the largest s with eta**s <= R.", lambda c: c.of("float_logarithm")),
         Mistake("no_random_search", "The last bracket is missing, s = 0: all its configurations get R epochs.",
                 "s runs from the largest down to 0.", lambda c: c.of("no_random_search")),
-        Mistake("last_bracket_first", "The brackets stand in the other order.", "The largest s first.",
+        Mistake("last_bracket_first", "The brackets are in reverse order.", "The largest s comes first.",
                 lambda c: c.of("last_bracket_first") if c.R >= c.eta else None),
         Mistake("eta_to_the_s", "Every bracket begins with eta**s configurations: those with few rungs then cost much "
                 "less than the others.",
@@ -720,38 +720,38 @@ def as_plain(table: list[list[tuple]]) -> list:
 
 
 class AshaNext(PlainExercise):
-    """What an idle worker gets"""
+    """The next job of an idle worker"""
 
     signature = "asha_next(finished: list[dict], started: list[list], n: int, eta: int) -> tuple[int, int] | None"
     levels = {"up or a new one": 2, "while others run": 1, "diverged, equal, nothing left": 1}
     talks = False
     harness = harness_of(__file__, "asha_next")
     mistakes = [
-        Mistake("notes_it_itself", "The answer is right, but the function has changed what it was given: the caller "
-                "writes down what it starts, and then it stands there twice.",
+        Mistake("notes_it_itself", "The answer is right, but the function has changed its arguments: the caller "
+                "records what it starts, so it is there twice.",
                 "Only look at `finished` and `started`.", lambda c: {"job": ANYTHING, "changed": True}),
-        Mistake("looks_at_the_best_alone", "Nobody goes up where the best has been started already.",
+        Mistake("looks_at_the_best_alone", "None goes up where the best one has been started already.",
                 "All of the best m // eta may go up: take the best one of these that has not been started.",
                 lambda c: c.of("looks_at_the_best_alone")),
-        Mistake("nan_is_last_and_goes_up", "Where most have diverged, one of them goes up: nan is worse than any "
-                "number, and must be left out, too.",
+        Mistake("nan_is_last_and_goes_up", "Where most have diverged, one of these goes up: nan is worse than any "
+                "number, and must be left out.",
                 "`loss == loss` is False for nan: drop these before you take the best.",
                 lambda c: c.of("nan_is_last_and_goes_up")),
         Mistake("inf_is_no_loss", "An infinite loss was treated as nan. It is a number, and among equals the smallest "
                 "number goes up.",
                 "math.isnan, not math.isfinite.", lambda c: c.of("inf_is_no_loss")),
-        Mistake("last_of_equals", "Of two equal losses the larger number goes up first.", "The smaller number.",
-                lambda c: c.of("last_of_equals")),
-        Mistake("diverged_do_not_count", "Nobody goes up because a configuration that diverged was not counted among "
-                "the m that have finished.",
+        Mistake("last_of_equals", "Of two equal losses the larger number goes up first.",
+                "The smaller number goes first.", lambda c: c.of("last_of_equals")),
+        Mistake("diverged_do_not_count", "None goes up because a configuration that diverged was not counted among the "
+                "m that have finished.",
                 "m is the number of all that have finished, len(finished[k]).",
                 lambda c: c.of("diverged_do_not_count")),
         Mistake("promotes_twice", "A configuration that has been started on the next rung is started there again.",
-                "Leave out what stands in started[k + 1].", lambda c: c.of("promotes_twice")),
+                "Leave out those in started[k + 1].", lambda c: c.of("promotes_twice")),
         Mistake("while_it_runs", "A configuration that is being trained on the next rung at this moment is started "
                 "there again.",
                 "Look into started[k + 1], not finished[k + 1].", lambda c: c.of("while_it_runs")),
-        Mistake("lowest_rung_first", "A lower rung was served although a higher one has somebody to promote.",
+        Mistake("lowest_rung_first", "A lower rung came first although a higher one has a configuration to promote.",
                 "From the highest rung down.", lambda c: c.of("lowest_rung_first")),
         Mistake("new_ones_first", "A new configuration was begun although one could be promoted.",
                 "Promote if you can; begin a new one if not.", lambda c: c.of("new_ones_first")),
@@ -759,13 +759,13 @@ class AshaNext(PlainExercise):
                 lambda c: c.of("rounds_up")),
         Mistake("counts_those_that_run", "Those that still run were counted: nobody knows yet how good they are.",
                 "m is the number of finished ones.", lambda c: c.of("counts_those_that_run")),
-        Mistake("waits_for_the_rung", "Nobody is promoted before the whole rung has finished: that is successive "
+        Mistake("waits_for_the_rung", "None is promoted before the whole rung has finished: that is successive "
                 "halving, and workers wait.",
-                "Promote as soon as somebody is among the best m // eta of the m that have finished.",
+                "Promote a configuration as soon as it is among the best m // eta of the m that have finished.",
                 lambda c: c.of("waits_for_the_rung")),
-        Mistake("next_best", "One that is not among the best m // eta goes up because better ones have gone before.",
+        Mistake("next_best", "One that is not among the best m // eta goes up because better ones have gone up before.",
                 "First the best m // eta, then leave out those that have been started.", lambda c: c.of("next_best")),
-        Mistake("promotes_the_worst", "The largest losses go up.", "The smallest.",
+        Mistake("promotes_the_worst", "The largest losses go up.", "The smallest losses go up.",
                 lambda c: c.of("promotes_the_worst")),
         Mistake("past_the_last", "There is no configuration with this number.",
                 "There are n, from 0 to n - 1; after that, None.", lambda c: c.of("past_the_last")),
@@ -838,11 +838,11 @@ def state(finished, started, n, eta):
     return SimpleNamespace(finished=[dict(map(tuple, rung)) for rung in finished], started=started, n=n, eta=eta)
 
 
-# -- few choices matter ------------------------------------------------------------------------------------------------
+# -- few switches matter -----------------------------------------------------------------------------------------------
 
 
 class Spectral(PlainExercise):
-    """Which choices matter"""
+    """The switches that matter"""
 
     harness = harness_of(__file__, "spectral")
     signature = "spectral(x: np.ndarray, y: np.ndarray, degree: int, s: int) -> list[tuple[tuple[int, ...], float]]"
@@ -850,13 +850,13 @@ class Spectral(PlainExercise):
     talks = False
     may_lose = {"float64 -> float32": "x holds +1 and -1; y has noise"}
     mistakes = [
-        Mistake("not_products", "What came is not a list of s pairs: a tuple of columns, and its coefficient.",
+        Mistake("not_products", "The answer is not a list of s pairs: a tuple of columns, and its coefficient.",
                 "[((), 1.5), ((0, 3), -0.7), ...]"),
-        Mistake("single_choices_only", "Products of several choices were left out.",
+        Mistake("single_choices_only", "Products of several switches were left out.",
                 "All sets of at most `degree` columns.", lambda c: c.of("single_choices_only")),
         Mistake("no_constant", "The empty set was left out: its product is 1, its coefficient the constant.",
                 "Sets of 0 to `degree` columns.", lambda c: c.of("no_constant") if c.degree else None),
-        Mistake("too_many_columns", "Sets of more than `degree` columns were looked at, too.",
+        Mistake("too_many_columns", "Sets of more than `degree` columns were used, too.",
                 "Sets of 0 to `degree` columns: `range(degree + 1)`.", lambda c: c.wider),
         Mistake("largest_not_in_magnitude", "The largest coefficients were kept, and those far below zero dropped.",
                 "Compare their absolute values.", lambda c: c.of("largest_not_in_magnitude")),
@@ -865,22 +865,22 @@ class Spectral(PlainExercise):
                 lambda c: c.of("degree_left_out") if c.degree else None),
         Mistake("smallest_first", "The order is from the smallest to the largest.", "The largest in magnitude first.",
                 lambda c: c.of("smallest_first")),
-        Mistake("order_of_the_first_look", "The sets and their coefficients are right. They stand in the order of the "
-                "first look, not of the fit.",
+        Mistake("order_of_the_first_look", "The sets and their coefficients are right, but in the order of the means, "
+                "not of the fit.",
                 "Sort at the end, by the magnitudes of the fitted coefficients.",
                 lambda c: c.of("order_of_the_first_look")),
-        Mistake("order_of_the_fit_with_all", "The sets and their coefficients are right. They stand in the order of a "
-                "fit with all sets, not of the fit with these alone.",
+        Mistake("order_of_the_fit_with_all", "The sets and their coefficients are right, but in the order of a fit "
+                "with all sets, not of the fit with these alone.",
                 "Sort at the end, by the magnitudes of the coefficients that you return.",
                 lambda c: c.of("order_of_the_fit_with_all")),
-        Mistake("fitted_with_all", "The sets are right. Their coefficients are those of a fit with all sets, which "
+        Mistake("fitted_with_all", "The sets are right, but their coefficients are those of a fit with all sets, which "
                 "explains some of the noise.",
-                "Fit the chosen columns alone.", lambda c: c.of("fitted_with_all")),
-        Mistake("not_fitted_again", "The sets are right. Their coefficients are those of the first look, in which each "
-                "of the others counts as noise.",
-                "Fit the chosen columns once more, together, by least squares.", lambda c: c.of("not_fitted_again")),
-        Mistake("signs_in_the_order", "The sets and their coefficients are right. In their order the signs count: "
-                "those below zero stand last.",
+                "Fit the chosen sets alone.", lambda c: c.of("fitted_with_all")),
+        Mistake("not_fitted_again", "The sets are right, but their coefficients are the means, in which all other sets "
+                "count as noise.",
+                "Fit the chosen sets together by least squares.", lambda c: c.of("not_fitted_again")),
+        Mistake("signs_in_the_order", "The sets and their coefficients are right, but ordered with their signs: those "
+                "below zero come last.",
                 "Sort by the absolute values.", lambda c: c.of("signs_in_the_order")),
     ]  # fmt: skip
 
@@ -902,7 +902,7 @@ class Spectral(PlainExercise):
                 turned = [slip for slip in (look, fit) if self._turned(slip, **known)]
                 if self._plain(**known) and turned == ([other] if other else []):
                     break
-            yield level, known, {"says": f"{m} trials of {n} choices, degree {degree}, s = {s}"}
+            yield level, known, {"says": f"{m} trials of {n} switches, degree {degree}, s = {s}"}
 
     @staticmethod
     def _data(rng, m, n, degree, s, noise, beyond, close):

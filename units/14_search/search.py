@@ -1,15 +1,14 @@
 # %% [markdown]
 # # 14 · Search in parallel
 #
-# A network has knobs that no gradient turns: the learning rate, the momentum, the
-# number of layers. Somebody has to try them, and each try is a whole training run. The
-# runs do not talk to each other, so nothing is easier to do on many ranks, and nothing
-# wastes more ranks if it is done carelessly.
+# A network has **hyperparameters**, which no gradient sets: the learning rate, the
+# momentum, the number of layers. Somebody has to try values for them, and each trial is
+# a whole training run. The runs do not depend on each other, so nothing is easier to do
+# on many ranks, and nothing wastes more ranks if it is done carelessly.
 #
 # **At the end of this page** your search tries the same configurations on any number of
-# ranks, none of its workers is idle while there is work, most of the epochs go to the
-# configurations that deserve them, and the number that you report at the end is not too
-# good to be true.
+# ranks, none of its workers is idle while there is work, most epochs go to promising
+# configurations, and the error that you report at the end is not too good to be true.
 #
 # **You need** units 02 and 03. **It takes** about 120 minutes, the *stretch* 70
 # more: two sittings. The cells themselves run for about half a minute on two cores. They
@@ -39,24 +38,24 @@ from labkit.plots import charts
 #
 # 1. Eight ranks draw four configurations each. All of them call `default_rng(0)`. How
 #    many different configurations are tried?
-# 2. 81 configurations, up to 81 epochs each. What share of these 6,561 epochs does it
-#    take to find a good one, if bad ones are stopped early?
-# 3. You try forty networks, and report the smallest error that any of them had on a
-#    test set of 200. By how much is it too small?
+# 2. 81 configurations may have up to 81 epochs each. If bad ones are stopped early,
+#    what share of these 6,561 epochs does it take to find a good one?
+# 3. You try forty networks, and report the smallest error of any of them on a test set
+#    of 200 points. By how much is it too small?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
 
 # %% [markdown]
-# ## Something to tune
+# ## A small network to tune
 #
-# A small network on 300 noisy points. One in ten labels is wrong, so nobody gets below
-# an error of 10 % (except by luck: wait for it). `search.trained(points, epochs, ...)` is
-# a network with a learning rate, a momentum, a number of layers and an activation,
-# trained on them, always from the same start.
+# The training set has 300 points. One in ten labels is wrong, so no network gets below
+# an error of 10 %, except by luck. `search.trained(points, epochs, ...)` trains a
+# network, always with the same seed, with the learning rate, momentum, number of layers
+# and activation that you choose.
 #
-# (What is called `search.` on this page is given, and you need not read it. It lies in
-# `labkit/lessons/search.py`, and `help(search)` shows it.)
+# (You need not read the functions of `search.`. They are in `labkit/lessons/search.py`,
+# and `help(search)` describes them.)
 
 # %% tags=["parameters"]
 TRIALS, EPOCHS = 40, 12
@@ -66,12 +65,15 @@ torch.set_num_threads(1)
 TRAINING, VALIDATION = search.points(300, seed=1), search.points(200, seed=2)
 
 # %% [markdown]
-# ## Grid and random search: which points?
+# ## Grid and random search: which values?
 #
 # ### A grid for a learning rate (3 points)
 #
-# What matters in a rate is its order of magnitude: from 0.001 to 0.002 is a large step,
-# from 0.901 to 0.902 a tiny one. A grid for a rate has equal *ratios*.
+# For a learning rate the order of magnitude matters: from 0.001 to 0.002 is a large
+# step, from 0.901 to 0.902 a tiny one. So a grid for it has equal *ratios*, not equal
+# differences:
+#
+# ![Two grids of six learning rates from 0.00001 to 1 on a logarithmic axis. With equal differences one point is at the left end, the other five are crowded between 0.2 and 1, and there is none in the four orders of magnitude between. With equal ratios each point is 10 times the one before, and they are evenly spaced.](../../images/linear_and_log_grid.svg)
 
 # %% nbgrader={"grade": false, "grade_id": "log_grid", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def log_grid(low: float, high: float, n: int) -> list[float]:
@@ -79,11 +81,11 @@ def log_grid(low: float, high: float, n: int) -> list[float]:
 
     low, high: floats, the first and the last point
     n: int, number of points
-    Returns: list of n floats, rising
+    Returns: list of n floats, ascending
 
-    - a learning rate: both ends are included; each point is the same factor larger than
-      the one before.
-    - any ends: they need not be powers of ten.
+    - a learning rate: both ends are included; each point is the one before times the
+      same factor.
+    - any ends: low and high need not be powers of ten.
     - what cannot be: raise ValueError unless 0 < low < high and n is at least 2.
 
     Example: log_grid(0.01, 1.0, 3) == [0.01, 0.1, 1.0]
@@ -116,19 +118,22 @@ charts.lines(
 );
 
 # %% [markdown]
-# Seven of the eight points of the linear grid lie within one order of magnitude.
+# Seven of the eight points of the linear grid are within one order of magnitude.
 #
 # ### The same configurations on any number of ranks (4 points)
 #
-# With several knobs a grid is too large, and it tries the same few rates again and again:
+# With several hyperparameters a grid is too large, and it tries the same few values of
+# each again and again:
 #
-# ![Nine trials of two knobs, of which one matters; a curve above shows how good each of its values is, with a narrow hill. A grid of three by three tries three values of this knob and misses the hill. Nine random trials try nine values of it, and one lies on the hill.](../../images/grid_and_random.svg)
+# ![Nine trials of two hyperparameters, of which one matters; a curve above shows how good each of its values is, with a narrow hill. A grid of three by three tries three values of it and misses the hill. Nine random trials try nine values of it, and one lies on the hill.](../../images/grid_and_random.svg)
 #
 # Bergstra and Bengio ("Random Search for Hyper-Parameter Optimization", JMLR 13, 2012;
 # abstract) found that "randomly chosen trials are more efficient for hyper-parameter
-# optimization than trials on a grid": for most data only few knobs matter.
+# optimization than trials on a grid": for most data sets only a few hyperparameters
+# matter.
 #
-# A space names its knobs; this is the one that the check uses:
+# A search space says which values each hyperparameter may have. This is the space of
+# the check:
 
 # %%
 SPACE = {
@@ -139,8 +144,9 @@ SPACE = {
 }
 
 # %% [markdown]
-# Which configurations are tried must depend on the seed alone, not on how many ranks
-# happened to be free. Otherwise nobody can repeat the search.
+# A configuration has one value for each hyperparameter. The configurations of a search
+# must depend on its seed alone, not on how many ranks happen to be free. Otherwise
+# nobody can repeat it.
 #
 # ![Eight configurations, c0 to c7. On two ranks, rank 0 tries c0, c2, c4, c6 and rank 1 the others. On four ranks each tries two: c0 and c4, c1 and c5, c2 and c6, c3 and c7. Together they are the same eight.](../../images/same_trials.svg)
 #
@@ -157,17 +163,17 @@ def random_configs(
         ("uniform", low, high), a float; ("int", low, high), an int, both ends included,
         all equally likely; or ("choice", values), one of these
     n: int, number of configurations of all ranks together
-    seed: int
+    seed: int, the seed of the whole search
     rank: int, this rank
     world_size: int, number of ranks
     Returns: list of dicts such as {"lr": 0.01, "layers": 2, "activation": "relu"}
 
-    - the same for any number of ranks: all ranks together have the same n
-      configurations for any world_size. No two ranks share one; a rank has at most one
-      more than another. The same arguments give the same list.
+    - the same for any number of ranks: for any world_size, all ranks together have the
+      same n configurations. Each is on one rank only; a rank has at most one more than
+      another. The same arguments give the same list.
     - drawn as the space says: the values of different names are independent.
-    - another seed: if the space has a float, another seed, even the next, gives none of
-      the same configurations.
+    - another seed: if the space has a float, the searches of two seeds, even of
+      neighbouring ones, have no configuration in common.
 
     Example: n = 5 on 2 ranks: one rank has 3 configurations, the other 2.
     """
@@ -193,12 +199,12 @@ def random_configs(
 check(random_configs)
 
 # %% [markdown]
-# ### How many are enough?
+# ### How many random trials are enough?
 #
 # A rule that is often quoted with that paper (for example at
 # stats.stackexchange.com/questions/160479, after A. Zheng): 60 random trials hit the
-# best 5 % of the space with a probability of 95 %, whatever the space. Check it, once
-# with the formula and once by trying:
+# best 5 % of the space with a probability of 95 %, whatever the space. Check it, by the
+# formula and by experiment:
 
 # %%
 hit = {n: 1 - 0.95**n for n in (10, 58, 59, 60)}
@@ -208,8 +214,8 @@ share = (tried.min(axis=1) < 0.05).mean()
 print(f"20,000 searches of 60: {share:.3f} hit the best 5 %")
 
 # %% [markdown]
-# The rule holds (59 would do). But read it again: the best 5 % of *your space*. If the
-# space is badly chosen, so are its best 5 %. In the space above:
+# The rule holds (59 would do). But these are the best 5 % of *your space*, which may
+# all be bad if the space is badly chosen. In the space above:
 
 # %% tags=["raises-exception"]
 configs = random_configs(SPACE, TRIALS, seed=0, rank=0, world_size=1)
@@ -223,8 +229,8 @@ print(f"median of them: {np.nanmedian(losses):.3f} (guessing has {np.log(2):.3f}
 # %% [markdown]
 # ## Break it: the same seed everywhere
 #
-# This is the most frequent mistake when a search is made parallel. Every rank seeds its
-# generator as the sequential program did:
+# This is the most frequent mistake in a parallel search. Every rank seeds its generator
+# as the sequential program did:
 
 # %%
 def everybody_draws(share, with_rank):
@@ -240,51 +246,52 @@ for name, with_rank in (("the same seed", False), ("a seed for each", True)):
     print(f"{name:<15}: 8 ranks of 4 trials, {run.ranks[0].value} different rates")
 
 # %% [markdown]
-# That is your first guess. Nothing fails, nothing warns, and seven ranks of eight did
-# nothing new.
+# That answers your first guess. Nothing fails, nothing warns, and seven ranks of eight
+# tried nothing new.
 
 # %% [markdown]
 # ## Half-time
 #
-# A grid repeats the values of each knob, random search does not; and the same seed
-# gives the same configurations on any number of ranks. This is a good place for a
-# break: next, one rank manages and the others train.
+# A grid repeats the values of each hyperparameter, random search does not; and the same
+# seed gives the same configurations on any number of ranks. This is a good place for a
+# break. Next, one rank manages and the others train.
 
 # %% [markdown]
 # ## Manager and workers: who trains what?
 #
 # Trials take different times: four layers take longer than one. If each rank gets its
-# share beforehand, all wait for the slowest share. So one rank, the **manager**, hands
-# out one job after another:
+# share beforehand, all wait for the slowest rank. So one rank, the **manager**, hands
+# out the trials as jobs, one after another:
 #
 # ![A manager, rank 0, and three workers over time. Each worker gets a job, and when it has sent its result, the next one: while rank 1 is busy with the long job 0, rank 2 does job 1, then 3, then 5, and rank 3 does 2 and 4. When the last result is there, the manager sends stop to all workers.](../../images/manager_and_workers.svg)
 #
 # ### Manager and workers (6 points)
 #
-# `dist.recv(x)` without a source takes whichever message comes first and returns the
-# rank it came from. **Think first:** `next_job()` returns None. Is the search over?
+# `dist.recv(x)` without a source receives the first message from any rank, and returns
+# that rank. **Think first:** `next_job()` returns None. Is the search over?
 
 # %% nbgrader={"grade": false, "grade_id": "farm", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def farm(next_job, report, work) -> None:
-    """Have all jobs done by the workers, managed by rank 0; all ranks call it.
+    """Hand out jobs from rank 0 until all are done; all ranks call this function.
 
-    next_job: function, next_job() is a job (config, epochs), two ints from 0 to 2**53,
-        or None if there is none now
-    report: function, report(job, loss) hands over a result; job is that pair or an
-        equal one
-    work: function, work(config, epochs) returns the loss, a float, and takes long
+    next_job: function, next_job() returns a job (config, epochs), two ints from 0 to
+        2**53, or None if there is none now
+    report: function, report(job, loss) records a result; job is that pair or an equal
+        one
+    work: function, work(config, epochs) does a job, which takes long, and returns the
+        loss, a float
     Changes: nothing
 
-    - every job once: rank 0 alone calls next_job, as often as you like, and report,
-      once for each job. The other ranks call work with two ints, once for each job. No
-      digit of a loss is lost. Rank 0 works itself only if it is alone.
+    - every job once: only rank 0 calls next_job, as often as you like, and report, once
+      for each job. The other ranks call work with two ints, once for each job. Losses
+      keep all their digits. Rank 0 calls work only if it is the only rank.
     - no worker idle: no worker waits while there is a job for it; no rank waits for a
       particular worker.
-    - jobs that come later: after None, more jobs may come once a result has been
-      reported. If next_job() gives None and nobody works any more, the search is over.
+    - jobs that come later: after None, a reported result may bring more jobs. If
+      next_job() returns None and no worker has a job, the search is over.
 
     Example: 3 ranks, jobs of 4 s, 1 s, 1 s and 1 s: one worker does the first, the
-    other one the rest.
+    other the three short ones.
     """
     ### BEGIN SOLUTION
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -320,9 +327,9 @@ def farm(next_job, report, work) -> None:
 check(farm)
 
 # %% [markdown]
-# The same sixteen trials, dealt out beforehand and handed out one by one. Time is
-# virtual here: a trial takes as many seconds as it has layers, times twelve epochs of
-# half a second. (Labels are the numbers of the trials.)
+# The next cells compare sixteen trials, dealt out beforehand and handed out one by one.
+# Time is virtual here: an epoch takes half a second for each layer, and a trial has
+# twelve epochs. (The labels are the trials, F0 to F15.)
 
 # %% tags=["raises-exception"]
 def seconds_of(config, epochs):
@@ -357,14 +364,14 @@ charts.diagrams(runs, 5)
 # ## Successive halving: who goes on?
 #
 # Most configurations are bad, and a few epochs are enough to see it. **Successive
-# halving** trains all n of them for r epochs, keeps the best $1/\eta$, trains these up
-# to $\eta r$, keeps the best $1/\eta$ of them, and so on to R. With n = 9, r = 1,
+# halving** trains all n of them for r epochs, keeps the best $1/\eta$, trains these to
+# $\eta r$ epochs, keeps the best $1/\eta$ of them, and so on to R. With n = 9, r = 1,
 # $\eta = 3$ and R = 9:
 #
 # ![Nine configurations as bars, as long as the epochs that they are trained for. All nine have 1 epoch, and six are dropped; three are trained on to 3 epochs, and two are dropped; one is trained to 9. Together these are 21 epochs; all nine to the end would be 81.](../../images/successive_halving.svg)
 #
-# Each shade is a **rung**. There is none of more than R epochs: with R = 30 they have 1,
-# 3, 9 and 27, and then it is over.
+# Each shade is a **rung**. No rung has more than R epochs: with n = 27 and R = 30 there
+# are rungs of 1, 3, 9 and 27 epochs, and no other.
 #
 # ### Successive halving (4 points)
 
@@ -372,8 +379,8 @@ charts.diagrams(runs, 5)
 def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int]]:
     """Run successive halving and return the configurations of each rung.
 
-    train: function, train(i, epochs) trains configuration i on until it has had
-        `epochs` epochs in all and returns its loss then
+    train: function, train(i, epochs) goes on training configuration i until it has had
+        `epochs` epochs in all, and returns its loss
     n: int, number of configurations, 0 to n - 1
     r: int, epochs of the first rung
     R: int, most epochs of a configuration
@@ -382,9 +389,9 @@ def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int
 
     - the rungs: rung k trains n // eta**k configurations, those with the smallest
       losses of rung k - 1, to r * eta**k epochs in all.
-    - numbers that do not divide; diverged trials: there is no rung without
-      configurations, and none of more than R epochs. Of equal losses the smaller number
-      comes first; nan is worse than all others, even than inf; several in any order.
+    - numbers that do not divide; diverged trials: no rung is empty, and none has more
+      than R epochs. Of equal losses the smaller number comes first; nan is worse than
+      any other loss, even inf; several nan may be in any order.
     - no epoch too many: no configuration is trained further than its last rung.
 
     Example: n = 9, r = 1, R = 9, eta = 3: rungs of 9, 3 and 1 configurations.
@@ -403,13 +410,13 @@ def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int
 check(successive_halving)
 
 # %% [markdown]
-# On 81 configurations whose learning curves we know (a formula, `search.curve`, so that
-# we can look at all of them): each falls from 2.3 to its own final value, at its own
-# pace.
+# Now on 81 configurations, whose learning curves come from a formula, `search.curve`,
+# so that we can look at all of them. Each loss falls from 2.3 to its own final value,
+# at its own pace.
 
 # %% tags=["raises-exception"]
 def searched(curves, n, r, R, eta):
-    """(the winner, its loss, epochs trained) of successive halving."""
+    """Run successive halving and return (the winner, its loss, epochs trained)."""
     had = {}
 
     def train(i, epochs):
@@ -428,14 +435,14 @@ print(f"all 81 to the end: {81 * 81:,} epochs, best loss {min(ends):.4f}")
 print(f"halving: {epochs} epochs ({epochs / 81**2:.0%}), loss {loss:.4f}")
 
 # %% [markdown]
-# Your second guess: it takes a twentieth of the epochs to come close. The best of all
-# is not found, though: it was dropped at a rung where others were ahead. The rest of
-# this section shows when that goes badly wrong.
+# Your second guess: a twentieth of the epochs finds the sixth best of 81. The best one
+# was dropped at a rung where others were ahead. The rest of this section shows when
+# that goes badly wrong.
 #
-# ### Crossing curves
+# ### Learning curves that cross
 #
 # What if good configurations begin slowly? A small learning rate with a long schedule
-# looks bad for a long time. Below, the better a curve ends, the more slowly it falls:
+# looks bad for a long time. Here, the lower a curve ends, the more slowly it falls:
 
 # %% tags=["raises-exception"] alt="Loss over 81 epochs for five of the 81 curves. Curve 0 falls slowest and is lowest in the end; curve 60 is lower at first and ends higher; they cross. Dotted lines mark the rungs at 1, 3, 9 and 27 epochs."
 k, loss, epochs = searched(search.crossing, 81, 1, 81, 3)
@@ -453,21 +460,21 @@ for rung in (1, 3, 9, 27):
     charts.guide(ax, "rungs" if rung == 27 else "", x=rung, at="top")
 
 # %% [markdown]
-# Halving keeps what *begins* well. With more epochs before the first cut that would not
-# happen, but then there is only time for fewer configurations. Nobody knows beforehand
-# which of the two matters more.
+# Halving keeps curves that *begin* well. More epochs before the first cut would prevent
+# this, but then there is time for fewer configurations. Nobody knows beforehand which
+# of the two matters more.
 #
 # ### Hyperband's table (4 points) · stretch
 #
-# **Hyperband** (Li et al., JMLR 18, 2018; arXiv 1603.06560) does not choose. It runs
+# **Hyperband** (Li et al., JMLR 18, 2018; arXiv 1603.06560) does not decide. It runs
 # successive halving several times, from "many configurations, first cut after one
-# epoch" to "few, all to the end". Each run is a **bracket**; for $R = 9$, $\eta = 3$
-# there are three:
+# epoch" to "a few, all trained to the end". Each run is a **bracket**; for $R = 9$ and
+# $\eta = 3$ there are three:
 #
 # ![The three brackets of Hyperband for R = 9 and eta = 3, a bar for each configuration. s = 2: nine begin, three go on after 1 epoch, one after 3 up to 9; 21 epochs. s = 1: three begin with 3 epochs, one goes on to 9; 15 epochs. s = 0: three are trained for 9 epochs without a cut; 27 epochs.](../../images/hyperband.svg)
 #
-# The paper means them to take about the same number of epochs each. Its Table 1 (page 9)
-# for $R = 81$, $\eta = 3$ begins:
+# All brackets should take about the same number of epochs. The paper's Table 1 (page
+# 9), for $R = 81$ and $\eta = 3$, begins each bracket with:
 #
 # | | s = 4 | s = 3 | s = 2 | s = 1 | s = 0 |
 # |---|---|---|---|---|---|
@@ -476,7 +483,7 @@ for rung in (1, 3, 9, 27):
 #
 # Let $s_\text{max}$ be the largest s with $\eta^s \le R$. Bracket s begins with
 # $n = \lfloor (s_\text{max} + 1) / (s + 1) \rfloor \cdot \eta^s$ configurations, and
-# its rung i, from 0 to s, has $n / \eta^i$ of them, trained to
+# its rung i, from 0 to s, trains $n / \eta^i$ of them to
 # $\lfloor R / \eta^{s - i} \rfloor$ epochs.
 
 # %% nbgrader={"grade": false, "grade_id": "hyperband_brackets", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -489,8 +496,8 @@ def hyperband_brackets(R: int, eta: int) -> list[list[tuple[int, int]]]:
         (configurations, epochs), ints
 
     - R = 81, eta = 3: by the two formulas above.
-    - other powers: the same for any R that is a power of eta.
-    - R is no power: and for any other R; the epochs of a rung are rounded down.
+    - other powers: the same for any eta if R is one of its powers.
+    - R is no power: the same for any other R; epochs are rounded down in each rung.
     - what cannot be: raise ValueError if R < 1 or eta < 2.
 
     Example: hyperband_brackets(3, 3) == [[(3, 1), (1, 3)], [(2, 3)]]
@@ -527,15 +534,15 @@ for s, bracket in zip(range(4, -1, -1), hyperband_brackets(81, 3)):
 # %% [markdown]
 # It does not: 34, 15 and 8 are not 27, 9 and 6. Both are in use; programs on the web
 # have one or the other. And the brackets of the table take between 60 % and all of B.
-# (These counts train each rung from the start. If you continue where a rung has
-# stopped, as your code does, you need less.) A page number is not a proof, not even in
-# a paper that everybody cites.
+# (Here each rung is trained from the start. If you continue from the rung before, as
+# your code does, you need fewer epochs.) So check a formula before you use it, even if
+# everybody cites the paper.
 #
-# On the crossing curves, the whole of Hyperband, two hundred times:
+# Now all of Hyperband on the curves that cross, two hundred times:
 
 # %% tags=["raises-exception"]
 draws = np.random.default_rng(2)
-found = []  # 200 times Hyperband: the loss of the winner of each bracket
+found = []  # 200 times Hyperband: the winner of each bracket
 for _ in range(200):
     one = []
     for bracket in hyperband_brackets(81, 3):
@@ -551,30 +558,33 @@ for k, bracket in enumerate(hyperband_brackets(81, 3)):
 print(f"the best of all five: {losses.min(axis=1).mean():.3f}")
 
 # %% [markdown]
-# The paper's "over an order-of-magnitude speedup" (abstract) is measured against its
-# competitors, on its problems. Here, with curves that cross, a bracket is worse the
-# more it stops early, plain random search (the last line) is the best, and the other
-# brackets are nearly wasted. Hyperband pays a factor of at most $s_\text{max} + 1$ for
-# not having to know.
+# The paper measures its "over an order-of-magnitude speedup" (abstract) against other
+# methods, on its own problems. Here curves cross: the earlier a bracket stops
+# configurations, the worse it is. The last one, 5 trained to the end, is plain random
+# search and the best; the other four are nearly wasted. This is the price of not having
+# to know: at most a factor of $s_\text{max} + 1$ in epochs.
 #
-# ## Nobody waits: ASHA · stretch
+# ## ASHA: halving without waiting · stretch
 #
 # Successive halving has a barrier at each rung: the last configuration of a rung keeps
-# all workers waiting. **ASHA** (Li et al., arXiv 1810.05934) promotes a configuration
-# as soon as it is among the best $1/\eta$ of those that have *so far* finished its
-# rung. If there is nobody to promote, a worker begins a new configuration.
+# all workers waiting. **ASHA**, asynchronous successive halving (Li et al., arXiv
+# 1810.05934), promotes a configuration to the next rung as soon as it is among the best
+# $1/\eta$ of those that have finished its rung *so far*. If none can be promoted, a
+# worker begins a new one. With $\eta = 3$:
 #
-# ### What an idle worker gets (4 points)
+# ![ASHA with eta = 3. Six configurations have finished rung 0, with losses c0 0.9, c1 0.4, c2 0.7, c3 0.2, c4 0.8 and c5 0.6; c6 still runs there. The best 6 // 3 = 2, c3 and c1, may go up. c3 runs on rung 1 already, so an idle worker gets c1 on rung 1: (1, 1).](../../images/asha.svg)
+#
+# ### The next job of an idle worker (4 points)
 
 # %% nbgrader={"grade": false, "grade_id": "asha_next", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def asha_next(
     finished: list[dict], started: list[list], n: int, eta: int
 ) -> tuple[int, int] | None:
-    """Return what an idle worker of ASHA trains next.
+    """Return the next job of an idle worker of ASHA.
 
-    finished: list of dicts, finished[k] has {configuration: loss} of those that have
+    finished: list of dicts, finished[k] is {configuration: loss} of those that have
         finished rung k
-    started: list of lists, started[k] has all that were ever begun on rung k, also
+    started: list of lists, started[k] are all that were ever started on rung k, also
         those that still run
     n: int, number of configurations, 0 to n - 1
     eta: int, the factor between two rungs
@@ -583,15 +593,15 @@ def asha_next(
     - up or a new one: look at rung len(finished) - 2 first, then at the next lower one,
       down to rung 0. Of the m that have finished rung k the best m // eta may go up.
       The best of these that is not yet started on rung k + 1 is next. If none can go
-      up, configuration number len(started[0]) begins on rung 0.
+      up, configuration number len(started[0]) starts on rung 0.
     - while others run: a configuration that still runs on rung k is not one of the m.
-    - diverged, equal, nothing left: a nan is one of the m, but never goes up itself; of
-      equal losses the smaller number is better. If all n have begun and none can go up:
-      None.
+    - diverged, equal, nothing left: a configuration with loss nan is one of the m, but
+      never goes up; of equal losses the smaller number is better. If all n have started
+      and none can go up, return None.
     - unchanged: finished and started.
 
-    Example: finished = [{0: 0.5, 1: 0.4, 2: 0.9}, {}], eta = 3, none started on rung 1:
-    (1, 1).
+    Example: finished = [{0: 0.5, 1: 0.4, 2: 0.9}, {}], eta = 3 and none started on rung
+    1 give (1, 1).
     """
     ### BEGIN SOLUTION
     for k in range(len(finished) - 2, -1, -1):
@@ -607,10 +617,10 @@ def asha_next(
 check(asha_next)
 
 # %% [markdown]
-# Your `asha_next` becomes the `next_job` of your `farm`; two other rules run for
-# comparison. `search.Table` keeps the books: who has started and finished which rung. A
-# worker continues where another has stopped (a checkpoint that all can read), so a job
-# costs only its new epochs.
+# Now `farm` hands out the jobs that `asha_next` chooses, and those of two other rules
+# for comparison. `search.Table` records which configuration has started and finished
+# which rung. A worker continues from the checkpoint of another, which all can read, so
+# a job costs only its new epochs.
 
 # %% tags=["raises-exception"]
 RULES = {
@@ -621,7 +631,7 @@ RULES = {
 
 
 def parallel_search(rule, configs, R, eta):
-    """(smallest loss, epochs trained) of a search; rank 0 has them."""
+    """Return (smallest loss, epochs trained) of a search, on rank 0."""
     table = search.Table(RULES[rule], len(configs), R, eta)
 
     def work(i, epochs):
@@ -653,25 +663,26 @@ for rule in ("halving", "ASHA"):
 charts.diagrams(runs, 5)
 
 # %% [markdown]
-# Look for the gaps: under halving the workers stand idle before each rung. ASHA fills
-# these gaps, with promotions that may come too early: it trains more epochs. At the end
-# both leave one worker alone with the last configuration, and training it to 81 epochs
-# takes most of the time in the table. (Only training *it* in parallel would make that
-# shorter, which is what the other units are about.) So with a given number of
-# configurations little is gained. ASHA is made for a search that goes on and on: there
-# is always a new configuration to begin, and no worker is ever idle.
+# Look for the gaps: under halving the workers are idle before each rung. ASHA fills
+# these gaps with promotions that may be too early, so it trains more epochs. At the end
+# both leave one worker alone with the last configuration; its 81 epochs take half of
+# the time with 4 workers, and two thirds with 8. (Only data parallel training, as in
+# the other units, would shorten that.) So for a given number of configurations ASHA
+# gains little. It is made for a search that goes on and on: there is always a new
+# configuration to begin, and no worker is ever idle.
 #
-# ## The winner, and what it is worth · stretch
+# ## Selection bias: the error of a winner · stretch
 #
-# You chose the configuration with the smallest error. How good is it? Not as good as
-# that number: it was chosen *because* it is small, and part of its being small is luck.
-# That is why there is a third set, which nobody looks at before the choice is made.
+# You chose the configuration with the smallest error. It is not as good as this error
+# says: you chose it *because* the error is small, and it is small partly by luck. This
+# is **selection bias**. That is why there is a third set, which nobody looks at before
+# the choice.
 #
 # ![Three sets of data and what each is for. From the training set 40 networks learn; by the validation set one of them is chosen; on the test set its error is reported. An arrow from the test set to the choice is crossed out: never.](../../images/three_sets.svg)
 #
 # ### The winner, and its test error (5 points)
 #
-# Each rank has some trials. All ranks are to know the winner.
+# Each rank has some of the trials, and all ranks need the winner.
 
 # %% nbgrader={"grade": false, "grade_id": "best_trial", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, float]:
@@ -686,11 +697,11 @@ def best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, 
     - ranks without trials, ties: n may be 0 on some ranks; of equal losses the smallest
       number wins.
     - diverged trials: a trial whose loss is nan never wins.
-    - nobody to choose: raise ValueError on every rank if no loss is a number.
-    - bytes: a rank hands over at most 64 bytes, however many trials it has.
+    - nobody to choose: raise ValueError on every rank if every loss is nan.
+    - bytes: a rank sends at most 64 bytes, however many trials it has.
 
-    Example: losses [0.3] with number 7 on rank 0, [nan, 0.2] with 4 and 5 on rank 1:
-    trial 5.
+    Example: losses [0.3] of trial 7 on rank 0 and [nan, 0.2] of trials 4 and 5 on rank
+    1: trial 5 wins.
     """
     ### BEGIN SOLUTION
     rows = zip(validation.tolist(), numbers.tolist(), test.tolist())
@@ -708,12 +719,12 @@ def best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, 
 check(best_trial)
 
 # %% [markdown]
-# How large is the mistake? Take the networks that you trained above. Their true errors
-# are known from 20,000 fresh points. From these points, draw a validation set and a
-# test set of 200 each, choose a winner, and write down what you would report.
+# How large is the bias? The true errors of the networks that you trained above are
+# known from 20,000 new points. From these points draw a validation set and a test set
+# of 200 each, choose a winner, and note the error that you would report.
 # `search.reported_minus_true` does so a thousand times:
 
-# %% tags=["raises-exception"] alt="Two histograms of the reported minus the true error, in percentage points. Where the test set chose and was reported, the heap lies left of zero; where validation chose, it lies around zero."
+# %% tags=["raises-exception"] alt="Two histograms of the reported minus the true error, in percentage points. Where the test set chose and was reported, the bars are left of zero; where validation chose, they are around zero."
 x, y = search.points(20_000, seed=3)
 with torch.no_grad():
     wrong = np.stack([(net(x).argmax(dim=1) != y).numpy() for net in nets])
@@ -727,11 +738,11 @@ charts.guide(ax, "", x=0)
 print(f"true errors: best {true.min():.1%}, median {np.median(true):.1%}")
 
 # %% [markdown]
-# Your third guess: about one and a half points. If the choice is made by validation,
-# only the noise of a thousand repetitions is left. Nothing in the program looks wrong:
-# there is a test set, and its error was measured. And the more networks you try, the
-# better the result looks, although no network is better. Here all networks have an
-# error of 20 %, on 200 points each:
+# Your third guess: about one and a half percentage points. If validation chooses, only
+# the noise of a thousand repetitions is left. Nothing in the program looks wrong: there
+# is a test set, and the error on it was measured. And the more networks you try, the
+# better the result looks, although no network is better. Here every network has a true
+# error of 20 %, and is tested on 200 points:
 
 # %%
 draws = np.random.default_rng(1)
@@ -740,16 +751,17 @@ for tried in (1, 5, 20, 40, 200):
     print(f"best of {tried:>3} equally good networks: {errors.min(axis=1).mean():.1%}")
 
 # %% [markdown]
-# (These networks err independently of each other. Real ones err on the same points, so
-# luck helps them less.)
+# (These networks err independently of each other. Real networks err partly on the same
+# points, so luck helps less.)
 #
-# ## Optuna, as a user would
+# ## Optuna: a library for search
 #
-# Libraries do all this. **Optuna** keeps the trials of a *study* in a storage that
-# several processes share: a database, or a file to which each appends what it does, a
-# **journal**. There is no manager; whoever is idle takes the next number. Four ranks,
-# one journal, a search by TPE (which learns from the trials so far) with Hyperband's
-# rule for stopping:
+# Libraries do all this. **Optuna** keeps the trials of a *study*, its name for a
+# search, in a storage that several processes share: a database, or a **journal**, a
+# file to which each process appends its actions. There is no manager; an idle process
+# takes the next trial number. Here are four ranks and one journal. TPE (tree-structured
+# Parzen estimator) draws new configurations near good ones, and trials are stopped by
+# Hyperband's rule:
 
 # %%
 folder = tempfile.mkdtemp()  # on a cluster: one that all nodes see
@@ -815,13 +827,13 @@ if best[0]:
     print(best[0][1])
 
 # %% [markdown]
-# No trial was run twice, though nobody handed them out: whoever wants a number writes a
-# line into the journal, under a lock, and reads what came before. Which rank gets which
-# number, and with it the result of TPE, differs from run to run: compare that with what
-# you asked of `random_configs`.
+# No trial was run twice, though nobody handed them out: a process that needs a number
+# writes a line into the journal, under a lock, and reads the lines before it. Which
+# rank gets which number differs from run to run, and so does the result of TPE. Your
+# `random_configs` is stricter: it repeats a search exactly.
 #
-# The same configurations in your loop and in Optuna, whose grid sampler takes your
-# grid:
+# Optuna's grid sampler takes your grid. Both should try the same points and find the
+# same losses:
 
 # %% tags=["raises-exception"]
 def loss_at(lr):
@@ -851,34 +863,35 @@ if optuna:
 # %% [markdown]
 # ## What to remember
 #
-# - Rates are searched on a **logarithmic** scale; random configurations beat a grid as
-#   soon as there are several knobs.
-# - Configuration i is drawn from **(seed, i)**: the search is then the same on any
-#   number of ranks. The same seed on all ranks is the commonest mistake of all.
+# - Search learning rates on a **logarithmic** scale; random configurations beat a grid
+#   as soon as there are several hyperparameters.
+# - Draw configuration i from **(seed, i)**: then the search is the same on any number
+#   of ranks. The same seed on all ranks is the most frequent mistake.
 # - A **manager** that receives from any source keeps all workers busy. None from
-#   `next_job` means "not yet" as long as somebody works.
-# - **Halving** saves most of the epochs, as long as what is good begins well; Hyperband
-#   hedges against curves that cross; ASHA does not wait for a rung.
+#   `next_job` means "not yet" as long as a worker has a job.
+# - **Halving** saves most of the epochs, as long as good configurations begin well;
+#   Hyperband hedges against curves that cross; ASHA does not wait for a rung.
 # - **Choose by validation, report by test**, and look at the test set once.
 #
-# **To think about.** Your cluster ends a job after an hour, without asking. What must
-# manager and workers write down, and when, so that the next job goes on where this one
-# stopped? (Optuna's journal is one answer. Which jobs does it lose?)
+# **To think about.** Your cluster ends a job after an hour, without asking. Which facts
+# must manager and workers save, and when, so that the next job goes on where this one
+# stopped? (Optuna's journal is one answer. Which trials does it lose?)
 
 # %% [markdown]
-# ## Deeper: few choices matter
+# ## Deeper: the spectral method
 #
-# Knobs that are switches, +1 or -1: with 20 of them there are a million configurations.
-# The **spectral method** (Hazan, Klivans, Yuan, arXiv 1706.00764) writes the loss as a
-# sum over sets S of switches, $\sum_S c_S \prod_{i \in S} x_i$, and hopes that only a
-# few of the $c_S$ are large, all of them for small sets. Such a sum is found from few
-# trials.
+# Some hyperparameters are switches: skip connections on, +1, or off, -1. With 20
+# switches there are a million configurations. The **spectral method** (Hazan, Klivans,
+# Yuan, arXiv 1706.00764) writes the loss as a sum over sets S of switches,
+# $\sum_S c_S \prod_{i \in S} x_i$, and assumes that only a few $c_S$ are large, all of
+# them for small sets. Then a few trials are enough to find them.
 #
-# ### Which choices matter (3 points)
+# ### The switches that matter (3 points)
 #
-# The paper finds the large coefficients by the Lasso. With enough trials a simpler way
-# will do: look at the mean of $y \prod_{i \in S} x_i$ for every small set, keep the s
-# largest, and fit these again by least squares.
+# The paper finds the large coefficients by the Lasso, a sparse regression. With enough
+# trials a simpler way will do: compute the mean of $y \prod_{i \in S} x_i$ for every
+# small set, keep the s sets where it is largest in magnitude, and fit their
+# coefficients by least squares.
 
 # %% nbgrader={"grade": false, "grade_id": "spectral", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def spectral(
@@ -896,8 +909,7 @@ def spectral(
     - without noise: a set has 0 to `degree` columns; the empty one, (), stands for the
       constant 1. The coefficients are those of the least-squares fit with these s sets
       alone.
-    - with noise: y also has noise, and perhaps terms of larger sets, which do not
-      count.
+    - with noise: y also has noise, and perhaps terms of larger sets, which you ignore.
 
     Example: y = 3 + 2 x0 x2 with s = 2 gives [((), 3.0), ((0, 2), 2.0)].
     """
