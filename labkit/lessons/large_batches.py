@@ -27,8 +27,8 @@ class Learner:
         learn = Learner(x, y, test_x, test_y)
         model, accuracy, steps = learn(32, 0.12, epochs=10)
 
-    batch: samples of a step. rate: a number, or a function of the step, from 0. It ends after so many epochs or steps,
-    or when the accuracy on the test samples, looked at every so many steps (`every`), has reached `target`. change:
+    batch: samples of a step. rate: a number, or a function of the step, from 0. It ends after `epochs` or `steps`,
+    or when the accuracy on the test samples, measured every `every` steps, has reached `target`. change:
     function of the model, called before each step; it may change the gradients. Returns the model, its accuracy (0 to
     1) and the number of steps.
     """
@@ -63,7 +63,7 @@ class Learner:
         return model, training.evaluate(model, *self.test)[1], step
 
     def _rows_of(self, batch: int, epochs: int | None, steps: int | None) -> Iterator[Tensor]:
-        """The rows of each minibatch, for so many epochs or steps."""
+        """The rows of each minibatch, for a number of epochs or steps."""
         many = itertools.count() if epochs is None else range(epochs)
         all_of_them = (training.minibatches(len(self.x), batch, seed=1, epoch=e) for e in many)
         return itertools.islice(itertools.chain.from_iterable(all_of_them), steps)

@@ -18,9 +18,9 @@ from autograder.exercises.source import harness_of
 from autograder.values import full_precision
 
 TOO_MANY = Mistake("too_many_collectives", "The numbers are right, but they took more collectives than are needed.",
-                   "A call costs its latency, however small: put what travels together into one tensor.")  # fmt: skip
-MOVES_TOO_MUCH = Mistake("moves_too_much", "The numbers are right, but more bytes travelled than are needed.")
-NOT_REFUSED = Mistake("not_refused", "This cannot be done, and the function returned something all the same.",
+                   "Even a small call costs its latency: put everything to be sent into one tensor.")  # fmt: skip
+MOVES_TOO_MUCH = Mistake("moves_too_much", "The numbers are right, but more bytes were sent than are needed.")
+NOT_REFUSED = Mistake("not_refused", "These arguments are impossible, but the function returned something.",
                       "Raise a ValueError before anything else.")  # fmt: skip
 REFUSED = Mistake("ValueError", "This can be done, and the function refused.", "",
                   lambda c: "ValueError" if c.possible else None)  # fmt: skip
@@ -79,7 +79,7 @@ class ScaledRate(Refusable):
         REFUSED.but(how="Raise a ValueError only for a step that is not one of 0 to steps - 1, and for more steps of "
                     "warm-up than there are."),
         Mistake("never_smaller", "A batch that is smaller than base_batch gets no smaller peak.",
-                "The linear rule holds for both: base_rate * batch / base_batch, whatever the batch.",
+                "The linear scaling rule holds for smaller batches, too: base_rate * batch / base_batch.",
                 lambda c: c.rate(c.base_rate * max(1.0, c.batch / c.base_batch))),
         Mistake("not_scaled", "The rate does not depend on the batch.", "base_rate * batch / base_batch is the peak.",
                 lambda c: c.rate(c.base_rate)),
@@ -92,7 +92,7 @@ class ScaledRate(Refusable):
         Mistake("whole_factor", "The factor was rounded down to a whole number.", "/, not //.",
                 lambda c: c.rate(c.base_rate * (c.batch // c.base_batch))),
         Mistake("no_warmup", "There is no warm-up: the first steps get the rate of later ones.",
-                "From base_rate in step 0, by equal amounts, to the peak in step warmup_steps.",
+                "Raise it in equal increments from base_rate in step 0 to the peak in step warmup_steps.",
                 lambda c: c.peak if c.warming else None),
         Mistake("from_zero", "The warm-up begins at zero: the first step does nothing.",
                 "It begins at base_rate, the rate of the small batch.",
@@ -105,19 +105,19 @@ class ScaledRate(Refusable):
         Mistake("ahead_from_zero", "The warm-up goes from zero, a step ahead.",
                 "Step 0 gets base_rate, step warmup_steps the peak.",
                 lambda c: c.peak * (c.step + 1) / c.warmup_steps if c.warming else None),
-        Mistake("stays_up", "After the warm-up the rate stays where it is.", "Half a cosine brings it down.",
+        Mistake("stays_up", "After the warm-up the rate stays constant.", "It falls along half a cosine.",
                 lambda c: None if c.warming else c.peak),
         Mistake("counts_from_the_start", "The cosine counts from step 0: at the end of the warm-up the rate jumps.",
                 "Its share is (step - warmup_steps) / (steps - warmup_steps).",
                 lambda c: None if c.warming else c.peak * cosine(c.step / c.steps)),
-        Mistake("too_long", "The cosine begins after the warm-up, and is stretched over as many steps as there are in "
-                "all: it never gets down.", "Its share is (step - warmup_steps) / (steps - warmup_steps).",
+        Mistake("too_long", "The cosine begins after the warm-up, but is stretched over the number of all steps: it "
+                "never reaches zero.", "Its share is (step - warmup_steps) / (steps - warmup_steps).",
                 lambda c: None if c.warming else c.peak * cosine((c.step - c.warmup_steps) / c.steps)),
-        Mistake("down_a_step_too_soon", "The cosine is at zero in the last step; it would be one step later.",
+        Mistake("down_a_step_too_soon", "The cosine is at zero in the last step, one step too early.",
                 "Its share is (step - warmup_steps) / (steps - warmup_steps).",
                 lambda c: None if c.warming or c.steps - c.warmup_steps < 2 else
                 c.peak * cosine((c.step - c.warmup_steps) / (c.steps - 1 - c.warmup_steps))),
-        Mistake("not_halved", "1 + cos goes from 2 to 0.", "Half of it.",
+        Mistake("not_halved", "1 + cos falls from 2 to 0.", "Divide it by 2.",
                 lambda c: None if c.warming else 2 * c.right),
         Mistake("straight_down", "The rate goes down in a straight line.", "peak * (1 + cos(pi * share)) / 2",
                 lambda c: None if c.warming else c.peak * (c.steps - c.step) / (c.steps - c.warmup_steps)),
@@ -176,15 +176,15 @@ class AccumulateUneven(ReportExercise):
     parts = ("gradient", ("kept", "largest", "graphs"))
     harness = harness_of(__file__, "accumulate_uneven")
     mistakes = [
-        Mistake("mean_of_means", "Every micro-batch counts alike, however many rows it has: a row in a small one "
+        Mistake("mean_of_means", "Every micro-batch counts the same, however many rows it has: a row in a small one "
                 "counts more.", "Divide the sum over its rows by n, the rows of all micro-batches of all ranks.",
                 lambda c: c.weighed(lambda r, k: c.over(len(c.batches[r]) * c.sizes[r][k]))),
-        Mistake("mean_of_ranks", "The rows of a rank count alike, but those of a rank with few count more than "
-                "those of the others.", "Divide by n, and multiply by the number of ranks, which DDP divides by.",
+        Mistake("mean_of_ranks", "The rows of one rank count the same, but those of a rank with few rows count "
+                "more.", "Divide by n, and multiply by the number of ranks, which DDP divides by.",
                 lambda c: c.weighed(lambda r, k: c.over(sum(c.sizes[r])))),
         Mistake("world_size_missing", "The gradient is too small by the number of ranks: DDP divides by it.",
                 "Multiply the loss by `dist.get_world_size()`.", lambda c: c.weighed(lambda r, k: 1 / c.n)),
-        Mistake("not_divided", "The squared errors were added up, and nothing divides by the number of rows.",
+        Mistake("not_divided", "The squared errors were added up, but not divided by the number of rows.",
                 "Divide by n.", lambda c: c.weighed(lambda r, k: 1)),
         Mistake("means_added", "The means of the micro-batches were added up.", "sum of squares * p / n",
                 lambda c: c.weighed(lambda r, k: c.over(c.sizes[r][k]))),
@@ -192,28 +192,27 @@ class AccumulateUneven(ReportExercise):
                 "No zero_grad() between them: gradients add up by themselves.",
                 lambda c: c.weighed(lambda r, k: c.p / c.n if k == len(c.batches[r]) - 1 else 0)),
         Mistake("one_too_few", "The last micro-batch is missing.", "The loop in `no_sync()` takes all but the last, "
-                "which follows behind it.",
+                "which comes after the loop.",
                 lambda c: c.weighed(lambda r, k: c.p / c.n if k < len(c.batches[r]) - 1 else 0)),
-        Mistake("last_one_twice", "The last micro-batch counts twice: once in the loop, and once behind it.",
+        Mistake("last_one_twice", "The last micro-batch counts twice: once in the loop, and once after it.",
                 "The loop in `no_sync()` takes `micro_batches[:-1]`.",
                 lambda c: c.weighed(lambda r, k: (1 + (k == len(c.batches[r]) - 1)) * c.p / c.n)),
-        Mistake("synchronises_the_first", "The first micro-batch was synchronised; what came after it each rank added "
-                "for itself.",
-                "The last one stands outside of `no_sync()`: its backward pass sends round all that has added up.",
+        Mistake("synchronises_the_first", "The first micro-batch was synchronised; the later ones are each rank's own.",
+                "Put the last one outside of `no_sync()`: its backward pass synchronises the whole sum.",
                 lambda c: c.first_synchronised()),
         Mistake("missing_rank", "A rank has left out a backward pass that the others wait in: DDP synchronises in that "
                 "of the last micro-batch.",
                 "Every rank goes through the last one, with no rows, too: its gradient is zero then."),
         Mistake("own_gradient", "Each rank has the gradient of its own rows: nothing was synchronised.",
-                "The last micro-batch's forward and backward pass stand outside of `no_sync()`.",
+                "Put the forward and backward pass of the last micro-batch outside of `no_sync()`.",
                 lambda c: [{"gradient": Tensor(g, "float64")} for g in c.own(c.p / c.n)]),
-        Mistake("synchronises_every_time", "The gradient is right, but it was sent round more than once.",
+        Mistake("synchronises_every_time", "The gradient is right, but it was synchronised more than once.",
                 "All micro-batches but the last go inside `with ddp.no_sync():`, the forward pass, too."),
         Mistake("one_big_batch", "The gradient is right, but several micro-batches went through the model at once.",
-                "Accumulation exists because they do not fit into memory together: one after the other."),
+                "They may not fit into memory together: take one after the other."),
         Mistake("graphs_kept", "The gradient is right, but micro-batches waited for their backward pass while others "
-                "went forward.", "Forward and backward of one, then the next."),
-        Mistake("weights_changed", "The gradient is right, but the weights are not what they were.",
+                "went forward.", "Do the forward and backward pass of one, then the next."),
+        Mistake("weights_changed", "The gradient is right, but the weights have changed.",
                 "Leave the gradient in .grad: the step is the caller's."),
     ]  # fmt: skip
 
@@ -313,18 +312,18 @@ class TrustStep(ReportExercise):
     inputs = "free"
     harness = harness_of(__file__, "trust_step")
     mistakes = [
-        Mistake("own_norms", "Each rank used the norms of its own shards: the parts of one layer went steps of "
-                "different lengths.", "Sum the squares of both norms over the ranks, then take the roots.",
+        Mistake("own_norms", "Each rank used the norms of its own shards: the parts of one layer made steps with "
+                "different factors.", "Sum the squares of both norms over the ranks, then take the roots.",
                 lambda c: c.steps(lambda k, r: c.ratio(c.w[r][k], c.u[r][k]))),
         Mistake("norms_added", "The norms of the ranks were added up.", "Add up the squares, then take the roots.",
                 lambda c: c.steps(lambda k, r: c.of_norms(*(sum(c.norm(one[k]) for one in x) for x in (c.w, c.u))))),
         Mistake("squares", "The roots are missing: this is the ratio of the squares.", "Norms, not their squares.",
                 lambda c: c.steps(lambda k, r: c.of_norms(c.norm(c.whole_w[k]) ** 2, c.norm(c.whole_u[k]) ** 2))),
-        Mistake("upside_down", "The ratio is upside down: small weights go long steps.", "norm of w / norm of u",
+        Mistake("upside_down", "The ratio is upside down: small weights make long steps.", "norm of w / norm of u",
                 lambda c: c.steps(lambda k, r: c.ratio(c.whole_u[k], c.whole_w[k]))),
-        Mistake("norm_forgotten", "The length of the update was not taken out of it.", "Divide by the norm of u.",
+        Mistake("norm_forgotten", "The update was not divided by its norm.", "Divide by the norm of u.",
                 lambda c: c.steps(lambda k, r: c.trust * c.norm(c.whole_w[k]) if c.moves(k) else 1)),
-        Mistake("weights_forgotten", "All layers go steps of one length, large ones and small.",
+        Mistake("weights_forgotten", "All layers make steps of one length, large ones and small ones.",
                 "Multiply by the norm of w.",
                 lambda c: c.steps(lambda k, r: c.trust / c.norm(c.whole_u[k]) if c.moves(k) else 1)),
         Mistake("trust_forgotten", "`trust` was not used.", "lr * trust * norm of w / norm of u",
@@ -332,12 +331,12 @@ class TrustStep(ReportExercise):
         Mistake("one_ratio", "One ratio was used for all layers.", "Every tensor has a ratio of its own.",
                 lambda c: c.steps(lambda k, r: c.ratio(*(np.concatenate([x[j] for j in range(len(x))]) for x in
                                                         (c.whole_w, c.whole_u))))),
-        Mistake("capped", "The factor ends at 10, as in some programs for LAMB: layers with a larger one go steps that "
-                "are too short.", "trust * |w| / |u|, however large.",
+        Mistake("capped", "The factor was limited to 10, as in some programs for LAMB: layers with a larger factor "
+                "make too short steps.", "trust * |w| / |u|, however large.",
                 lambda c: c.steps(lambda k, r: min(10.0, c.ratio(c.whole_w[k], c.whole_u[k])))),
-        Mistake("plain_step", "No ratio was used.", "Where `adapt` says so, w -= lr * trust * |w| / |u| * u.",
+        Mistake("plain_step", "No ratio was used.", "Where `adapt` is True, w -= lr * trust * |w| / |u| * u.",
                 lambda c: c.steps(lambda k, r: 1)),
-        Mistake("adapts_all", "Tensors that are not to be adapted were, too.",
+        Mistake("adapts_all", "Tensors were adapted where `adapt` is False.",
                 "Where `adapt` is False the factor is 1.",
                 lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k]), [True] * len(c.adapt))),
         Mistake("trust_always", "`trust` was also used where the factor is 1.", "Where `adapt` is False, or a norm is "
@@ -346,22 +345,22 @@ class TrustStep(ReportExercise):
         Mistake("zero_stays", "Weights of norm zero never move: their ratio is zero.",
                 "Where a norm is zero the factor is 1.",
                 lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k]) if c.norm(c.whole_w[k]) else 0)),
-        Mistake("zero_divided", "An update of norm zero: w has become something that is no number.",
+        Mistake("zero_divided", "The update has norm zero, and w has become nan.",
                 "Where a norm is zero the factor is 1.",
                 lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k]) if c.whole_u[k].any() else np.nan)),
         Mistake("own_zeros", "A rank whose shard is zero did not adapt it: but the tensor is not zero.",
-                "Whether a norm is zero is seen from the norm of the whole tensor.",
+                "Test the norm of the whole tensor for zero.",
                 lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k])
                                   if c.w[r][k].any() and c.u[r][k].any() else 1)),
-        Mistake("uphill", "The weights went the wrong way.", "w -= ..., not +=.",
+        Mistake("uphill", "The weights moved in the wrong direction.", "w -= ..., not +=.",
                 lambda c: c.steps(lambda k, r: -c.ratio(c.whole_w[k], c.whole_u[k]), others=-1)),
-        Mistake("not_changed", "The weights are as they were.", "In place: `w.sub_(...)`; another tensor in the list "
-                "does not change them.",
+        Mistake("not_changed", "The weights have not changed.", "Change them in place: `w.sub_(...)`; a new tensor in "
+                "the list does not change them.",
                 lambda c: c.steps(lambda k, r: 0, others=0)),
-        Mistake("updates_changed", "The weights are right, but the updates are not what they were.",
+        Mistake("updates_changed", "The weights are right, but the updates have changed.",
                 "Only the weights change in place: `w.sub_(u, alpha=lr * factor)`."),
         TOO_MANY,
-        MOVES_TOO_MUCH.but(how="The squares of two norms for each tensor are all that has to travel."),
+        MOVES_TOO_MUCH.but(how="Send only the squares of two norms for each tensor."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -474,11 +473,11 @@ class NoiseScale(ReportExercise):
         Mistake("in_local_batches", "The result is b times too small: it counts local batches, not samples.",
                 "The batches are b and p b samples.", lambda c: c.noises(c.right_noise / c.b)),
         Mistake("upside_down", "The result is upside down.", "S / |G|^2", lambda c: c.noises(1 / c.right_noise)),
-        Mistake("roots", "Norms were used where their squares belong.", "No roots.",
+        Mistake("roots", "Norms were used in place of their squares.", "Take no roots.",
                 lambda c: c.noises(c.of(np.mean([np.sqrt((g**2).sum()) for g in c.g]), np.sqrt(c.big)))),
-        Mistake("square_of_mean_norm", "The mean of the norms was squared.", "The mean of the squared norms.",
+        Mistake("square_of_mean_norm", "The mean of the norms was squared.", "Take the mean of the squared norms.",
                 lambda c: c.noises(c.of(np.mean([np.sqrt((g**2).sum()) for g in c.g]) ** 2, c.big))),
-        Mistake("norms_added", "The squared norms of the ranks were added up.", "Their mean.",
+        Mistake("norms_added", "The squared norms of the ranks were added up.", "Take their mean.",
                 lambda c: c.noises(c.of(c.p * c.small, c.big))),
         Mistake("only_variance", "This is S, the noise of one sample: it was not divided by |G|^2.", "S / |G|^2",
                 lambda c: c.noises(c.right_noise * c.signal)),
@@ -570,13 +569,13 @@ class GlobalMoments(ReportExercise):
                 lambda c: [c.moments(x.mean(0), x.var(0)) for x in c.x] if all(map(len, c.x)) else None),
         Mistake("mean_of_means", "The means of the ranks were averaged: rows on a rank with few of them count more.",
                 "Weigh each by its rows.", lambda c: {"mean": Tensor(np.mean(c.means, axis=0), "float64")}),
-        Mistake("empty_divided", "A rank without rows divided by zero, and everybody has heard of it.",
+        Mistake("empty_divided", "A rank without rows divided by zero, and sent the nan to all others.",
                 "Send sums, or let a rank without rows send zeros.",
                 lambda c: c.moments(c.right_mean * np.nan, c.right_var * np.nan)),
-        Mistake("averages_variances", "The variances of the ranks were averaged: that their means differ is lost.",
+        Mistake("averages_variances", "The variances of the ranks were averaged: the spread of their means is lost.",
                 "Add n_r (mean_r - mean)^2 of each rank.", lambda c: {"var": Tensor(c.within, "float64")}),
-        Mistake("variances_alike", "The variances of the ranks were averaged, each counting the same: their rows "
-                "differ in number, and their means, too.", "Add up n_r var_r + n_r (mean_r - mean)^2.",
+        Mistake("variances_alike", "The variances of the ranks were averaged with equal weights: their numbers of "
+                "rows differ, and so do their means.", "Add up n_r var_r + n_r (mean_r - mean)^2.",
                 lambda c: {"var": Tensor(np.mean(c.variances, axis=0), "float64")}),
         Mistake("unbiased", "The variance was divided by n - 1.", "Batch norm divides by n.",
                 lambda c: {"var": Tensor(c.right_var * c.n / (c.n - 1), "float64")}),
@@ -590,11 +589,11 @@ class GlobalMoments(ReportExercise):
         Mistake("deviation", "This is the standard deviation.", "The variance, its square.",
                 lambda c: {"var": Tensor(np.sqrt(c.right_var), "float64")}),
         Mistake("digits_cancel", "Far from zero, the mean of the squares and the square of the mean agree in most of "
-                "their digits: their difference has few that are right.",
+                "their digits: their difference has few correct digits.",
                 "Let each rank send its rows, its mean, and the sum of the squared distances from that mean."),
         TOO_MANY.but(how="Number of rows, mean, and the sum of squares around that mean: one all_gather of 2 C + 1 "
                      "numbers is enough."),
-        MOVES_TOO_MUCH.but(how="A rank's rows may stay where they are: 2 C + 1 numbers say all about them."),
+        MOVES_TOO_MUCH.but(how="Do not send rows: 2 C + 1 numbers describe them."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -686,9 +685,9 @@ class SyncNormBackward(ReportExercise):
         Mistake("as_if_constant", "Mean and variance were treated as constants: but every row moves them.",
                 "Subtract the mean of g, and xhat times the mean of g xhat.",
                 lambda c: c.gx(lambda r: 0 * c.total, lambda r: c.n)),
-        Mistake("no_variance_term", "What flows through the variance is missing.", "- xhat * sum(g xhat) / n",
+        Mistake("no_variance_term", "The gradient through the variance is missing.", "- xhat * sum(g xhat) / n",
                 lambda c: c.gx(lambda r: c.total * [[1], [0]], lambda r: c.n)),
-        Mistake("no_mean_term", "What flows through the mean is missing.", "- sum(g) / n",
+        Mistake("no_mean_term", "The gradient through the mean is missing.", "- sum(g) / n",
                 lambda c: c.gx(lambda r: c.total * [[0], [1]], lambda r: c.n)),
         Mistake("weight_forgotten", "The weight is missing.", "weight * inv * (...)",
                 lambda c: c.gx(lambda r: c.total, lambda r: c.n, weight=1)),
@@ -701,7 +700,7 @@ class SyncNormBackward(ReportExercise):
         Mistake("exchanged", "The gradients of weight and bias are exchanged.", "That of the weight is sum(g xhat).",
                 lambda c: [c.of_parameters(*s) for s in c.sums]),
         Mistake("weight_in_the_sums", "The gradients of weight and bias were multiplied by the weight.",
-                "They are sums of g alone; the weight belongs into the gradient of x.",
+                "They are sums of g alone; the weight is a factor of the gradient of x.",
                 lambda c: [c.of_parameters(*(c.weight * s[::-1])) for s in c.sums]),
         Mistake("divided_by_n", "The gradients of weight and bias were divided by n.", "They are sums.",
                 lambda c: [c.of_parameters(*s[::-1] / c.n) for s in c.sums]),
@@ -772,9 +771,9 @@ class GhostBatchNorm(Refusable):
     mistakes = [
         NOT_REFUSED,
         REFUSED.but(how="Raise a ValueError only where ghost is less than 1 or does not divide the rows."),
-        Mistake("whole_batch", "Mean and variance are those of all rows.", "Of each `ghost` rows by themselves.",
+        Mistake("whole_batch", "Mean and variance are those of all rows.", "Take those of each group of `ghost` rows.",
                 lambda c: c.normed(len(c.rows))),
-        Mistake("groups_counted", "There are `ghost` groups.", "Groups of `ghost` rows.",
+        Mistake("groups_counted", "There are `ghost` groups.", "Make groups of `ghost` rows.",
                 lambda c: c.normed(len(c.rows) // c.ghost) if len(c.rows) % c.ghost == 0 else None),
         Mistake("dealt", "The rows were dealt to the groups like cards.", "Rows that follow each other are a group.",
                 lambda c: c.dealt()),
@@ -785,11 +784,11 @@ class GhostBatchNorm(Refusable):
                 "One for each channel.", lambda c: c.normed(c.ghost, axis=(1, 2))),
         Mistake("unbiased", "The variance was divided by ghost - 1.", "Batch norm divides by the number of rows.",
                 lambda c: c.normed(c.ghost, ddof=1) if c.ghost > 1 else None),
-        Mistake("eps_outside", "eps was added to the root.", "The root of variance + eps.",
+        Mistake("eps_outside", "eps was added to the root.", "Take the root of variance + eps.",
                 lambda c: c.normed(c.ghost, outside=True)),
         Mistake("eps_forgotten", "eps is missing.", "The root of variance + eps.",
                 lambda c: c.normed(c.ghost, eps=0.0) if c.ghost > 1 else None),
-        Mistake("only_centred", "The mean was subtracted, and that is all.", "Divide by the root of variance + eps.",
+        Mistake("only_centred", "The mean was subtracted, no more.", "Divide by the root of variance + eps.",
                 lambda c: c.normed(c.ghost, divides=False)),
     ]  # fmt: skip
 
@@ -877,10 +876,10 @@ class TrainAndValidate(ReportExercise):
         Mistake("mean_of_accuracies", "The accuracies of the ranks were averaged: their shares differ in size.",
                 "Add up the counts, then divide by n.",
                 lambda c: {"accuracies": c.over(lambda v: np.mean([x / s for x, s in c.seen(v) if s]))}),
-        Mistake("rest_dropped", "n was divided without its rest: some samples were never looked at.",
+        Mistake("rest_dropped", "The remainder of n / p was dropped: some samples were never validated.",
                 "Shares may differ by one sample.",
                 lambda c: {"accuracies": c.over(lambda v: c.of(v, c.n // c.p * c.p) / c.n)}),
-        Mistake("rest_not_counted", "Some samples were never looked at, nor counted.",
+        Mistake("rest_not_counted", "Some samples were neither validated nor counted.",
                 "Shares may differ by one sample.",
                 lambda c: {"accuracies": c.over(lambda v: c.of(v, c.n // c.p * c.p) / (c.n // c.p * c.p))}
                 if c.n >= c.p else None),
@@ -889,17 +888,17 @@ class TrainAndValidate(ReportExercise):
                 lambda c: {"accuracies": c.over(lambda v: c.p * c.of(v, c.n) / c.n)}),
         Mistake("counts", "These are counts.", "Divide by n.",
                 lambda c: {"accuracies": c.over(lambda v: c.of(v, c.n))}),
-        Mistake("before_the_step", "The validation came a step too soon.", "After steps every - 1, 2 every - 1, and so "
-                "on: when `every`, 2 `every` ... steps are done.", lambda c: c.when(lambda k: k % c.every == 0, 0)),
-        Mistake("before_its_step", "The validation came before the step that it belongs to: it saw the weights of one "
-                "step less.", "step(k) first, then the validation.",
+        Mistake("before_the_step", "The validation came a step too early.", "After steps every - 1, 2 every - 1, and "
+                "so on: when `every`, 2 `every` ... steps are done.", lambda c: c.when(lambda k: k % c.every == 0, 0)),
+        Mistake("before_its_step", "The validation came before its step: it used the weights of one step less.",
+                "step(k) first, then the validation.",
                 lambda c: c.when(lambda k: (k + 1) % c.every == 0, 0)),
         Mistake("after_the_first", "The validation came after step 0, `every`, and so on.",
                 "When `every`, 2 `every` ... steps are done.", lambda c: c.when(lambda k: k % c.every == 0, 1)),
-        Mistake("validates_later", "All validations saw the weights of the last step.",
+        Mistake("validates_later", "All validations used the weights of the last step.",
                 "Validate in the loop, when `every`, 2 `every` ... steps are done.",
                 lambda c: {"accuracies": c.over(lambda v: c.of(c.steps, c.n) / c.n)}),
-        Mistake("reduce_to_one", "One rank has the sum of the counts; `dist.reduce` leaves nothing of use on the "
+        Mistake("reduce_to_one", "Only one rank has the sum of the counts: `dist.reduce` does not give it to the "
                 "others.",
                 "Every rank returns the accuracies: `dist.all_reduce`."),
         Mistake("mismatched_dtype", "Two collectives met that do not belong together: a rank has left one out and is "
@@ -912,11 +911,11 @@ class TrainAndValidate(ReportExercise):
         Mistake("steps_left_out", "Not all ranks have done all steps in order.",
                 "step(0) to step(steps - 1), each once."),
         Mistake("rank_0_alone", "The numbers are right, but one rank validates while the others wait for it.",
-                "All ranks validate: a share each."),
+                "Let each rank validate a share."),
         Mistake("everybody_everything", "The numbers are right, but samples were validated on more than one rank.",
-                "A share for each rank."),
-        Mistake("uneven_shares", "The numbers are right, but one rank has more to do than need be.",
-                "At most n / p, rounded up."),
+                "Give each rank a share of its own."),
+        Mistake("uneven_shares", "The numbers are right, but one rank validates more samples than necessary.",
+                "A share has at most n / p samples, rounded up."),
         TOO_MANY.but(how="One all_reduce of the count for each validation; `all_gather_object` is two collectives, "
                      "one for the sizes."),
     ]  # fmt: skip

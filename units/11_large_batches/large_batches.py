@@ -1,18 +1,18 @@
 # %% [markdown]
 # # 11 · Large batches
 #
-# Data parallelism makes batches larger: p ranks with b samples each are one batch of p
-# b. The gradients come out right, as unit 05 showed. Whether the *training* does is
-# another question. How long may a step be? How many samples are worth averaging? What
-# becomes of a layer like batch norm, which looks at the whole batch? And who looks at
-# the validation samples while all the others compute? An IBM talk on distributed deep
-# learning (B. Nelson, 2019) lists exactly these under "technical considerations": batch
-# size, learning rate, batch normalization, on-the-fly validation. None of them raises
-# an error when it goes wrong.
+# Data parallelism makes batches larger: p ranks with b samples each make one batch of p
+# b. The gradients are right, as unit 05 showed; the *training* need not be. How long
+# may a step be? How many samples are worth averaging? How does batch norm, which needs
+# the whole batch, work over several ranks? And who validates while all the others
+# compute? An IBM talk on distributed deep learning (B. Nelson, 2019) lists exactly
+# these under "technical considerations": batch size, learning rate, batch
+# normalization, on-the-fly validation. None of them raises an error when it goes wrong.
 #
-# **At the end of this page** you have found the edge of the linear rule, measured a
-# noise scale while training and predicted a batch size from it, written a batch norm
-# over all ranks, forward and backward, and you validate without making any rank wait.
+# **At the end of this page** you have found where the linear scaling rule fails,
+# measured a noise scale while training and predicted a batch size from it, written a
+# batch norm over all ranks, forward and backward, and you validate without making any
+# rank wait.
 #
 # **You need** units 05 and 06. **It takes** about 105 minutes, the *stretch* 85
 # more: two sittings. The cells themselves run for less than a minute on two cores. They
@@ -39,11 +39,12 @@ torch.set_num_threads(1)  # for so small a network a second thread only gets in 
 # %% [markdown]
 # ## Guess first
 #
-# 1. A model learns well with batches of 32 and a rate of 0.12. You have 8 times the
-#    ranks, so batches of 256. Which rate do you take?
-# 2. Batches of 512 need 16 times fewer steps than batches of 32 to get as far: true?
-# 3. A batch norm layer over the batch of all ranks: how much more is sent in a step of
-#    ResNet-50 than its gradients, a thousandth, a hundredth, as much again?
+# 1. A model learns well with batches of 32 and a learning rate of 0.12. With 8 times
+#    the ranks you have batches of 256. Which rate do you take?
+# 2. Do batches of 512 need 16 times fewer steps than batches of 32 to reach the same
+#    accuracy?
+# 3. If batch norm uses the samples of all ranks, a step of ResNet-50 sends more than
+#    its gradients. How much more: a thousandth, a hundredth, as much again?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -51,14 +52,14 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## Run: one rate for all batches
 #
-# Digits and a small network, one process: a batch of p b samples is the same whoever
-# computes it. Every row sees each sample ten times; only the batch differs, so larger
-# batches mean fewer steps. `learn(batch, rate, ...)` trains a fresh network by plain
-# SGD for so many epochs or steps, or up to an accuracy, and returns the network, its
-# accuracy and the steps.
+# A small network learns digits in one process: a batch of p b samples has the same
+# gradient there as on p ranks. In every line of the output each sample is used ten
+# times; only the batch differs, so larger batches mean fewer steps.
+# `learn(batch, rate, ...)` trains a new network by plain SGD for a number of epochs or
+# steps, or up to an accuracy, and returns the network, its accuracy and the steps.
 #
-# (What is called `large_batches.` on this page is given, and you need not read it. It
-# lies in `labkit/lessons/large_batches.py`, and `help(large_batches)` shows it.)
+# (You need not read the functions of `large_batches.`. They are in
+# `labkit/lessons/large_batches.py`, and `help(large_batches)` describes them.)
 
 # %% tags=["parameters"]
 IMAGES, EPOCHS = 8192, 10
@@ -73,27 +74,29 @@ for batch in (32, 128, 256):
     print(f"batch {batch:4}, rate 0.12: {steps:5} steps, accuracy {accuracy:.3f}")
 
 # %% [markdown]
-# Same samples, same rate, fewer steps: the network learns less. Its steps are as long
-# as before, and their direction is more certain. So make them longer.
+# With the same samples, the same rate and fewer steps the network learns less. Its
+# steps are no longer than before, but their direction is more certain. So make them
+# longer.
 #
 # ## Build: the learning rate
 #
-# Goyal et al. (2017, arXiv 1706.02677) trained with batches of up to 8192 images with
-# one rule: "When the minibatch size is multiplied by k, multiply the learning rate by
-# k." The reason is short. k steps of size $\eta$ with batches of n move the weights by
-# about $\eta$ times the sum of k gradients, if the weights do not move much meanwhile;
-# one step with a batch of k n and their mean must be k times as long.
+# Goyal et al. (2017, arXiv 1706.02677) trained with batches of up to 8192 images by one
+# rule, the **linear scaling rule**: "When the minibatch size is multiplied by k,
+# multiply the learning rate by k." The reason is short. k steps of rate $\eta$ with
+# batches of n move the weights by about $\eta$ times the sum of k gradients, if the
+# weights do not move much meanwhile. One step with a batch of k n uses the mean of
+# these gradients, so its rate must be k times as large.
 #
 # ![Gradient descent on two curves of the loss, with 4 short steps of rate η and with 1 long step of rate 4 η. Left, where the slope hardly changes, the long step ends close to where the 4 short steps do. Right, in a narrow valley whose slope changes within a step, the short steps end near the lowest point; the long one jumps to the other side of the valley, higher than it began.](../../images/long_and_short_steps.svg)
 #
-# The "if" is the left picture: the gradient hardly changes on the way, so one long step
-# does what k short ones do. At the beginning, when weights move fast, it does not hold,
-# and so they add a **warm-up** that starts at the rate of the small batch and reaches the
-# large one by equal amounts.
+# The "if" holds in the left picture: the gradient hardly changes on the way, so one
+# long step does the same as k short ones. It does not hold at the beginning of
+# training, when weights move fast. So Goyal et al. add a **warm-up**, which raises the
+# rate in equal increments from that of the small batch to that of the large one.
 #
 # ### The learning rate of a large batch (3 points)
 #
-# After the warm-up the rate goes down to zero along half a cosine:
+# After the warm-up the rate falls to zero along half a cosine:
 # $\text{peak}\cdot(1 + \cos(\pi s))/2$, where $s$ goes from 0, at step `warmup_steps`,
 # towards 1, at step `steps`.
 #
@@ -111,16 +114,17 @@ def scaled_rate(
     """Return the learning rate of one step for a large batch.
 
     step: int, the step, from 0
-    base_rate: float, the rate that is right for base_batch
+    base_rate: float, the right rate for base_batch
     base_batch: int, samples of the small batch
     batch: int, samples of this batch
     warmup_steps: int, steps of the warm-up
     steps: int, number of steps
     Returns: float
 
-    - the linear rule, with warm-up: the peak follows from the linear rule. Step 0 has
-      base_rate, step warmup_steps the peak, and between them each step adds the same.
-      If warmup_steps is 0, step 0 has the peak; if it is steps, no step reaches it.
+    - the linear rule, with warm-up: the peak follows from the linear scaling rule. Step
+      0 has base_rate, step warmup_steps the peak, and between them the rate grows by
+      the same amount in each step. If warmup_steps is 0, step 0 has the peak; if it
+      equals steps, no step reaches it.
     - down to zero: from warmup_steps on the rate falls along half a cosine, which would
       be zero at step `steps`.
     - no such step: raise ValueError unless 0 <= step < steps and 0 <= warmup_steps <=
@@ -151,10 +155,10 @@ words = {"xlabel": "epochs", "ylabel": "learning rate", "ylim": (0, 1.1)}
 charts.lines(curves, size=(5.6, 3), **words);
 
 # %% [markdown]
-# ## Break: the edge of the rule
+# ## Break: where the linear scaling rule fails
 #
-# The rule has a condition, that weights do not move much in k small steps. Here is what
-# becomes of it, with the rate constant after the warm-up:
+# The rule has a condition: the weights must not move much in k small steps. The next
+# cell tests it, with a constant rate after the warm-up:
 
 # %% tags=["raises-exception"]
 def warmed(k, warmup_steps):
@@ -174,40 +178,41 @@ for k, warmup in ((1, 0), (4, 0), (8, 0), (8, 64), (8, 160)):
 print(f"your first guess: {guess_1}")
 
 # %% [markdown]
-# Four times the batch with four times the rate does as well as the small batch, as
-# promised. Eight times does not: no error, a loss that was never small, a network that
-# guesses. And the warm-up does not save it here, however long: it helps where only the
-# *beginning* cannot stand the rate. This network cannot stand it at any time.
+# Four times the batch with four times the rate learns as well as the small batch, as
+# promised. Eight times does not: there is no error message, but the network only
+# guesses. And a warm-up of any length does not help here: it helps if the rate is too
+# large only at the *beginning*. For this network it is always too large.
 #
-# So the rule says where to look first. It does not say how far it carries.
+# So the rule tells you which rate to try first. It does not tell you up to which batch
+# it holds.
 #
 # ## Build: gradient accumulation
 #
-# To try a batch of 8 ranks on 2, compute it in micro-batches and let gradients add up
-# (unit 06). There all micro-batches had one size. In practice they do not: think of the
-# end of an epoch, sequences of different lengths, filtered samples. And then "the mean
-# of the means" is a different loss.
+# To try the batch of 8 ranks on 2, compute it in micro-batches and add up their
+# gradients (unit 06). There all micro-batches had the same size. In practice sizes
+# differ: at the end of an epoch, with sequences of different lengths, after samples
+# were filtered out. Then "the mean of the means" is a different loss.
 #
 # ### Accumulating uneven micro-batches (5 points)
 #
 # The loss of the batch is the mean of `(ddp(x) - y) ** 2` over its n rows, on all ranks
-# together. DDP averages the gradients of the ranks, whatever they are.
+# together. DDP always takes the plain mean of the ranks' gradients.
 
 # %% nbgrader={"grade": false, "grade_id": "accumulate_uneven", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def accumulate_uneven(ddp, micro_batches, n):
     """Compute the gradient of the mean squared error over all rows of all ranks.
 
     ddp: a DistributedDataParallel; ddp(x) has the shape of y, (rows,)
-    micro_batches: list of pairs (x, y), this rank's, at least one, not all of one size,
+    micro_batches: list of pairs (x, y), this rank's, at least one, of different sizes,
         perhaps without rows
     n: int, rows of all ranks together
     Changes: the gradients of ddp's parameters, which are None at first
 
     - every row counts alike: afterwards every rank has the gradient of the mean over
       all n rows.
-    - one synchronisation, one micro-batch at a time: only one micro-batch at a time
-      goes through the model, and its backward pass comes before the next. The gradients
-      are synchronised once each, by DDP or by you. Make no step.
+    - one synchronisation, one micro-batch at a time: the model gets one micro-batch at
+      a time, and its backward pass comes before the next one. Each gradient is
+      synchronised once, by DDP or by you. Make no optimizer step.
     - no rows on a rank: micro-batches, even all, may be empty; skip these or not.
 
     Example: 3 rows on rank 0 and 1 on rank 1: each row has the weight 1/4.
@@ -251,23 +256,22 @@ print(f"largest difference of the gradients: {different:.1e}")
 # %% [markdown]
 # ## Build: layer-wise rates (LARS) · stretch
 #
-# At 8 times the batch the step was too long for some layer. Which step is "long"
-# depends on the layer: an update of norm 1 is nothing for weights of norm 100, and
-# destroys weights of norm 1. **LARS** and **LAMB** therefore give every layer a rate of
-# its own. With $w$ the layer's weights, $u$ its update,
+# At 8 times the batch the step was too long for some layer. This depends on the layer:
+# an update of norm 1 destroys weights of norm 1, and hardly changes those of norm 100.
+# **LARS** and **LAMB** therefore give every layer a rate of its own. With $w$ the
+# layer's weights, $u$ its update,
 #
 # $$w \leftarrow w - \eta \cdot \text{trust} \cdot \frac{\|w\|}{\|u\|} \, u .$$
 #
 # In LARS $u$ is the gradient (with momentum and weight decay), in LAMB it is what Adam
-# would subtract (You et al. 2020, arXiv 1904.00962). Whatever $u$ is, the layer moves
-# by the same share of its own length. Biases and the scales of norms are left out: they
-# begin at zero or one, and their length says nothing.
+# would subtract (You et al. 2020, arXiv 1904.00962). In both, each layer moves by the
+# same fraction of the norm of its weights. Biases and the scales of norm layers are
+# left out: they begin at zero or one, and their norm has no meaning.
 #
 # ### A step as long as the layer can bear (4 points)
 #
-# One more thing: with the shards of unit 15, perhaps no rank holds a whole layer. A
-# norm of shards is the root of a sum over ranks, and all the norms you need fit into
-# one collective.
+# If layers are sharded, as in unit 15, no rank holds a whole one. The norm of a layer
+# is then the root of a sum over ranks, and all norms fit into one collective.
 
 # %% nbgrader={"grade": false, "grade_id": "trust_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def trust_step(shards, updates, adapt, lr, trust):
@@ -332,25 +336,25 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
     print(f"batch {32 * k}, rate {0.12 * k:.2f}, {name:4}: accuracy {accuracy:.3f}")
 
 # %% [markdown]
-# LARS survives the rate that SGD does not: no layer can move far in one step. That does
-# not mean that it wins. Compare with the first table, and with what Nado et al. found
-# on the problems LARS and LAMB were made for (2021, arXiv 2102.06356, abstract):
-# "standard optimization algorithms such as Nesterov momentum and Adam can match or
-# exceed the results of LARS and LAMB at large batch sizes."
+# LARS learns at a rate at which SGD does not: no layer can move far in one step. That
+# does not make it better. Compare with the first table, and with the result of Nado et
+# al. on the problems for which LARS and LAMB were made (2021, arXiv 2102.06356,
+# abstract): "standard optimization algorithms such as Nesterov momentum and Adam can
+# match or exceed the results of LARS and LAMB at large batch sizes."
 
 # %% [markdown]
 # ## Half-time
 #
-# A larger batch needs a larger rate and a warm-up, and there is an edge beyond which no
-# warm-up helps. Gradients add up over micro-batches of any size if every row counts the
-# same. This is a good place for a break: next you measure how large a batch may be.
+# A larger batch needs a larger rate and a warm-up, and beyond some batch no warm-up
+# helps. Gradients add up over micro-batches of any size if every row counts the same.
+# This is a good place for a break: next you measure how large a useful batch is.
 
 # %% [markdown]
 # ## Build: the gradient noise scale
 #
-# Averaging more samples makes the direction of a step more certain, until it is
-# certain. Let $G$ be the true gradient and $S$ the noise of one sample, the sum of the
-# variances of all components. The gradient $g$ of $B$ samples then has
+# Averaging more samples makes the direction of a step more certain, up to a point. Let
+# $G$ be the true gradient and $S$ the noise of one sample, the sum of the variances of
+# all components. The gradient $g$ of $B$ samples then has
 #
 # $$E|g|^2 = |G|^2 + S / B .$$
 #
@@ -359,13 +363,13 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
 #
 # ![Gradients of many batches as arrows from one point, with the true gradient G as a thick black arrow; a circle around the end of G shows their noise, the root of S / B. With a quarter of the noise scale as batch the circle's radius is twice as long as G and the arrows point in all directions. With the noise scale it is as long as G. With 16 times the noise scale it is a quarter of G, and all arrows nearly agree with G.](../../images/gradient_noise.svg)
 #
-# On the left, twice the batch is worth twice as much; on the right it learns hardly
-# anything new. Their abstract: the noise scale "predicts the largest useful batch size
-# across many domains".
+# In the left drawing twice the batch is worth twice as much; in the right one it adds
+# hardly anything. Their abstract: the noise scale "predicts the largest useful batch
+# size across many domains".
 #
-# Measuring it takes $|g|^2$ for two sizes of batch. A data-parallel step has both at
-# hand: each rank's own gradient, of b samples, and their mean, of p b. From these two
-# equations follow
+# To measure it you need $|g|^2$ for two batch sizes. A data-parallel step has both:
+# each rank's own gradient, of b samples, and their mean, of p b samples. The two
+# equations give
 #
 # $$|G|^2 = \frac{B\,|g_B|^2 - b\,|g_b|^2}{B - b}, \qquad
 # S = \frac{|g_b|^2 - |g_B|^2}{1/b - 1/B}, \qquad B = p\,b,$$
@@ -374,7 +378,7 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
 #
 # ### The noise scale, on the way (5 points)
 #
-# The gradient has to be averaged anyway. Send one number more.
+# The gradients are averaged in any case. Send one number more.
 
 # %% nbgrader={"grade": false, "grade_id": "noise_scale", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def noise_scale(gradient, b):
@@ -431,11 +435,11 @@ for before in (0, 100, 300):
     print(f"after {before:3} steps of 32: {said}; median {middle:.0f}")
 
 # %% [markdown]
-# Single values scatter, and some may even come out negative: the denominator is a
-# difference of two noisy numbers. So one takes means over many steps. The order of
-# magnitude is clear: some hundred samples. And it grows while the network learns, as
-# the paper's abstract says it will: it "increases as the loss decreases". Once the
-# samples agree on what is easy, what is left is noise.
+# Single values scatter, and some may even be negative: the denominator is a difference
+# of two noisy numbers. So average over many steps. The order of magnitude is clear: a
+# few hundred samples. And the noise scale grows while the network learns, as the
+# paper's abstract says: it "increases as the loss decreases". Once the network has
+# learned what all samples have in common, mostly noise is left.
 #
 # Now the prediction. If a step with the batch $B$ is worth $1 / (1 + B_\text{noise} /
 # B)$ of one in the true direction, then a goal takes about
@@ -445,9 +449,9 @@ for before in (0, 100, 300):
 #
 # ![Steps and samples to a goal over the batch, all axes logarithmic. Left, the steps: below the noise scale twice the batch halves them, above it they stay the same. Right, the samples: below the noise scale they stay the same, above it twice the batch takes twice as many. Both curves bend at the noise scale.](../../images/batch_and_steps.svg)
 #
-# Left of the bend, more ranks save time and take no more samples. Right of it a larger
-# batch only costs more. Let us see whether the digits agree: how many steps to an
-# accuracy of 80 %, with the better of a few rates for each batch?
+# Left of the bend, more ranks save time and need no more samples. Right of it a larger
+# batch only costs more. Is that so for the digits? The next cell counts the steps to an
+# accuracy of 80 %, for each batch with the better of two rates:
 
 # %% tags=["parameters"]
 TRIED = {8: (0.06, 0.12), 32: (0.12, 0.25), 128: (0.25, 0.5), 512: (0.5, 0.75)}
@@ -483,30 +487,29 @@ ticks = {"xticks": batches, "yticks": [100, 300, 1000]}
 charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks);
 
 # %% [markdown]
-# The steps do stop falling, and the scale says roughly where: not at 8 samples and not
-# at 8000. It says no more than that. The knee of what was measured, the fewest samples
-# over the fewest steps, is lower than the noise scale by a small factor. The formula
-# assumes the best rate for every batch and a noise scale that does not change; here a
-# few rates were tried, and the scale grew all the while. Use it for the order of
-# magnitude, *before* you ask for 64 devices: with 16 times the batch of 32, the steps
-# are far from 16 times fewer. That answers the second question.
+# The number of steps does stop falling, and the noise scale predicts roughly where: not
+# at 8 samples and not at 8000, but no more exactly. The knee of the measured points,
+# the fewest samples over the fewest steps, is lower than the noise scale by a small
+# factor. The formula assumes the best rate for every batch and a constant noise scale;
+# here two rates were tried for each, and the noise scale kept growing. Use it for the
+# order of magnitude, *before* you ask for 64 devices. Your second guess: 16 times the
+# batch of 32 needs far more than a sixteenth of the steps.
 #
 # ## Build: synchronised batch norm
 #
 # Batch norm subtracts from every channel its mean over the batch and divides by its
-# standard deviation. Each rank has only a part of the batch. Frameworks then normalise
-# each part by itself, and nothing tells you that the layer now works on smaller batches
-# than the model was made for: with 2 samples per rank, it uses the mean and deviation
-# of 2.
+# standard deviation. Each rank has only a part of the batch. Frameworks normalise each
+# part by itself, without a warning that the layer now works on smaller batches than the
+# model was made for: with 2 samples on each rank, it uses the mean and deviation of 2.
 #
 # ### The moments of all rows (5 points)
 #
-# Find the mean and variance of all rows, wherever they are. The rows may be shared out
-# unevenly, and a rank may have none. It is tempting to add up $x$ and $x^2$ and to use
-# $E[x^2] - E[x]^2$. Try that in your head on channels whose mean is 200,000 and whose
-# deviation is 0.1, with 16 digits. What each rank can say exactly is how many rows it
-# has, their mean, and the sum of their squared distances *from that mean*. From these
-# follows the whole:
+# Find the mean and variance of the rows of all ranks. Ranks may have different numbers
+# of rows, or none. It is tempting to add up $x$ and $x^2$ and to use $E[x^2] - E[x]^2$.
+# But in a channel of mean 200,000 and deviation 0.1 both terms are $4 \cdot 10^{10}$
+# and their difference is 0.01: of 16 digits few are left. Each rank can compute exactly
+# how many rows it has, $n_r$, their mean, and $M_r$, the sum of their squared distances
+# *from that mean*. Then
 #
 # $$n \cdot \text{var} = \sum_r (M_r + n_r\,(\text{mean}_r - \text{mean})^2).$$
 #
@@ -520,8 +523,7 @@ def global_moments(x):
     """Return the mean and variance of each channel over the rows of all ranks.
 
     x: float64 tensor (rows, C), this rank's rows; some ranks, not all, may have none
-    Returns: (mean, variance), two tensors (C,), the same on every rank but for the last
-        bits
+    Returns: (mean, variance), two tensors (C,), the same on every rank up to rounding
 
     - uneven and empty shards: every row counts the same; the variance is divided by the
       number of rows.
@@ -549,16 +551,17 @@ check(global_moments)
 # %% [markdown]
 # ### Back through the batch norm of all rows (4 points) · stretch
 #
-# The layer computes $\hat x = (x - \text{mean}) \cdot \text{inv}$ with $\text{inv} = 1
-# / \sqrt{\text{var} + \epsilon}$, and $y = \text{weight} \cdot \hat x + \text{bias}$.
-# Mean and variance depend on every row, so each row's gradient depends on all of them:
+# The layer computes $\hat x = (x - \text{mean}) \cdot \text{inv}$ with
+# $\text{inv} = 1 / \sqrt{\text{var} + \epsilon}$, and
+# $y = \text{weight} \cdot \hat x + \text{bias}$. Mean and variance depend on every row,
+# so the gradient of each row depends on all rows:
 #
 # $$\frac{\partial L}{\partial x} = \text{weight} \cdot \text{inv} \cdot \Big( g -
 # \frac{1}{n} \sum g - \hat x \cdot \frac{1}{n} \sum g\,\hat x \Big),$$
 #
 # both sums over the rows of *all* ranks. The gradient of the weight is $\sum g\,\hat x$
-# and that of the bias $\sum g$, and here each rank keeps to its *own* rows: like all
-# other parameters' these gradients are added up, or averaged, after the backward pass.
+# and that of the bias $\sum g$, both over this rank's *own* rows: like the gradients of
+# all other parameters they are added up, or averaged, after the backward pass.
 
 # %% nbgrader={"grade": false, "grade_id": "sync_norm_backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sync_norm_backward(g, xhat, weight, inv, n):
@@ -590,9 +593,9 @@ def sync_norm_backward(g, xhat, weight, inv, n):
 check(sync_norm_backward)
 
 # %% [markdown]
-# Both together are a layer. `large_batches.pass_through` takes shards of 5, 3, 1 and no
-# rows through it, forward and back. Compare it with `BatchNorm1d` on the whole batch, in
-# float64:
+# Together the two functions make a layer. `large_batches.pass_through` passes shards of
+# 5, 3, 1 and no rows through it, forward and backward. Compare it with `BatchNorm1d` on
+# the whole batch, in float64:
 
 # %% tags=["raises-exception"]
 class SyncNorm(torch.autograd.Function):
@@ -634,8 +637,9 @@ by_hand = simulation.run(a_layer, 4, (False,))
 compare(by_hand)
 
 # %% [markdown]
-# One collective forward, one back (the last in the list is the weight's, with all other
-# gradients). And `nn.SyncBatchNorm`, which does the same on GPUs?
+# There is one collective forward and one backward. (The last one in the list is for the
+# weight; it would be sent with all other gradients.) `nn.SyncBatchNorm` does the same
+# on GPUs. Does it run here?
 
 # %%
 def ready_made():
@@ -649,12 +653,14 @@ def ready_made():
 print(simulation.run(ready_made, 2).ranks[0].value)
 
 # %% [markdown]
-# ### The statistics that stay behind · stretch
+# ### Running statistics of each rank · stretch
 #
-# Batch norm also keeps *running* statistics, for evaluation, and DDP lets each rank
-# keep its own: they are buffers, not gradients. As long as the shards look alike nobody
-# notices. Now let the data be sorted by label, as files on a disk often are, so that
-# each rank sees two or three digits of its own (`large_batches.train_sorted`):
+# Batch norm also keeps *running* statistics, for evaluation. They are buffers, not
+# gradients, so DDP does not average them: unless you turn it off (`broadcast_buffers`),
+# it copies those of rank 0 to all ranks before each forward pass. So only the rows of
+# rank 0 count. As long as the shards are alike nobody notices. Now sort the data by
+# label, as files on a disk often are, so that each rank has only two or three of the
+# digits (`large_batches.train_sorted`):
 
 # %% tags=["parameters"]
 NORM_STEPS = 150
@@ -689,15 +695,15 @@ for synchronised in (False, True):
     print(f"  evaluated with those of all ranks together {merged:.2f}")
 
 # %% [markdown]
-# While training all looks well: within a rank two or three digits are easy to tell
-# apart, and each rank has subtracted what its own digits have in common. The network
-# that is evaluated, and saved, meets all ten, with the statistics of rank 0 alone.
-# Merging the statistics afterwards (by the formula of your `global_moments`) helps a
-# little. The weights were trained together with another layer, and nothing cures that.
-# Over all ranks there is one layer and one set of statistics. The other half of the
-# cure is older: shuffle before you shard (unit 04).
+# The training looks good: two or three digits are easy to tell apart, and each rank
+# subtracts the mean of its own digits. But the network that is saved and evaluated sees
+# all ten digits, with the statistics of rank 0 alone. Merging the statistics afterwards
+# (by the formula of your `global_moments`) helps a little, since the weights were
+# trained with another norm on each rank. Batch norm over all ranks is one layer with
+# one set of statistics. The other remedy is simpler: shuffle before you shard (unit
+# 04).
 #
-# ## Explain: what the talk says
+# ## Explain: two claims, re-checked
 #
 # **"The overhead of fully synchronizing the mean and variance for the global minibatch
 # quickly becomes unfeasible"** (B. Nelson, *Distributed Deep Learning*, 2019). Count
@@ -729,18 +735,19 @@ for alpha in (1e-6, 5e-6, 2e-5, 5e-5):
 
 # %% [markdown]
 # In *bytes* it is next to nothing: less than half a percent. But there are over a
-# hundred latencies, one after the other, and none of them hides behind computing: the
-# next layer waits. With latencies of a microsecond or two, inside one node, that is a
-# matter of a few percent. With those of slow networks between many nodes the norms take
-# as long as all gradients, or longer. The slide is right about networks, not about
-# volume.
+# hundred collectives, one after the other, and none of them overlaps with computing:
+# the next layer waits. With latencies of a microsecond or two, inside one node, they
+# take a few percent of the time of the gradients. With the latencies of slow networks
+# between many nodes they take as long as all gradients, or longer. The slide is right
+# about networks, not about volume.
 #
 # (Every all_reduce is counted as halving and doubling, with 2 log2 p latencies; unit 18
 # compares the algorithms. On a ring the gradients would wait for 2 (p - 1) latencies,
 # too, and the last column would end in 38, 94 and 134 %.)
 #
-# The talk's own ways out: small groups (the local batch; *Bonus*, below), or **weight
-# normalization**, which has no statistics at all: $w = s\, v / \|v\|$ for each output.
+# The talk offers two alternatives: small groups (the local batch; *Bonus*, below), or
+# **weight normalization**, which needs no statistics of the batch: $w = s\, v / \|v\|$
+# for each output.
 
 # %%
 torch.manual_seed(3)
@@ -754,12 +761,12 @@ for name, layer in (
     print(f"{name}: rows depend on each other: {depend}")
 
 # %% [markdown]
-# Where rows do not depend on each other there is nothing to synchronise: no collective,
-# forward or back, and no running statistics.
+# If rows do not depend on each other there is nothing to synchronise: no collective,
+# forward or backward, and no running statistics.
 #
 # **"No loss of accuracy"** up to 8192 images, and **"~90% scaling efficiency when
-# moving from 8 to 256 GPUs"** (Goyal et al., abstract). What does the first mean for
-# the rule? Their base is a rate of 0.1 for 256 images.
+# moving from 8 to 256 GPUs"** (Goyal et al., abstract). How far did the linear scaling
+# rule hold there? They began with a rate of 0.1 for 256 images.
 
 # %% tags=["raises-exception"]
 peak = scaled_rate(0, 0.1, 256, 8192, 0, 100)
@@ -770,30 +777,32 @@ print(f"this network: {needed[32] / needed[512]:.1f} times fewer steps, "
 print(f"your second guess: {guess_2}")
 
 # %% [markdown]
-# There the rule carried 32 times; with your digits it broke before 8. Both are true:
-# how far it carries depends on the noise scale and on the curvature of the problem, and
-# ImageNet is noisier. And note *which* efficiency a paper gives: 90 % is that of images
-# per second. What counts is the time to a given accuracy, and beyond the noise scale
-# the rate grows while that time stays the same.
+# There the rule held up to 32 times the batch; with your digits it failed before 8
+# times. Both are true: how far it holds depends on the noise scale and on the curvature
+# of the problem, and ImageNet is noisier. And note *which* efficiency a paper gives:
+# here 90 % is that of images per second. The time to a given accuracy is more
+# important, and beyond the noise scale images per second still grow while that time
+# stays the same.
 #
 # ## Build: validation that stops nobody · stretch
 #
 # "If the validation is not also distributed, it will quickly bottleneck the training",
-# says the same talk. Rank 0 validates; the others reach the next all_reduce, and wait.
+# says the same talk. If only rank 0 validates, the others wait for it in the next
+# all_reduce.
 #
 # ### Validation that stops nobody (4 points)
 #
-# All ranks have the same weights after each step, so each can validate a share. What
-# they must agree on are the counts.
+# All ranks have the same weights after each step, so each can validate a share of the
+# samples. Then they add up their counts.
 
 # %% nbgrader={"grade": false, "grade_id": "train_and_validate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_and_validate(step, correct, steps, every, n):
-    """Make all steps and validate on all ranks whenever `every` steps are done.
+    """Make all steps, and validate on all ranks after each `every` steps.
 
     step: function, step(k) makes step k, from 0 on, on all ranks together
-    correct: function, correct(start, stop), 0 <= start <= stop <= n, counts the
-        validation samples start to stop - 1 that the present weights get right; it
-        takes time for each
+    correct: function, correct(start, stop), 0 <= start <= stop <= n, counts the right
+        answers of the present weights on validation samples start to stop - 1; it takes
+        time for each sample
     steps: int, number of steps
     every: int, steps between two validations
     n: int, number of validation samples
@@ -847,14 +856,14 @@ for who in ("nobody", "rank 0", "all ranks"):
 charts.diagrams(shown, 4)
 
 # %% [markdown]
-# A quarter of the time, as there are four ranks. Where even that is too long, a copy of
-# the weights goes to ranks that do nothing else and the training goes on; their answer
-# comes some steps later.
+# Validation takes a quarter of the time, as there are four ranks. If even that is too
+# long, send a copy of the weights to ranks that do nothing but validate. The training
+# goes on, and their result comes some steps later.
 #
-# ## The library does it
+# ## PyTorch: schedulers and norm layers
 #
-# The rates are two schedulers, one after the other. Accumulation was DDP's own all
-# along.
+# In PyTorch the rates are two schedulers, one after the other. For accumulation you
+# have used DDP's own `no_sync()`.
 
 # %% tags=["raises-exception"]
 def torch_rates(k, warmup_steps, steps):
@@ -873,9 +882,9 @@ print(f"rates differ by {np.abs(torch_rates(8, 20, 100) - mine).max():.0e}")
 # %% [markdown]
 # ### Batch norm by autograd · stretch
 #
-# `SyncBatchNorm` needs GPUs, but PyTorch's collectives can be differentiated through:
-# write the forward pass with `torch.distributed.nn.functional.all_reduce`, and autograd
-# finds the backward pass, the collective included.
+# `SyncBatchNorm` needs GPUs, but autograd can differentiate PyTorch's collectives:
+# write the forward pass with `torch.distributed.nn.functional.all_reduce`, and you get
+# the backward pass, the collective included.
 
 # %% tags=["raises-exception"] alt="Two space-time diagrams of four ranks through one norm layer, forward and backward: by hand and by autograd, each with a collective in either direction and one for the gradient of the weight; by hand takes a little less."
 library = simulation.run(a_layer, 4, (True,))
@@ -886,17 +895,17 @@ charts.diagrams(runs, 4)
 # %% [markdown]
 # ## What to remember
 #
-# - k times the batch, k times the rate, with a warm-up, is where to begin. It has an
-#   edge; find yours before the large run.
-# - Micro-batches and shards of different sizes: weight by rows, never take means of
-#   means.
-# - LARS and LAMB move each layer by a share of its own norm; with shards, norms are
+# - Begin with k times the rate for k times the batch, and a warm-up. The rule fails
+#   beyond some batch; find yours before the large run.
+# - Weight micro-batches and shards of different sizes by their rows; never take means
+#   of means.
+# - LARS and LAMB move each layer by a fraction of its own norm; with shards, norms are
 #   roots of sums over ranks, all in one collective.
-# - The noise scale says up to which batch more samples buy fewer steps. It costs one
+# - The noise scale predicts up to which batch more samples save steps. It costs one
 #   number more than the gradient, and it grows during training.
-# - Batch norm over all ranks: one collective per layer, each way. Few bytes, many
-#   latencies.
-# - Running statistics are each rank's own unless you do something about it.
+# - Batch norm over all ranks takes one collective forward and one backward in each
+#   layer: few bytes, many latencies.
+# - Running statistics come from the rows of one rank unless you synchronise them.
 # - Validate on all ranks.
 #
 # **To think about.** With gradient accumulation a rank sees its micro-batches one after
@@ -907,9 +916,9 @@ charts.diagrams(runs, 4)
 # ## Bonus: small groups on purpose
 #
 # The statistics of small groups are noisy, and that noise can help a network to
-# generalise: so one normalises in groups even where the batch is not divided. It is
-# called **ghost** batch norm (Hoffer, Hubara and Soudry 2017, arXiv 1705.08741). It is
-# also how to try on one device what batch norm will do with b samples on each of many.
+# generalise. So it can pay off to normalise in groups even if the batch is not divided.
+# This is **ghost** batch norm (Hoffer, Hubara and Soudry 2017, arXiv 1705.08741). It
+# also lets you try on one device how batch norm works with b samples on each of many.
 #
 # ### Batch norm of small groups (3 points)
 
@@ -951,8 +960,8 @@ print(f"4 ranks with 2 rows each, and groups of 2: off by {differ:.0e}")
 # %% [markdown]
 # ## Deeper: fewer steps together
 #
-# Beyond the noise scale larger batches buy nothing, and below it every step waits for
-# the network. **Local SGD** goes another way: each rank makes H steps by itself, then
-# all average their *weights*. For H = 1 that is data parallelism with SGD, exactly; for
-# large H each rank learns its own samples by heart between two averages. Unit 18 takes
-# it apart, together with compression.
+# Beyond the noise scale larger batches gain nothing, and below it every step waits for
+# the network. **Local SGD** is different: each rank makes H steps by itself, then all
+# average their *weights*. For H = 1 that is exactly data parallelism with SGD; for
+# large H each rank overfits to its own samples between two averages. Unit 18 examines
+# it, together with compression.
