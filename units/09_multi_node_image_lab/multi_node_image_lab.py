@@ -1,20 +1,21 @@
 # %% [markdown]
 # # 09 · Multi-node image lab
 #
-# So far all ranks lived on one machine. On a cluster they live on several **nodes**:
-# each has its own disk, its own memory and its own GPUs, and between the nodes there is
-# a network. Most of what you know stays true. What changes is *where things are*, and
-# programs that never had to ask begin to fail: a file is there for half of the ranks,
-# two ranks choose the same GPU, every second image is never seen.
+# So far all ranks ran on one machine. On a cluster they run on several **nodes**: each
+# has its own disk, memory and GPUs, and a network connects the nodes. Most of your
+# knowledge still applies, but the *place* of things begins to matter, and programs that
+# ignore it fail: a file exists for half of the ranks only, two ranks choose the same
+# GPU, every second image is never used.
 #
-# On this page you take one whole job there: photos of products, sorted into twelve
-# kinds by a small MobileNet. It follows a lab that NVIDIA published for its enterprise
-# cloud (*Multi-Node Training with Tanzu*, 2023), with data that you can draw yourself.
+# On this page you prepare a whole job for several nodes: a small MobileNet sorts photos
+# of products into twelve kinds. It follows a lab that NVIDIA published for its
+# enterprise cloud (*Multi-Node Training with Tanzu*, 2023), with images that your
+# computer draws.
 #
 # **At the end of this page** you have a program that trains on any number of nodes,
 # prepares its data once on each, goes on where it was stopped, and starts in the same
-# way under mpiexec, Slurm and Kubernetes. And you can say, before you buy a GPU, what
-# fits into it and what has to cross the network.
+# way under mpiexec, Slurm and Kubernetes. And you can compute, before you buy a GPU,
+# which models fit into it and how many bytes cross the network.
 #
 # **You need** units 03 (ring all-reduce), 05 and 07. **It takes** about 100 minutes, the
 # *stretch* 15 more: two sittings. The cells themselves run for about a minute on two
@@ -61,14 +62,14 @@ from labkit import keras_models
 # %% [markdown]
 # ## Guess first
 #
-# 1. 8 ranks on 4 nodes, 2 GPUs in each. The images are divided into 8 shares, and every
-#    rank takes the share with the number that it has *on its node*. Which part of the
-#    images is ever seen?
+# 1. 8 ranks run on 4 nodes with 2 GPUs each. The images are divided into 8 shares, and
+#    every rank takes the share with its number *on its node*, 0 or 1. Which fraction of
+#    the images is ever used?
 # 2. A model has 175 billion parameters. How many GPUs with 80 GB are needed to hold it?
 #    And to *train* it with Adam?
 # 3. Two nodes with four GPUs each average 100 MB of gradients with a ring. How many MB
-#    does each node send over the network? Does it matter in which order the ring visits
-#    the ranks?
+#    does each node send over the network? Does the order of the ranks in the ring
+#    matter?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -79,12 +80,11 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # *Stanford Online Products* (H. Oh Song, Y. Xiang, S. Jegelka, S. Savarese, CVPR 2016):
 # 120,053 photos of 22,634 products from an auction site. Twelve folders,
 # `bicycle_final` to `toaster_final`, and two lists, `Ebay_train.txt` and
-# `Ebay_test.txt`. The real data set has 2.9 GB. You draw a look-alike with the same
-# layout. (If you have the real one, put its folder here.)
+# `Ebay_test.txt`. The real data set has 2.9 GB. The next cell draws a small imitation
+# with the same layout. (If you have the real one, put its folder here.)
 #
-# What is called `image_lab.` on this page is given: it starts scripts, picks photos and
-# counts pages of memory. You need not read it; it stands in
-# `labkit/lessons/multi_node_image_lab.py`.
+# (You need not read the functions of `image_lab.`, which start scripts, pick photos and
+# count pages of memory. They are in `labkit/lessons/multi_node_image_lab.py`.)
 
 # %%
 start = time.perf_counter()
@@ -113,14 +113,14 @@ print(f"{len(products_of[0] & products_of[1])} products are in both lists")
 
 # %% [markdown]
 # The list gives two labels for each photo: the product (`class_id`) and its kind
-# (`super_class_id`). The last line above decides which one can be learned. No product
-# of the test list is in the training list, in the real data as in ours: a network
-# trained to name products has nothing to say about the test. The data was made for
-# another task, to find photos of the *same* unknown product. We name the kind.
+# (`super_class_id`). The last line above shows which one can be learned. No product of
+# the test list is in the training list, in the real data as in ours: a network trained
+# to name products cannot name those of the test. The data was made for another task, to
+# find photos of the *same* unknown product. We predict the kind.
 #
-# A network with twelve outputs counts them from 0. The file counts from 1; a part of
-# the data may lack some kinds; and the test list must mean the same by "3" as the
-# training list.
+# A network counts its twelve outputs from 0, the file counts kinds from 1, and a part
+# of the data may lack some kinds. And label 3 must be the same kind in the test list as
+# in the training list.
 #
 # ### Read the list (3 points)
 
@@ -157,14 +157,14 @@ check(read_products)
 # %% [markdown]
 # ## One node
 #
-# Beside this notebook is `train_products.py`: Keras, one process, no mention of ranks.
-# Read it; it is short. It does what every image job does: **prepare** (open every
-# photo, resize it, write all of them as one array), then **train**. Preparing needs no
-# GPU and no second node; on the real data it takes longer than an epoch. So it is done
-# once, and kept.
+# Beside this notebook is `train_products.py`: Keras, one process, no ranks. Read it; it
+# is short. It has the two parts of every image job: **prepare** (open every photo,
+# resize it, write all of them as one array), then **train**. Preparing needs no GPU and
+# no second node; on the real data it takes longer than an epoch. So it is done once,
+# and the array is kept.
 #
-# Here it runs, first as one process. **Predict:** what share of the test photos, whose
-# products it has never seen, does it name correctly?
+# Here it runs as one process. **Predict:** for which share of the test photos, whose
+# products are new to it, does it name the right kind?
 
 # %%
 def run_script(name, world_size, *options):
@@ -184,10 +184,10 @@ print(run_script("train_products.py", 1, *options).splitlines()[-1])
 
 # %% [markdown]
 # The model is a **MobileNet** (A. Howard and others, 2017, arXiv:1704.04861), a thin
-# one. It was made for telephones: few parameters, little computing. Is it made for
-# clusters as well? What counts there is how much a rank computes for each byte of
-# gradients that it sends. **Predict** the order of three well-known models before you
-# run the cell.
+# one. It was made for telephones: few parameters, little computing. Does it suit
+# clusters as well? That depends on how much a rank computes for each byte of gradients
+# that it sends. **Predict** the order of three well-known models before you run the
+# cell.
 
 # %%
 # parameters and multiply-adds for an image of 224 x 224: Howard 2017, table 8; for
@@ -205,16 +205,16 @@ for name, (parameters, multiply_adds) in published.items():
     )
 
 # %% [markdown]
-# The small model sends little *and* computes little. The network gains nothing from it.
-# (It is a larger local batch that helps: twice the computing for the same bytes.)
+# The small model sends little *and* computes little, so it is no easier for the
+# network. (A larger local batch helps: twice the computing for the same bytes.)
 #
-# ## The words, once more with nodes
+# ## World size, rank and local rank on several nodes
 #
 # 4 nodes with 2 GPUs each make 8 processes, one per GPU. The **world size** is 8. The
-# **rank** counts over all nodes, 0 to 7. The **local rank** counts on each node, 0 and
-# 1. `hvd.cross_rank()` is the number of the node. Only the *local* rank tells which GPU
-#    is whose, and only the *rank* tells which part of the work is whose. Mixing them up
-#    is the classic multi-node bug, because on one node both agree.
+# **rank** counts over all nodes, 0 to 7. The **local rank** counts on each node: 0 and
+# 1 here. `hvd.cross_rank()` is the number of the node. The *local* rank alone chooses
+# the GPU of a process, and the *rank* alone its part of the work. Confusing them is the
+# classic multi-node bug, because on one node both are equal.
 
 # %%
 print("rank         " + " ".join(f"{r}" for r in range(8)))
@@ -231,19 +231,20 @@ for name, number in (("rank", lambda r: r), ("local rank", lambda r: r % 2)):
 # %% [markdown]
 # That answers your first guess. The published lab writes
 # `dataset.shard(hvd.size(), hvd.rank())` and then explains that this splits the data
-# into `hvd.local_rank()` parts. The code is right and the sentence is not: there are
-# `size` parts, and the `rank` says which one is mine. On one node nobody would notice.
+# into `hvd.local_rank()` parts. The code is right but the sentence is not: there are
+# `size` parts, and `rank` chooses one of them. On one node nobody would notice.
 
 # %% [markdown]
 # ## Once on every node
 #
 # Preparing writes to a disk. A node's own disk is fast and belongs to that node alone;
 # a file that rank 0 wrote there does not exist for ranks on other nodes. So **one rank
-# of every node** prepares, and the others wait for it. Which one? And how do they wait?
+# of every node** prepares, and the others wait for it. Which rank, and how do the
+# others wait?
 #
-# First see how it goes wrong. Your ranks play two nodes, half of them on each, and each
-# node has a disk of its own. In this program rank 0 prepares and a barrier follows.
-# **Predict** what each rank says.
+# First the mistake. Your ranks imitate two nodes, half of them on each, and each node
+# has a disk of its own. In this program rank 0 prepares and a barrier follows.
+# **Predict** the output of each rank.
 
 # %%
 ranks.start(4)
@@ -271,14 +272,14 @@ except DataError as error:
 # overload that file system.)
 #
 # And the barrier? TensorFlow's Horovod has none, but it needs none: **every collective
-# is a meeting**. Horovod begins an all-reduce when *all* ranks have asked for it.
-# Whatever a rank did before its all-reduce has happened when any other rank comes out
-# of it.
+# is a meeting**. Horovod begins an all-reduce when *all* ranks have called it. So
+# everything that a rank did before its all-reduce is done when any other rank returns
+# from its own.
 #
 # ### Prepared on every node (3 points)
 #
-# **Think first:** one node was used yesterday and has the images already. Who must
-# still come to the meeting?
+# **Think first:** one node was used yesterday and has the images already. Which of its
+# ranks must still come to the meeting?
 
 # %% nbgrader={"grade": false, "grade_id": "prepared_images", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def prepared_images(hvd, is_ready, prepare, load):
@@ -311,16 +312,16 @@ def prepared_images(hvd, is_ready, prepare, load):
 check(prepared_images)
 
 # %% [markdown]
-# Waiting is half of it. The other half is that a file appears **whole or not at all**:
-# written under another name, then renamed. A job that is killed while it writes
-# otherwise leaves half a file, and the next job trusts it. `products.prepare` writes a
-# folder with a name of its own, and its last act is to rename it.
+# Waiting is one half. The other half is that a file appears **whole or not at all**: it
+# is written under another name, then renamed. Otherwise a job that is killed while it
+# writes leaves half a file, and the next job trusts it. `products.prepare` writes into
+# a folder with a temporary name, and renames it at the end.
 #
 # What `load` returns is not a copy in the rank's own memory, either. The array is
-# *mapped*: ranks of a node that map the same file share its pages. Linux keeps count:
-# `Rss` is how much of the file is in memory for this rank, `Pss` is the rank's part
-# when every page is divided among those that share it. **Predict** the ratio of the
-# two.
+# *mapped*: ranks of a node that map the same file share its pages. Linux counts them:
+# `Rss` is the part of the file that is in memory for this rank, `Pss` is this rank's
+# share when every page is divided among the processes that share it. **Predict** the
+# ratio of the two.
 
 # %%
 # %%ranks
@@ -338,23 +339,24 @@ print(f"node {node}: {megabytes:.2f} MB of images; Rss {rss} kB, Pss {pss} kB")
 # %% [markdown]
 # ## Half-time
 #
-# The labels come from the list, each node prepares its images once, and every rank comes
-# to the same meeting. This is a good place for a break: next you deal the images out so
-# that all ranks make the same number of steps.
+# The labels come from the list, each node prepares its images once, and every rank
+# comes to the same meeting. This is a good place for a break: next you share out the
+# images so that all ranks make the same number of steps.
 
 # %% [markdown]
 # ## Minibatches when nothing divides
 #
 # In unit 07, images that did not fill a step were left out. With sorted lists and few
-# images you may not want that. Then the shares are unequal, and two things must still
-# hold: every rank makes **the same number of steps**, and every minibatch is **full**.
-# The trick is a stream that never ends, and a number that ends the epoch:
+# images you may not want that. Then the shares are unequal, but every rank must still
+# make **the same number of steps**, and every minibatch must be **full**. The trick is
+# an endless stream and a fixed number of steps:
 #
 # $$\text{dataset} \to \text{shard} \to \text{shuffle} \to \text{repeat} \to \text{batch}$$
 #
-# The order is everything. Shuffle before you shard, with different seeds, and shares
-# overlap. Batch before you repeat, and some minibatches are short. Forget to repeat,
-# and a rank with a smaller share runs dry while the others wait for its gradients.
+# The order matters. If you shuffle before you shard, with different seeds, shares
+# overlap. If you batch before you repeat, some minibatches are short. If you do not
+# repeat, a rank with a smaller share runs out of images while the others wait for its
+# gradients.
 #
 # ### An epoch's minibatches (3 points)
 #
@@ -392,16 +394,16 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
 check(epoch_batches)
 
 # %% [markdown]
-# ## Going on
+# ## Checkpoints: how a stopped job goes on
 #
-# On a cluster a job has a time limit, and it may be sent back into the queue. It must
-# go on where it stopped. **Rank 0** writes the checkpoint, and when the job starts
+# On a cluster a job has a time limit, and it may be sent back to the queue. Then it
+# must go on where it stopped. **Rank 0** writes the checkpoint, and when the job starts
 # again, perhaps on other nodes, rank 0 reads it. The others may not even see the file.
 #
-# What has to reach them? More than the weights: the optimizer's momentum and step
-# count; the moving averages of batch normalisation, which are variables but not
-# trainable; and the *epoch*. A rank that begins with epoch 0 while rank 0 begins with
-# epoch 3 has three epochs more to go, and in the end it waits for ever.
+# They need more than the weights: the optimizer's momentum and step count; the moving
+# averages of batch normalisation, which are variables but not trainable; and the
+# *epoch*. A rank that begins with epoch 0 while rank 0 begins with epoch 3 has three
+# epochs more to do, and in the end it waits for ever.
 #
 # ### Go on from rank 0's checkpoint (3 points)
 
@@ -443,8 +445,8 @@ check(go_on)
 # %% [markdown]
 # ## Break it
 #
-# What if every rank writes the checkpoint? Below all of your ranks do, as thousands of
-# programs have: they open the same file and write. After that, the file is read.
+# What if every rank writes the checkpoint? In the next cells all of your ranks do, as
+# in thousands of programs: they open the same file and write. Then the file is read.
 # **Predict:** whose numbers are in it?
 
 # %%
@@ -472,16 +474,16 @@ if rank == 0:
     )
 
 # %% [markdown]
-# No error, no warning; a file of the right size with weights that no rank ever had. How
-# often this happens depends on the timing, and *that* is the trouble: in your test all
-# went well. On a network file system it is worse. So rank 0 alone writes, under another
-# name, and then renames the file.
+# There is no error and no warning: the file has the right size, and weights that no
+# rank ever had. How often this happens depends on timing, and *that* is the trouble: in
+# your test all went well. On a network file system it is worse. So rank 0 alone writes,
+# under another name, and then renames the file.
 
 # %%
 ranks.stop()
 
 # %% [markdown]
-# ## The port
+# ## The port to several ranks
 #
 # Now the whole program. Copy `train_products.py` to `train_products_hvd.py`, in the
 # same folder, and change it in the eight steps of unit 07:
@@ -498,10 +500,10 @@ ranks.stop()
 # | 8 | average the metrics: `MetricAverageCallback` | callbacks, before the log |
 # | and | prepare once on every node | `prepare`, with `prepared_images` |
 #
-# One thing is new with this model: **batch normalisation** keeps moving averages of
-# what it has seen, and each rank has seen its own images. Gradients are averaged, these
-# are not: trainable weights stay equal and the moving averages drift apart. Before a
-# test, and before a checkpoint, average them over the ranks (a callback with
+# One thing is new with this model: **batch normalisation** keeps moving averages over
+# the images of its rank, and each rank has different images. Gradients are averaged,
+# these are not: trainable weights stay equal, but the moving averages drift apart.
+# Before a test, and before a checkpoint, average them over the ranks (a callback with
 # `on_test_begin` will do).
 #
 # The next cell starts your script on two ranks for half of the epochs, with a
@@ -530,8 +532,8 @@ def run_port(epochs):
 print(run_port(EPOCHS // 2))
 
 # %% [markdown]
-# Now start it once more, for all of the epochs, as a job that comes back from the
-# queue. It has to go on from the middle.
+# Now start it again, for all of the epochs, like a job that comes back from the queue.
+# It has to go on from the middle.
 
 # %%
 print(run_port(EPOCHS))
@@ -553,17 +555,17 @@ if log_file.exists():
     print("problems:", "; ".join(together.problems) or "none")
 
 # %% [markdown]
-# Half the steps for the same images, and the second job began where the first one had
-# ended. The accuracy lags behind that of one process: this early in training, a few
-# long steps do not replace many short ones (hence the warm-up of unit 07), and batch
-# normalisation has its own 32 images on every rank. What does your port reach with
-# `--lr 0.02`, or after twice as many epochs?
+# Two ranks made half the steps for the same images, and the second job began where the
+# first one had ended. The accuracy is lower than that of one process: this early in
+# training, a few long steps do not replace many short ones (hence the warm-up of unit
+# 07), and batch normalisation uses only 32 images on every rank. Which accuracy does
+# your port reach with `--lr 0.02`, or after twice as many epochs?
 #
 # ### The same script elsewhere
 #
-# Nothing in it knows who starts it. So you can work from small to large: a sample of
-# the data on one machine until the program is right, then all of the data on many
-# nodes.
+# The script does not depend on the program that starts it. So you can work from small
+# to large: a sample of the data on one machine until the program is right, then all of
+# the data on many nodes.
 #
 # | where | how |
 # |---|---|
@@ -572,14 +574,14 @@ if log_file.exists():
 # | PBS | `qsub job_scripts/pbs/image_lab.sh` |
 # | Kubernetes | `kubectl apply -k job_scripts/kubernetes/overlays/cpu -l job=image-lab`: an **MPIJob** |
 #
-# Kubernetes knows pods, not ranks. The *MPI operator* translates: it starts a pod for
-# every worker and one *launcher*, writes the list of the workers as a host file, and in
-# the launcher runs the same mpiexec that you know. The steps are those of the published
-# lab: install the operator, build a container image with the libraries, port the
-# program, submit. `job_scripts/README.md` has the details.
+# Kubernetes manages pods (groups of containers), not ranks. The *MPI operator*
+# translates: it starts a pod for every worker and one for the *launcher*, writes the
+# list of the workers as a host file, and runs the same mpiexec in the launcher. The
+# steps are those of the published lab: install the operator, build a container image
+# with the libraries, port the program, submit. `job_scripts/README.md` has the details.
 
 # %% [markdown]
-# ## What moves where
+# ## Links: how data moves in a cluster
 #
 # ![Two nodes, each with two GPUs, a processor with host memory, a disk and a network card. Inside a node the parts are joined by PCIe, and the GPUs by NVLink as well; the nodes are joined by InfiniBand or Ethernet. Images go from disk through host memory to the GPUs of the same node and never cross the network. Gradients go from GPU to GPU, inside the node and over the network. Checkpoints go from rank 0's GPU to the common file system.](../../images/what_moves_where.svg)
 #
@@ -587,30 +589,30 @@ if log_file.exists():
 #   joins GPUs to each other, several times as fast.
 # - **InfiniBand** or fast Ethernet joins machines. The cards of the published lab reach
 #   100 to 200 Gbit/s, that is 12.5 to 25 GB/s.
-# - **NCCL** is the library that moves gradients between GPUs. At the start it looks at
+# - **NCCL** is the library that moves gradients between GPUs. At the start it detects
 #   all these links and arranges its rings and trees so that few bytes take the slow
-#   ones. Horovod asks NCCL to add up, and MPI or gloo only to agree on what is ready.
+#   ones. Horovod uses NCCL to add up gradients, and MPI or gloo only to agree which of
+#   them are ready.
 # - **Images** stay on their node, if it has prepared them. **Gradients** must cross.
 #
 # How many bytes cross? The lab describes data parallelism as follows: every copy sends
 # its parameters to a central *parameter server*, which averages them and sends them
 # back, "this operation is called all reduce". This mixes up two things. An
 # **all-reduce** is the *result*: every rank has the sum. A parameter server is *one
-# way* to get it, and the one that you saw lose in unit 03: with p ranks the server's
-# link carries p times the bytes. Horovod has no server, NCCL uses rings and trees. And
-# what is averaged in each step are **gradients**, not parameters: with plain SGD the
-# result is the same, with momentum or Adam it is not.
+# way* to get it, and the one that was slow in unit 03: with p ranks the server's link
+# carries p times the bytes. Horovod has no server; NCCL uses rings and trees. And each
+# step averages **gradients**, not parameters: with plain SGD the result is the same,
+# with momentum or Adam it is not.
 #
 # Now take a ring of all 8 ranks on two nodes. Rank r sends to rank r + 1, and most of
 # these sends stay inside a node. Which do not?
 #
 # ### Bytes between the nodes (3 points)
 #
-# **Two levels** is what NCCL can do, and what IBM's DDL did by hand: first add up
-# inside each node, so that each of its g ranks holds a g-th of the node's sum
-# (reduce-scatter). Then rank k of every node forms a ring with rank k of the other
-# nodes, and they add up their g-th. Finally the ranks of a node share the finished
-# parts (all-gather).
+# An all-reduce in **two levels**, as in NCCL and IBM's DDL, first adds up inside each
+# node, so that each of its g ranks holds a g-th of the node's sum (reduce-scatter).
+# Then rank k of every node forms a ring with rank k of the other nodes, and they add up
+# their g-th. Finally the ranks of a node share the finished parts (all-gather).
 
 # %% nbgrader={"grade": false, "grade_id": "network_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[float]:
@@ -646,9 +648,9 @@ def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[f
 check(network_bytes)
 
 # %% [markdown]
-# A formula should be checked by a count. The relay of this course sees every message:
-# here a ring of 8 ranks sends for real, and we count what leaves each node for two ways
-# of placing the ranks. Does your function say the same?
+# Check the formula by a count. The relay of this course sees every message: here a ring
+# of 8 ranks really sends, and the cell counts the bytes that leave each node, for two
+# ways of placing the ranks. Does your function give the same numbers?
 
 # %%
 def ring_traffic(nbytes):
@@ -696,23 +698,23 @@ charts.bars(
 # %% [markdown]
 # A ring in the wrong order sends four times as much as one in the right order: every
 # neighbour is on another node. Job systems can place ranks either way (Slurm:
-# `--distribution=block` or `cyclic`). That is why NCCL looks at the topology itself.
+# `--distribution=block` or `cyclic`). That is why NCCL detects the topology itself.
 #
-# Two levels send the least, most of all between few nodes: 2 (N - 1) / N of the
-# gradients instead of 2 (p - 1) / p. With many nodes both come close to 2. But there
-# are also fewer *messages* one after the other: 2 (N - 1) over the network instead of 2
-# (p - 1), and each has its latency.
+# Two levels send the fewest bytes, above all between few nodes: 2 (N - 1) / N of the
+# gradients instead of 2 (p - 1) / p. With many nodes both are close to 2. But there are
+# also fewer *messages* one after the other: 2 (N - 1) over the network instead of
+# 2 (p - 1), and each has its latency.
 #
-# ### The way of one message
+# ### GPUDirect RDMA: the path of one message
 #
 # ![Above, without GPUDirect RDMA: from GPU memory a message is copied into a buffer of the driver in host memory, from there into a buffer of the network card; after the network the same two buffers follow in the other order. Below, with GPUDirect RDMA: the network card reads GPU memory and the other card writes GPU memory, without a copy in host memory and without the processor.](../../images/gpudirect_rdma.svg)
 #
-# A network card used to read and write *host* memory only. A gradient on a GPU is then
-# copied there first, into a **bounce buffer**, and on the other side from the card into
-# a bounce buffer and from there to the GPU; with TCP the operating system's kernel
-# makes copies of its own, and the processor does the copying. **RDMA**, remote direct
-# memory access, lets the card move bytes without the kernel. **GPUDirect RDMA** lets it
-# read and write *GPU* memory: no bounce buffer, no processor.
+# Without more, a network card reads and writes *host* memory only. A gradient on a GPU
+# is first copied there, into a **bounce buffer**; on the other side the card writes
+# into a bounce buffer, from which it is copied to the GPU. With TCP the operating
+# system's kernel makes further copies, and the processor does the work. **RDMA**,
+# remote direct memory access, lets the card move bytes without the kernel. **GPUDirect
+# RDMA** lets it read and write *GPU* memory: no bounce buffer, no processor.
 #
 # What do two copies cost? You can measure that without a GPU: compare this machine's
 # memory with a network.
@@ -735,14 +737,13 @@ for gigabits in (10, 100, 200):
 print(f"(memory here copies {1e-9 / copying:.1f} GB/s)")
 
 # %% [markdown]
-# Over a slow network the copies hardly show; over a fast one they are the bottleneck.
-# If a message is cut into pieces, one piece is copied while another travels: then only
-# the slowest part counts, and the copying still takes the processor's time and the
-# memory's bandwidth, both of which are needed elsewhere (who prepares the next
-# minibatch?).
+# Over a slow network the copies hardly matter; over a fast one they are the bottleneck.
+# If a message is cut into pieces, one piece is copied while another is sent, and only
+# the slowest part counts. But copying still takes processor time and memory bandwidth,
+# and preparing the next minibatch needs both.
 
 # %% [markdown]
-# ## What fits into a GPU · stretch
+# ## GPU memory: which models fit · stretch
 #
 # The lab says that a language model with 175 billion parameters needs 700 GB of GPU
 # memory. Check it: 175e9 parameters of 4 bytes. True, for the **weights**. To *train*,
@@ -754,11 +755,11 @@ print(f"(memory here copies {1e-9 / copying:.1f} GB/s)")
 # - the **activations**, which the forward pass keeps for the backward pass: a number of
 #   values for each sample of the local minibatch
 # - in **mixed precision**, weights, gradients and activations have 2 bytes each, and
-#   there is also a **copy** of the weights in float32, because small steps would get
-#   lost in 16 bits
+#   there is also a **copy** of the weights in float32, because small steps would be
+#   rounded away in 16 bits
 #
-# Data parallelism divides the *batch*. Every rank holds the whole model, and all that
-# belongs to it.
+# Data parallelism divides the *batch*. Every rank holds the whole model, its gradients
+# and its optimizer state.
 #
 # ### What a rank holds (3 points)
 
@@ -846,34 +847,34 @@ print(
 )
 
 # %% [markdown]
-# Small image models are all activations: there data parallelism is just right, because
-# it divides the batch. Language models are all weights and optimizer: dividing the
-# batch does not help, the *model* has to be divided. **Model parallelism** puts the
-# first layers on GPU 0, the next on GPU 1; the minibatch goes forward from one to the
-# next, and the error back the other way: that is unit 17. Unit 16 divides every layer
-# instead, unit 15 only what is kept of it. All this also explains why few people train
-# such models and many **fine-tune** them: they take a model that somebody else has
-# trained and train it for a few more steps on their own data, for example a speech
-# recogniser that has to learn medical words. Even that may not fit into one GPU.
+# In small image models activations take nearly all of the memory: data parallelism
+# helps, because it divides the batch. In large language models weights and optimizer
+# do: dividing the batch does not help, the *model* has to be divided. **Model
+# parallelism** puts the first layers on GPU 0, the next on GPU 1; activations go
+# forward from one to the next, and gradients backward: that is unit 17. Unit 16 divides
+# every layer instead, and unit 15 only the memory between its uses. This is also why
+# few people train such models and many **fine-tune** them: they train a finished model
+# for a few more steps on their own data, for example a speech recogniser on medical
+# words. Even that may not fit into one GPU.
 
 # %% [markdown]
 # ## What to remember
 #
-# - `rank` chooses the data. `local_rank` chooses the GPU, and who prepares on a node.
-#   Rank 0 prints and saves. On one node you cannot tell the difference.
+# - `rank` chooses the data. `local_rank` chooses the GPU, and the rank that prepares on
+#   a node. Rank 0 prints and saves. On one node a mix-up does not show.
 # - Prepare once on every node; let all ranks meet; read. A file appears whole or not at
 #   all.
-# - Shard, shuffle, repeat, batch, in this order; the number of steps follows from what
-#   all ranks know.
-# - A checkpoint is weights, what is not trainable, the optimizer *and* the epoch. Rank
-#   0 reads it, all ranks get it.
-# - Averaged gradients keep trainable weights equal. Moving averages of batch
-#   normalisation are not gradients.
-# - Images stay on the node, gradients cross: at best 2 (N - 1) / N of their size per
-#   node, if the order of the ranks is right.
-# - A bounce buffer costs two copies; GPUDirect RDMA saves them. It matters where the
+# - Shard, shuffle, repeat, batch, in this order; all ranks compute the same number of
+#   steps.
+# - A checkpoint has the weights, the variables that are not trainable, the optimizer
+#   state *and* the epoch. Rank 0 reads it, all ranks get it.
+# - Averaged gradients keep trainable weights equal, but not the moving averages of
+#   batch normalisation.
+# - Images stay on their node, gradients cross the network: at best 2 (N - 1) / N of
+#   their size per node, if the order of the ranks is right.
+# - A bounce buffer costs two copies; GPUDirect RDMA saves them. This matters if the
 #   network is as fast as the memory.
-# - Weights are the small part: with Adam training takes 16 bytes per parameter, and
+# - Weights are the small part: training with Adam takes 16 bytes per parameter, plus
 #   activations.
 #
 # **To think about.** The lab promises that 10 GPUs train ten times as fast "in the
