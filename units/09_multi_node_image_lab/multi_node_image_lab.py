@@ -609,10 +609,11 @@ if log_file.exists():
 #
 # ### Bytes between the nodes (3 points)
 #
-# An all-reduce in **two levels**, as in NCCL and IBM's DDL, first adds up inside each
-# node, so that each of its g ranks holds a g-th of the node's sum (reduce-scatter).
-# Then rank k of every node forms a ring with rank k of the other nodes, and they add up
-# their g-th. Finally the ranks of a node share the finished parts (all-gather).
+# A **hierarchical all-reduce**, in two levels as in NCCL and IBM's DDL, first adds up
+# inside each node, so that each of its g ranks holds a g-th of the node's sum
+# (reduce-scatter). Then rank k of every node forms a ring with rank k of the other
+# nodes, and they add up their g-th. Finally the ranks of a node share the finished
+# parts (all-gather).
 
 # %% nbgrader={"grade": false, "grade_id": "network_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[float]:
