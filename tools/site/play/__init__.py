@@ -1,0 +1,1 @@
+"""Pages of the site with exercises that are written and judged in the reader's browser (docs/site.md)."""
