@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.machinery
+import importlib.util
 import math
 import operator
 import sys
@@ -160,6 +161,7 @@ def _random() -> StandIn:
     return module
 
 
+OF_PROCESSES = ("resource", "labkit.launch.jail")  # Linux alone has them
 FUNCTIONS = (allclose, append, arange, argsort, array_equal, ascontiguousarray, asarray, bincount, broadcast_to,
              errstate, float64, isclose, median, moveaxis, ndim, prod, ptp, roll, sort)  # fmt: skip
 METHODS = ("all", "any", "max", "mean", "min", "ravel", "sum", "transpose")
@@ -202,10 +204,14 @@ def stand_in() -> StandIn:
 
 @contextlib.contextmanager
 def in_place_of_numpy() -> Iterator[None]:
-    """Within, `import numpy` gives the stand-in; afterwards it finds no numpy: an answer gets numpy, or is told."""
+    """Within, `import numpy` gives the stand-in; afterwards it finds no numpy: an answer gets numpy, or is told. So it
+    is with what the launcher of processes imports and a browser has not: nobody calls it there."""
     module = stand_in()
-    sys.modules.update({"numpy": module, "numpy.random": module.random})
+    missing = OF_PROCESSES if importlib.util.find_spec("resource") is None else ()
+    sys.modules.update({"numpy": module, "numpy.random": module.random, **{name: StandIn(name) for name in missing}})
     try:
         yield
     finally:
         sys.modules.update({"numpy": None, "numpy.random": None})
+        for name in missing:
+            del sys.modules[name]
