@@ -6,6 +6,7 @@ asks for more than there is here gets an AttributeError, never another number th
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import operator
@@ -114,7 +115,7 @@ class Array:
         order = order or list(range(self.ndim))[::-1]
         steps = strides(self.shape)
         shape = [self.shape[axis] for axis in order]
-        return self._taken(shape, _walk(shape, [steps[axis] for axis in order]))
+        return self._taken(shape, _walk(tuple(shape), tuple(steps[axis] for axis in order)))
 
     def _taken(self, shape: Sequence[int], places: Sequence[int]) -> Array:
         return Array(shape, [self.flat[place] for place in places], self.dtype.name)
@@ -204,7 +205,8 @@ def strides(shape: Sequence[int]) -> list[int]:
     return [math.prod(shape[k + 1 :]) for k in range(len(shape))]
 
 
-def _walk(shape: Sequence[int], steps: Sequence[int]) -> list[int]:
+@functools.lru_cache(4096)
+def _walk(shape: tuple[int, ...], steps: tuple[int, ...]) -> list[int]:
     """The places of all elements, the last axis fastest, where the next of each axis is so many steps away."""
     places = [0]
     for length, step in zip(shape, steps, strict=True):
@@ -247,7 +249,7 @@ def asarray(value: Any, dtype: Any = None) -> Array:
     if not isinstance(value, Array):
         shape, flat = _flattened(value)
         name = _name_for(flat)
-        value = Array(shape, [CASTS[name](one) for one in flat], name)
+        value = Array(shape, list(map(CASTS[name], flat)), name)
     return value if dtype is None or value.dtype == dtype else value.astype(dtype)
 
 
@@ -265,7 +267,7 @@ def _flattened(value: Any) -> tuple[tuple[int, ...], list]:
 
 def _name_for(flat: Sequence) -> str:
     """The type that numpy gives to such elements."""
-    kinds = {type(one) for one in flat}
+    kinds = set(map(type, flat))
     if not flat or kinds == {float}:
         return "float64"
     if kinds == {bool}:
@@ -274,8 +276,10 @@ def _name_for(flat: Sequence) -> str:
         return "str"
     if not all(issubclass(kind, (bool, int, float)) for kind in kinds):
         return "object"
-    fits = all(isinstance(one, float) or -LARGEST <= one < LARGEST for one in flat)
-    return "object" if not fits else "float64" if float in kinds else "int64"
+    whole = flat if float not in kinds else [one for one in flat if not isinstance(one, float)]
+    if whole and not (-LARGEST <= min(whole) and max(whole) < LARGEST):
+        return "object"
+    return "float64" if float in kinds else "int64"
 
 
 def broadcast_to(value: Any, shape: Any) -> Array:
@@ -284,28 +288,36 @@ def broadcast_to(value: Any, shape: Any) -> Array:
     own = (1,) * (len(shape) - array.ndim) + array.shape
     if len(own) != len(shape) or any(a not in (1, b) for a, b in zip(own, shape, strict=True)):
         raise ValueError(f"shape {array.shape} does not fit into {shape}")
-    steps = [0 if a == 1 else step for a, step in zip(own, strides(own), strict=True)]
-    return array._taken(shape, _walk(shape, steps))
+    steps = (0 if a == 1 else step for a, step in zip(own, strides(own), strict=True))
+    return array._taken(shape, _walk(shape, tuple(steps)))
 
 
-def _common(a: Array, b: Array) -> tuple[int, ...]:
-    pairs = itertools.zip_longest(reversed(a.shape), reversed(b.shape), fillvalue=1)
+def _common(a: Sequence[int], b: Sequence[int]) -> tuple[int, ...]:
+    pairs = itertools.zip_longest(reversed(a), reversed(b), fillvalue=1)
     return tuple(y if x == 1 else x for x, y in pairs)[::-1]
 
 
 def elementwise(function: Callable, *values: Any) -> Any:
     """`function` of the elements that stand in the same place; a number where all are numbers."""
+    if not any(isinstance(value, Array) for value in values) and all(isinstance(v, (int, float)) for v in values):
+        return function(*values)
     arrays = [asarray(value) for value in values]
     shape = arrays[0].shape
     for other in arrays[1:]:
-        shape = _common(Array(shape, [], "float64"), other)
-    rows = zip(*(broadcast_to(array, shape).flat for array in arrays), strict=True)
-    found = [function(*row) for row in rows]
-    if not shape and not any(isinstance(value, Array) for value in values):
-        return found[0]
-    single = "float32" if all(array.dtype.name == "float32" for array in arrays) else ""
+        shape = shape if other.shape in ((), shape) else _common(shape, other.shape)
+    rows = [_repeated(array, shape) for array in arrays]
+    found = list(map(function, *rows))
     name = _name_for(found) if found else arrays[0].dtype.name
-    return Array(shape, found, name).astype(single) if single and name == "float64" else Array(shape, found, name)
+    if name == "float64" and all(array.dtype.name == "float32" for array in arrays):
+        return Array(shape, found, name).astype("float32")
+    return Array(shape, found, name)
+
+
+def _repeated(array: Array, shape: tuple[int, ...]) -> list:
+    """The elements, repeated to that shape."""
+    if array.shape == shape:
+        return array.flat
+    return array.flat * math.prod(shape) if not array.shape else broadcast_to(array, shape).flat
 
 
 def _give_operators() -> None:
