@@ -42,7 +42,8 @@ own forward pass. The picture has a lane for each rank:
 
 {PICTURE}
 
-A micro-batch is alive on a rank from the beginning of its `F` to the end of its `B` (of its `W`, where there is one).
+A micro-batch is alive on a rank from the beginning of its `F` to the end of its `B` (of its `W`, where there is one):
+the blue curves below the lanes. A slot is drawn as a second, and what a forward pass leaves behind as 1 MB.
 Every rank here does one micro-batch after the other: that is right, and slow. The strings may be written by hand or
 computed. When you want more: [twelve exercises](exercises.md) in Python alone, or the whole course, whose ranks talk to
 each other for real. For that it must be installed, because a page has one process.
@@ -125,7 +126,7 @@ def _of_unit(root: Path, name: str, path: str, functions: tuple[str, ...], docum
         if function in functions and cell.metadata["nbgrader"].get("solution"):
             text = before.source if before.cell_type == "markdown" else ""
             heading = re.search(r"^#+ (.+)$", text, re.M)
-            title = heading[1] if heading else f"`{function}`"
+            title = re.sub(r" \(\d+ points?\)$", "", heading[1]) if heading else f"`{function}`"
             words = links.rewritten(re.sub(r"\A\s*#+ .+\n?", "", text)).strip()
             whole = f"[Unit {name[:2]}](../{documents[file]}#exercise-{function.replace('_', '-')}) has all around it."
             found[function] = f"## {title}\n\n{words}\n\n{whole}\n\n{editor(function, start_of(function, cell.source))}"

@@ -54,7 +54,7 @@ function fail(text) {
   stop();
   python.running = null;
   const from = location.protocol === "file:" ? " A page opened from the disk cannot load it: open it from a web server." : "";
-  if (exercise) exercise.end(`Python could not be loaded: ${text}.${from}`);
+  if (exercise) exercise.end(`Python could not be loaded: ${text.replace(/\.$/, "")}.${from}`);
 }
 
 const heard = {
@@ -164,7 +164,8 @@ class Play {
     }
   }
 
-  say(words) {
+  say(words, seen = true) {
+    this.status.classList.toggle("play-heard", !seen); // the card says the same to whoever sees it
     this.status.textContent = words;
   }
 
@@ -186,11 +187,23 @@ class Play {
   }
 
   show({ card, said, numbers, picture }) {
-    this.end(said);
+    this.end("");
+    this.say(said, false);
     this.card.innerHTML = card; // made by the course's own renderer, which escapes what an answer says
     this.picture.innerHTML = picture;
     if (numbers) this.picture.insertAdjacentText("afterbegin", numbers);
+    reachable();
   }
 }
 
+/* What scrolls by itself can be scrolled by the keyboard, too. */
+function reachable() {
+  document.querySelectorAll(".bd-content p:has(> img), .play-picture").forEach((place) => {
+    if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+    else place.removeAttribute("tabindex");
+  });
+}
+
 document.querySelectorAll(".play").forEach((place) => new Play(place));
+addEventListener("load", reachable);
+addEventListener("resize", reachable);
