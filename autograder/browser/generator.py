@@ -82,6 +82,13 @@ class Generator:
             found = draw() * span
         return found >> bits
 
+    def _at_most(self, largest: int) -> int:
+        """A whole number up to `largest`, below 2**32, by throwing away what is larger: so numpy shuffles."""
+        mask = (1 << largest.bit_length()) - 1
+        while (found := self._half_word() & mask) > largest:
+            pass
+        return found
+
     def _several(self, draw: Any, size: Any) -> Any:
         if size is None:
             return draw()
@@ -103,6 +110,6 @@ class Generator:
         """`values`, or the numbers below it, in another order."""
         mixed = list(range(values)) if isinstance(values, int) else list(asarray(values).flat)
         for k in range(len(mixed) - 1, 0, -1):
-            other = self._below(k + 1)
+            other = self._at_most(k)
             mixed[k], mixed[other] = mixed[other], mixed[k]
         return asarray(mixed)
