@@ -58,7 +58,8 @@ def missing_module(outcomes: Sequence[Outcome]) -> str:
 
 
 def told(function: str, source: str, work: Path | None = None) -> str:
-    """What the page shows of a verdict, as JSON: verdict, card (HTML), said (a sentence), picture (SVG or "").
+    """What the page shows of a verdict, as JSON: verdict, diagnosis, card (HTML), said (a sentence), numbers
+    of an order and its picture (SVG), or "".
 
     work: the folder where the reader's own records are kept (`autograder.personal`).
     """
@@ -75,6 +76,7 @@ def told(function: str, source: str, work: Path | None = None) -> str:
     return json.dumps(
         {
             "verdict": result.verdict,
+            "diagnosis": result.diagnosis,
             "card": html_card(result),
             "said": said if result.verdict in ("passed", "missing") else f"{said} {result.hint}",
             "numbers": "" if ran is None else in_numbers(find(function), ran),
@@ -89,7 +91,7 @@ def _not_judged(function: str, module: str) -> dict[str, str]:
         "write it without, or try it in the installed course."
     )
     card, _ = plain_card(function, 0, find(function).points, "not judged", [said])
-    return {"verdict": "not_judged", "card": card, "said": said, "numbers": "", "picture": ""}
+    return {"verdict": "not_judged", "diagnosis": "", "card": card, "said": said, "numbers": "", "picture": ""}
 
 
 def replayed(exercise: Exercise, outcomes: Sequence[Outcome]) -> Replay | None:

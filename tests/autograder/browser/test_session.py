@@ -8,6 +8,7 @@ import sys
 import zipfile
 
 import pytest
+from playable import declared, needs_numpy
 
 from autograder.browser.names import EXERCISES, PUZZLES
 from autograder.exercise import drawn
@@ -15,11 +16,6 @@ from autograder.judging import bank
 from autograder.registry import find
 from tools.site.play import bundle
 
-NEEDS_NUMPY = {
-    "fair_share": {"right_array_split", "right_linspace"},
-    "partition": {"right_brute", "wrong_an_array"},
-    "step_bytes": {"right_numpy", "wrong_all_lanes_like_the_first", "wrong_dp_innermost", "wrong_whole_bytes"},
-}
 # Runs in a process that sees the archive and Python's own library, nothing else.
 PROGRAM = """
 import json, sys
@@ -68,18 +64,12 @@ def inside(tmp_path_factory):
     return ask
 
 
-def declared(answer: bank.Answer) -> list:
-    """What `inside` has to say of an answer of the bank."""
-    levels = [True] * len(answer.exercise.levels) if answer.right else answer.levels
-    return [answer.verdict, answer.diagnosis, None if levels is None else list(levels)]
-
-
 def some_answers(function: str) -> list[bank.Answer]:
     """Of a puzzle all; of another exercise two right and two wrong ones, and all that need numpy."""
     every = list(bank.answers(exercise=function))
     if function in PUZZLES:
         return every
-    plain = [answer for answer in every if answer.name not in NEEDS_NUMPY.get(function, ())]
+    plain = [answer for answer in every if not needs_numpy(answer)]
     right, wrong = ([one for one in plain if one.right is kind] for kind in (True, False))
     few = right[: 0 if function == "best_mesh" else 2]  # a right best_mesh takes seconds
     return [*few, *wrong[:2], *(one for one in every if one not in plain)]
@@ -90,7 +80,7 @@ def test_the_bank_is_judged_without_numpy_as_it_is_with_it(inside):
     found = inside([["judge", answer.exercise.function, answer.source] for answer in answers])
     assert len(found) == len(answers) > 100
     for answer, said in zip(answers, found, strict=True):
-        if answer.name in NEEDS_NUMPY.get(answer.exercise.function, ()):
+        if needs_numpy(answer):
             assert said is None, answer.file
             continue
         wanted = declared(answer)
