@@ -78,7 +78,7 @@ def told(function: str, source: str, work: Path | None = None) -> str:
             "verdict": result.verdict,
             "diagnosis": result.diagnosis,
             "card": html_card(result),
-            "said": said if result.verdict in ("passed", "missing") else f"{said} {result.hint}",
+            "said": " ".join(filter(None, (said, result.note, result.hint))),
             "numbers": "" if ran is None else in_numbers(find(function), ran),
             "picture": "" if ran is None else picture(ran),
         }
