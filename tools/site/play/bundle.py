@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ from autograder.browser import session
 for name, answer in json.loads(sys.argv[1]).items():
     session.told(name, answer)
 files = [getattr(module, "__file__", None) for module in list(sys.modules.values()) if module is not None]
-print(json.dumps([*filter(None, files), *(one for one in opened if one.endswith((".toml", ".txt")))]))
+print(json.dumps([*filter(None, files), *(one for one in opened if one.endswith((".py", ".toml", ".txt")))]))
 """
 
 
@@ -38,12 +39,14 @@ def first_answer(function: str) -> str:
 
 
 def course_of(units: list[str], to: Path) -> None:
-    """Writes a course of these units with nothing in it but the classes of their exercises."""
+    """Writes a course of these units with nothing in it but the classes of their exercises and their harnesses."""
     for unit in units:
         room = to / content.UNITS / unit
         room.mkdir(parents=True)
-        text = content.course(content.ENGINE).room(unit).exercises.read_bytes()
-        (room / "exercises.py").write_bytes(text)
+        classes = content.course(content.ENGINE).room(unit).exercises
+        for path in (classes, classes.with_name("harness.py")):
+            if path.is_file():
+                shutil.copyfile(path, room / path.name)
     said = json.dumps(units)
     (to / content.FILE).write_text(f'title = "{content.course(content.ENGINE).title}"\nunits = {said}\n')
 
