@@ -35,7 +35,7 @@ class Kept:
         return -1
 
     def records(self) -> Iterator[tuple[int, dict, bytes]]:
-        """What has been sent and not been read yet: (type, JSON, payload)."""
+        """The records that have been sent and not been read yet: (type, JSON, payload)."""
         while self._read < self._data.getbuffer().nbytes:
             yield wire.receive(self)
 

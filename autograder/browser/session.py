@@ -58,7 +58,7 @@ def missing_module(outcomes: Sequence[Outcome]) -> str:
 
 
 def told(function: str, source: str, work: Path | None = None) -> str:
-    """What the page shows of a verdict, as JSON: verdict, diagnosis, card (HTML), said (a sentence), numbers
+    """The verdict as the page shows it, as JSON: verdict, diagnosis, card (HTML), said (a sentence), numbers
     of an order and its picture (SVG), or "".
 
     work: the folder where the reader's own records are kept (`autograder.personal`).

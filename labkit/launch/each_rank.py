@@ -55,7 +55,7 @@ class EachRank:
         raise _exception(str(meta.get("type")), str(meta.get("text")))
 
     def _asked(self, rank: int, given: tuple[dict, bytes]) -> tuple[int, dict, bytes]:
-        """What the process of a rank answers. Raises WireError, Closed, OSError."""
+        """The answer of a rank's process. Raises WireError, Closed, OSError."""
         if rank not in self.ranks:
             self.ranks[rank] = self._fork(rank)
         sock = self.ranks[rank][1]

@@ -62,7 +62,7 @@ here, too.
 
 
 def start_of(function: str, stub: str) -> str:
-    """What stands in the editor at first: the stub; for a puzzle with one micro-batch after the other in it."""
+    """The text that the editor has at first: the stub; for a puzzle with one micro-batch after the other in it."""
     if function not in PUZZLES:
         return stub.rstrip() + "\n"
     words = STARTS.get(function, "F{k} B{k}")
