@@ -73,7 +73,7 @@ def start_of(function: str, stub: str) -> str:
 def editor(function: str, text: str) -> str:
     """The HTML of an exercise's editor, its buttons, and the places of verdict, card and picture."""
     limit = f' data-limit="{LIMITS[function]}"' if function in LIMITS else ""
-    said = html.escape(text)
+    said, patience = html.escape(text), " Judging takes up to a minute." if function in LIMITS else ""
     return f"""```{{raw}} html
 <div class="play" data-exercise="{function}"{limit}>
 <div class="play-editor"><pre class="play-lines" aria-hidden="true">1</pre>
@@ -82,7 +82,8 @@ def editor(function: str, text: str) -> str:
 {said}</textarea></div>
 <div class="play-buttons"><button type="button" class="play-run" disabled>Run</button>
 <button type="button" class="play-anew" disabled>Begin again</button>
-<span class="play-hint" id="hint-{function}">{SIZE}. Ctrl+Enter runs; Tab indents, Escape and Tab leave.</span></div>
+<span class="play-hint" id="hint-{function}">
+{SIZE}. Ctrl+Enter runs; Tab indents, Escape and Tab leave.{patience}</span></div>
 <div class="play-status" role="status" aria-live="polite"></div>
 <div class="play-card cell_output"><div class="output text_html"></div></div>
 <div class="play-picture"></div>
