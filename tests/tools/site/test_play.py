@@ -48,6 +48,9 @@ def test_every_playable_exercise_has_its_editor_and_its_text(made):
     assert tuple(puzzles) == names.PUZZLES and tuple(exercises) == names.EXERCISES
     for function, text in {**puzzles, **exercises}.items():
         assert text.startswith(f"def {function}(") and '"""' in text
+    for page in made.values():
+        headings = re.findall(r"^##+ (.+)$", page, re.M)
+        assert len(headings) == len(set(headings)) == len(starts(page)) and not re.search(r"points?\)", str(headings))
     assert set(names.UNITS) <= set(units(ROOT))
     assert {find(function).unit for function in names.PUZZLES + names.EXERCISES} == set(names.UNITS)
 

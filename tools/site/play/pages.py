@@ -16,6 +16,8 @@ from tools.site.units import Links
 FOLDER = "play"
 OWN = ("play.js", "play.css", "worker.js")
 SIZE = "about 14 MB once, then cached"
+HEADING = re.compile(r"^##+ (.+)$", re.M)
+TITLES_TAIL = re.compile(r"(?: \(\d+ points?\))?(?: · stretch)?$")  # the card has the points, and all is stretch here
 LIMITS = {"best_mesh": 60}  # seconds; it tries hundreds of meshes
 STARTS = {"three_parts": "F{k} B{k} W{k}", "heavy_head": "F{k} B{k} W{k}", "two_chunks": "F{k}.0 F{k}.1 B{k}.1 B{k}.0"}
 
@@ -126,9 +128,9 @@ def _of_unit(root: Path, name: str, path: str, functions: tuple[str, ...], docum
         function = cell.metadata.get("nbgrader", {}).get("grade_id", "")
         if function in functions and cell.metadata["nbgrader"].get("solution"):
             text = before.source if before.cell_type == "markdown" else ""
-            heading = re.search(r"^#+ (.+)$", text, re.M)
-            title = re.sub(r" \(\d+ points?\)$", "", heading[1]) if heading else f"`{function}`"
-            words = links.rewritten(re.sub(r"\A\s*#+ .+\n?", "", text)).strip()
+            headings = HEADING.findall(text)
+            title = TITLES_TAIL.sub("", headings[-1]) if headings else f"`{function}`"
+            words = links.rewritten(HEADING.sub("", text)).strip()
             whole = f"[Unit {name[:2]}](../{documents[file]}#exercise-{function.replace('_', '-')}) has all around it."
             found[function] = f"## {title}\n\n{words}\n\n{whole}\n\n{editor(function, start_of(function, cell.source))}"
     return found
