@@ -20,14 +20,11 @@ class TakesTooLong(BaseException):
 def processor_time(seconds: float = CPU_S) -> Iterator[None]:
     """Within, so much processor time of this process may be used. Raises TakesTooLong.
 
-    A signal says so. Where none can be had (outside of the main thread, or where somebody else counts), nothing is
-    limited here: the budget of the notebook is looked at between cases.
+    A signal says so. Where none can be had (outside of the main thread, where somebody else counts, or in a browser),
+    nothing is limited here: the budget of the notebook is looked at between cases.
     """
-    usable = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGPROF) in (
-        signal.SIG_DFL,
-        signal.SIG_IGN,
-    )
-    if not usable:
+    usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if not usable or signal.getsignal(signal.SIGPROF) not in (signal.SIG_DFL, signal.SIG_IGN):
         yield
         return
     within = True

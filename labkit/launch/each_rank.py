@@ -4,6 +4,8 @@ process of its own, as on real ranks, and the student's code is not in that of t
 from __future__ import annotations
 
 import builtins
+import contextlib
+import functools
 import io
 import os
 import socket
@@ -42,12 +44,8 @@ class EachRank:
             _unpacked(*given)
         except wire.WireError as error:
             raise NotGiven(str(error)) from None
-        if rank not in self.ranks:
-            self.ranks[rank] = self._fork(rank)
-        sock = self.ranks[rank][1]
         try:
-            wire.send(sock, wire.JOB, *given)
-            kind, meta, payload = wire.receive(sock)
+            kind, meta, payload = self._asked(rank, given)
             if kind != wire.RAISED:
                 return _unpacked(meta, payload)
         except wire.WireError as error:
@@ -55,6 +53,14 @@ class EachRank:
         except (wire.Closed, OSError):
             raise ChildProcessError(f"the process of rank {rank} has ended before it returned") from None
         raise _exception(str(meta.get("type")), str(meta.get("text")))
+
+    def _asked(self, rank: int, given: tuple[dict, bytes]) -> tuple[int, dict, bytes]:
+        """The answer of a rank's process. Raises WireError, Closed, OSError."""
+        if rank not in self.ranks:
+            self.ranks[rank] = self._fork(rank)
+        sock = self.ranks[rank][1]
+        wire.send(sock, wire.JOB, *given)
+        return wire.receive(sock)
 
     def end(self) -> None:
         """End the processes, and wait for them."""
@@ -87,15 +93,42 @@ class EachRank:
         sys.stdout = sys.stderr = io.StringIO()
         settle_torch_after_fork()
         self.begin(rank)
-        namespace = {"__name__": "__main__", "__builtins__": __builtins__}
-        execute(self.chunks, namespace)
+        namespace = self._namespace()
         while True:
             _, meta, payload = wire.receive(sock)
-            try:
-                kind, said = wire.REPLY, _packed(namespace[self.name](*_unpacked(meta, payload)))
-            except BaseException as error:
-                kind, said = wire.RAISED, ({"type": type(error).__name__, "text": str(error)[:2000]}, b"")
-            wire.send(sock, kind, *said)
+            wire.send(sock, *self._reply(namespace, meta, payload))
+
+    def _namespace(self) -> dict:
+        namespace = {"__name__": "__main__", "__builtins__": __builtins__}
+        execute(self.chunks, namespace)
+        return namespace
+
+    def _reply(self, namespace: dict, meta: dict, payload: bytes) -> tuple[int, dict, bytes]:
+        """The record that says what a call gave."""
+        try:
+            return wire.REPLY, *_packed(namespace[self.name](*_unpacked(meta, payload)))
+        except BaseException as error:
+            return wire.RAISED, {"type": type(error).__name__, "text": str(error)[:2000]}, b""
+
+
+class EachRankInside(EachRank):
+    """The same where there are no processes, as in a browser: each rank has variables of its own, but modules are
+    shared."""
+
+    def _asked(self, rank: int, given: tuple[dict, bytes]) -> tuple[int, dict, bytes]:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            self.begin(rank)
+            if rank not in self.namespaces:
+                try:
+                    self.namespaces[rank] = self._namespace()
+                except BaseException:
+                    raise wire.Closed from None
+            return self._reply(self.namespaces[rank], *given)
+
+    @functools.cached_property
+    def namespaces(self) -> dict[int, dict]:
+        """The variables of each rank that has been called."""
+        return {}
 
 
 def _packed(value: Any) -> tuple[dict, bytes]:

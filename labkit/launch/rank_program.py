@@ -265,9 +265,11 @@ class Untouched:
                 )
 
 
-def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=None, about=dict) -> bool:
+def run_job(
+    sock: socket.socket, job: dict, payload, placeholders=None, torch=None, about=dict, apart_by: type = EachRank
+) -> bool:
     """Run one job and report it over `sock`. Returns True when the function returned. about: what else to say of it
-    then."""
+    then. apart_by: what keeps ranks apart that one harness calls."""
     printer = Printer(sock)
     chunks = [Chunk(*c) for c in job["chunks"]]
     labels = {c.label for c in chunks}
@@ -279,7 +281,8 @@ def run_job(sock: socket.socket, job: dict, payload, placeholders=None, torch=No
         with withheld(job.get("withheld", ())), contextlib.ExitStack() as processes:
             harness = _harness(job)
             untouched = Untouched(harness if job.get("untouched") else None)
-            own = _apart if job.get("apart") else _function if job.get("rank_at") is None else _each_rank
+            each_rank = functools.partial(_each_rank, apart_by)
+            own = _apart if job.get("apart") else _function if job.get("rank_at") is None else each_rank
             function, watched = own(job, chunks, harness.get("harness"), sock, processes)
             untouched.check()
             arguments = rebuild(wire.decode(job["arguments"], payload), torch, placeholders)
@@ -328,7 +331,12 @@ def _apart(job: dict, chunks: list[Chunk], harness: Callable, sock: socket.socke
 
 
 def _each_rank(
-    job: dict, chunks: list[Chunk], harness: Callable, sock: socket.socket, processes: contextlib.ExitStack
+    kind: type[EachRank],
+    job: dict,
+    chunks: list[Chunk],
+    harness: Callable,
+    sock: socket.socket,
+    processes: contextlib.ExitStack,
 ) -> tuple:
     """The exercise's harness around a function that is in a process of its own for each rank
     (`labkit.launch.each_rank`)."""
@@ -336,7 +344,7 @@ def _each_rank(
     def begin(rank: int) -> None:
         seed_everything(job["seed"] + 7919 * rank, sys.modules.get("torch"))
 
-    function = EachRank(chunks, job["function"], job["rank_at"], sock.fileno(), begin)
+    function = kind(chunks, job["function"], job["rank_at"], sock.fileno(), begin)
     processes.callback(function.end)
     return functools.partial(harness, function), None
 

@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 TIERS = ("test", "cluster")
 FULL = bool(os.environ.get("COURSE_TEST_ALL"))
 FRAMEWORKS = {"tensorflow", "horovod", "frameworks"}
-CLUSTER = {"root", "slurm", "hosts", "hub", "ssh", "sshd", "browser", "debian"}
+CLUSTER = {"root", "slurm", "hosts", "hub", "ssh", "sshd", "browser", "debian", "npm"}
 FIXTURES = {
     "slurm": ["slurm"],
     "pbs": ["hosts"],
@@ -71,6 +71,7 @@ _LACKING = {
     "sshd": lambda: _without("/usr/sbin/sshd", "openssh-server"),
     "debian": lambda: _without("apt-cache", "apt"),
     "browser": lambda: "" if CHROMIUM else _without("chromium", "chromium"),
+    "npm": lambda: _without("npm", "npm"),
     "jail": _jail,
     "frameworks": lambda: "",  # the course's, of whatever Python: what is said of them, and of the units about them
     "tensorflow": lambda: _frameworks(compiled=False),

@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 
 from autograder import content
-from tools.site import audit
+from tools.site import audit, play
 from tools.site.finish import finish
 from tools.site.sources import tree
 
@@ -72,9 +72,12 @@ def build(to: Path, solutions: bool = True, only: tuple[str, ...] = (), root: Pa
         raise FileExistsError(f"{to} holds something else than a site: name another folder, or empty it")
     with tempfile.TemporaryDirectory(prefix="site-") as folder:
         source, made = Path(folder) / "source", Path(folder) / "site"
-        tree(root, solutions, only).write(source)
+        package = play.archive(root or content.root(), only)
+        tree(root, solutions, only, playable=package is not None).write(source)
         said = _with_sphinx(source, made, content.course(root).title)
         finish(made)
+        if package is not None:
+            play.install(package, made)
         if to.exists():
             shutil.rmtree(to)
         to.parent.mkdir(parents=True, exist_ok=True)

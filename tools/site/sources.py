@@ -12,6 +12,7 @@ import nbformat
 from autograder import content
 from tools.build_notebooks import homeworks, is_homework, solved_of, units
 from tools.site import claims, glossary, mistakes, start
+from tools.site.play.pages import pages as play_pages
 from tools.site.units import Links, page_of
 
 CSS = Path(__file__).with_name("site.css")
@@ -31,8 +32,9 @@ class Tree:
             path.write_bytes(text.encode() if isinstance(text, str) else text)
 
 
-def tree(root: Path | None = None, solutions: bool = True, only: tuple[str, ...] = ()) -> Tree:
-    """All pages, or those of the units and homeworks in `only` with what belongs to the whole course."""
+def tree(root: Path | None = None, solutions: bool = True, only: tuple[str, ...] = (), playable: bool = False) -> Tree:
+    """All pages, or those of the units and homeworks in `only` with what belongs to the whole course. playable: with
+    those on which exercises are written (`tools.site.play`)."""
     root = root or content.root()
     names = [name for name in (*units(root), *homeworks(root)) if not only or name in only]
     pages = _documents(root, names)
@@ -48,6 +50,8 @@ def tree(root: Path | None = None, solutions: bool = True, only: tuple[str, ...]
     if advice.is_file():
         text = advice.read_text(encoding="utf-8")
         built.files[advice.name] = Links(root, "docs", advice.name, pages).rewritten(text)
+    if playable:
+        built.files |= play_pages(root, names, pages)
     built.files["_static/site.css"] = CSS.read_text(encoding="utf-8")
     for path in sorted((root / "images").glob("*.svg")):
         built.files[f"images/{path.name}"] = path.read_bytes()

@@ -48,7 +48,7 @@ class PuzzleExercise(PlainExercise):
         (level,) = self.levels
         yield level, {"p": P, "m": M}, {"says": f"{P} ranks, {M} micro-batches"}
 
-    def replayed(self, answer: Any) -> Replay:
+    def replayed(self, answer: Any, **known: int) -> Replay:
         """Raises ValueError, TypeError for what are no orders of this machine; StandStill."""
         return replay([actions(one) for one in answer], P, M, **self.machine)
 
