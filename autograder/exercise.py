@@ -133,9 +133,10 @@ class Exercise:
         network), "mpi4py" (real mpiexec; one argument is COMM), "horovod" (real Horovod over loopback, with TensorFlow
         and torch at hand; the student or the harness calls `hvd.init()`).
     inputs: what may become of arguments. "kept" (each is afterwards as it was: values, shape, type, `requires_grad`,
-        `.grad`, which objects a list or a dict holds; whoever changes one gets the diagnosis ``modifies_input``), a
-        tuple with the names of those that the text allows to be changed, "free" (nobody looks), or "result" (what
-        counts is the first tensor or array argument after the call, not the returned value).
+        `.grad`, which objects a list or a dict holds, a module's mode and what is trained of it; whoever changes one
+        gets the diagnosis ``modifies_input``), a tuple with the names of those that the text allows to be changed,
+        "free" (nobody looks), or "result" (what counts is the first tensor or array argument after the call, not the
+        returned value).
     harness: Python source defining ``harness(f, *arguments)``, run on every rank instead of ``f(*arguments)``; it may
         import torch, numpy, torch.distributed. Write it as a function in the unit's `harness.py`, and say
         ``harness_of(__file__, name)`` here. It runs beside the student's code: put no expected value into it.

@@ -18,6 +18,7 @@ _HOW = {  # by what was changed
     "set": "Work on a set of your own: `set({0})`.",
     "array": "Work on a copy: `{0}.copy()`.",
     "tensor": "Work on a copy: `{0}.clone()`.",
+    "module": "Set it back before you return, as with `{0}.train(mode)`: whoever goes on with it counts on its mode.",
     "gradient": "Ask for gradients of a tensor of your own: `{0}.detach().clone().requires_grad_()`.",
 }
 

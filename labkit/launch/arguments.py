@@ -2,8 +2,9 @@
 what it returns is held against its signature there (`labkit.launch.returned`).
 
 Values are one part of it. A tensor may have got a gradient or be asked for one, a list may hold other tensors of the
-same values, a dict another key. What is neither data nor made of it (a module, an optimizer, a function, an iterator, a
-random generator) is used as it is meant to be, and nobody looks into it.
+same values, a dict another key. Of a module of PyTorch the mode is looked at (`training`) and what is trained of it;
+its values and gradients are for the exercise to watch. What is neither data nor made of it (an optimizer, a function,
+an iterator, a random generator) is used as it is meant to be, and nobody looks into it.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
 class Change:
     """name: the argument's, as the function calls it. where: the part of it, for example "[2]" or "['step']".
 
-    what: what has changed, after "its" or by itself. kind: "list", "dict", "array", "tensor", "gradient", "set". Of
-    kind "return" is a result of another type than the signature names; `what` says which.
+    what: what has changed, after "its" or by itself. kind: "list", "dict", "array", "tensor", "gradient", "set",
+    "module". Of kind "return" is a result of another type than the signature names; `what` says which.
     """
 
     name: str
@@ -104,8 +105,9 @@ class _Budget:
 
 @dataclass
 class _Note:
-    """The note of an object. kind: "plain", "list", "dict", "set", "array", "tensor", or "" for what nobody looks
-    into. value: the object itself. facts: of an array or a tensor. parts: notes of what is in it, by index or key."""
+    """The note of an object. kind: "plain", "list", "dict", "set", "array", "tensor", "module", or "" for what nobody
+    looks into. value: the object itself. facts: of an array, a tensor or a module. parts: notes of what is in it, by
+    index or key."""
 
     kind: str
     value: Any
@@ -127,6 +129,8 @@ def _note(value: Any, budget: _Budget, seen: dict[int, _Note] | None = None) -> 
         note.facts = _facts(note.kind, value)
     elif note.kind == "set":
         note.facts = (set(value),)
+    elif note.kind == "module":
+        note.facts = _modes(value)
     else:
         parts = value.items() if note.kind == "dict" else enumerate(value)
         note.parts = {key: _note(part, budget, seen) for key, part in list(parts)}
@@ -145,7 +149,12 @@ def _kind(value: Any) -> str:
     torch = sys.modules.get("torch")
     if torch is not None and type(value) in (torch.Tensor, torch.nn.Parameter):
         return "tensor" if value.device.type == "cpu" and value.layout == torch.strided else ""
-    return ""
+    return "module" if torch is not None and isinstance(value, torch.nn.Module) else ""
+
+
+def _modes(module: Any) -> tuple[dict[int, bool], dict[int, bool]]:
+    """({part: whether in training mode}, {parameter: whether a gradient is wanted}), by their ids."""
+    return {id(m): m.training for m in module.modules()}, {id(p): p.requires_grad for p in module.parameters()}
 
 
 def _facts(kind: str, value: Any) -> tuple:
@@ -176,6 +185,8 @@ def _differences(note: _Note, now: Any, seen: set[int]) -> Iterator[tuple[str, s
     seen.add(id(note))
     if note.kind in ("array", "tensor"):
         yield from _of_numbers(note, now)
+    elif note.kind == "module":
+        yield from _of_module(note, now)
     elif note.kind == "set" and now != note.facts[0]:
         yield "", "entries", "set"
     elif note.kind == "dict":
@@ -196,6 +207,17 @@ def _of_numbers(note: _Note, now: Any) -> Iterator[tuple[str, str, str]]:
         yield "", f"`requires_grad`, which is {wanted} now", "gradient"
     elif gradient != note.facts[4]:
         yield "", "gradient (`.grad`)", "gradient"
+
+
+def _of_module(note: _Note, now: Any) -> Iterator[tuple[str, str, str]]:
+    """Differences of the parts that it had then and has now; which it has is not asked."""
+    pairs = zip(note.facts, _modes(now), strict=True)
+    modes, wanted = ({k: v for k, v in new.items() if old.get(k, v) != v} for old, new in pairs)
+    if modes:
+        training = next(iter(modes.values()))
+        yield "", f"mode, which is that of {'training' if training else 'evaluation'} now", "module"
+    elif wanted:
+        yield "", f"parameters' `requires_grad`, which is {next(iter(wanted.values()))} now", "module"
 
 
 def _of_mapping(note: _Note, now: dict, seen: set[int]) -> Iterator[tuple[str, str, str]]:

@@ -116,7 +116,7 @@ class GradientExercise(Exercise):
     `brought` and its `means` by name; a dict means that all ranks hold it, a list is one dict per rank.
     """
 
-    inputs = "free"
+    inputs = ("spec",)  # of the harness; the model's mode is as it was
     harness = harness_of(__file__, "averaged")
     mistakes = READINGS
 
@@ -169,7 +169,7 @@ class BroadcastParameters(Exercise):
         "int64 -> float64": "a counter of batches is far below 2**53: one flat vector in float64 may carry it",
         "integers of both widths": "the counter of a batch normalisation is int64 in torch",
     }
-    inputs = "free"
+    inputs = ("spec",)  # of the harness; the model's mode is as it was
     reference = """
 import torch.distributed as dist
 
@@ -571,7 +571,7 @@ class TrainStep(Exercise):
         "int64": "the only integers are labels of a few classes",
         "integers of both widths": "labels are int64 in torch",
     }
-    inputs = "free"
+    inputs = ("weights",)  # of the harness; the model's mode is as it was
     uses = ("average_gradients", "global_metrics")
     reference = """
 import torch

@@ -147,14 +147,14 @@ class MirroredGradients(StrategyExercise):
     def cases(self, rng):
         made = []
         equal, unequal = self.levels
-        for level, replicas, n in ((equal, 2, 6), (unequal, 4, 6), (unequal, 3, 2)):
+        for level, replicas, n in ((equal, 2, 6), (equal, 1, 3), (unequal, 4, 6), (unequal, 3, 2)):
             known = {
                 "replicas": replicas,
                 "x": full_precision(rng, -1, 1, (n, 3)),
                 "y": full_precision(rng, 1, 2, (n, 5)),  # as many outputs as there are neither replicas nor samples
             }
             known |= {"weights": full_precision(rng, -1, 1, (3, 5)), "offset": full_precision(rng, -1, 1, (5,))}
-            made.append(self.case(level, known, f"{n} samples, {replicas} replicas"))
+            made.append(self.case(level, known, f"{n} samples, {replicas} replica{'s' * (replicas > 1)}"))
         return made
 
     @staticmethod
@@ -173,7 +173,7 @@ class MirroredGradients(StrategyExercise):
         n, p = len(t.x), t.replicas
         seen = {int(where): rows for where, rows in report["samples of each replica"].items()}
         rows = [seen.get(k, []) for k in range(p)]
-        if all(sorted(one) == list(range(n)) for one in rows):
+        if p > 1 and all(sorted(one) == list(range(n)) for one in rows):
             return "all_on_every_replica"
         if right:
             if not any(rows):
@@ -241,10 +241,12 @@ class GlobalLoss(StrategyExercise):
 
     def cases(self, rng):
         made = []
-        for level, counts in zip(self.levels, ((3, 3), (4, 1, 0)), strict=True):
+        equal, unequal = self.levels
+        for level, counts in ((equal, (3, 3)), (equal, (4,)), (unequal, (4, 1, 0))):
             shares = [full_precision(rng, 1, 2, (n,)) for n in counts]
             known = {"shares": shares, "penalty": full_precision(rng, 1, 2, ())}
-            made.append(self.case(level, known, f"{', '.join(map(str, counts))} samples on {len(counts)} replicas"))
+            replicas = f"{len(counts)} replica{'s' * (len(counts) > 1)}"
+            made.append(self.case(level, known, f"{', '.join(map(str, counts))} samples on {replicas}"))
         return made
 
     def worked(self, case):
@@ -326,8 +328,10 @@ class Distribute(StrategyExercise):
         made = []
         for level, n, batch, workers, replicas in (
             (one, 23, 3, 1, 3),
+            (one, 7, 3, 1, 1),
             (several, 23, 3, 2, 2),
             (several, 22, 3, 3, 1),
+            (several, 3, 2, 2, 2),  # fewer than a step of all replicas
         ):
             known = {
                 "samples": rng.permutation(900)[:n] + 100,
@@ -335,7 +339,8 @@ class Distribute(StrategyExercise):
                 "workers": workers,
                 "replicas": replicas,
             }
-            says = f"{n} samples, batch = {batch}, {workers} worker{'s' * (workers > 1)} of {replicas} replicas"
+            devices = f"{workers} worker{'s' * (workers > 1)} of {replicas} replica{'s' * (replicas > 1)}"
+            says = f"{n} samples, batch = {batch}, {devices}"
             made.append(self.case(level, known, says))
         return made
 
@@ -432,12 +437,13 @@ class Port(StrategyExercise):
     def cases(self, rng):
         same, one = self.levels
         made = []
-        for level, index, epochs in ((same, 0, 2), (one, 1, 0)):
+        for level, index, replicas, epochs in ((same, 0, 2, 2), (same, 0, 1, 1), (one, 1, 2, 0)):
             n = 8
-            known = {"replicas": 2, "index": index, "epochs": epochs, "local_batch": 2, "rate": 0.0625}
+            known = {"replicas": replicas, "index": index, "epochs": epochs, "local_batch": 2, "rate": 0.0625}
             known |= {"x": full_precision(rng, -1, 1, (n, 3)), "y": full_precision(rng, 1, 2, (n, 2))}
             known["weights"] = full_precision(rng, -1, 1, (3, 2))
-            says = f"worker {index}, 2 replicas, {n} samples, local_batch = 2, {epochs} epochs"
+            says = f"worker {index}, {replicas} replica{'s' * (replicas > 1)}, {n} samples, local_batch = 2"
+            says += f", {epochs} epoch{'s' * (epochs != 1)}"
             made.append(self.case(level, known, says))
         return made
 

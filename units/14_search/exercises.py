@@ -575,6 +575,7 @@ class SuccessiveHalving(PlainExercise):
             (odd, 20, 1, 30, 3, 0),
             (odd, 30, 2, 20, 3, 14),
             (odd, 7, 1, 27, 3, 3),
+            (odd, 12, 1, 9, 2, 9),  # who has diverged goes on, too
             (cheap, 12, 1, 9, 3, 0),
             (cheap, 12, 1, 20, 3, 0),
         ):

@@ -83,9 +83,14 @@ def best_trial(f, numbers, validation, test):
     return {"winner": answer, "raises": "nothing"}
 
 
-def diverged_in_order(rung, losses):  # nan is neither smaller nor larger than nan: any order will do
-    parts = itertools.groupby(rung, key=lambda i: bool(losses[i] != losses[i]))
-    return [int(i) for nan, some in parts for i in (sorted(some) if nan else some)]
+def diverged_in_order(rung, losses):  # losses: of this rung and all before it
+    # nan is neither smaller nor larger than nan: any of them go on, in any order
+    alike = np.flatnonzero(np.isnan(losses).all(0)).tolist()
+    those = [i for i in rung if i in alike]
+    called = dict(zip(those, alike)) if len(set(those)) == len(those) else {}
+    parts = itertools.groupby(rung, key=lambda i: bool(np.isnan(losses[-1][i])))
+    parts = [(nan, [int(called.get(i, i)) for i in some]) for nan, some in parts]
+    return [i for nan, some in parts for i in (sorted(some) if nan else some)]
 
 
 def successive_halving(f, curves, n, r, R, eta):
@@ -102,7 +107,8 @@ def successive_halving(f, curves, n, r, R, eta):
 
     rungs = as_lists(f(train, n, r, R, eta))
     listed = isinstance(rungs, list) and all(isinstance(rung, list) and set(rung) <= set(range(n)) for rung in rungs)
-    rungs = [diverged_in_order(rung, curves[:, min(R, r * eta**k)]) for k, rung in enumerate(rungs)] if listed else []
+    losses = [curves[:, min(R, r * eta**k)] for k in range(len(rungs))] if listed else []
+    rungs = [diverged_in_order(rung, losses[: k + 1]) for k, rung in enumerate(rungs)] if listed else []
     return {"rungs": rungs, "epochs": sum(had.values())}
 
 

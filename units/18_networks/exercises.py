@@ -648,6 +648,8 @@ class PowerSgd(FeedbackExercise):
         Mistake("orthonormal_q", "The approximations are right, but q is not the mean of the ranks' M^T P: its columns "
                 "were made orthonormal, or are those of another matrix of the same span.",
                 "Only P is made orthonormal; q keeps M^T P as it is.", lambda c: c.of("orthonormal_q")),
+        Mistake("sum_in_q", "The approximations are right, but q holds the sum of the ranks' M^T P.",
+                "The mean: divide it by the number of ranks before it goes into q.", lambda c: c.of("sum_in_q")),
         SUM_FOR_MEAN.giving(lambda c: c.of("sum_for_mean")),
         TOO_MANY_BYTES.but(how="What travels are the two thin factors: (rows + columns) x rank numbers."),
         TOO_MANY,

@@ -245,12 +245,15 @@ def convolution_divided(c: SimpleNamespace):
     pieces = np.array_split(c.x, c.p, 2)
     c.own = [convolved(piece, c.w) for piece in pieces]
 
-    def with_halo(above, below, rows=reach, far=False):
+    def beyond(piece, edge, repeat):
+        return np.repeat(edge, piece.shape[2], 2) if repeat else np.zeros_like(piece)
+
+    def with_halo(above, below, rows=reach, far=False, repeat=False):
         results = []
         for r, piece in enumerate(pieces):
             a, b = above(r), below(r)
-            top = pieces[a] if 0 <= a < c.p else np.zeros_like(piece)
-            bottom = pieces[b] if 0 <= b < c.p else np.zeros_like(piece)
+            top = pieces[a] if 0 <= a < c.p else beyond(piece, piece[:, :, :1], repeat)
+            bottom = pieces[b] if 0 <= b < c.p else beyond(piece, piece[:, :, -1:], repeat)
             top = top[:, :, :rows] if far else top[:, :, -rows:]
             bottom = bottom[:, :, -rows:] if far else bottom[:, :, :rows]
             around = np.concatenate([top, piece, bottom], 2)

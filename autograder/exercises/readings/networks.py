@@ -177,7 +177,8 @@ def power_sgd(gradients: np.ndarray, q: np.ndarray, slip: str = "") -> tuple[lis
         left_out = (basis @ own.transpose(0, 2, 1)) if slip == "error_of_own_factor" else mean
         error = (g if slip == "forgets_older_errors" else m) - left_out
         if slip not in ("starts_again", "rebinds"):
-            q = {"orthonormal_q": np.linalg.qr(right)[0], "own_q": own}.get(slip, right)
+            other = {"orthonormal_q": np.linalg.qr(right)[0], "own_q": own, "sum_in_q": len(m) * right}
+            q = other.get(slip, right)
     return means, error * (not dropped), q
 
 

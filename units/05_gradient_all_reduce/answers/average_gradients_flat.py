@@ -412,3 +412,12 @@ def average_gradients_flat(model):
     for p in trained:
         p.grad.reshape(-1).copy_(flat[start : start + p.numel()])
         start += p.numel()
+
+# %% wrong_left_in_evaluation: wrong, modifies_input
+def average_gradients_flat(model):
+    trained = [p for p in model.eval().parameters() if p.requires_grad]
+    flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in trained])
+    dist.all_reduce(flat)
+    flat /= dist.get_world_size()
+    for p, piece in zip(trained, flat.split([p.numel() for p in trained]), strict=True):
+        p.grad = piece.view(p.shape).clone()

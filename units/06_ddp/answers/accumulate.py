@@ -285,3 +285,13 @@ def accumulate(ddp, micro_batches):
     for x, y in micro_batches:
         ddp.zero_grad()
         (F.cross_entropy(ddp(x), y) / len(micro_batches)).backward()
+
+# %% wrong_left_in_evaluation: wrong, modifies_input
+def accumulate(ddp, micro_batches):
+    k = len(micro_batches)
+    ddp.eval()
+    with ddp.no_sync():
+        for x, y in micro_batches[:-1]:
+            (F.cross_entropy(ddp(x), y) / k).backward()
+    x, y = micro_batches[-1]
+    (F.cross_entropy(ddp(x), y) / k).backward()

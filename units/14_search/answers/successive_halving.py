@@ -170,3 +170,26 @@ def successive_halving(train, n, r, R, eta):
 @@
 -        ranked = sorted(alive, key=key_of(losses))
 +        ranked = sorted(alive, key=key_of(losses))[::-1]
+
+# %% wrong_diverged_never_go_on: wrong, wrong_length
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, k = list(range(n)), [], 0
+    while r * eta**k <= R and alive:
+        losses = {i: train(i, r * eta**k) for i in alive}
+        ranked = sorted(alive, key=lambda i: (math.isnan(losses[i]), losses[i], i))
+        rungs.append(ranked)
+        k += 1
+        alive = [i for i in ranked if not math.isnan(losses[i])][: n // eta**k]
+    return rungs
+
+# %% right_any_of_the_diverged: passed
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, k = list(range(n)), [], 0
+    while r * eta**k <= R and n // eta**k > 0:
+        losses = {i: train(i, r * eta**k) for i in alive}
+        ranked = sorted((i for i in alive if not math.isnan(losses[i])), key=lambda i: (losses[i], i))
+        ranked += sorted((i for i in alive if math.isnan(losses[i])), reverse=True)
+        rungs.append(ranked)
+        k += 1
+        alive = ranked[: n // eta**k]
+    return rungs

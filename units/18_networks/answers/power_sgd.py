@@ -216,3 +216,17 @@ def power_sgd(gradient, q, error):
     out = P @ new.T
     error.copy_(full - out)
     return out
+
+# %% wrong_sum_in_q: wrong, sum_in_q
+def power_sgd(gradient, q, error):
+    p = dist.get_world_size()
+    m = gradient + error
+    left = m @ q
+    dist.all_reduce(left)
+    left = torch.linalg.qr(left)[0]
+    right = (m.T @ left).contiguous()
+    dist.all_reduce(right)
+    mean = left @ right.T / p
+    q.copy_(right)
+    error.copy_(m - mean)
+    return mean
