@@ -121,6 +121,7 @@ def halving(c, slip: str = "") -> list[list[int]]:
         diverged = sorted(i for i in ordered if math.isnan(losses[i]))  # in any order, so in that of their numbers
         shown = [i for i in ordered if i not in diverged]
         shown = diverged + shown if slip == "keeps_the_worst" else shown + diverged
+        ordered = shown if slip == "keeps_the_worst" else ordered  # any of the diverged go on: the first ones
         rungs.append({"not_in_order": sorted(ordered), "order_of_training": alive}.get(slip, shown))
         k += 1
         alive = ordered[: max(1, math.ceil(len(ordered) / eta)) if slip == "rounds_up" else n // eta**k]

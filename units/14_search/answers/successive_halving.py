@@ -2,6 +2,18 @@
 import math
 import numpy as np
 
+# %% right_any_of_the_diverged: passed
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, k = list(range(n)), [], 0
+    while r * eta**k <= R and n // eta**k > 0:
+        losses = {i: train(i, r * eta**k) for i in alive}
+        ranked = sorted((i for i in alive if not math.isnan(losses[i])), key=lambda i: (losses[i], i))
+        ranked += sorted((i for i in alive if math.isnan(losses[i])), reverse=True)
+        rungs.append(ranked)
+        k += 1
+        alive = ranked[: n // eta**k]
+    return rungs
+
 # %% right_dict: passed
 def key_of(losses):
     return lambda i: (math.isnan(losses[i]), losses[i], i)
@@ -32,16 +44,26 @@ def successive_halving(train, n, r, R, eta):
 -        rungs.append(alive.tolist())
 +        rungs.append(alive)
 
-# %% wrong_best_so_far: wrong, best_so_far, levels 0 0 0
+# %% wrong_best_so_far (right_any_of_the_diverged): wrong, best_so_far, levels 0 0 0
+-    alive, rungs, k = list(range(n)), [], 0
++    alive, rungs, k, best = list(range(n)), [], 0, [math.inf] * n
+@@
+-        losses = {i: train(i, r * eta**k) for i in alive}
+-        ranked = sorted((i for i in alive if not math.isnan(losses[i])), key=lambda i: (losses[i], i))
+-        ranked += sorted((i for i in alive if math.isnan(losses[i])), reverse=True)
++        for i in alive:
++            best[i] = min(best[i], train(i, r * eta**k))
++        ranked = sorted(alive, key=lambda i: (best[i], i))
+
+# %% wrong_diverged_never_go_on: wrong, wrong_length, levels 1 0 1
 def successive_halving(train, n, r, R, eta):
-    alive, rungs, k, best = list(range(n)), [], 0, [math.inf] * n
-    while r * eta**k <= R and n // eta**k > 0:
-        for i in alive:
-            best[i] = min(best[i], train(i, r * eta**k))
-        ranked = sorted(alive, key=lambda i: (best[i], i))
+    alive, rungs, k = list(range(n)), [], 0
+    while r * eta**k <= R and alive:
+        losses = {i: train(i, r * eta**k) for i in alive}
+        ranked = sorted(alive, key=lambda i: (math.isnan(losses[i]), losses[i], i))
         rungs.append(ranked)
         k += 1
-        alive = ranked[: n // eta**k]
+        alive = [i for i in ranked if not math.isnan(losses[i])][: n // eta**k]
     return rungs
 
 # %% wrong_equal_epochs (right_dict): wrong, equal_epochs, levels 0 0 0
@@ -170,26 +192,3 @@ def successive_halving(train, n, r, R, eta):
 @@
 -        ranked = sorted(alive, key=key_of(losses))
 +        ranked = sorted(alive, key=key_of(losses))[::-1]
-
-# %% wrong_diverged_never_go_on: wrong, wrong_length
-def successive_halving(train, n, r, R, eta):
-    alive, rungs, k = list(range(n)), [], 0
-    while r * eta**k <= R and alive:
-        losses = {i: train(i, r * eta**k) for i in alive}
-        ranked = sorted(alive, key=lambda i: (math.isnan(losses[i]), losses[i], i))
-        rungs.append(ranked)
-        k += 1
-        alive = [i for i in ranked if not math.isnan(losses[i])][: n // eta**k]
-    return rungs
-
-# %% right_any_of_the_diverged: passed
-def successive_halving(train, n, r, R, eta):
-    alive, rungs, k = list(range(n)), [], 0
-    while r * eta**k <= R and n // eta**k > 0:
-        losses = {i: train(i, r * eta**k) for i in alive}
-        ranked = sorted((i for i in alive if not math.isnan(losses[i])), key=lambda i: (losses[i], i))
-        ranked += sorted((i for i in alive if math.isnan(losses[i])), reverse=True)
-        rungs.append(ranked)
-        k += 1
-        alive = ranked[: n // eta**k]
-    return rungs
