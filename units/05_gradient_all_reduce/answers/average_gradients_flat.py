@@ -183,6 +183,15 @@ def average_gradients_flat(model):
     for p, piece in zip(params, flat.split([p.numel() for p in params])):
         p.grad = piece.view(p.shape)
 
+# %% wrong_left_in_evaluation: wrong, modifies_input, levels 0 0 0
+def average_gradients_flat(model):
+    trained = [p for p in model.eval().parameters() if p.requires_grad]
+    flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in trained])
+    dist.all_reduce(flat)
+    flat /= dist.get_world_size()
+    for p, piece in zip(trained, flat.split([p.numel() for p in trained]), strict=True):
+        p.grad = piece.view(p.shape).clone()
+
 # %% wrong_matrix_order: wrong, wrong_place, levels 1 0 1
 def average_gradients_flat(model):
     trained = [p for p in model.parameters() if p.requires_grad]
@@ -412,12 +421,3 @@ def average_gradients_flat(model):
     for p in trained:
         p.grad.reshape(-1).copy_(flat[start : start + p.numel()])
         start += p.numel()
-
-# %% wrong_left_in_evaluation: wrong, modifies_input
-def average_gradients_flat(model):
-    trained = [p for p in model.eval().parameters() if p.requires_grad]
-    flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in trained])
-    dist.all_reduce(flat)
-    flat /= dist.get_world_size()
-    for p, piece in zip(trained, flat.split([p.numel() for p in trained]), strict=True):
-        p.grad = piece.view(p.shape).clone()

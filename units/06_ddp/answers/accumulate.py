@@ -182,6 +182,10 @@ def accumulate(ddp, micro_batches):
 -    (F.cross_entropy(ddp(x), y) / len(micro_batches)).backward()
 +    F.cross_entropy(ddp(x), y).backward()
 
+# %% wrong_left_in_evaluation (right_last_apart): wrong, modifies_input, levels 0 0
+     k = len(micro_batches)
++    ddp.eval()
+
 # %% wrong_left_off: wrong, left_switched_off, levels 1 0
 def accumulate(ddp, micro_batches):
     k = len(micro_batches)
@@ -285,13 +289,3 @@ def accumulate(ddp, micro_batches):
     for x, y in micro_batches:
         ddp.zero_grad()
         (F.cross_entropy(ddp(x), y) / len(micro_batches)).backward()
-
-# %% wrong_left_in_evaluation: wrong, modifies_input
-def accumulate(ddp, micro_batches):
-    k = len(micro_batches)
-    ddp.eval()
-    with ddp.no_sync():
-        for x, y in micro_batches[:-1]:
-            (F.cross_entropy(ddp(x), y) / k).backward()
-    x, y = micro_batches[-1]
-    (F.cross_entropy(ddp(x), y) / k).backward()
