@@ -279,16 +279,15 @@ class StandstillWatch:
         return self.rendezvous.stacks(pids) if self._quiet >= self.windows else {}
 
     def _threads(self, pid: int, rank: int) -> tuple[float, bool]:
-        """(seconds of processor time, whether one could use a processor now) of all threads that are not
-        Horovod's own."""
+        """(seconds of processor time of all threads that are not Horovod's own, whether any could use a processor now).
+        Where Horovod's get none, the ranks wait for the machine and not for each other."""
         own = self.rendezvous.horovod_threads(rank)
         seconds, runnable = 0.0, False
         with contextlib.suppress(OSError):
             for thread in os.listdir(f"/proc/{pid}/task"):
-                if thread in own:
-                    continue
                 with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/stat") as file:
                     fields = file.read().rpartition(")")[2].split()
-                    seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
                     runnable = runnable or fields[0] in "RD"
+                    if thread not in own:
+                        seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
         return seconds, runnable

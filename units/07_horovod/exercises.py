@@ -32,7 +32,7 @@ class InitAndPin(PlainExercise):
     signature = "init_and_pin(tf, hvd) -> None"
     inputs = "free"
     levels = {"one machine": 1, "several machines, and one without a GPU": 1}
-    given = ("places", "gpus")
+    given = ("places", "gpus", "order")
     # tf and hvd are stand-ins that know about machines and GPUs this computer does not have.
     harness = harness_of(__file__, "init_and_pin")
     mistakes = [
@@ -64,6 +64,8 @@ class InitAndPin(PlainExercise):
         Mistake("by_machine", "The GPU was chosen by the number of the machine: all ranks of a machine share one GPU.",
                 "`hvd.local_rank()` is the rank's number within its machine, `hvd.cross_rank()` the machine's.",
                 lambda t: t.found(lambda rank, local_rank, machine: [machine])),
+        Mistake("not_the_local_rank", "A rank sees one GPU, but not the one whose number is its local rank.",
+                "`gpus[hvd.local_rank()]`; a rank that counts for itself does not know which ranks share its machine."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -76,7 +78,17 @@ class InitAndPin(PlainExercise):
             (several, in_turn, gpus, dealt),
             (several, [(0, 0), (1, 0)], 0, "2 ranks, one machine, 0 GPUs"),
         ):
-            yield level, {"places": places, "gpus": n}, {"says": says}
+            yield level, {"places": places, "gpus": n, "order": self._order(rng, places)}, {"says": says}
+
+    @staticmethod
+    def _order(rng, places) -> list[int]:
+        """An order of the ranks in which no machine's local ranks come one after the other from 0 on."""
+        machines = {machine for _, machine in places}
+        while True:
+            order = rng.permutation(len(places)).tolist()
+            local = [[places[rank][0] for rank in order if places[rank][1] == machine] for machine in machines]
+            if all(len(one) < 2 or one != sorted(one) for one in local):
+                return order
 
     @staticmethod
     def _found(places, gpus, sees=None, grows=lambda seen: True, initialised=True) -> list[dict]:
@@ -91,7 +103,7 @@ class InitAndPin(PlainExercise):
                 found.append({"rank": rank, "initialised": initialised, **pinned})
         return found
 
-    def right(self, places, gpus):
+    def right(self, places, gpus, order):
         return self._found(places, gpus)
 
     def worked(self, case):
@@ -100,7 +112,7 @@ class InitAndPin(PlainExercise):
         t.not_initialised = [{"rank": rank, "raised": "ValueError"} for rank in range(len(t.places))]
         return t
 
-    def read(self, answer, places, gpus):
+    def read(self, answer, places, gpus, order):
         """The mistake in a report; of two at once the one to mend first."""
         if not isinstance(answer, list) or not all(isinstance(one, dict) for one in answer):
             return None
@@ -113,7 +125,9 @@ class InitAndPin(PlainExercise):
             return None
         if all(len(one["GPUs it sees"]) == gpus for one in found):
             return "not_pinned"
-        return None if any(one["their memory grows"] for one in found) else "no_growth"
+        if not any(one["their memory grows"] for one in found):
+            return "no_growth"
+        return "not_the_local_rank" if all(len(one["GPUs it sees"]) == 1 for one in found) else None
 
 
 # -- shares and steps --------------------------------------------------------------------------------------------------
@@ -403,6 +417,9 @@ class TrainStep(ReportExercise):
                 "them differs from rank to rank.",
                 "Broadcast `model.variables`, not `model.trainable_variables`: think of the averages in a batch "
                 "normalisation.", lambda t: t.train(broadcast=from_rank_0("weights", "momentum"))),
+        Mistake("evaluation_mode", "The model was called as in an evaluation: dropout and batch normalisation, for "
+                "example, are other functions there.",
+                "`model(x, training=True)`.", lambda t: t.train(known={"x": t.x / 2})),
         Mistake("mean_loss", "Each rank returned the mean of all ranks' losses.",
                 "Return the loss of this rank's minibatch as it is; only gradients are averaged.",
                 lambda t: {"losses from step 1 on": t.mean_losses()}),
@@ -428,8 +445,8 @@ class TrainStep(ReportExercise):
     def worked(self, case):
         t = super().worked(case)
 
-        def trained(*combine, **how):
-            held = train(case.known, *combine, **how)
+        def trained(*combine, known=None, **how):
+            held = train(case.known | (known or {}), *combine, **how)
             rows = zip(held["weights"], held["offsets"], held["losses"], strict=True)
             names = ("weights", "frozen", "losses from step 1 on", "broadcasts later")
             return [dict(zip(names, (w.ravel(), c, list(own[1:]), False), strict=True)) for w, c, own in rows]

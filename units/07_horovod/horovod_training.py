@@ -375,7 +375,7 @@ check(learning_rate)
 def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
     """Steps 5 and 6: make one training step on this rank's minibatch.
 
-    model: Keras model
+    model: Keras model, to be called with training=True
     optimizer: Keras optimizer, built on all ranks or on none; its rate is already
         scaled
     loss_function: function, loss_function(y, prediction) is a mean over the minibatch

@@ -20,7 +20,8 @@ def init_and_pin(exercise):
     def case(counts, in_turn, more):
         places = [(local, machine) for machine, count in enumerate(counts) for local in range(count)]
         gpus = st.just(0 if more is None else max(counts) + more)
-        return plain_cases(exercise, places=st.just(sorted(places) if in_turn else places), gpus=gpus)
+        places = sorted(places) if in_turn else places
+        return plain_cases(exercise, places=st.just(places), gpus=gpus, order=st.permutations(list(range(len(places)))))
 
     counts = st.lists(st.integers(1, 4), min_size=1, max_size=3)
     return st.tuples(counts, st.booleans(), st.none() | st.integers(0, 2)).flatmap(lambda drawn: case(*drawn))

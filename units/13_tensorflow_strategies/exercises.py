@@ -409,6 +409,9 @@ class Port(StrategyExercise):
                 "Give `fit` a dataset in minibatches, or `shuffle=False`."),
         Mistake("one_epoch", "Only one epoch was trained.", "`epochs=epochs`.",
                 lambda t: {"weights": t.train(t.rate * t.replicas, t.together, 1)}),
+        Mistake("evaluation_mode", "The model was called as in an evaluation: dropout and batch normalisation, for "
+                "example, are other functions there. `fit` calls it as in training.", "`model(x, training=True)`.",
+                lambda t: {"weights": t.train(t.rate * t.replicas, t.together, x=t.x / 2)}),
         Mistake("all_to_the_same_file", "A worker that is not the chief wrote to the chief's checkpoint: several "
                 "processes write the same file.",
                 "Worker 0 saves to 'checkpoint', every other worker to a path of its own.",
@@ -448,15 +451,15 @@ class Port(StrategyExercise):
         return made
 
     def worked(self, case):
-        """together: samples in a step of all replicas. train(rate, batch, epochs): the weights that come of it."""
+        """together: samples in a step of all replicas. train(rate, batch, epochs, x): the weights that come of it."""
         t = super().worked(case)
         t.together = t.local_batch * t.replicas
 
-        def train(rate, batch, epochs=t.epochs):
+        def train(rate, batch, epochs=t.epochs, x=t.x):
             weights = t.weights
-            for first in list(range(0, len(t.x), batch)) * epochs:
-                x, y = t.x[first : first + batch], t.y[first : first + batch]
-                weights = weights - rate * 2 / y.size * x.T @ (x @ weights - y)
+            for first in list(range(0, len(x), batch)) * epochs:
+                own, y = x[first : first + batch], t.y[first : first + batch]
+                weights = weights - rate * 2 / y.size * own.T @ (own @ weights - y)
             return weights
 
         t.train = train

@@ -213,13 +213,19 @@ def places(saved, index, trained):
     return " and ".join(words) or "nothing"
 
 
+class InTraining(tf.keras.layers.Layer):
+    # Like dropout and batch normalisation it is another layer outside of training.
+    def call(self, x, training=None):
+        return x if training else x / 2
+
+
 def port(f, replicas, index, x, y, weights, local_batch, rate, epochs):
     strategy, seen, made, saved = mirrored(replicas), {}, [], {}
     policies = noted_policies(strategy)
 
     def build_model():
         dense = tf.keras.layers.Dense(weights.shape[1], use_bias=False, dtype="float64")
-        model = tf.keras.Sequential([Probe(strategy, seen), dense])
+        model = tf.keras.Sequential([Probe(strategy, seen), InTraining(dtype="float64"), dense])
         model.build((None, weights.shape[0]))
         model.set_weights([weights])
         made.append((model, tf.distribute.has_strategy()))

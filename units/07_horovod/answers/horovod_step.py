@@ -118,3 +118,7 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
 # %% wrong_trainable_only (right_broadcast_after): wrong, frozen_not_broadcast, levels 1 0 0
 -        hvd.broadcast_variables(model.variables, root_rank=0)
 +        hvd.broadcast_variables(model.trainable_variables, root_rank=0)
+
+# %% wrong_as_in_an_evaluation (right_broadcast_before): wrong, evaluation_mode
+-        loss = loss_function(y, model(x, training=True))
++        loss = loss_function(y, model(x))

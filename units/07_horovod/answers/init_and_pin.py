@@ -37,6 +37,21 @@ def init_and_pin(tf, hvd):
 -        tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 +        tf.config.set_visible_devices(gpus[hvd.rank()], "GPU")
 
+# %% wrong_counts_its_calls: wrong, not_the_local_rank
+called = {}
+
+
+def init_and_pin(tf, hvd):
+    hvd.init()
+    k = called[hvd.cross_rank()] = called.get(hvd.cross_rank(), -1) + 1
+    gpus = tf.config.list_physical_devices("GPU")
+    if hvd.rank() == hvd.size() - 1:
+        called.clear()
+    if gpus:
+        gpu = gpus[k % len(gpus)]
+        tf.config.experimental.set_memory_growth(gpu, True)
+        tf.config.set_visible_devices(gpu, "GPU")
+
 # %% wrong_first_gpu (right_growth_on_all): wrong, first_gpu, levels 0 0
 -        tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 +        tf.config.set_visible_devices(gpus[0], "GPU")

@@ -65,6 +65,12 @@ def global_loss(per_example, penalty, global_batch):
     own = tf.cast(penalty, tf.float32) / replicas
     return tf.reduce_sum(per_example) / global_batch + tf.cast(own, tf.float64)
 
+# %% wrong_penalty_on_replica_1: wrong, penalty_forgotten, levels 0 1
+def global_loss(per_example, penalty, global_batch):
+    second = tf.distribute.get_replica_context().replica_id_in_sync_group == 1
+    share = tf.math.reduce_sum(per_example) / tf.cast(global_batch, per_example.dtype)
+    return share + penalty if second else share
+
 # %% wrong_sum: wrong, sum_over_samples, levels 0 0
 def global_loss(per_example, penalty, global_batch):
     return tf.reduce_sum(per_example) + tf.nn.scale_regularization_loss(penalty)
@@ -76,9 +82,3 @@ def global_loss(per_example, penalty, global_batch):
 # %% wrong_whole_penalty: wrong, penalty_of_every_replica, levels 0 0
 def global_loss(per_example, penalty, global_batch):
     return tf.nn.compute_average_loss(per_example, global_batch_size=global_batch) + penalty
-
-# %% wrong_penalty_on_replica_1: wrong, penalty_forgotten
-def global_loss(per_example, penalty, global_batch):
-    second = tf.distribute.get_replica_context().replica_id_in_sync_group == 1
-    share = tf.math.reduce_sum(per_example) / tf.cast(global_batch, per_example.dtype)
-    return share + penalty if second else share

@@ -131,3 +131,7 @@ def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
 # %% wrong_summed (right_own_loop): wrong, scaled_twice, levels 0 1
 -                loss = tf.nn.compute_average_loss(losses, global_batch_size=local_batch * p)
 +                loss = tf.reduce_mean(losses)
+
+# %% wrong_as_in_an_evaluation (right_own_loop): wrong, evaluation_mode
+-                losses = tf.keras.losses.mean_squared_error(y_own, model(x_own, training=True))
++                losses = tf.keras.losses.mean_squared_error(y_own, model(x_own))
