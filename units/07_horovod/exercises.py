@@ -127,7 +127,10 @@ class InitAndPin(PlainExercise):
             return "not_pinned"
         if not any(one["their memory grows"] for one in found):
             return "no_growth"
-        return "not_the_local_rank" if all(len(one["GPUs it sees"]) == 1 for one in found) else None
+        named = (lambda *_: [0], lambda rank, *_: [rank], lambda rank, *_: [rank % gpus], lambda *place: [place[2]])
+        has_a_name = any(answer == self._found(places, gpus, sees) for sees in named)
+        alone = all(len(one["GPUs it sees"]) == 1 for one in found)
+        return "not_the_local_rank" if alone and not has_a_name else None
 
 
 # -- shares and steps --------------------------------------------------------------------------------------------------

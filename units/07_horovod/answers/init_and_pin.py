@@ -37,7 +37,7 @@ def init_and_pin(tf, hvd):
 -        tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 +        tf.config.set_visible_devices(gpus[hvd.rank()], "GPU")
 
-# %% wrong_counts_its_calls: wrong, not_the_local_rank
+# %% wrong_counts_its_calls: wrong, not_the_local_rank, levels 0 0
 called = {}
 
 
