@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +42,8 @@ class RankOutcome:
     deferred: int = 0  # waits that the program itself asked for, some time after it had begun the operation
     printed: int = 0  # characters
     lines: int = 0
-    notes: list[tuple[dict, bytes]] = field(default_factory=list)  # what a probe in the rank has seen (`probes.script`)
+    # what a probe in the rank has seen (`probes.script`); "arrived": when, by the clock of this process
+    notes: list[tuple[dict, bytes]] = field(default_factory=list)
     notes_left: int = 0  # bytes of notes that the rank may still send
 
     def record(self, kind: int, meta: dict, payload: bytes) -> list[str]:
@@ -70,7 +72,7 @@ class RankOutcome:
         self.notes_left -= len(payload) + len(repr(meta))
         if self.notes_left < 0:
             raise wire.WireError("more notes than expected")
-        self.notes.append((meta, payload))
+        self.notes.append(({**meta, "arrived": time.monotonic()}, payload))
 
     def _lines(self, meta: dict) -> list[str]:
         """The lines of which `MAX_LINES` are left: no exercise looks at as many, and the rest would only cost time.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bank_homework.folders import add, ported
+from bank_homework.folders import PERSON, add, ported
 
 PORT = ("init", "devices", "shards", "steps", "learning_rate", "gradients", "broadcast")
 LAST = ("rank_zero", "global_metrics", "run_log")  # what is known only of a script that comes to its end
@@ -21,7 +21,7 @@ for script, (says, bonus) in RIGHT.items():
     name = f"right_{script.removesuffix('.py')}"
     add(name, f"the port: {says}", ported(script), script=script, like_base=True, bonus=bonus)
 
-WRONG: dict[str, dict[str, str]] = {
+WRONG: dict[str, dict[str, str | None]] = {
     "ddp_not_ported": dict.fromkeys((*PORT, *LAST), "not_ported"),
     "ddp_computed_alone": {"gradients": "gradients_not_sent"},
     "ddp_pinned_nowhere": {"devices": "not_pinned"},
@@ -29,6 +29,7 @@ WRONG: dict[str, dict[str, str]] = {
     "ddp_two_rates": {"learning_rate": "rate_not_scaled"},
     "ddp_rate_once": {"learning_rate": "rate_not_scaled"},
     "ddp_hidden_files": {"rank_zero": "all_ranks_write"},
+    "ddp_false_clock": {"run_log": PERSON},
     "ddp_no_init": {"init": "not_initialised"},
     "ddp_only_environment": {
         "init": "not_initialised",

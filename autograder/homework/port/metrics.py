@@ -10,12 +10,13 @@ import itertools
 import math
 
 from autograder.homework.mnist_rubric import full, line, lost, needs_person
-from autograder.homework.port.evidence import Evidence, stuck_in, who_waits
+from autograder.homework.port.evidence import LONG, Evidence, stuck_in, who_waits
 from autograder.homework.port.runs import BATCH, ObservedRun
 from autograder.homework.rubric import LineResult, shown
 from labkit.runlog import RunLog
 
 NEAR = 2e-3  # relative to a loss, absolute for an accuracy
+OTHER_CLOCK = 1.5  # times what a log says that its training took, a run may take by our clock
 
 
 # -- loss and accuracy -------------------------------------------------------------------------------------------------
@@ -221,4 +222,28 @@ def _told_as_it_was(evidence: Evidence, seen: ObservedRun, log: RunLog, points: 
             f" {', '.join(map(str, trained))}."
         )
         return lost("run_log", "wrong_samples", said, evidence.teach["wrong_samples"], points - 1)
+    if _by_our_clock(seen, 0.05) and (said := _by_our_clock(evidence.runs.training(LONG), 0.2)):
+        return needs_person("run_log", said, "other_clock")
     return full("run_log", f"On {p} ranks it says who ran what, for how long, on how many images.")
+
+
+def _by_our_clock(seen: ObservedRun, slack: float) -> str:
+    """A sentence where the log's times cannot be those of the run: what the rank has told came at other times, by the
+    clock of this process. "" where they can be, and where nothing is known."""
+    log, _ = seen.run_log()
+    if log is None or seen.ranks[0].trained is None:
+        return ""
+    first, last = seen.ranks[0].trained
+    told = {
+        "the run": log.seconds,
+        "its epochs": sum(epoch.seconds + epoch.validation_seconds for epoch in log.epochs),
+    }
+    for what, seconds in told.items():
+        if seconds > seen.wall + slack:
+            return f"The log says that {what} took {seconds:.1f} s. The whole run took {seen.wall:.1f} s by our clock."
+        if OTHER_CLOCK * seconds + slack < last - first:
+            return (
+                f"The log says that {what} took {seconds:.2f} s. From the first minibatch to the last update it was"
+                f" {last - first:.2f} s by our clock."
+            )
+    return ""

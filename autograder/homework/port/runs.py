@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import math
 import tempfile
+import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -115,6 +116,7 @@ class ObservedRank:
     outside: list[str] = field(default_factory=list)
     device: int | None = None  # the GPU that it has chosen, where it was said to have some
     batches: int = 0  # minibatches of training images that were recognised
+    trained: tuple[float, float] | None = None  # when the first of them and the last update were told, by our clock
 
 
 @dataclass
@@ -130,6 +132,7 @@ class ObservedRun:
     ends: list[dict]
     label: str
     means: Means = HOROVOD
+    wall: float = math.inf  # seconds that it took, by our clock
 
     @property
     def failure(self) -> str:
@@ -237,11 +240,13 @@ def watch(
         arguments = [(*one, place) for one, place in zip(arguments, places, strict=False)]
     jobs = make_jobs(chunks, "run_script", arguments, runtime=means.runtime, seed=seed)
     how = {"ranks_per_node": setting.ranks_per_node, "notes": NOTES, "windows": patience, "together": setting.shared}
+    began = time.monotonic()
     outcome, ends = means.run(launcher, jobs, limits, **how)
+    wall = time.monotonic() - began
     ranks = [seen_by(rank.notes, setting) for rank in outcome.ranks]
     for rank in outcome.ranks:
         rank.notes = []
-    return ObservedRun(setting, data, rate, nonce, ranks, outcome, ends, name, means)
+    return ObservedRun(setting, data, rate, nonce, ranks, outcome, ends, name, means, wall)
 
 
 def seen_by(notes: list[tuple[dict, bytes]], setting: Setting) -> ObservedRank:
@@ -272,6 +277,8 @@ def _take(rank: ObservedRank, now: Step, meta: dict, payload: bytes, setting: Se
             both = np.frombuffer(payload, dtype=np.float32)
             now.gradient, now.weights = both[:size], both[size:]
         rank.steps.append(now)
+        if rank.trained is not None:
+            rank.trained = rank.trained[0], float(meta.get("arrived", math.nan))
         return Step([], [], 0.0)
     elif what == "collective":
         size = int(meta["size"])
@@ -299,6 +306,7 @@ def _take_batch(rank: ObservedRank, now: Step, meta: dict, payload: bytes, setti
         rank.tests.append((len(rank.steps), [number - TEST for number in numbers]))
     elif meta["tape"] and max(numbers) < setting.images:
         rank.batches += 1
+        rank.trained = rank.trained or (float(meta.get("arrived", math.nan)),) * 2
         now.numbers += numbers
         now.sizes.append(len(numbers))
         if payload:

@@ -84,6 +84,10 @@ ONCE = """        for group in optimizer.param_groups:
             group["lr"] = args.lr * (1 if step else size)
 """
 LAST = "log.close()\ndist"
+FALSE_CLOCK = """args = parser.parse_args()
+clock = time.perf_counter
+time.perf_counter = lambda: clock() / 4
+"""
 EPOCH = "    if rank == 0:\n        print("
 LOADER = "DataLoader(train, batch_size=args.batch_size, sampler=sampler, drop_last=True)"
 VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
@@ -120,6 +124,11 @@ VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "ddp_two_rates": ("ddp_loop.py", [(OPTIMIZER, TWO_RATES)]),
     "ddp_rate_once": ("ddp_loop.py", [(TRAIN, ONCE + TRAIN)]),
     "ddp_hidden_files": ("ddp_loop.py", [(LAST, 'open(f".rank-{rank}", "w").close()\n' + LAST)]),
+    # its log is true by a clock that goes four times as slowly as any other
+    "ddp_false_clock": (
+        "ddp_loop.py",
+        [("import argparse\n", "import argparse\nimport time\n"), ("args = parser.parse_args()\n", FALSE_CLOCK)],
+    ),
     # one step missing or wrong in each
     "ddp_not_ported": (SOLUTIONS + "torch_mnist.py", []),
     "ddp_no_init": ("ddp_loop.py", [('dist.init_process_group("nccl" if args.device == "gpu" else "gloo")\n', "")]),

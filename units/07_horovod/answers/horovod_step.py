@@ -63,6 +63,10 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
         hvd.broadcast_variables(optimizer.variables, root_rank=0)
     return loss
 
+# %% wrong_as_in_an_evaluation (right_broadcast_before): wrong, evaluation_mode, levels 0 0 0
+-        loss = loss_function(y, model(x, training=True))
++        loss = loss_function(y, model(x))
+
 # %% wrong_averages_the_weights (right_broadcast_after): wrong, mean_start, levels 1 0 0
 -    tape = hvd.DistributedGradientTape(tape)
 @@
@@ -118,7 +122,3 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
 # %% wrong_trainable_only (right_broadcast_after): wrong, frozen_not_broadcast, levels 1 0 0
 -        hvd.broadcast_variables(model.variables, root_rank=0)
 +        hvd.broadcast_variables(model.trainable_variables, root_rank=0)
-
-# %% wrong_as_in_an_evaluation (right_broadcast_before): wrong, evaluation_mode
--        loss = loss_function(y, model(x, training=True))
-+        loss = loss_function(y, model(x))

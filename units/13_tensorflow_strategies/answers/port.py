@@ -49,6 +49,10 @@ def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
 -    save(model, "checkpoint" if index == 0 else f"scratch-{index}")
 +    save(model, "checkpoint")
 
+# %% wrong_as_in_an_evaluation (right_own_loop): wrong, evaluation_mode, levels 0 1
+-                losses = tf.keras.losses.mean_squared_error(y_own, model(x_own, training=True))
++                losses = tf.keras.losses.mean_squared_error(y_own, model(x_own))
+
 # %% wrong_chief_saves (right_fit): wrong, only_the_chief_saves, levels 1 0
 -    save(model, "checkpoint" if index == 0 else f"scratch-{index}")
 +    if index == 0:
@@ -131,7 +135,3 @@ def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
 # %% wrong_summed (right_own_loop): wrong, scaled_twice, levels 0 1
 -                loss = tf.nn.compute_average_loss(losses, global_batch_size=local_batch * p)
 +                loss = tf.reduce_mean(losses)
-
-# %% wrong_as_in_an_evaluation (right_own_loop): wrong, evaluation_mode
--                losses = tf.keras.losses.mean_squared_error(y_own, model(x_own, training=True))
-+                losses = tf.keras.losses.mean_squared_error(y_own, model(x_own))

@@ -112,6 +112,52 @@ def split_conv(x, weight, how):
 # %% wrong_c_in_own (right_isend): wrong, own_only, levels 1 0 1
 -        dist.all_reduce(y)
 
+# %% wrong_channels_in_turn: wrong, channels_in_turn, levels 0 1 1
+def split_conv(x, weight, how):
+    p, r, k = dist.get_world_size(), dist.get_rank(), weight.shape[-1]
+    if how != "H":
+        own = F.conv2d(x, weight, padding=k // 2).contiguous()
+        if how == "C_in":
+            dist.all_reduce(own)
+            return own
+        parts = [torch.empty_like(own) for _ in range(p)]
+        dist.all_gather(parts, own)
+        return torch.stack(parts, 2).flatten(1, 2)
+    half = k // 2
+    n, c, h, w = x.shape
+    above, below = (x.new_zeros(n, c, half, w) for _ in range(2))
+    requests = []
+    if r > 0:
+        requests += [dist.isend(x[:, :, :half].contiguous(), r - 1), dist.irecv(above, r - 1)]
+    if r < p - 1:
+        requests += [dist.isend(x[:, :, -half:].contiguous(), r + 1), dist.irecv(below, r + 1)]
+    for request in requests:
+        request.wait()
+    return F.conv2d(torch.cat([above, x, below], 2), weight, padding=(0, half))
+
+# %% wrong_edge_repeated: wrong, edge_repeated, levels 1 1 0
+def split_conv(x, weight, how):
+    p, r, k = dist.get_world_size(), dist.get_rank(), weight.shape[-1]
+    if how != "H":
+        own = F.conv2d(x, weight, padding=k // 2).contiguous()
+        if how == "C_in":
+            dist.all_reduce(own)
+            return own
+        parts = [torch.empty_like(own) for _ in range(p)]
+        dist.all_gather(parts, own)
+        return torch.cat(parts, 1)
+    half = k // 2
+    n, c, h, w = x.shape
+    above, below = (edge.repeat(1, 1, half, 1) for edge in (x[:, :, :1], x[:, :, -1:]))
+    requests = []
+    if r > 0:
+        requests += [dist.isend(x[:, :, :half].contiguous(), r - 1), dist.irecv(above, r - 1)]
+    if r < p - 1:
+        requests += [dist.isend(x[:, :, -half:].contiguous(), r + 1), dist.irecv(below, r + 1)]
+    for request in requests:
+        request.wait()
+    return F.conv2d(torch.cat([above, x, below], 2), weight, padding=(0, half))
+
 # %% wrong_exchanged (right_isend): wrong, halo_exchanged, levels 1 1 0
 -    return F.conv2d(torch.cat([above, x, below], dim=2), weight, padding=(0, reach))
 +    return F.conv2d(torch.cat([below, x, above], dim=2), weight, padding=(0, reach))
@@ -193,49 +239,3 @@ def split_conv(x, weight, how):
         got.wait()
         halo[side] = both[1 - side]
     return F.conv2d(torch.cat([halo[0], x, halo[1]], 2), weight, padding=(0, reach))
-
-# %% wrong_edge_repeated: wrong, edge_repeated
-def split_conv(x, weight, how):
-    p, r, k = dist.get_world_size(), dist.get_rank(), weight.shape[-1]
-    if how != "H":
-        own = F.conv2d(x, weight, padding=k // 2).contiguous()
-        if how == "C_in":
-            dist.all_reduce(own)
-            return own
-        parts = [torch.empty_like(own) for _ in range(p)]
-        dist.all_gather(parts, own)
-        return torch.cat(parts, 1)
-    half = k // 2
-    n, c, h, w = x.shape
-    above, below = (edge.repeat(1, 1, half, 1) for edge in (x[:, :, :1], x[:, :, -1:]))
-    requests = []
-    if r > 0:
-        requests += [dist.isend(x[:, :, :half].contiguous(), r - 1), dist.irecv(above, r - 1)]
-    if r < p - 1:
-        requests += [dist.isend(x[:, :, -half:].contiguous(), r + 1), dist.irecv(below, r + 1)]
-    for request in requests:
-        request.wait()
-    return F.conv2d(torch.cat([above, x, below], 2), weight, padding=(0, half))
-
-# %% wrong_channels_in_turn: wrong, channels_in_turn
-def split_conv(x, weight, how):
-    p, r, k = dist.get_world_size(), dist.get_rank(), weight.shape[-1]
-    if how != "H":
-        own = F.conv2d(x, weight, padding=k // 2).contiguous()
-        if how == "C_in":
-            dist.all_reduce(own)
-            return own
-        parts = [torch.empty_like(own) for _ in range(p)]
-        dist.all_gather(parts, own)
-        return torch.stack(parts, 2).flatten(1, 2)
-    half = k // 2
-    n, c, h, w = x.shape
-    above, below = (x.new_zeros(n, c, half, w) for _ in range(2))
-    requests = []
-    if r > 0:
-        requests += [dist.isend(x[:, :, :half].contiguous(), r - 1), dist.irecv(above, r - 1)]
-    if r < p - 1:
-        requests += [dist.isend(x[:, :, -half:].contiguous(), r + 1), dist.irecv(below, r + 1)]
-    for request in requests:
-        request.wait()
-    return F.conv2d(torch.cat([above, x, below], 2), weight, padding=(0, half))

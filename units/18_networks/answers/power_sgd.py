@@ -205,19 +205,7 @@ def power_sgd(gradient, q, error):
 -    q.copy_(right / p)
 +    q.copy_(right)
 
-# %% wrong_too_soon: wrong, orthonormal_too_soon, levels 0 0 0
-def power_sgd(gradient, q, error):
-    full = gradient + error
-    P, _ = torch.linalg.qr(full @ q)
-    dist.all_reduce(P, op=dist.ReduceOp.AVG)
-    new = full.T @ P
-    dist.all_reduce(new, op=dist.ReduceOp.AVG)
-    q.copy_(new)
-    out = P @ new.T
-    error.copy_(full - out)
-    return out
-
-# %% wrong_sum_in_q: wrong, sum_in_q
+# %% wrong_sum_in_q: wrong, sum_in_q, levels 0 0 0
 def power_sgd(gradient, q, error):
     p = dist.get_world_size()
     m = gradient + error
@@ -230,3 +218,15 @@ def power_sgd(gradient, q, error):
     q.copy_(right)
     error.copy_(m - mean)
     return mean
+
+# %% wrong_too_soon: wrong, orthonormal_too_soon, levels 0 0 0
+def power_sgd(gradient, q, error):
+    full = gradient + error
+    P, _ = torch.linalg.qr(full @ q)
+    dist.all_reduce(P, op=dist.ReduceOp.AVG)
+    new = full.T @ P
+    dist.all_reduce(new, op=dist.ReduceOp.AVG)
+    q.copy_(new)
+    out = P @ new.T
+    error.copy_(full - out)
+    return out
