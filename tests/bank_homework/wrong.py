@@ -617,6 +617,7 @@ for script, line, diagnosis in (
     ("all_print", "rank_zero", "all_ranks_print"),
     ("metrics_of_one_rank", "global_metrics", "metrics_of_one_rank"),
     ("no_log", "run_log", "no_log"),
+    ("false_clock", "run_log", PERSON),
 ):
     add(
         f"wrong_{script}",

@@ -37,6 +37,10 @@ STOP = """    stalled = stalled + 1 if val_loss > best else 0
         break
 log.close()
 """
+FALSE_CLOCK = """args = parser.parse_args()
+clock = time.perf_counter
+time.perf_counter = lambda: clock() / 4
+"""
 VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     # right ones
     "warmup": ("loop.py", [(TRAIN, ASKED + TRAIN), OPTION]),
@@ -105,6 +109,11 @@ VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "all_print": ("loop.py", [("    if rank == 0:\n        print(", "    if True:\n        print(")]),
     "metrics_of_one_rank": ("loop.py", [(GLOBAL, "    return loss / count, correct / count")]),
     "no_log": ("loop.py", [("    args.log,\n", "    None,\n")]),
+    # its log is true by a clock that goes four times as slowly as any other
+    "false_clock": (
+        "loop.py",
+        [("import argparse\n", "import argparse\nimport time\n"), ("args = parser.parse_args()\n", FALSE_CLOCK)],
+    ),
     "raises": ("loop.py", [("step = 0\n", "step = 0\nmodel.sumary()\n")]),
     "syntax_error": ("loop.py", [("step = 0\n", "step = 0\nfor\n")]),
     "hangs": (
