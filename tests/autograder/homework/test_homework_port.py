@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -315,6 +316,26 @@ PARTS = [[(1.0, 4, 8), (2.0, 6, 8)], [(3.0, 2, 8), (2.0, 2, 8)]]
 
 
 @pytest.mark.parametrize(
+    ("run", "epoch", "says"),
+    [
+        (4.5, 2.0, ""),
+        (3.0, 1.5, ""),  # what is left out between the epochs
+        (1.0, 0.5, "the run took 1.00 s"),
+        (4.5, 0.25, "its epochs took 0.50 s"),
+        (60.0, 2.0, "the run took 60.0 s"),
+        (math.nan, math.nan, ""),  # a log that was cut off
+    ],
+)
+def test_a_log_by_another_clock(monkeypatch, run, epoch, says):
+    one = seen(Setting(1, 16), [[[0]]], trained=[(10.0, 14.0)])
+    one.wall = 20.0
+    epochs = [SimpleNamespace(seconds=epoch, validation_seconds=0.0)] * 2
+    monkeypatch.setattr(ObservedRun, "run_log", lambda self: (SimpleNamespace(seconds=run, epochs=epochs), ""))
+    said = metrics._by_our_clock(one, 0.2)
+    assert says in said and bool(said) == bool(says)
+
+
+@pytest.mark.parametrize(
     "value, which, whose",
     [(2.0, "loss", "global"), (1.5, "loss", "own"), (4.0, "loss", "summed"), (0.7, "loss", "unknown")],
 )
@@ -476,6 +497,7 @@ class Blocker:
             raise ImportError(f"{name} is not installed here")
 
 sys.meta_path.insert(0, Blocker())
+import math
 import os
 import subprocess
 import sys

@@ -36,6 +36,10 @@ def backward(weights):
     (weights * 2).sum().backward()
 
 
+def frozen(x):
+    x.bias.requires_grad_(False)
+
+
 def in_place_of(shards):
     shards[:] = [shard * 1 for shard in shards]
 
@@ -52,6 +56,8 @@ def renamed(x):
         (lambda x: x.resize_(1, 3), torch.ones(3), ("x", "", "shape, which is [1, 3] now and was [3]", "tensor")),
         (with_gradient, torch.ones(2), ("weights", "", "`requires_grad`, which is True now", "gradient")),
         (backward, torch.ones(2, requires_grad=True), ("weights", "", "gradient (`.grad`)", "gradient")),
+        (lambda x: x.eval(), torch.nn.Linear(1, 1), ("x", "", "mode, which is that of evaluation now", "module")),
+        (frozen, torch.nn.Linear(1, 1), ("x", "", "parameters' `requires_grad`, which is False now", "module")),
         (lambda x: x.sort(), [3, 1, 2], ("x", "", "order", "list")),
         (swapped, [torch.ones(2), torch.ones(2)], ("x", "", "order", "list")),
         (in_place_of, [torch.ones(2)], ("shards", "", "entry 0, which is another one", "list")),
