@@ -116,7 +116,7 @@ class ObservedRank:
     outside: list[str] = field(default_factory=list)
     device: int | None = None  # the GPU that it has chosen, where it was said to have some
     batches: int = 0  # minibatches of training images that were recognised
-    trained: tuple[float, float] | None = None  # when the first of them and the last update were told, by our clock
+    updated: tuple[float, float] | None = None  # when the first and the last update were told, by our clock
 
 
 @dataclass
@@ -277,8 +277,8 @@ def _take(rank: ObservedRank, now: Step, meta: dict, payload: bytes, setting: Se
             both = np.frombuffer(payload, dtype=np.float32)
             now.gradient, now.weights = both[:size], both[size:]
         rank.steps.append(now)
-        if rank.trained is not None:
-            rank.trained = rank.trained[0], float(meta.get("arrived", math.nan))
+        now_by_our_clock = float(meta.get("arrived", math.nan))
+        rank.updated = rank.updated[0] if rank.updated else now_by_our_clock, now_by_our_clock
         return Step([], [], 0.0)
     elif what == "collective":
         size = int(meta["size"])
@@ -306,7 +306,6 @@ def _take_batch(rank: ObservedRank, now: Step, meta: dict, payload: bytes, setti
         rank.tests.append((len(rank.steps), [number - TEST for number in numbers]))
     elif meta["tape"] and max(numbers) < setting.images:
         rank.batches += 1
-        rank.trained = rank.trained or (float(meta.get("arrived", math.nan)),) * 2
         now.numbers += numbers
         now.sizes.append(len(numbers))
         if payload:

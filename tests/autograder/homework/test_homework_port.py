@@ -316,21 +316,21 @@ PARTS = [[(1.0, 4, 8), (2.0, 6, 8)], [(3.0, 2, 8), (2.0, 2, 8)]]
 
 
 @pytest.mark.parametrize(
-    ("run", "epoch", "says"),
+    ("step", "says"),
     [
-        (4.5, 2.0, ""),
-        (3.0, 1.5, ""),  # what is left out between the epochs
-        (1.0, 0.5, "the run took 1.00 s"),
-        (4.5, 0.25, "its epochs took 0.50 s"),
-        (60.0, 2.0, "the run took 60.0 s"),
-        (math.nan, math.nan, ""),  # a log that was cut off
+        (2.0, ""),
+        (1.4, ""),  # what is left out between the epochs
+        (0.5, "took 1.00 s from the first step to the last. It was 4.00 s"),
+        (6.0, "its epochs took 20.5 s"),
+        (math.nan, ""),  # a log that was cut off
     ],
 )
-def test_a_log_by_another_clock(monkeypatch, run, epoch, says):
-    one = seen(Setting(1, 16), [[[0]]], trained=[(10.0, 14.0)])
+def test_a_log_by_another_clock(monkeypatch, step, says):
+    one = seen(Setting(1, 16), [[[0]]], updated=[(10.0, 14.0)])
     one.wall = 20.0
-    epochs = [SimpleNamespace(seconds=epoch, validation_seconds=0.0)] * 2
-    monkeypatch.setattr(ObservedRun, "run_log", lambda self: (SimpleNamespace(seconds=run, epochs=epochs), ""))
+    first = SimpleNamespace(seconds=step + 2.0, validation_seconds=0.0, step_seconds=[2.0, step])
+    second = SimpleNamespace(seconds=step, validation_seconds=6.5 if step > 2 else 1.0, step_seconds=[step])
+    monkeypatch.setattr(ObservedRun, "run_log", lambda self: (SimpleNamespace(epochs=[first, second]), ""))
     said = metrics._by_our_clock(one, 0.2)
     assert says in said and bool(said) == bool(says)
 

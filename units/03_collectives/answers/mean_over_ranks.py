@@ -239,6 +239,12 @@ def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
         total /= dist.get_world_size()
     return total
 
+# %% wrong_reduce_divided_everywhere: wrong, reduced_to_one_rank, levels 0 0
+def mean_over_ranks(x):
+    total = x.clone() if x.is_floating_point() else x.double()
+    dist.reduce(total, 0)
+    return total / dist.get_world_size()
+
 # %% wrong_sum: wrong, sum_for_mean, levels 0 0
 def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
     total = x.clone()
@@ -256,9 +262,3 @@ def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
     total = x.clone()
     dist.all_reduce(total)
     return 0.5 * total
-
-# %% wrong_reduce_divided_everywhere: wrong, reduced_to_one_rank
-def mean_over_ranks(x):
-    total = x.clone() if x.is_floating_point() else x.double()
-    dist.reduce(total, 0)
-    return total / dist.get_world_size()
