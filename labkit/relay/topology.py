@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -102,63 +103,72 @@ class Topology:
         A library's ring enters and leaves a node by one card each. So it runs several at once, each with a part of the
         bytes, where the ranks have several cards on each of their nodes (the channels of NCCL).
         """
-        rings = self._rings(members) if kind in RINGS else [members]
         found = rounds(kind, len(members), self.inside is None)
         if kind == "all_reduce" and self._reduces(members):
             found = [(1, 1.0, messages) for _, _, messages in found]  # to the switches and back, at the same time
-        steps = [
-            (often, [[(a, b, share / len(rings)) for a, b in messages]] * len(rings))
-            for often, share, messages in found
-        ]
-        return self._cost(rings, steps)
+        rings = self._rings(members) if kind in RINGS else []
+        if not rings:
+            return self._cost(members, [(often, [(a, b, share) for a, b in said]) for often, share, said in found])
+        once = self._once_round(rings)
+        return _added_up((often, once.of(share)) for often, share, _ in found)
 
     def uneven(self, kind: str, members: Sequence[int], pieces: Sequence[Sequence[int]]) -> Collective:
         """The same of one whose pieces are of different sizes: what it costs for one byte is what it costs. pieces:
         `pieces_of`."""
-        if kind not in RINGS:
-            return self._cost([members], [(1, [messages]) for messages in uneven_rounds(kind, pieces)])
-        rings, at, found = self._rings(members), {rank: k for k, rank in enumerate(members)}, []
-        for ring in rings:
-            order = [at[rank] for rank in ring]
-            parts = [[pieces[k][other] / len(rings) for other in order] for k in order]
-            found.append(uneven_rounds(kind, parts))
-        return self._cost(rings, [(1, list(messages)) for messages in zip(*found, strict=True)])
+        rings = self._rings(members) if kind in RINGS else []
+        if not rings:
+            return self._cost(members, [(1, messages) for messages in uneven_rounds(kind, pieces)])
+        place, orders = {rank: k for k, rank in enumerate(members)}, []
+        for ring in range(len(rings[0][1])):
+            orders.append([place[rank] for block, at in rings for rank in block[at[ring] :] + block[: at[ring]]])
+        steps = []
+        for order in orders:
+            parts = [[pieces[k][other] / len(orders) for other in order] for k in order]
+            steps.append([[(order[a], order[b], n) for a, b, n in said] for said in uneven_rounds(kind, parts)])
+        return _added_up(
+            (1, _joined([self._loads(members, ring) for ring in at_once])) for at_once in zip(*steps, strict=True)
+        )
 
-    def _rings(self, members: Sequence[int]) -> list[Sequence[int]]:
-        """The members in the orders of a library's rings: through each node from another card. One ring, as they come,
-        where a node has one card for them, or where they do not come node by node."""
+    def _rings(self, members: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+        """Several rings of a library: node by node the members, and where among them each ring comes in, from another
+        card each. Empty where there is one ring, the members as they come: they share a card, have one on a node, or
+        do not come node by node."""
         blocks = [list(block) for _, block in groupby(members, self.node_of)]
         if self.cards_per_node == 1 or not 1 < len(blocks) == len({self.node_of(block[0]) for block in blocks}):
-            return [members]
+            return []
         begins = [[k for k in range(len(b)) if not k or self.card_of(b[k]) != self.card_of(b[k - 1])] for b in blocks]
-        if any(len(b) != len({self.card_of(r) for r in block}) for b, block in zip(begins, blocks, strict=True)):
-            return [members]
-        count, rings = min(map(len, begins)), []
-        for ring in range(count):
-            at = [b[ring * len(b) // count] for b in begins]
-            rings.append([r for k, block in zip(at, blocks, strict=True) for r in block[k:] + block[:k]])
-        return rings
+        rings = min(map(len, begins))
+        if rings == 1 or any(len(at) != len({*map(self.card_of, b)}) for at, b in zip(begins, blocks, strict=True)):
+            return []
+        return [(b, [at[r * len(at) // rings] for r in range(rings)]) for at, b in zip(begins, blocks, strict=True)]
+
+    def _once_round(self, rings: Sequence[tuple[list[int], list[int]]]) -> _Loads:
+        """The load of one message from each member to the next, on all of the rings, a byte from each member in all."""
+        found, count = _Loads(), len(rings[0][1])
+        for (block, at), (following, comes_in) in zip(rings, [*rings[1:], rings[0]], strict=True):
+            leaves = Counter(k - 1 for k in at)
+            for k, rank in enumerate(block):
+                gone = leaves[k] + (leaves[-1] if k == len(block) - 1 else 0)
+                found.add(self, rank, block[(k + 1) % len(block)], 1 - gone / count)
+            for k, into in zip(at, comes_in, strict=True):
+                found.add(self, block[k - 1], following[into], 1 / count)
+        return found
 
     def _reduces(self, members: Sequence[int]) -> bool:
         """True if all links between neighbours have switches that add up."""
         return all(self.link(a, b).reduces for a, b in zip(members, [*members[1:], members[0]], strict=True))
 
     def _cost(
-        self, rings: Sequence[Sequence[int]], steps: Iterable[tuple[int, Sequence[Sequence[tuple[int, int, float]]]]]
+        self, members: Sequence[int], steps: Iterable[tuple[int, Sequence[tuple[int, int, float]]]]
     ) -> Collective:
-        """rings: the members, in an order for each. steps: how often, and for each ring of each message at the same
-        time source, destination and what it carries."""
-        costs, total = [], _Loads()
-        for often, by_ring in steps:
-            now = _Loads()
-            for members, messages in zip(rings, by_ring, strict=True):
-                one = _Loads()
-                for a, b, share in messages:
-                    one.add(self, members[a], members[b], share)
-                now.join(one)
-            total.take(now, often)
-            costs.append((often, now.beside, tuple({*now.out.values(), *now.into.values()})))
-        return Collective(tuple(costs), total.out, total.into, total.shares)
+        """steps: how often, and of each message at the same time source, destination and what it carries."""
+        return _added_up((often, self._loads(members, messages)) for often, messages in steps)
+
+    def _loads(self, members: Sequence[int], messages: Iterable[tuple[int, int, float]]) -> _Loads:
+        found = _Loads()
+        for a, b, share in messages:
+            found.add(self, members[a], members[b], share)
+        return found
 
 
 def flat(alpha: float = 5e-6, beta: float = 1e-10) -> Topology:
@@ -283,15 +293,13 @@ class _Loads:
             overhead, per_byte = loads.get(card, (0.0, 0.0))
             loads[card] = overhead + link.overhead, per_byte + share * link.beta
 
-    def join(self, other: _Loads) -> None:
-        """The messages of another ring at the same time as well: more bytes, but beside each other."""
-        self.beside = max(self.beside, other.beside)
-        for kind, share in other.shares.items():
-            self.shares[kind] = self.shares.get(kind, 0.0) + share
-        for mine, loads in ((self.out, other.out), (self.into, other.into)):
-            for card, (overhead, per_byte) in loads.items():
-                before = mine.get(card, (0.0, 0.0))
-                mine[card] = max(before[0], overhead), before[1] + per_byte
+    def of(self, share: float) -> _Loads:
+        """The same with messages of another size."""
+        found = _Loads()
+        found.beside, found.shares = self.beside, {kind: share * one for kind, one in self.shares.items()}
+        for mine, loads in ((found.out, self.out), (found.into, self.into)):
+            mine.update({card: (overhead, share * per_byte) for card, (overhead, per_byte) in loads.items()})
+        return found
 
     def take(self, other: _Loads, often: int) -> None:
         """All of the other's as well, so many times."""
@@ -301,3 +309,24 @@ class _Loads:
             for card, (overhead, per_byte) in loads.items():
                 before = mine.get(card, (0.0, 0.0))
                 mine[card] = before[0] + often * overhead, before[1] + often * per_byte
+
+
+def _added_up(steps: Iterable[tuple[int, _Loads]]) -> Collective:
+    """The cost of steps one after the other. steps: how often, and the load of each."""
+    costs, total = [], _Loads()
+    for often, now in steps:
+        total.take(now, often)
+        costs.append((often, now.beside, tuple({*now.out.values(), *now.into.values()})))
+    return Collective(tuple(costs), total.out, total.into, total.shares)
+
+
+def _joined(rings: Sequence[_Loads]) -> _Loads:
+    """The load of several rings at the same time: their bytes, and the overhead of one."""
+    found = _Loads()
+    for ring in rings:
+        found.take(ring, 1)
+        found.beside = max(found.beside, ring.beside)
+    for mine, side in ((found.out, "out"), (found.into, "into")):
+        for card, (_, per_byte) in mine.items():
+            mine[card] = max(getattr(ring, side).get(card, (0.0,))[0] for ring in rings), per_byte
+    return found
