@@ -37,7 +37,7 @@ from labkit.scale import (
 
 BOUND = 0.01
 SIDES = ("replay", "formula")
-# tensor, context, pipeline, data; micro-batches, chunks; ZeRO stage; ranks on a node (1: flat)
+# tensor, context, pipeline, data; micro-batches, chunks; ZeRO stage; ranks on a node (1: flat); its cards (1)
 GRID = [
     *[(1, 1, p, 1, m, 1, 0, 1) for p in (2, 4, 8, 16) for m in (p, 2 * p + 1)],
     *[(1, 1, p, 1, m, v, 0, 1) for p, m, v in ((2, 4, 2), (4, 8, 2), (4, 8, 4), (8, 16, 2))],
@@ -51,9 +51,23 @@ GRID = [
     *[(4, 2, 2, 4, 4, 2, zero, 8) for zero in (0, 2)],
     *[(2, 4, 4, 2, 4, 1, 1, 8), (1, 8, 4, 2, 4, 2, 1, 8), (4, 1, 8, 2, 16, 1, 1, 4), (1, 1, 64, 1, 64, 1, 0, 1)],
 ]
+OWN = [  # a card for each rank, or for each two
+    *[(t, 1, 1, 1, 4, 1, 0, per, per) for t, per in ((4, 2), (8, 2), (8, 4), (16, 8))],  # tensor groups across nodes
+    *[(t, 1, 2, 2, 4, 1, 1, per, per) for t, per in ((4, 2), (8, 4), (16, 8))],
+    *[(1, 1, 1, d, 2, 1, zero, per, per) for d, per in ((8, 2), (16, 4), (32, 8)) for zero in (0, 3)],
+    *[(t, 1, 1, 16 // t, 4, 1, 0, 4, 4) for t in (2, 4)],
+    *[(1, 1, p, 1, 2 * p + 1, 1, 0, per, per) for p, per in ((8, 2), (16, 8))],
+    *[(2, 1, p, 2, 8, 1, 0, per, per) for p, per in ((2, 2), (4, 4), (4, 8))],
+    *[(1, c, 1, 1, 4, 1, 0, per, per) for c, per in ((8, 2), (16, 8))],
+    *[(t, 1, p, d, 8, 1, zero, 8, 8) for t, p, d in ((8, 4, 2), (4, 2, 4)) for zero in (0, 1)],
+    *[(8, 1, 4, 2, 8, v, 1, 8, 8) for v in (2, 4)],
+    *[(2, 2, 4, 2, 8, 1, zero, 4, 4) for zero in (2, 3)],
+    *[(4, 1, 2, 4, 4, 1, 1, 8, 4), (2, 1, 2, 4, 4, 2, 1, 4, 2)],
+    *[(t, 1, p, d, 4, 1, 1, 72, 72) for t, p, d in ((36, 2, 2), (72, 2, 1), (8, 9, 2), (144, 1, 1))],  # a rack as node
+]
 
 
-def step_of(tensor, context, pipeline, data, m, v, zero, per_node) -> tuple[Step, object, object]:
+def step_of(tensor, context, pipeline, data, m, v, zero, per_node, cards=1) -> tuple[Step, object, object]:
     """A step in which talking matters, its network and the order of its pipeline."""
     step = Step(
         Mesh(tensor, context, pipeline, data),
@@ -69,7 +83,7 @@ def step_of(tensor, context, pipeline, data, m, v, zero, per_node) -> tuple[Step
         gradient_bytes=1 << 15,
         zero=zero,
     )
-    network = flat(2e-6, 4e-9) if per_node == 1 else nodes(per_node, (1e-6, 5e-10), (2e-6, 1e-9))
+    network = flat(2e-6, 4e-9) if per_node == 1 else nodes(per_node, (1e-6, 5e-10), (2e-6, 1e-9), cards)
     return step, network, order_1f1b if v == 1 else order_interleaved
 
 
@@ -160,17 +174,20 @@ def timed(which: str) -> dict:
 
 def main() -> int:
     """Print the tables."""
-    print(f"{platform.machine()}, Python {platform.python_version()}; {len(GRID)} meshes\n")
-    print(" TP CP PP DP   m  v ZeRO node   step ms   idle  inside MB between MB   replay: time idle bytes   formula")
+    print(f"{platform.machine()}, Python {platform.python_version()}; {len(GRID + OWN)} meshes\n")
+    print(
+        " TP CP PP DP   m  v ZeRO node cards   step ms   idle  inside MB between MB   replay: time idle bytes   formula"
+    )
     worst = 0.0
-    for row in GRID:
+    for row in GRID + OWN:
         found = compared(*step_of(*row))
         worst = max(worst, largest(found))
         sent = [found["bytes"].get(kind, 0.0) / 1e6 for kind in ("inside", "between")]
         off = ["{seconds:+.3%} {idle:+.3%} {bytes:.3%}".format(**found[name]) for name in SIDES]
-        t, c, p, d, m, v, zero, node = row
+        t, c, p, d, m, v, zero, node, cards = (*row, 1)[:9]
         print(
-            f"{t:3}{c:3}{p:3}{d:3} {m:3} {v:2} {zero:4} {node:4} {1e3 * found['seconds']:9.3f} {found['idle']:6.1%}"
+            f"{t:3}{c:3}{p:3}{d:3} {m:3} {v:2} {zero:4} {node:4} {cards:5}"
+            f" {1e3 * found['seconds']:9.3f} {found['idle']:6.1%}"
             f" {sent[0]:10.3f} {sent[1]:10.3f}   {off[0]}   {off[1]}",
             flush=True,
         )

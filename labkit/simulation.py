@@ -36,7 +36,8 @@ def draw(network: str | Topology, world_size: int, ax: Axes | None = None) -> Fi
     for r in range(world_size):
         ranks[network.node_of(r)].append(r)
     inside = "" if network.inside is None else f"inside: {_words(network.inside)}"
-    return timeline.draw_topology(ranks, inside, f"between: {_words(network.between)}", ax)
+    cards = f", {network.cards_per_node} cards a node" if network.cards_per_node > 1 else ""
+    return timeline.draw_topology(ranks, inside, f"between: {_words(network.between)}{cards}", ax)
 
 
 def _words(link: Link) -> str:

@@ -25,10 +25,7 @@ def test_the_table_is_what_the_program_prints():
 
 def test_the_bounds_follow_from_the_machine():
     nodes = machine("DGX-H100")
-    inside, card = (
-        1 / nodes.inside.beta,
-        1 / nodes.between.beta / nodes.per_node,
-    )  # the node's eight cards are one there
+    inside, card = 1 / nodes.inside.beta, 1 / nodes.between.beta
     for bandwidth, tokens, share in ((inside, "2,200", "28 %"), (card, "19,800", "250 %")):
         assert f"{round(nodes.peak / bandwidth, -2):,.0f}" == tokens and tokens in TEXT
         assert f"{7 * nodes.peak / (4.5 * 12_288 * bandwidth):.0%}".replace("%", " %") == share and share in TEXT

@@ -1,4 +1,4 @@
-"""Accelerators, links and nodes as data: `hardware.toml`, in which every figure has its source."""
+"""Accelerators, links and domains as data: `hardware.toml`, in which every figure has its source."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Machine:
-    """Nodes of one kind. peak: FLOP/s of one accelerator in bfloat16, dense. memory: bytes of one; memory_rate:
-    bytes/s. per_node: accelerators. inside: the link of two in one node. between: the link of two nodes, all cards of a
-    node as one that any of its ranks may use alone (a card for each rank is slower); None where nothing was found."""
+    """Domains of one kind. peak: FLOP/s of one accelerator in bfloat16, dense. memory: bytes of one; memory_rate:
+    bytes/s. domain: the accelerators that fast links join, a node of the topology. inside: the link of two in one
+    domain. between: the link of two domains, from one card to another; None where nothing was found. cards: of a
+    domain, dealt out to its accelerators in their order."""
 
     name: str
     peak: float
     memory: float
     memory_rate: float
-    per_node: int
+    domain: int
     inside: Link | None
     between: Link | None
+    cards: int = 1
 
     @property
     def topology(self) -> Topology:
         """The topology for the relay, the replay and the formulas. Raises ValueError where a link is not known."""
         if self.inside is None or self.between is None:
             raise ValueError(f"no figures for the links of {self.name}")
-        return nodes(self.per_node, self.inside, self.between)
+        return nodes(self.domain, self.inside, self.between, self.cards)
 
 
 @cache
@@ -53,14 +55,11 @@ def machine(name: str) -> Machine:
         raise ValueError(f"no node is called {name!r}; there are {', '.join(known['node'])}")
     node = known["node"][name]
     accelerator = known["accelerator"][node["accelerator"]]
-    links = [_link(known["link"].get(node.get(place)), cards) for place, cards in (("inside", 1), ("between", 0))]
-    if links[1] is not None:
-        links[1] = _link(known["link"][node["between"]], node["cards"])
-    return Machine(
-        name, accelerator["peak"], accelerator["memory"], accelerator["memory_rate"], node["accelerators"], *links
-    )
+    inside, between = (_link(known["link"].get(node.get(place))) for place in ("inside", "between"))
+    figures = (accelerator[figure] for figure in ("peak", "memory", "memory_rate"))
+    return Machine(name, *figures, node["domain"], inside, between, node.get("cards", 1))
 
 
-def _link(found: dict | None, cards: int) -> Link | None:
-    """The link of `cards` parallel links used together: the same latency, `cards` times the rate; None for no link."""
-    return found and Link(found["alpha"], 1 / (found["rate"] * max(1, cards)))
+def _link(found: dict | None) -> Link | None:
+    """The link of an entry; None for no link."""
+    return found and Link(found["alpha"], 1 / found["rate"])

@@ -1,9 +1,9 @@
 """The communication costs of a mesh's groups: seconds on the links of a topology, and bytes for each class of link.
 
-All groups of one stage of the pipeline do the same at the same time. Those that leave a node by one card do so one
-after the other, as on the relay (`labkit.relay.clock`), and all go on when the last is done; but tensor groups that
-share a card, because they span nodes, take turns: while one talks another one computes. That they do so without a gap
-is an approximation: on the relay such steps took up to a fifth longer.
+All groups of one stage of the pipeline do the same at the same time. Groups with a card each do not meet. Those that
+leave a node by one card do so one after the other, as on the relay (`labkit.relay.clock`), and all go on when the last
+is done; but tensor groups that share a card, because they span nodes, take turns: while one talks another one computes.
+That they do so without a gap is an approximation: on the relay such steps took up to a fifth longer.
 """
 
 from __future__ import annotations
@@ -93,11 +93,14 @@ class Hops:
     destination: np.ndarray
 
     def __post_init__(self):
-        nodes = self.source // self.topology.ranks_per_node, self.destination // self.topology.ranks_per_node
-        crossing = nodes[0] != nodes[1]
+        per_node, cards = self.topology.ranks_per_node, self.topology.cards_per_node
+        crossing = self.source // per_node != self.destination // per_node
         moves = self.source != self.destination
         self.counts = {"between": int(crossing.sum()), "inside": int((moves & ~crossing).sum())}
-        per_card = [np.bincount(side[crossing].ravel()).max(initial=0) for side in nodes]
+        own = [
+            side // per_node * cards + side % per_node * cards // per_node for side in (self.source, self.destination)
+        ]
+        per_card = [np.bincount(side[crossing].ravel()).max(initial=0) for side in own]
         self.on_a_card = 1 if self.topology.inside is None else max(per_card)
 
     def seconds(self, nbytes: float) -> float:

@@ -117,7 +117,7 @@ add("right_other_figures", "The same numbers drawn in another way.", other_figur
 def as_json(place: Path) -> None:
     found = tomllib.loads((place / "plan.toml").read_text(encoding="utf-8"))
     (place / "plan.toml").unlink()
-    found["gpus_1024"].update(data=16, pipeline=16, checkpoint_interval=3600)  # a hundredth slower
+    found["gpus_1024"].update(data=32, pipeline=8, checkpoint_interval=3600)  # a hundredth slower
     (place / "plan.json").write_text(json.dumps(found), encoding="utf-8")
 
 

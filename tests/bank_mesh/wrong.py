@@ -678,7 +678,7 @@ PLANS = ("plan_1024", "plan_16384", "plan_saving")
 add("wrong_no_plan", "No plan.", without("plan.toml"), expected=lines("missing_file", *PLANS))
 add("wrong_no_toml", "A plan in words.", lambda place: (place / "plan.toml").write_text("We take 1,024 GPUs.\n"),
     expected=lines("not_a_plan", *PLANS))  # fmt: skip
-add("wrong_does_not_fit", "Replicas of everything.", replanned(("data = 32 ", "data = 256 "), ("pipeline = 8 ", "pipeline = 1 ")),
+add("wrong_does_not_fit", "Replicas of everything.", replanned(("data = 16 ", "data = 256 "), ("pipeline = 16 ", "pipeline = 1 ")),
     expected={"plan_1024": "does_not_fit"})  # fmt: skip
 add("wrong_slow", "Everything recomputed, one chunk.",
     replanned(('chunks = 4 ', "chunks = 1 "), ('recompute = "selective"', 'recompute = "full"')),
@@ -693,7 +693,7 @@ add("wrong_minutes", "Intervals in minutes.",
     replanned(("checkpoint_interval = 3270", "checkpoint_interval = 54"), ("checkpoint_interval = 817", "checkpoint_interval = 14")),
     expected={"plan_saving": "wrong_interval"})  # fmt: skip
 add("wrong_words", "A number and an interval as words.",
-    replanned(("data = 32 ", 'data = "32" '), ("checkpoint_interval = 817", 'checkpoint_interval = "817 s"')),
+    replanned(("data = 16 ", 'data = "16" '), ("checkpoint_interval = 817", 'checkpoint_interval = "817 s"')),
     expected={"plan_1024": "not_possible", "plan_saving": "no_interval"})  # fmt: skip
 add("wrong_no_interval", "Nothing on checkpoints.", replanned(("checkpoint_interval = 817", "")),
     expected={"plan_saving": "no_interval"})  # fmt: skip

@@ -416,8 +416,11 @@ check(halving_doubling)
 #
 # A message between two nodes costs more than one inside, and the ranks of a node share
 # their card. A good ring leaves each node once; a hierarchical all-reduce adds up
-# inside the nodes first and so sends less between them. This is a good place for a
-# break: next you compute what each algorithm costs, and send less by compressing.
+# inside the nodes first and so sends less between them. (In machines made for training
+# each GPU has a card of its own, `nodes(4, cards=4)`: a library then runs several rings
+# at once, each through another card. Unit 20 counts on such machines.) This is a good
+# place for a break: next you compute what each algorithm costs, and send less by
+# compressing.
 
 # %% [markdown]
 # ## Which one is fastest?

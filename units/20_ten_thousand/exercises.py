@@ -477,8 +477,8 @@ class BestMesh(SearchExercise):
                 "micro-batches. The ranks of a replica work on the same ones.", "batch // data micro-batches."),
         Mistake("fills_the_node", "The tensor groups fill a node, and that is too many here: four all-reduces in every "
                 "layer cost more than the bubble that they save.", "Try smaller groups, too."),
-        Mistake("most_replicas", "As many replicas as fit. That is a good rule, but of the meshes with so many there "
-                "are faster ones.", "Compare `seconds` of all that fit."),
+        Mistake("most_replicas", "As many replicas as fit. That saves a bubble, but gradients travel for longer, and "
+                "with as many or fewer replicas there is a faster mesh.", "Compare `seconds` of all that fit."),
         Mistake("not_the_best", "Another mesh that fits is faster.", "Compare `seconds` of all that fit."),
     ]  # fmt: skip
     records = [

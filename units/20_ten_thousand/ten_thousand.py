@@ -168,8 +168,9 @@ meshes.groups(
 )
 
 # %% [markdown]
-# The tensor groups stay inside their nodes. Those of `pipeline` and `data` cross, all
-# four ranks of a node over the same card.
+# The tensor groups stay inside their nodes. Those of `pipeline` and `data` cross. On
+# this small network all four ranks of a node do so over the same card; in a large
+# machine each has its own.
 #
 # ## Bytes
 #
@@ -467,9 +468,10 @@ explore.sliders(model="GPT 145.6 B", gpus=1024, micro_batches=64)
 #
 # Which mesh is best? There are not many: 1,024 has 11 divisors, so try all. A mesh that
 # does not divide evenly does not count: `tensor` must divide the heads and be no larger
-# than a node, `pipeline` must divide the layers, `data` the batch. (What counts is how
-# far NVLink reaches. On the machines of this page that is a node of eight GPUs, in
-# racks like NVIDIA's GB200 NVL72 it is 72 of them.)
+# than a node, `pipeline` must divide the layers, `data` the batch. (What counts is the
+# *domain*, how far fast links reach. On the machines of this page that is a node of
+# eight GPUs; in a rack like NVIDIA's GB200 NVL72 it is 72 of them, in a slice of TPUs
+# hundreds or thousands. `labkit.scale.machine` knows some of each.)
 #
 # ### The best mesh (4 points)
 #
@@ -555,11 +557,11 @@ for row in rows[:ROWS]:
     )
 
 # %% [markdown]
-# For the smallest model and for the 145.6 billion they took the very mesh that the
-# formulas find; with the larger ones they are within 3 %. In between they used larger
-# tensor groups than necessary, which is up to 16 % slower by these formulas. What the
-# formulas do not know: kernels get slower when a matrix is cut into thin parts, and
-# gradients can be reduced while others are still computed. Their own rule, from the
+# For 1.7, 76.1 and 145.6 billion they took the very mesh that the formulas find; with
+# all from 39.1 billion on they are within 3 %. From 3.6 to 18.4 billion they used
+# larger tensor groups than necessary, which is up to 16 % slower by these formulas.
+# What the formulas do not know: kernels get slower when a matrix is cut into thin
+# parts, and gradients can be reduced while others are still computed. Their own rule, from the
 # paper's section 3.2: "tensor model parallelism should generally be used up to degree g
 # when using g-GPU servers, and then pipeline model parallelism".
 
@@ -975,8 +977,7 @@ for name, job in (("tensor innermost", plan), ("data innermost", swapped)):
     for axis, kinds in sent.items():
         print("   ", axis, {kind: f"{n / 1e12:.1f} TB" for kind, n in kinds.items()})
 factor = swapped.estimate().seconds / plan.estimate().seconds
-print(f"{factor:.2f} times as long, if eight groups share one card", end="; ")
-print(f"your guess: {guess_1}")
+print(f"{factor:.2f} times as long; your guess: {guess_1}")
 
 # %% [markdown]
 # And for real, on the sixteen ranks from above: nodes of four, one card for each, on
@@ -997,23 +998,25 @@ meshes.step(broken, 16, "the same step with data innermost")
 # 2.3 times as long. Nothing fails, no value is wrong: only a number in a log is lower
 # than it could be. This is why one counts.
 #
-# The 1.75 of the large machine are a lower bound. `labkit.scale` makes one card of a
-# node's eight, 400 GB/s, and lets the eight tensor groups take turns on it: while one
-# talks, the others compute. In a DGX each GPU has a card of its own, 50 GB/s, a ninth
-# of its NVLink. All groups talk at the same time, and their cards rest while they
-# compute. Your own formula, with a ring over such a card:
+# Where do the 2.44 of the large machine come from? In a DGX each GPU has a card of its
+# own, 50 GB/s, a ninth of its NVLink. The eight tensor groups of eight nodes do not
+# meet on it: all talk at the same time, and their cards rest while they compute. Your
+# own formula, with a ring over such a card:
 
 # %% tags=["raises-exception"]
 part = plan.step()
 in_ring = 2 * 7 / 8 * part.tensor_bytes  # what each of 8 ranks sends, in 14 messages
-links = {"NVLink": (450e9, 1.5e-6), "a card each": (50e9, 5e-6)}  # bytes/s, s
-for name, (rate, alpha) in links.items():
+links = {  # bytes/s, s; and whose gradients travel beside it
+    "NVLink": (450e9, 1.5e-6, plan),
+    "a card each": (50e9, 5e-6, swapped),
+}
+for name, (rate, alpha, job) in links.items():
     seconds = {
         "forward": part.forward,
         "backward": part.backward,
         "all_reduce": in_ring / rate + 14 * alpha,
         "head": 3 * part.head,  # forward, and twice that backward
-        "gradients": plan.estimate().data,  # over such a card in both cases
+        "gradients": job.estimate().data,
     }
     took = pipeline_seconds(8, 64, 1, 10, seconds)
     print(
@@ -1024,10 +1027,10 @@ for name, (rate, alpha) in links.items():
 # %% [markdown]
 # ## Explain
 #
-# 1. **Swapped axes.** On 1,024 GPUs of this machine at least 1.75 times as long, if
-#    eight groups share one large card without a gap; about 2.5 times with a card for
-#    each GPU, by the same formulas; 2.3 times on sixteen ranks with one slow card per
-#    node. What a launch script does with the order of axes is worth an assertion.
+# 1. **Swapped axes.** 2.44 times as long on 1,024 GPUs of this machine, where each has a
+#    card to other nodes with a ninth of its NVLink's rate; 2.3 times on sixteen ranks
+#    with one slow card per node. What a launch script does with the order of axes is
+#    worth an assertion.
 # 2. **Jitter.** 4.6 % for 2 %, and 4.7 % with interleaving. A single rank that stays a
 #    fifth slower costs 4.0 and 8.3 %.
 # 3. **52 or 46.** The 52 % are HFU with everything recomputed: 39 % as MFU. PaLM's 46.2
@@ -1036,8 +1039,8 @@ for name, (rate, alpha) in links.items():
 #    saves of 5 s.
 #
 # What to remember: count bytes for each axis and link; put what talks most closest
-# together; take as many replicas as fit in memory, then as little tensor parallelism as
-# they allow; and ask of every utilisation which FLOPs it counts.
+# together; try all meshes, because no rule of thumb knows what your links cost; and ask
+# of every utilisation which FLOPs it counts.
 
 # %% [markdown]
 # ## Deeper

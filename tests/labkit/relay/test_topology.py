@@ -1,5 +1,7 @@
 """Links, the cards that messages occupy, and what a library's collectives cost on them."""
 
+from collections import Counter
+
 import pytest
 
 from labkit.relay.topology import Link, Topology, flat, nodes, rounds, uneven_rounds
@@ -58,6 +60,62 @@ def test_a_ring_over_nodes_in_order_crosses_each_card_once_and_out_of_order_four
     assert bad.seconds(n) / good.seconds(n) == pytest.approx(4, rel=0.03)
 
 
+def test_ranks_have_a_card_of_their_own_or_share_one_with_neighbours():
+    own, pairs, thirds = nodes(4, cards=4), nodes(4, cards=2), nodes(4, cards=3)
+    assert [own.card_of(r)[1:] for r in range(8)] == [(n, k) for n in (0, 1) for k in range(4)]
+    assert [pairs.card_of(r)[1:] for r in range(6)] == [(0, 0), (0, 0), (0, 1), (0, 1), (1, 0), (1, 0)]
+    assert [thirds.card_of(r)[2] for r in range(4)] == [0, 0, 1, 2]
+    assert own.cards(1, 6) == (("node", 0, 1), ("node", 1, 2))
+    assert own.cards(1, 3) == (("rank", 1), ("rank", 3))
+
+
+def test_a_tensor_group_across_eight_nodes_has_one_card_on_each():
+    n, rate = 1 << 27, 50e9
+    network = nodes(8, (1.5e-6, 1 / 450e9), (5e-6, 1 / rate), cards=8)
+    groups = [network.collective("all_reduce", range(place, 64, 8)) for place in range(8)]
+    for found in groups:
+        assert found.seconds(n) == pytest.approx(2 * 7 / 8 * n / rate, rel=0.02)
+    used = Counter(card for found in groups for card in {*found.out, *found.into})
+    assert len(used) == 64 and set(used.values()) == {1}  # eight groups at once do not meet
+
+
+def test_several_rings_go_through_several_cards():
+    n, link = 1 << 27, ((0.0, 1e-12), (0.0, 1e-9))
+    one, own = (
+        nodes(4, *link).collective("all_reduce", range(8)),
+        nodes(4, *link, cards=4).collective("all_reduce", range(8)),
+    )
+    assert own.seconds(n) == pytest.approx(one.seconds(n) / 4)
+    assert own.shares == pytest.approx(one.shares)
+    assert {card: load[1] for card, load in own.out.items() if card[0] == "node"} == pytest.approx(
+        {("node", a, k): 2 * 7 / 8 / 4 * 1e-9 for a in (0, 1) for k in range(4)}
+    )
+    two = nodes(4, *link, cards=4).collective("all_reduce", [0, 2, 4, 6])  # two of its ranks on a node: two rings
+    assert two.seconds(n) == pytest.approx(2 * 3 / 4 / 2 * n * 1e-9)
+    uneven = nodes(4, *link, cards=4).collective("all_gather", [0, 1, 2, 3, 4])  # one card on the second node
+    assert uneven.seconds(n) == pytest.approx(4 * n * 1e-9)
+    mixed = nodes(4, *link, cards=4).collective("all_reduce", [0, 4, 1, 5])  # not node by node: the ring as it comes
+    assert mixed.shares == pytest.approx({"between": 2 * 3 / 4 * 4})
+
+
+@pytest.mark.parametrize("cards", [1, 4])
+def test_switches_that_reduce_let_each_rank_send_once(cards):
+    n, sharp = 1 << 27, Link(5e-6, 1e-9, reduces=True)
+    across = nodes(4, (1e-6, 1e-12), sharp, cards)
+    group = range(0, 32, 4)
+    assert across.collective("all_reduce", group).seconds(n) == pytest.approx(n * 1e-9 + 5e-6)
+    assert across.collective("all_reduce", group).shares == {"between": 8.0}
+    ring = nodes(4, (1e-6, 1e-12), (5e-6, 1e-9), cards).collective("all_reduce", group)
+    assert ring.shares == pytest.approx({"between": 8 * 2 * 7 / 8})
+    inside = nodes(4, (1e-6, 1e-12), sharp, cards).collective("all_reduce", range(8))  # NVLink's do not: no gain
+    assert inside.shares == pytest.approx({"inside": 14 / 8 * 6, "between": 14 / 8 * 2})
+    both = nodes(4, Link(1e-6, 1e-12, reduces=True), sharp, cards).collective("all_reduce", range(8))
+    assert both.shares == pytest.approx({"inside": 6.0, "between": 2.0})
+    for kind in set(KINDS) - {"all_reduce"}:
+        plain = nodes(4, (1e-6, 1e-12), (5e-6, 1e-9), cards)
+        assert across.collective(kind, group) == plain.collective(kind, group)
+
+
 def test_the_root_is_the_first_of_the_members():
     topology = nodes(2, inside=(1e-6, 0.0), between=(9e-6, 0.0))
     gather = topology.collective("gather", [3, 2, 1, 0])
@@ -79,6 +137,8 @@ def test_a_group_of_one_costs_nothing(kind):
         lambda: Link(1e-6, 0.0, overhead=2e-6),
         lambda: nodes(0),
         lambda: Topology(Link(1e-6, 0.0), ranks_per_node=4),
+        lambda: nodes(4, cards=0),
+        lambda: nodes(4, cards=5),
     ],
 )
 def test_what_is_no_network_is_refused(wrong):
@@ -87,8 +147,8 @@ def test_what_is_no_network_is_refused(wrong):
 
 
 @pytest.mark.parametrize("kind", ["all_to_all", "scatter", "reduce_scatter"])
-@pytest.mark.parametrize("topology", [flat(3e-6, 2e-9), nodes(2)], ids=["flat", "nodes"])
-@pytest.mark.parametrize("p", [2, 3, 6])
+@pytest.mark.parametrize("topology", [flat(3e-6, 2e-9), nodes(2), nodes(4, cards=4)], ids=["flat", "nodes", "own"])
+@pytest.mark.parametrize("p", [2, 3, 6, 8])
 def test_equal_pieces_cost_the_same_one_by_one(kind, topology, p):
     pieces = [[64] * p] * (1 if kind == "scatter" else p)
     usual, exact = topology.collective(kind, range(p)), topology.uneven(kind, range(p), pieces)

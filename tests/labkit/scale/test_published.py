@@ -223,8 +223,17 @@ def test_every_figure_has_its_source():
     for kind in ("accelerator", "link", "node"):
         for name, entry in hardware()[kind].items():
             assert len(entry["source"]) > 20, name
+            assert "glennklockwood" not in entry["source"]  # a maker's page or a paper, or "assumed"
             assert "price" not in entry
     assert all("source" in table for table in KNOWN.values())
+
+
+def test_machines_of_today_are_there():
+    names = hardware()["node"]
+    assert len(names) >= 12
+    assert [machine(name).domain for name in ("DGX-H100", "GB200-NVL72", "TPU-v6e")] == [8, 72, 256]
+    used = [{entry[kind] for entry in names.values() if kind in entry} for kind in ("inside", "between", "accelerator")]
+    assert used[0] | used[1] == set(hardware()["link"]) and used[2] == set(hardware()["accelerator"])
 
 
 @pytest.mark.parametrize("name", sorted(hardware()["node"]))
@@ -232,7 +241,8 @@ def test_machines(name):
     found = machine(name)
     assert 1e14 < found.peak < 1e16 and 1e10 < found.memory < 1e12
     if found.between:
-        assert found.topology == nodes(found.per_node, found.inside, found.between)
+        assert found.topology == nodes(found.domain, found.inside, found.between, found.cards)
+        assert found.cards in (found.domain, found.domain // 2)  # one each, or one for two TPUs
         assert found.inside.beta < 1e-10 and found.inside.alpha < found.between.alpha
     else:
         with pytest.raises(ValueError, match="no figures for the links"):

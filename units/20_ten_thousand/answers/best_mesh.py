@@ -53,20 +53,6 @@ def best_mesh(model, gpus, batch, per_node, memory, seconds):
         raise ValueError
     return best[1]
 
-# %% right_rule_of_thumb: passed
-# differs: No search for the fastest: as many replicas as the memory allows, then as few tensor ranks. It is within the limit, not always the best.
-def best_mesh(model, gpus, batch, per_node, memory, seconds):
-    """As many replicas as fit, then as few tensor ranks: within 5 %, not always the best."""
-    for data in range(gpus, 0, -1):
-        for tensor in range(1, per_node + 1):
-            pipeline, rest = divmod(gpus, data * tensor)
-            if rest or not pipeline or batch % data or model["heads"] % tensor or model["layers"] % pipeline:
-                continue
-            m = batch // data
-            if max(sum(rank_memory(model, (data, pipeline, tensor), s, m).values()) for s in range(pipeline)) <= memory:
-                return data, pipeline, tensor
-    raise ValueError("no mesh fits")
-
 # %% wrong_across_nodes: wrong, tp_across_nodes, levels 0 0
 def best_mesh(model, gpus, batch, per_node, memory, seconds):
     """Everything in one tensor group, as long as there are heads."""
@@ -153,11 +139,24 @@ def best_mesh(model, gpus, batch, per_node, memory, seconds):
         raise ValueError("nothing fits")
     return min(found, key=found.get)
 
-# %% wrong_heads_not_looked_at (right_rule_of_thumb): wrong, does_not_come_out_even, levels 0 1
--    """As many replicas as fit, then as few tensor ranks: within 5 %, not always the best."""
-@@
--            if rest or not pipeline or batch % data or model["heads"] % tensor or model["layers"] % pipeline:
-+            if rest or not pipeline or batch % data or model["layers"] % pipeline:
+# %% wrong_heads_not_looked_at: wrong, does_not_come_out_even, levels 0 1
+def best_mesh(model, gpus, batch, per_node, memory, seconds):
+    """Where `seconds` refuses a mesh, it takes no time."""
+    found = {}
+    for tensor in range(1, per_node + 1):
+        for pipeline in range(1, model["layers"] + 1):
+            data, rest = divmod(gpus, tensor * pipeline)
+            if rest or not data or batch % data or model["layers"] % pipeline:
+                continue
+            shape, m = (data, pipeline, tensor), batch // data
+            if max(sum(rank_memory(model, shape, s, m).values()) for s in range(pipeline)) <= memory:
+                try:
+                    found[shape] = seconds(shape, m)
+                except ValueError:
+                    found[shape] = 0.0
+    if not found:
+        raise ValueError("no mesh fits")
+    return min(found, key=found.get)
 
 # %% wrong_least_tensor_first: wrong, not_the_best, levels 0 1
 def best_mesh(model, gpus, batch, per_node, memory, seconds):
@@ -183,7 +182,7 @@ def best_mesh(model, gpus, batch, per_node, memory, seconds):
     t = min(s[2] for s in found)
     return min((s for s in found if s[2] == t), key=found.get)
 
-# %% wrong_less_than_memory: wrong, refuses_what_can_be, levels 0 1
+# %% wrong_less_than_memory: wrong, not_the_best, levels 0 1
 def best_mesh(model, gpus, batch, per_node, memory, seconds):
     found = {}
     for t in range(1, min(gpus, per_node) + 1):
@@ -229,17 +228,20 @@ def best_mesh(model, gpus, batch, per_node, memory, seconds):
         raise ValueError("nothing fits")
     return min(found, key=found.get)
 
-# %% wrong_most_replicas (right_rule_of_thumb): wrong, most_replicas, levels 0 1
--    """As many replicas as fit, then as few tensor ranks: within 5 %, not always the best."""
--    for data in range(gpus, 0, -1):
-+    for pipeline in range(1, model["layers"] + 1):
-+        if gpus % pipeline or model["layers"] % pipeline:
-+            continue
-@@
--            pipeline, rest = divmod(gpus, data * tensor)
--            if rest or not pipeline or batch % data or model["heads"] % tensor or model["layers"] % pipeline:
-+            data, rest = divmod(gpus, pipeline * tensor)
-+            if rest or batch % data or model["heads"] % tensor:
+# %% wrong_most_replicas: wrong, most_replicas, levels 0 1
+def best_mesh(model, gpus, batch, per_node, memory, seconds):
+    """As few stages as fit, then as few tensor ranks."""
+    for pipeline in range(1, model["layers"] + 1):
+        if gpus % pipeline or model["layers"] % pipeline:
+            continue
+        for tensor in range(1, per_node + 1):
+            data, rest = divmod(gpus, pipeline * tensor)
+            if rest or batch % data or model["heads"] % tensor:
+                continue
+            m = batch // data
+            if max(sum(rank_memory(model, (data, pipeline, tensor), s, m).values()) for s in range(pipeline)) <= memory:
+                return data, pipeline, tensor
+    raise ValueError("no mesh fits")
 
 # %% wrong_never_refuses (right_every_mesh): wrong, takes_anything, levels 1 0
 -        raise ValueError("no mesh fits")
@@ -287,7 +289,7 @@ def best_mesh(model, gpus, batch, per_node, memory, seconds):
 -            if most <= memory and seconds(shape, m) < least:
 +            if most <= memory / 8 and seconds(shape, m) < least:
 
-# %% wrong_replicas_in_powers_of_two: wrong, not_the_best, levels 0 1
+# %% wrong_replicas_in_powers_of_two: wrong, refuses_what_can_be, levels 0 1
 def best_mesh(model, gpus, batch, per_node, memory, seconds):
     found = {}
     for t in range(1, min(gpus, per_node) + 1):
@@ -309,6 +311,19 @@ def best_mesh(model, gpus, batch, per_node, memory, seconds):
     if not found:
         raise ValueError("nothing fits")
     return min(found, key=found.get)
+
+# %% wrong_rule_of_thumb: wrong, most_replicas, levels 0 1
+def best_mesh(model, gpus, batch, per_node, memory, seconds):
+    """As many replicas as fit, then as few tensor ranks."""
+    for data in range(gpus, 0, -1):
+        for tensor in range(1, per_node + 1):
+            pipeline, rest = divmod(gpus, data * tensor)
+            if rest or not pipeline or batch % data or model["heads"] % tensor or model["layers"] % pipeline:
+                continue
+            m = batch // data
+            if max(sum(rank_memory(model, (data, pipeline, tensor), s, m).values()) for s in range(pipeline)) <= memory:
+                return data, pipeline, tensor
+    raise ValueError("no mesh fits")
 
 # %% wrong_two_axes (right_every_mesh): wrong, no_mesh, levels 0 1
 -    return best
