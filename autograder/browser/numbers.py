@@ -14,6 +14,7 @@ import importlib.util
 import math
 import operator
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
@@ -93,8 +94,8 @@ def ptp(values: Any) -> Any:
 
 
 def bincount(values: Any) -> Array:
-    flat = asarray(values).flat
-    return asarray([flat.count(k) for k in range(max(flat, default=-1) + 1)]).astype("int64")
+    counts = Counter(asarray(values).flat)
+    return asarray([counts[k] for k in range(max(counts, default=-1) + 1)]).astype("int64")
 
 
 def array_equal(a: Any, b: Any, equal_nan: bool = False) -> bool:

@@ -121,6 +121,8 @@ class Wires:
         self.mesh, self.topology = mesh, topology
         self._together: dict[tuple, Together] = {}
         self._costs: dict[tuple, list[Collective]] = {}
+        self._ways: dict[tuple[str, int], Hops] = {}
+        self._known: dict[tuple[bytes, bytes], Hops] = {}
 
     def collective(self, kind: str, *axes: str) -> Together:
         """A library's collective of all groups along these axes."""
@@ -145,15 +147,29 @@ class Wires:
 
     def forward(self, stage: int) -> Hops:
         """From each rank of a stage to the next one; from the last to the first."""
-        ranks = self.mesh.ranks
-        return Hops(self.topology, ranks[stage], ranks[(stage + 1) % self.mesh.pipeline])
+        return self._hops("next", stage)
 
     def backward(self, stage: int) -> Hops:
         """From each rank of a stage to the one before; from the first to the last."""
-        ranks = self.mesh.ranks
-        return Hops(self.topology, ranks[stage], ranks[stage - 1])
+        return self._hops("before", stage)
 
     def ring(self, stage: int) -> Hops:
         """From each rank of a stage to the next one along `context`."""
-        ranks = self.mesh.ranks[stage]
-        return Hops(self.topology, ranks, np.roll(ranks, -1, axis=1))
+        return self._hops("ring", stage)
+
+    def _hops(self, way: str, stage: int) -> Hops:
+        if (way, stage) not in self._ways:
+            ranks = self.mesh.ranks
+            other = {"next": (stage + 1) % self.mesh.pipeline, "before": stage - 1, "ring": stage}[way]
+            there = np.roll(ranks[other], -1, axis=1) if way == "ring" else ranks[other]
+            self._ways[way, stage] = self._alike(ranks[stage], there)
+        return self._ways[way, stage]
+
+    def _alike(self, source: np.ndarray, destination: np.ndarray) -> Hops:
+        """The hops between these ranks; those that lie alike on their nodes are the same."""
+        per_node = self.topology.ranks_per_node
+        first = min(source.min(), destination.min()) // per_node * per_node
+        key = (source - first).tobytes(), (destination - first).tobytes()
+        if key not in self._known:
+            self._known[key] = Hops(self.topology, source, destination)
+        return self._known[key]
