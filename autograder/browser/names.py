@@ -6,3 +6,4 @@ EXERCISES = (
     *("fair_share", "bubble", "enough_micro_batches", "partition", "order_1f1b", "order_interleaved"),
     *("order_zero_bubble", "rank_memory", "step_bytes", "best_mesh", "mfu_and_hfu", "checkpoint_every"),
 )
+MESHES = 10  # that the planner shows

@@ -112,7 +112,7 @@ def parse_mesh(text: str, gpus: int) -> Mesh:
 
 def as_text(said: Answer, explain: bool = False) -> str:
     """The answer as lines: what was asked, a table of memory and one of time, days and energy."""
-    lines = _heading(said)
+    lines = heading(said)
     if not said.found.choices:
         return "\n".join([*lines, "", _why_nothing_fits(said)])
     rows = [_row(place, choice, said) for place, choice in enumerate(said.found.choices, 1)]
@@ -123,7 +123,8 @@ def as_text(said: Answer, explain: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _heading(said: Answer) -> list[str]:
+def heading(said: Answer) -> list[str]:
+    """The lines above the table: the question as it was understood."""
     model, wish = said.named.model, said.wish
     sequence = wish.sequence or model.sequence
     several = "sequences" if wish.batch > 1 else "sequence"

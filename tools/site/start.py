@@ -20,7 +20,8 @@ LOOK_UP = {  # page -> its title, and what the first page says of it
 
 PLAY = (
     "**[Play: a pipeline of four ranks](play/index.md)**, in your browser, before you install anything: make the white "
-    "part of a picture smaller. Then write [exercises of the course](play/exercises.md) there.\n\n"
+    "part of a picture smaller. Then write [exercises of the course](play/exercises.md) there, or "
+    "[plan a training](play/planner.md): which mesh for which model, on how many GPUs.\n\n"
 )
 
 

@@ -70,7 +70,7 @@ def test_a_site_without_the_pages_says_nothing_of_them():
 
 def test_the_first_page_leads_to_them():
     files = tree(only=names.UNITS, playable=True).files
-    assert "(play/index.md)" in files["index.md"] and {"play/index.md", "play/exercises.md"} <= set(files)
+    assert "(play/index.md)" in files["index.md"] and {"play/index.md", "play/exercises.md", "play/planner.md"} <= set(files)
     assert "play/" not in tree(only=names.UNITS).files["index.md"]
 
 
@@ -246,4 +246,22 @@ def test_by_keyboard_on_a_narrow_screen(address, browser, theme):
     keys.press("Tab")
     assert reader.page.evaluate("document.activeElement.className") == "play-run"
     assert text.get_attribute("aria-label") == "bubble: your answer"
+    reader.page.context.close()
+
+
+@needs("browser", "npm")
+@pytest.mark.timeout(300)
+def test_the_planner_on_a_narrow_screen(address, browser):
+    reader = Reader(browser, address, "planner", viewport={"width": 390, "height": 844})
+    for model, words in (("Llama 3 8B", "10 meshes. The best"), ("Llama 3 405B", "Nothing fits.")):
+        reader.page.select_option("select[name=model]", model)
+        reader.page.select_option("select[name=gpus]", "64")
+        reader.page.keyboard.press("Tab")
+        reader.page.click("button.play-run")
+        reader.page.wait_for_function(f"document.querySelector('.play-status').textContent.startsWith({words!r})")
+        assert reader.page.locator(".planner-table tbody tr").count() == (10 if "best" in words else 0)
+        assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
+    reader.page.reload(wait_until="load")
+    assert reader.page.input_value("select[name=model]") == "Llama 3 405B"
+    assert all(url.startswith((address, "data:")) for url in reader.asked)
     reader.page.context.close()

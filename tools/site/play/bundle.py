@@ -14,6 +14,7 @@ from pathlib import Path
 
 from autograder import content
 from autograder.browser.names import EXERCISES, PUZZLES, UNITS
+from tools.site.play import planner
 
 NAME = "course.zip"
 # Runs in a process of its own: says which files of the engine were imported or opened while each exercise was judged.
@@ -23,10 +24,11 @@ import json, sys
 sys.modules["torch"] = None
 opened = set()
 sys.addaudithook(lambda event, given: opened.add(str(given[0])) if event == "open" else None)
-from autograder.browser import session
+from autograder.browser import planning, session
 
 for name, answer in json.loads(sys.argv[1]).items():
     session.told(name, answer)
+planning.told(sys.argv[2])
 files = [getattr(module, "__file__", None) for module in list(sys.modules.values()) if module is not None]
 print(json.dumps([*filter(None, files), *(one for one in opened if one.endswith((".py", ".toml", ".txt")))]))
 """
@@ -55,7 +57,9 @@ def modules(course: Path, functions: tuple[str, ...]) -> list[Path]:
     """The files of the engine that judging these exercises needs, from its root."""
     environment = {**os.environ, "PYTHONPATH": str(content.ENGINE), content.COURSE: str(course)}
     answers = json.dumps({name: first_answer(name) for name in functions})
-    ran = subprocess.run([sys.executable, "-c", LIST, answers], env=environment, capture_output=True, text=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", LIST, answers, planner.FIRST], env=environment, capture_output=True, text=True
+    )
     if ran.returncode:
         raise RuntimeError(f"the modules for the browser cannot be listed:\n{ran.stderr}")
     found = {Path(file) for file in json.loads(ran.stdout.splitlines()[-1])}

@@ -11,10 +11,11 @@ import nbformat
 from autograder import content
 from autograder.browser.names import EXERCISES, PUZZLES
 from tools.build_notebooks import solved_of
+from tools.site.play import planner
 from tools.site.units import Links
 
 FOLDER = "play"
-OWN = ("play.js", "play.css", "worker.js")
+OWN = ("play.js", "play.css", "worker.js", "planner.js", "planner.css")
 SIZE = "about 14 MB once, then cached"
 HEADING = re.compile(r"^##+ (.+)$", re.M)
 TITLES_TAIL = re.compile(r"(?: \(\d+ points?\))?(?: · stretch)?$")  # the card has the points, and all is stretch here
@@ -114,7 +115,7 @@ def pages(root: Path, names: list[str], documents: dict[str, str]) -> dict[str, 
             found |= _of_unit(root, name, path, functions, documents)
         if set(functions) <= set(found):
             built[path] = "\n".join([about, *(found[function] for function in functions), SCRIPTS])
-    return built if len(built) == 2 else {}
+    return {**built, planner.PATH: planner.page(SIZE)} if len(built) == 2 else {}
 
 
 def _of_unit(root: Path, name: str, path: str, functions: tuple[str, ...], documents: dict[str, str]) -> dict[str, str]:

@@ -66,7 +66,7 @@ const heard = {
   },
   began() {
     const exercise = python.running;
-    exercise.say("Judging ...");
+    exercise.say(exercise.busy);
     python.clock = setTimeout(() => {
       stop();
       python.running = null;
@@ -84,6 +84,12 @@ const heard = {
     store.set(RECORDS, answer.records);
     exercise.show(answer);
   },
+  planned({ answer }) {
+    clearTimeout(python.clock);
+    const planner = python.running;
+    python.running = null;
+    planner.show(answer);
+  },
   broken({ text }) {
     const exercise = python.running;
     stop();
@@ -98,6 +104,17 @@ const heard = {
   },
 };
 
+/* Hands a message to Python for somebody who has `run`, `limit`, `busy`, `say` and `end`. */
+function ask(asker, message) {
+  if (python.running) return asker.say("One after the other: Python is still busy.");
+  python.running = asker;
+  asker.run.setAttribute("aria-disabled", "true");
+  if (!python.worker) start();
+  if (!python.worker) return;
+  asker.say(python.ready ? asker.busy : "Loading Python, 14 MB the first time ...");
+  python.worker.postMessage(message);
+}
+
 /* ---- one exercise ---- */
 
 class Play {
@@ -105,6 +122,7 @@ class Play {
     this.name = place.dataset.exercise;
     this.limit = Number(place.dataset.limit) || LIMIT_S;
     this.key = `course.play.${this.name}`;
+    this.busy = "Judging ...";
     const find = (name) => place.querySelector(`.play-${name}`);
     [this.text, this.lines, this.run, this.anew] = ["text", "lines", "run", "anew"].map(find);
     [this.status, this.card, this.picture] = ["status", "card .text_html", "picture"].map(find);
@@ -170,14 +188,8 @@ class Play {
   }
 
   judge() {
-    if (python.running) return this.say("One after the other: Python is still busy.");
-    python.running = this;
-    this.run.setAttribute("aria-disabled", "true");
-    if (!python.worker) start();
-    if (!python.worker) return;
-    this.say(python.ready ? "Judging ..." : "Loading Python, 14 MB the first time ...");
     const records = store.get(RECORDS) ?? "";
-    python.worker.postMessage({ exercise: this.name, source: this.text.value, records });
+    ask(this, { exercise: this.name, source: this.text.value, records });
   }
 
   end(words) {

@@ -19,11 +19,16 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, "/course")
-from autograder.browser import session
+from autograder.browser import planning, session
 
 WORK = Path("/work")
 `);
   return python;
+}
+
+function plan(python, asked) {
+  python.globals.set("asked", asked);
+  return JSON.parse(python.runPython("planning.told(asked)"));
 }
 
 function judge(python, asked) {
@@ -42,7 +47,8 @@ onmessage = async ({ data }) => {
   const python = await loaded;
   postMessage({ kind: "began" });
   try {
-    postMessage({ kind: "told", ...judge(python, data) });
+    if (data.plan) postMessage({ kind: "planned", answer: plan(python, data.plan) });
+    else postMessage({ kind: "told", ...judge(python, data) });
   } catch (error) {
     postMessage({ kind: "broken", text: String(error.message || error) });
   }
