@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import json
 
@@ -37,6 +38,12 @@ every_exercise = each(EXERCISES)
 
 def cases_of(exercise: Exercise, key: str):
     return exercise.cases(rng_for(exercise, key))
+
+
+def arguments_of_harness(exercise: Exercise) -> list[str]:
+    """The arguments of an exercise's harness behind the function; [] where it has none."""
+    functions = [node for node in ast.parse(exercise.harness).body if isinstance(node, ast.FunctionDef)]
+    return [argument.arg for node in functions if node.name == "harness" for argument in node.args.args[1:]]
 
 
 def told_apart(a: list, b: list, case) -> bool:
@@ -119,7 +126,8 @@ def test_declarations_hold_together(exercise):
     assert exercise.signature.startswith(exercise.function + "(")
     assert exercise.runtime in ("plain", "torch", "mpi4py", "horovod", "tensorflow")
     names = exercise.inputs if isinstance(exercise.inputs, tuple) else ()
-    assert set(names) <= set(names_of(exercise.signature)) if names else exercise.inputs in ("kept", "free", "result")
+    given = {*names_of(exercise.signature), *arguments_of_harness(exercise)}
+    assert set(names) <= given if names else exercise.inputs in ("kept", "free", "result")
     if exercise.runtime == "plain":
         assert all(c.world_size == 1 for c in cases)
     for name in exercise.misconceptions(cases[0]):
