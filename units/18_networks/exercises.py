@@ -37,13 +37,13 @@ from autograder.exercises.source import harness_of
 from labkit.relay.topology import Link, nodes
 
 TOO_MANY = Mistake("too_many_collectives", "The numbers are right, but they took more collectives than are needed.",
-                   "A call costs its latency, however small: what is small travels together.")  # fmt: skip
+                   "Each call costs latency, however small its message: send small things together.")  # fmt: skip
 TOO_MANY_BYTES = Mistake("too_many_bytes", "The numbers are right, but more bytes travelled than the method needs.")
 SUM_FOR_MEAN = Mistake("sum_for_mean", "What came back is the sum over the ranks, not their mean.",
                        "Divide by the number of ranks.")  # fmt: skip
 DROPS_ERROR = Mistake("drops_the_error", "What was not sent in one step is never sent: there is no feedback.",
                       "Add the error to the gradient first, and keep in it what was not sent.")  # fmt: skip
-FORGETS_OLDER = Mistake("forgets_older_errors", "The error is taken from the gradient alone: what earlier steps had "
+FORGETS_OLDER = Mistake("forgets_older_errors", "The error is computed from the gradient alone: what earlier steps "
                         "kept and this one did not send is lost.",
                         "error = (gradient + error) - what was sent.")  # fmt: skip
 REFUSES = Mistake("refuses_what_can_be", "This can be done, and the function raised a ValueError.", "",
@@ -60,12 +60,12 @@ class RingOrder(PlainExercise):
     levels = {"placed in turn": 1, "any placement": 1}
     talks = False
     mistakes = [
-        Mistake("not_every_rank_once", "Some rank does not stand in the ring exactly once.",
+        Mistake("not_every_rank_once", "Some rank is not in the ring exactly once.",
                 "The answer holds the numbers 0 to p - 1, each once."),
-        Mistake("returns_nodes", "The answer names nodes; the ring is one of ranks.",
-                "Return numbers of ranks: `sorted(range(p), key=...)`."),
-        Mistake("crosses_too_often", "The ring goes to another node more often than it must.",
-                "Entered once, a node is left when all its ranks have been visited: sort by node."),
+        Mistake("returns_nodes", "The answer lists nodes, but a ring consists of ranks.",
+                "Return rank numbers: `sorted(range(p), key=...)`."),
+        Mistake("crosses_too_often", "The ring goes to another node more often than necessary.",
+                "Enter each node once, and leave it when all its ranks have been visited: sort by node."),
     ]  # fmt: skip
     records = [
         Record("messages to another node in each step", "", lambda case: len(case.known["node_of"]) == 16,
@@ -112,26 +112,25 @@ class PlaceRanks(RefusingExercise):
     signature = "place_ranks(hosts: list[str], slots: list[int], p: int, by: str) -> list[str]"
     levels = {"by slot and by node": 1, "hosts of different sizes": 1, "what cannot be": 1}
     mistakes = [
-        Mistake("not_by_node", "By node was asked for, and hosts were filled one after the other.",
+        Mistake("not_by_node", "The ranks were to be placed by node, but hosts were filled one after the other.",
                 "By node: one rank to each host in turn."),
-        Mistake("not_by_slot", "By slot was asked for, and ranks were dealt out in turn.",
-                "By slot: a host is full before the next one gets any."),
+        Mistake("not_by_slot", "The ranks were to be placed by slot, but they were dealt out in turn.",
+                "By slot: fill a host before the next one gets a rank."),
         Mistake("overfills_a_host", "A host got more ranks than it has slots.",
                 "A host without a free slot is passed over."),
         Mistake("equal_shares", "Every host was given as many slots as the first.",
                 "`slots[i]` is the room of `hosts[i]`.",
                 lambda c: c.possible and c.named(by_slot if c.by == "slot" else by_node,
                                                  [c.slots[0]] * len(c.slots))),
-        Mistake("from_the_first_again", "Where a host was full, the turn began again with the first one.",
-                "A host without a free slot is passed over: the next one has its turn.",
+        Mistake("from_the_first_again", "Where a host was full, the dealing began again with the first one.",
+                "Pass over a host without a free slot: the next one gets the rank.",
                 lambda c: c.possible and c.by == "node" and c.named(from_the_first_again)),
-        Mistake("skips_a_turn", "A host that had become full was taken off the list, and the one behind it lost its "
-                "turn.",
-                "What is behind a host that is taken off moves up: do not step on after that.",
+        Mistake("skips_a_turn", "A full host was removed from the list, and the next one lost its turn.",
+                "When a host is removed, the next one takes its index: do not advance then.",
                 lambda c: c.possible and c.by == "node" and c.named(skips_a_turn)),
-        REFUSES.but(how="Only a `by` that there is not, or more ranks than slots: as many are welcome."),
+        REFUSES.but(how="Raise it only for an unknown `by` or more ranks than slots; exactly as many are fine."),
         Mistake("takes_anything", "What cannot be placed was placed.",
-                "More ranks than slots, or a `by` that there is not: raise ValueError."),
+                "Raise ValueError for more ranks than slots and for an unknown `by`."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -195,13 +194,13 @@ class AllReduceSeconds(RefusingExercise):
     )
     levels = {"one rank on a node": 2, "shared cards": 2, "what cannot be": 1}
     mistakes = [
-        Mistake("whole_vector_in_each_step", "Every message of this algorithm carries all bytes here.",
+        Mistake("whole_vector_in_each_step", "Every message of this algorithm carries the whole vector here.",
                 "In a ring and in the hierarchical one a message carries a part; halving sends a half, a quarter ...",
                 lambda c: c.of(whole=True)),
         Mistake("half_of_it", "The parts are reduced, but the time to spread the sum is missing.",
                 "The second half takes as many steps as the first.", lambda c: c.of(twice=1)),
         Mistake("own_card_each", "Every rank has a card of its own to the other nodes here.",
-                "The ranks of a node share it: what g of them send at once takes g times the bytes.",
+                "The ranks of a node share one card: if g of them send at once, it carries g times the bytes.",
                 lambda c: c.of(shared=False)),
         Mistake("all_links_alike", "Every step takes the link between nodes.",
                 "A step in which nobody leaves a node takes the link inside.",
@@ -212,8 +211,8 @@ class AllReduceSeconds(RefusingExercise):
         Mistake("ring_shares_the_card", "In a ring only one rank of a node sends to another node, and has the card for "
                 "itself.", "A step takes as long as its slowest message: one of n/p between the nodes.",
                 lambda c: c.algorithm == "ring" and c.of(ring_shares=True)),
-        Mistake("one_partner_too_many_inside", "A partner at a distance of g is on the next node.",
-                "Inside where the distance is below g.", lambda c: c.of(reach=1)),
+        Mistake("one_partner_too_many_inside", "A partner at a distance of g counts as inside, but is on another node.",
+                "A partner is inside if the distance is below g.", lambda c: c.of(reach=1)),
         Mistake("large_halves_near", "The sizes are in the opposite order: the first partner, p/2 away, gets a half.",
                 "Partners at a distance d swap n d / p bytes.", lambda c: c.of(backwards=True)),
         Mistake("whole_bytes", "The bytes of a message were rounded to a whole number.", "n / p, not n // p.",
@@ -221,12 +220,11 @@ class AllReduceSeconds(RefusingExercise):
         Mistake("no_latency", "The latency of the messages is missing.", "Each step costs alpha, too.",
                 lambda c: c.of(links=((0.0, c.inside[1]), (0.0, c.between[1])))),
         Mistake("p_steps", "The ring takes p - 1 steps to reduce and as many to spread, not p.",
-                "p parts, p - 1 of which a rank lacks.",
+                "Of the p parts a rank lacks p - 1.",
                 lambda c: c.algorithm == "ring" and c.of() * (c.p / (c.p - 1) if c.p > 1 else 1)),
-        REFUSES.but(how="Only another algorithm, and doubling and halving where p is no power of two."),
-        Mistake("takes_anything", "An algorithm that there is not, or that does not run on this number of ranks, got a "
-                "time.",
-                "Raise ValueError: doubling and halving need a power of two, here."),
+        REFUSES.but(how="Raise it only for another algorithm, or for doubling and halving where p is no power of 2."),
+        Mistake("takes_anything", "An unknown algorithm, or one that does not run on this number of ranks, got a time.",
+                "Raise ValueError: doubling and halving need a power of two here."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -327,30 +325,30 @@ class HierarchicalAllReduce(SumExercise):
     mistakes = [
         Mistake("reduces_inside_twice", "Each number counts once for every rank of a node: it was summed inside, and "
                 "then over all ranks.",
-                "Across the nodes only ranks with the same place on their nodes are added.",
+                "Across the nodes, add only over the ranks at the same place in their nodes.",
                 lambda c: c.g * c.total),
-        Mistake("inside_only", "Each rank has the sum of its node alone.", "Then across: one rank of each node.",
+        Mistake("inside_only", "Each rank has the sum of its node alone.", "Then sum across: one rank of each node.",
                 lambda c: [c.x[r // c.g * c.g : (r // c.g + 1) * c.g].sum(axis=0) for r in range(c.p)]),
-        Mistake("across_only", "Each rank has the sum over those with its place on their nodes, not over its node.",
-                "First inside each node, then across.",
+        Mistake("across_only", "Each rank has the sum over the ranks at its place in their nodes, not over its node.",
+                "Sum first inside each node, then across.",
                 lambda c: [c.x[r % c.g :: c.g].sum(axis=0) for r in range(c.p)]),
-        Mistake("mean_for_sum", "This is the mean over the ranks; asked for is the sum.", "Do not divide.",
+        Mistake("mean_for_sum", "This is the mean over the ranks, not the sum.", "Do not divide.",
                 lambda c: c.total / c.p),
         Mistake("rest_left_out", "n is no multiple of g, and the last n % g numbers are still the rank's own.",
-                "Parts of unequal lengths, `x.tensor_split(g)`, or zeros behind x until it divides.",
+                "Use parts of unequal length, `x.tensor_split(g)`, or pad x with zeros until g divides it.",
                 lambda c: [np.concatenate([c.total[: c.whole], one[c.whole :]]) for one in c.x]),
-        Mistake("not_gathered_inside", "Each rank has the sum of a part only: at the end nobody told the others of its "
-                "node.",
+        Mistake("not_gathered_inside", "Each rank has the sum of a part only: the ranks of a node did not exchange "
+                "their parts at the end.",
                 "The third phase: an all-gather inside each node."),
         Mistake("only_one_of_a_node", "One rank of each node has the sum, the others do not.",
                 "At the end all ranks of a node need it."),
-        Mistake("too_much_between", "The sum is right, but more bytes went between the nodes than must.",
-                "Each rank takes 1/g of its node's sum across, in a ring, or reduce-scattered and gathered: "
+        Mistake("too_much_between", "The sum is right, but more bytes went between the nodes than necessary.",
+                "Each rank sends 1/g of its node's sum across, by a ring or by reduce-scatter and all-gather: "
                 "2 (N-1)/N of its part."),
-        Mistake("idle_cards", "The sum is right and the bytes between the nodes are few, but it takes longer than it "
-                "must: inside the nodes a few ranks do the work while others wait, or more goes around than needed.",
-                "Inside a node all ranks reduce a part each, at the same time (reduce-scatter), and spread it likewise "
-                "(all-gather)."),
+        Mistake("idle_cards", "The sum is right and the bytes between the nodes are few, but it takes longer than "
+                "necessary: inside the nodes a few ranks work while others wait, or more is sent than needed.",
+                "Inside a node, let all ranks reduce a part each at the same time (reduce-scatter), and spread the "
+                "parts in the same way (all-gather)."),
     ]  # fmt: skip
     records = [
         Record("bytes between the nodes", "B", lambda case: case.level == "no card idle",
@@ -437,9 +435,9 @@ class HalvingDoubling(SumExercise):
     signature = "halving_doubling(x: torch.Tensor) -> torch.Tensor"
     levels = {"the sum": 1, "messages and bytes": 2, "any number of ranks": 2}
     mistakes = [
-        Mistake("not_doubled", "Each rank has the sum of its part only: what was halved is not put together.",
-                "The same partners in the opposite order, each giving the other what it has."),
-        Mistake("extra_ranks_left_out", "What the ranks beyond the power of two hold is not in the sum.",
+        Mistake("not_doubled", "Each rank has the sum of its part only: the parts were not put together again.",
+                "Exchange with the same partners in the opposite order; each gives the other what it has."),
+        Mistake("extra_ranks_left_out", "The vectors of the ranks beyond the power of two are not in the sum.",
                 "Before the halving each of them gives its vector to a partner below.",
                 lambda c: c.q < c.p and c.x[: c.q].sum(axis=0)),
         Mistake("extra_ranks_stand_aside", "The ranks beyond the power of two neither gave nor got anything.",
@@ -448,9 +446,9 @@ class HalvingDoubling(SumExercise):
         Mistake("extra_ranks_not_told", "The sum is complete, but the ranks beyond the power of two do not get it.",
                 "At the end each gets it from the partner to whom it gave its vector.",
                 lambda c: c.q < c.p and [c.total if r < c.q else c.x[r] for r in range(c.p)]),
-        Mistake("rest_not_summed", "The entries behind q equal chunks were left out of the halving: each rank still "
-                "has its own there, perhaps with those of the partner beyond the power of two.",
-                "Let the halves differ by one, or fill x up with zeros: every entry belongs to some chunk.",
+        Mistake("rest_not_summed", "The entries after the q equal chunks were left out of the halving: each rank "
+                "still has its own there, perhaps plus those of its partner beyond the power of two.",
+                "Let the halves differ by one entry, or pad x with zeros: every entry belongs to some chunk.",
                 rest_not_summed),
         Mistake("too_many_messages", "The sum is right, but the ranks sent more messages than 2 log2 p.",
                 "In step k the partner is `rank ^ d`, d halving from p / 2 to 1, and back."),
@@ -557,7 +555,7 @@ class TopKMean(FeedbackExercise):
         Mistake("keeps_what_was_sent", "What was sent is still in the error: it will be sent again.",
                 "`error` is 0 where something was sent.", lambda c: c.of("keeps_what_was_sent")),
         Mistake("averages_positions", "The values of all ranks were added at the indices of the first one.",
-                "Each rank has chosen other entries: gather the indices, too.",
+                "Each rank chooses its own entries: gather the indices, too.",
                 lambda c: c.of("averages_positions")),
         Mistake("overwrites_the_same_index", "Where several ranks chose the same entry, only one of them counts.",
                 "Add: `mean.index_add_(0, indices, values)`.", lambda c: c.of("overwrites_the_same_index")),
@@ -565,12 +563,12 @@ class TopKMean(FeedbackExercise):
                 lambda c: c.of("largest_not_in_magnitude")),
         SUM_FOR_MEAN.giving(lambda c: c.of("sum_for_mean")),
         Mistake("mean_of_senders", "An entry was divided by the number of ranks that sent it.",
-                "Who did not send it, sent zero: divide by the number of all ranks.",
+                "A rank that did not send it counts as zero: divide by the number of all ranks.",
                 lambda c: c.of("mean_of_senders")),
-        Mistake("error_of_the_mean", "The error is what the mean has left of this rank's gradient + error.",
+        Mistake("error_of_the_mean", "The error is this rank's gradient + error minus the mean.",
                 "It is what this rank itself has not sent: gradient + error, with zeros where it sent.",
                 lambda c: c.of("error_of_the_mean")),
-        TOO_MANY_BYTES.but(how="Each rank gives k values and k indices, 16 k bytes; the zeros stay at home."),
+        TOO_MANY_BYTES.but(how="Each rank sends k values and k indices, 16 k bytes, and no zeros."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -628,8 +626,8 @@ class PowerSgd(FeedbackExercise):
         FORGETS_OLDER.giving(lambda c: c.of("forgets_older_errors")),
         Mistake("starts_again", "Every step begins with the same q: the approximation gets no better.",
                 "Write the new right factor into q: `q.copy_(...)`.", lambda c: c.of("starts_again")),
-        Mistake("rebinds", "The new q and the new error got the names `q` and `error`, and nothing else: the tensors "
-                "of the caller are as they were.", "In place: `q.copy_(...)`, `error.copy_(...)`.",
+        Mistake("rebinds", "The names `q` and `error` now refer to new tensors; the tensors of the caller did not "
+                "change.", "In place: `q.copy_(...)`, `error.copy_(...)`.",
                 lambda c: c.of("rebinds")),
         Mistake("own_q", "Each rank kept its own M^T P in q, not the mean: the ranks go on from different factors.",
                 "Copy the right factor into q after its all-reduce.", lambda c: c.of("own_q")),
@@ -638,12 +636,13 @@ class PowerSgd(FeedbackExercise):
         Mistake("never_summed_left", "The left factor comes from one rank's matrix.",
                 "All-reduce it before you orthogonalise it.", lambda c: c.of("never_summed_left")),
         Mistake("orthonormal_too_soon", "Each rank made its own left factor orthonormal; the mean of such factors is "
-                "not.", "First the mean of all ranks' M Q, then make it orthonormal.",
+                "not orthonormal.", "First the mean of all ranks' M Q, then make it orthonormal.",
                 lambda c: c.of("orthonormal_too_soon")),
         Mistake("columns_alone", "The columns of the left factor have length one, but are not at right angles: the "
                 "product is no projection.", "`torch.linalg.qr(left)[0]`.", lambda c: c.of("columns_alone")),
-        Mistake("error_of_own_factor", "The error is what this rank's own M^T P has left, not what the approximation "
-                "has.", "All-reduce the right factor first: error = gradient + error - P Q^T, with the mean Q.",
+        Mistake("error_of_own_factor", "The error is measured against this rank's own M^T P, not against the "
+                "approximation.",
+                "All-reduce the right factor first: error = gradient + error - P Q^T, with the mean Q.",
                 lambda c: c.of("error_of_own_factor")),
         Mistake("orthonormal_q", "The approximations are right, but q is not the mean of the ranks' M^T P: its columns "
                 "were made orthonormal, or are those of another matrix of the same span.",
@@ -651,7 +650,7 @@ class PowerSgd(FeedbackExercise):
         Mistake("sum_in_q", "The approximations are right, but q holds the sum of the ranks' M^T P.",
                 "The mean: divide it by the number of ranks before it goes into q.", lambda c: c.of("sum_in_q")),
         SUM_FOR_MEAN.giving(lambda c: c.of("sum_for_mean")),
-        TOO_MANY_BYTES.but(how="What travels are the two thin factors: (rows + columns) x rank numbers."),
+        TOO_MANY_BYTES.but(how="Send only the two thin factors: (rows + columns) x r numbers."),
         TOO_MANY,
     ]  # fmt: skip
 
@@ -724,17 +723,17 @@ class Diloco(Exercise):
                 "The outer gradient is `start - mean of the weights`; step along it with outer_lr and momentum.",
                 lambda c: c.of("averages_only")),
         Mistake("averages_in_every_step", "The ranks' weights were averaged after every inner step.",
-                "Within a round nobody hears of the others.", lambda c: c.of("averages_in_every_step")),
+                "Within a round the ranks do not communicate.", lambda c: c.of("averages_in_every_step")),
         Mistake("wrong_sign", "The outer step goes away from where the ranks went.",
                 "delta = start - mean of the weights, and start - outer_lr * ...", lambda c: c.of("wrong_sign")),
         SUM_FOR_MEAN.giving(lambda c: c.of("sum_for_mean")),
         Mistake("no_momentum", "The outer step has no momentum.", "v = mu v + delta.", lambda c: c.of("no_momentum")),
         Mistake("heavy_ball", "The outer step goes along v: that is plain momentum, not Nesterov's.",
                 "Along delta + mu v, with the v of this round.", lambda c: c.of("heavy_ball")),
-        Mistake("momentum_begins_again", "v is lost from one round to the next.",
-                "It belongs to the outer optimizer and lives through all rounds.",
+        Mistake("momentum_begins_again", "v starts from zero in every round.",
+                "It belongs to the outer optimizer: keep it through all rounds.",
                 lambda c: c.of("momentum_begins_again")),
-        Mistake("measures_from_the_first", "Every round's delta is measured from the weights of the very beginning.",
+        Mistake("measures_from_the_first", "Every round's delta is measured from the initial weights.",
                 "Measure from the weights with which this round began.", lambda c: c.of("measures_from_the_first")),
         Mistake("goes_on_from_its_own", "After the outer step each rank goes on from its own weights.",
                 "All begin the next round with the new weights.", lambda c: c.of("goes_on_from_its_own")),
@@ -746,14 +745,14 @@ class Diloco(Exercise):
         Mistake("whole_last_round", "The last round has `every` steps, where fewer were left.",
                 "There are `steps` inner steps in all.", lambda c: c.of("whole_last_round")),
         Mistake("one_outer_step_too_many", "After the last round there was one more outer step, along the momentum.",
-                "The last step ends a round once.", lambda c: c.of("one_outer_step_too_many")),
+                "The last step ends only one round.", lambda c: c.of("one_outer_step_too_many")),
         Mistake("start_moves", "`start` moved along with the inner steps: delta is measured from this rank's own "
-                "weights. One name more is no copy.", "local = start.clone()", lambda c: c.of("start_moves")),
+                "weights. A second name is not a copy.", "local = start.clone()", lambda c: c.of("start_moves")),
         TOO_MANY,
         TOO_MANY_BYTES.but(how="Once a round, n numbers: one all-reduce of the weights, or of delta. The momentum is "
-                               "the same everywhere and need not travel."),
+                               "the same on every rank and need not be sent."),
         Mistake("computes_too_much", "The weights are right, but gradients were computed that nobody needs.",
-                "One for each inner step."),
+                "Compute one for each inner step."),
     ]  # fmt: skip
 
     def cases(self, rng):

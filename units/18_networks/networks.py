@@ -1,11 +1,11 @@
 # %% [markdown]
 # # 18 · Networks
 #
-# So far a network was two numbers: what a message costs, and what a byte costs. In a
-# real machine the ranks of one node are joined by fast links, all of them share one
-# card to the other nodes, and which rank runs where is decided by a line in a job
-# script. On this page you take the all-reduce apart along these links, and then you
-# send less: a few numbers instead of all of them, or nothing at all for many steps.
+# So far a network was two numbers: the cost of a message and the cost of a byte. In a
+# real machine fast links join the ranks of one node, all of them share one network
+# card to reach the other nodes, and a line in a job script decides which rank runs
+# where. On this page you adapt the all-reduce to such a network. Then you send less: a
+# few numbers instead of all of them, or nothing at all for many steps.
 #
 # **At the end of this page** you can say which all-reduce is fastest on which network
 # before you run it, your hierarchical all-reduce sends as few bytes between the nodes
@@ -32,18 +32,18 @@ from labkit.plots import charts, networks
 NODES = simulation.nodes(4)
 
 # %% [markdown]
-# (What is called `given.` on this page you need not read: counts of bytes, vectors whose
-# sum is known, a small network to train. It stands in `labkit/lessons/networks.py`, and
-# `help(given)` shows it.)
+# (You need not read the functions called `given.` on this page: they count bytes, make
+# vectors whose sum is known and provide a small network to train. They are in
+# `labkit/lessons/networks.py`, and `help(given)` shows them.)
 #
 # ## Guess first
 #
 # Write down what you think before you read on; the page answers all three.
 #
-# 1. Two nodes of four ranks run a ring all-reduce. Somebody places the ranks in turn,
-#    one on each node, instead of filling the nodes. By what factor do the bytes between
-#    the nodes grow?
-# 2. Of a gradient of 5,000 numbers you send the 50 largest and forget the rest. How
+# 1. Two nodes of four ranks run a ring all-reduce. Somebody deals the ranks out to the
+#    nodes in turn instead of filling one node after the other. By what factor does the
+#    number of bytes sent between the nodes grow?
+# 2. You send only the 50 largest of a gradient's 5,000 numbers and forget the rest. How
 #    much of the progress of 100 training steps is lost?
 # 3. Ranks train alone and average their weights every 8 steps. Does the training need 8
 #    times as many steps?
@@ -54,17 +54,17 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## Two kinds of links
 #
-# This is the network of this page. The four ranks of a node reach each other over links
-# of their own; what goes to the other node takes the node's only card, and waits there
-# while another rank is sending.
+# This is the network of this page. The four ranks of a node reach each other over fast
+# links of their own. A message to the other node goes through the node's only card, and
+# waits there while another rank is sending.
 
 # %% alt="Eight ranks as two boxes of four. A word inside each box says what its links cost, a word between the boxes what the links between the nodes cost."
 simulation.draw("nodes of 4", 8)
 
 # %% [markdown]
-# The ring of unit 03, for any order of the ranks, and a picture of what it puts on each
-# link: nodes are boxes, the width of a line stands for its bytes, and dashed lines go
-# from node to node.
+# Next come the ring of unit 03, for any order of the ranks, and a picture of the bytes
+# that it sends over each link. Boxes are nodes, wider arrows carry more bytes, and
+# dashed arrows go from node to node.
 
 # %% tags=["raises-exception"]
 def ring(x, order, phases=(0, 1)):
@@ -104,8 +104,8 @@ for name, order in orders.items():
 networks.beside(loads, 8, 4)
 
 # %% [markdown]
-# The same program, the same ring, the same bytes on each rank. What differs is the
-# order, and with it which links the bytes take.
+# Both runs use the same ring, and each rank sends the same number of bytes. Only the
+# order differs, and with it the links that the bytes take.
 #
 # ### A ring that rarely leaves a node (2 points)
 
@@ -116,11 +116,11 @@ def ring_order(node_of: list[int]) -> list[int]:
     node_of: list of ints, node_of[r] is the number of rank r's node, any integer
     Returns: list of ranks, each once; the last one sends to the first
 
-    - placed in turn: the ring goes from one node to another as rarely as possible. Any
-      of the best orders will do.
-    - any placement: nodes may have different numbers of ranks, in any order.
+    - placed in turn: as few links of the ring as possible go from one node to another.
+      Any of the best orders will do.
+    - any placement: the same; nodes may have different numbers of ranks, in any order.
 
-    Example: ring_order([0, 1, 0, 1]) may be [0, 2, 1, 3]: two messages between nodes.
+    Example: ring_order([0, 1, 0, 1]) may be [0, 2, 1, 3]: two links between nodes.
     """
     ### BEGIN SOLUTION
     return sorted(range(len(node_of)), key=lambda rank: node_of[rank])
@@ -132,10 +132,11 @@ check(ring_order)
 # %% [markdown]
 # ### Where the ranks go (3 points)
 #
-# A launcher decides which rank is on which host. `mpirun --map-by slot` fills a host
-# before it goes to the next; `--map-by node` deals the ranks out, one to each host in
-# turn, and passes over a host that has no free slot. (IBM's `ddlrun -H host1,host2`, in
-# the talk this course started from, hides that decision.)
+# A launcher decides which rank runs on which host. Each host has *slots*, room for one
+# rank each. `mpirun --map-by slot` fills a host before it goes to the next.
+# `mpirun --map-by node` deals the ranks out, one to each host in turn, and passes over
+# a host that has no free slot. (IBM's `ddlrun -H host1,host2`, in the talk this course
+# started from, hides this decision.)
 
 # %% nbgrader={"grade": false, "grade_id": "place_ranks", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def place_ranks(
@@ -172,25 +173,26 @@ check(place_ranks)
 # %% [markdown]
 # ## Hierarchical all-reduce: inside, across, inside
 #
-# A ring in the best order still carries every part once around through all nodes.
-# Better:
+# A ring, even in the best order, carries every part around all the nodes. The
+# hierarchical all-reduce sends less between them:
 #
-# 1. **Inside** each node a reduce-scatter: each of the $g$ ranks has 1/g of its node's
+# 1. **Inside** each node a reduce-scatter: each of the $g$ ranks gets 1/g of its node's
 #    sum.
-# 2. **Across** the $N$ nodes an all-reduce of these parts, among the ranks with the
-#    same place on their nodes.
+# 2. **Across** the $N$ nodes an all-reduce of these parts, among the ranks at the same
+#    place in their nodes.
 # 3. **Inside** each node an all-gather.
 #
 # ![The hierarchical all-reduce on two nodes of four ranks, a grid of ranks by parts after each phase. A reduce-scatter inside each node leaves on every rank one part of its node's sum. An all-reduce across the nodes, between ranks at the same place, makes it the sum of all ranks; 2 n bytes go between the nodes. An all-gather inside each node gives every rank all parts.](../../images/hierarchical_all_reduce.svg)
 #
-# Between the nodes each rank talks to one partner only.
+# With two nodes, each rank talks to only one partner on the other node.
 #
-# As long as only ranks add up, no less will do: a ring across sends $2 (N-1)/N \cdot n$
-# of a vector of $n$ bytes out of each node, $2 (N-1) n$ in all. A *switch* that adds up
-# needs less: each node sends its vector once, $n$ bytes, and the sum comes back. NVIDIA
-# builds such switches between nodes (*SHARP*, for InfiniBand) and inside of them
-# (*NVLink SHARP*, NVLS, which NCCL uses by itself on H100 and later GPUs). A benchmark
-# that converts times by $2 (p-1)/p$ may then print more than the links can carry.
+# For a vector of $n$ bytes, a ring across the nodes sends $2 (N-1)/N \cdot n$ bytes out
+# of each node, $2 (N-1) n$ in all. That is the least possible as long as only ranks
+# add. On three nodes or more, a *switch* that adds needs less: each node sends its
+# vector once, $n$ bytes, and the sum comes back. NVIDIA builds such switches between
+# nodes (*SHARP*, for InfiniBand) and inside nodes (*NVLink SHARP*, NVLS, which NCCL
+# uses by default on H100 and later GPUs). A benchmark that multiplies bytes per second
+# by $2 (p-1)/p$ may then report more than the links can carry.
 #
 # ### All-reduce on nodes (4 points)
 
@@ -208,8 +210,8 @@ def hierarchical_all_reduce(x: Tensor, ranks_per_node: int) -> Tensor:
       most 2 (N - 1) times the bytes of x.
     - no card idle: if p divides n and messages cost nothing but their bytes, it takes
       at most a tenth longer than the three steps above.
-    - messages: point to point or collectives (`dist.new_group`, which all ranks call),
-      as you like.
+    - messages: point to point or collectives, as you like; for collectives on a group
+      all ranks must call `dist.new_group`.
 
     Example: N = 2 nodes, x of 1 MB: at most 2 MB between the nodes.
     """
@@ -234,9 +236,9 @@ def hierarchical_all_reduce(x: Tensor, ranks_per_node: int) -> Tensor:
 check(hierarchical_all_reduce)
 
 # %% [markdown]
-# Besides yours, there are three others: the ring; the three steps, one after the other,
-# made of the ring above; and what people write first, **leaders**: one rank of each
-# node collects, the leaders run a ring, and spread the result.
+# Compare yours with three others: the ring; the three steps one after the other, built
+# from the ring above; and what people usually write first, **leaders**: one rank of
+# each node collects, the leaders run a ring, and each spreads the result in its node.
 
 # %%
 def by_leaders(x, node, per_node):
@@ -286,13 +288,13 @@ loads = {how: given.link_loads(run) for how, run in runs.items() if how != "your
 networks.beside(loads, 8, 4, size=(12, 2.9))
 
 # %% [markdown]
-# Is yours slower here than the three steps? If it cuts the vector into pieces, as below,
-# that is no mistake: with 32 kB most of the time is latency, and each piece pays it
-# again. How many pieces are best depends on the size.
+# Is yours slower here than the three steps? If it cuts the vector into pieces, as
+# below, that is no mistake: with 32 kB most of the time is latency, and each piece pays
+# it again. The best number of pieces depends on the size.
 #
-# Leaders sends as little between the nodes as the three steps. But while a leader adds
-# up, the others of its node have nothing to do, and it receives from them one after the
-# other. Where the bytes decide, you see it in the time. Below, each byte takes a
+# With leaders as few bytes go between the nodes as in the three steps. But a leader
+# receives from the other ranks of its node one after the other, and while it adds, they
+# have nothing to do. This costs time when the bytes dominate. Below, each byte takes a
 # hundred times as long:
 
 # %% tags=["raises-exception"] alt="Space-time diagrams of eight ranks, leaders and three steps, one below the other. Under leaders most ranks wait most of the time; in three steps all ranks take part in every step."
@@ -304,13 +306,13 @@ for how in ("leaders", "three steps"):
 charts.diagrams(drawn, 8)
 
 # %% [markdown]
-# In three steps the card between the nodes rests while the links inside work, and they
-# rest while it works. Cut the vector into **pieces**, and one goes across while the
-# next is reduced inside. Where the links inside are only four times as fast and a
-# message costs nothing but its bytes, the time then comes near to what the card alone
-# needs: the bound that your check names. Does your time come near it? (If your class
-# may see your records, write `# my records: NAME` into any code cell, with a name of
-# your choice.)
+# In the three steps the card is idle while the links inside work, and they are idle
+# while it works. Cut the vector into **pieces**, and one piece goes across while the
+# next is reduced inside. In the next cell the links inside are only four times as fast
+# as the card, and a message costs nothing but its bytes. There the time can come close
+# to what the card alone needs: the bound that your check names. Does yours? (To let
+# your class see your records, write `# my records: NAME` into any code cell, with a
+# name of your choice.)
 
 # %% tags=["raises-exception"] alt="Space-time diagrams of eight ranks, three steps and yours, where the links inside the nodes are four times as fast as those between them."
 bytes_only = simulation.nodes(4, inside=(0, 1e-8), between=(0, 4e-8))
@@ -324,11 +326,11 @@ charts.diagrams(pieces, 8)
 # %% [markdown]
 # ### A torus is the same program · stretch
 #
-# On a torus, ranks stand in rows and columns and have links to four neighbours only.
-# Take the rows as nodes: reduce-scatter along the row, all-reduce along the column,
-# all-gather along the row. Each message goes to a neighbour (around the edge, too), and
-# a rank takes $2 (\text{columns} - 1) + 2 (\text{rows} - 1)$ steps instead of $2 (p -
-# 1)$.
+# On a torus the ranks are arranged in rows and columns, and each has links to its four
+# neighbours only. Treat the rows as nodes: reduce-scatter along the row, all-reduce
+# along the column, all-gather along the row. Each message goes to a neighbour (also
+# around the edge), and the all-reduce takes $2 (\text{columns} - 1) + 2 (\text{rows} -
+# 1)$ steps instead of $2 (p - 1)$.
 
 # %% tags=["raises-exception"]
 torus = simulation.run(all_reduced, 9, ("three steps", 720, 3))
@@ -342,11 +344,12 @@ print("(rows down, columns right) from sender to receiver:", neighbours)
 # %% [markdown]
 # ## Fewer messages: halving and doubling · stretch
 #
-# A ring takes $2 (p - 1)$ messages, one after the other. If the vector is short,
-# latency is all that counts. **Recursive halving**: exchange halves with the rank $p/2$
-# away, so that each of you adds up one half; then quarters with the one $p/4$ away; and
-# so on. After $\log_2 p$ messages each rank has the sum of $1/p$ of the vector.
-# **Doubling** is the same backwards. The bytes are those of the ring.
+# A ring takes $2 (p - 1)$ messages, one after the other. For a short vector only their
+# latency matters. **Recursive halving** needs fewer: exchange halves with the rank
+# $p/2$ away, so that each of you sums one half; then quarters with the rank $p/4$ away;
+# and so on. After $\log_2 p$ messages each rank has the sum of $1/p$ of the vector.
+# **Doubling** is the same backwards and spreads the sums. Each rank sends as many bytes
+# as in a ring.
 #
 # ![Recursive halving and doubling on eight ranks. Halving: partners 4, 2 and 1 ranks apart exchange a half, a quarter and an eighth of the vector; the part that a rank works on shrinks, and holds the sum of 2, 4 and 8 ranks. Doubling: the same partners in the opposite order, 1, 2 and 4 apart, exchange what is summed, an eighth, a quarter and a half, until every rank has the whole sum.](../../images/halving_doubling.svg)
 #
@@ -354,8 +357,8 @@ print("(rows down, columns right) from sender to receiver:", neighbours)
 # The farthest partners exchange the most.
 #
 # What if $p$ is not a power of two? Let $q$ be the largest power of two below $p$. Each
-# rank from $q$ on first gives its vector to a rank below $q$, stands aside, and gets
-# the sum at the end.
+# rank from $q$ on first sends its vector to a rank below $q$, waits, and receives the
+# sum at the end.
 #
 # ### All-reduce by halving and doubling (5 points)
 
@@ -368,10 +371,10 @@ def halving_doubling(x: Tensor) -> Tensor:
 
     - the sum: x is not changed.
     - messages and bytes: no collectives. If p is a power of two, each rank sends at
-      most 2 log2 p messages and 2 (p - 1) / p of the bytes of x, up to one element a
-      message more.
-    - any number of ranks: otherwise the limits hold with q for p, plus two messages and
-      the bytes of x once.
+      most 2 log2 p messages and 2 (p - 1) / p of the bytes of x, plus at most one
+      element in each message.
+    - any number of ranks: if p is no power of two, the limits hold with q in place of
+      p, plus two messages and the bytes of x once.
 
     Example: p = 4, 8 elements. Each rank sends 4 + 2 and then 2 + 4 elements.
     """
@@ -414,31 +417,32 @@ check(halving_doubling)
 # %% [markdown]
 # ## Half-time
 #
-# A message between two nodes costs more than one inside, and the ranks of a node share
-# their card. A good ring leaves each node once; a hierarchical all-reduce adds up
+# A message between two nodes costs more than one inside a node, and the ranks of a node
+# share their card. A good ring leaves each node once; a hierarchical all-reduce adds
 # inside the nodes first and so sends less between them. (In machines made for training
 # each GPU has a card of its own, `nodes(4, cards=4)`: a library then runs several rings
-# at once, each through another card. Unit 20 counts on such machines.) This is a good
-# place for a break: next you compute what each algorithm costs, and send less by
-# compressing.
+# at once, each through a different card. Unit 20 uses such machines.) This is a good
+# place for a break: next you compute the cost of each algorithm, and then send less by
+# compression.
 
 # %% [markdown]
 # ## Which one is fastest?
 #
-# Write down what they cost, and you need not try them. Let a message of $n$ bytes take
-# $\alpha + n \beta$, with one pair $(\alpha, \beta)$ inside nodes and one between. What
-# the $g$ ranks of a node send to other nodes at the same time goes over one card:
-# $\alpha + g n \beta$. A step takes as long as its slowest message.
+# Compute the cost of each algorithm, and you need not try them all. Let a message of
+# $n$ bytes take $\alpha + n \beta$, with one pair $(\alpha, \beta)$ inside nodes and
+# one between them. If all $g$ ranks of a node send to other nodes at the same time,
+# their messages share one card: $\alpha + g n \beta$. A step takes as long as its
+# slowest message.
 #
-# | algorithm | steps |
+# | algorithm | steps and their bytes |
 # |---|---|
 # | ring | $2 (p - 1)$ of $n/p$; with several nodes each waits for a link between |
 # | doubling | $\log_2 p$ of $n$: partners 1, 2, 4 ... away exchange the whole vector |
 # | halving_doubling | partners at $d = 1, 2 \ldots p/2$ swap $n d / p$, 2 steps each |
 # | hierarchical | $2 (g-1)$ of $n/g$ inside, $2 (N-1)$ of $n/p$ between, $g$ at once |
 #
-# Partners at a distance below $g$ are on one node (here $g$ is a power of two wherever
-# $p$ is); all others send over the shared card, all $g$ of them.
+# Partners at a distance below $g$ are on one node (if $p$ is a power of two, so is
+# $g$). At any larger distance all $g$ ranks of a node send over the shared card.
 #
 # ### How long an all-reduce takes (5 points)
 
@@ -461,7 +465,7 @@ def all_reduce_seconds(
         faster
     Returns: float, seconds
 
-    - one rank on a node: all links are those between nodes.
+    - one rank on a node: every message takes a link between nodes.
     - shared cards: if the g ranks of a node send n bytes each to other nodes at the
       same time, that takes alpha + g n beta.
     - what cannot be: raise ValueError for another algorithm, and for doubling and
@@ -492,8 +496,8 @@ def all_reduce_seconds(
 check(all_reduce_seconds)
 
 # %% [markdown]
-# Do the programs of this page take as long as that? In this network a message keeps its
-# card busy for its bytes and for nothing else (`overhead=0`), as in the model.
+# Do the programs of this page take as long as the model says? In the next network a
+# message keeps its card busy only for its bytes (`overhead=0`), as in the model.
 
 # %% tags=["raises-exception"]
 INSIDE, BETWEEN = (1e-6, 1 / 300e9), (5e-6, 1 / 12.5e9)
@@ -524,11 +528,11 @@ for count, per_node, n in ((4, 1, 4096), (2, 4, 64), (2, 4, 1 << 14)):
         )
 
 # %% [markdown]
-# The model is right, and where it is not, it is an upper bound: among ranks that share
-# a card, those that have sent first go on to the next step while the others still wait.
-# In the model all begin each step together.
+# The model is exact, or else an upper bound: among ranks that share a card, those that
+# have sent first go on to the next step while the others still wait. In the model all
+# ranks begin each step together.
 #
-# Now draw it for 64 ranks, which nobody needs to run:
+# Now draw the model for 64 ranks, without running anything:
 
 # %% tags=["raises-exception"] alt="Modelled seconds over bytes, both axes logarithmic, for 64 nodes of one rank and for 8 nodes of 8: doubling and halving_doubling are fastest for few bytes, the ring is slowest there; for many bytes doubling is slowest. On 8 nodes of 8 hierarchical lies below the ring throughout."
 networks.modelled(modelled, [(64, 1), (8, 8)])
@@ -555,22 +559,22 @@ print(f"of the 1248.06 of the other slide: {needed / 64 / one:.0%}")
 
 # %% [markdown]
 # Both may be true, and still the second does not follow from the first: each of the 64
-# servers of 2017 did about half of what the one host of 2019 did, and the talk does not
-# say what that host was. "Almost linear" always means: measured against *its own*
-# one-node rate, which the slide does not give. And a scaling of 96 % tells you nothing
-# about the network before you know how long a step computes.
+# servers of 2017 processed about half as many images per second as the one host of
+# 2019, and the talk does not say what that host was. "Almost linear" always means
+# relative to *its own* one-node rate, which the slide does not give. And a scaling of
+# 96.5 % says nothing about the network unless you know how long a step computes.
 #
 # ## Gradient compression: the k largest, and error feedback
 #
-# A gradient has a few large entries and many small ones. Send the $k$ largest of each
-# rank as pairs of index and value. And the rest? If you forget it, it is lost. **Error
-# feedback** keeps it: the next step adds it to its gradient before it chooses. What is
-# small but always points the same way grows until it is sent.
+# A gradient has a few large entries and many small ones. So let each rank send only its
+# $k$ largest, as pairs of index and value (*top k*). If it forgets the others, they are
+# lost. **Error feedback** keeps them: the next step adds them to its gradient before it
+# chooses. A small entry that always has the same sign then grows until it is sent.
 #
 # ![A gradient of eight numbers as bars in three steps. In each step the two largest in magnitude are sent and the rest is kept, hatched, and added to the gradient of the next step. One entry is small and negative in every gradient: it grows from step to step, and in step 2 it is the largest and is sent.](../../images/top_k_error_feedback.svg)
 #
-# Watch the third entry. It is never among the two largest of a gradient; what was kept
-# makes it so.
+# Watch the third entry. It is never among the two largest of a gradient, but added to
+# what was kept, it becomes the largest.
 #
 # ### The k largest, and what is left for later (4 points)
 
@@ -579,15 +583,17 @@ def top_k_mean(gradient: Tensor, error: Tensor, k: int) -> Tensor:
     """Average the k largest entries of each rank's gradient, with error feedback.
 
     gradient: tensor (n,), this rank's gradient
-    error: tensor (n,), entries that this rank did not send in earlier steps; changed
+    error: tensor (n,), what this rank has not sent in earlier steps; changed
     k: int, 1 <= k <= n
     Returns: tensor (n,), the same on every rank
 
     - one step: each rank chooses the k entries of gradient + error that are largest in
-      magnitude (no two are equally large) and takes zeros elsewhere. The result is the
-      mean of that over the ranks, which may choose the same entries or different ones.
-    - error feedback over many steps: afterwards `error` holds the rest, in place.
-    - bytes: k values and k indices, at most 16 k bytes in a step, count once for all.
+      magnitude (no two are equally large) and sets the others to zero. The result is
+      the mean of these vectors; ranks may choose the same entries or different ones.
+    - error feedback over many steps: afterwards `error` holds, in place, the entries of
+      gradient + error that were not chosen.
+    - bytes: in each step a rank sends k values and k indices, at most 16 k bytes,
+      counted once however many ranks receive them.
     - unchanged: gradient.
 
     Example: p = 1, k = 1, gradient [1, 3], error [0, 0]: the mean is [0, 3], error [1,
@@ -617,33 +623,33 @@ check(top_k_mean)
 # ### A matrix as a product of two thin ones (4 points) · stretch
 #
 # PowerSGD (Vogels, Karimireddy, Jaggi, *PowerSGD*, arXiv 1905.13727) sends a matrix $M$
-# of gradients as $P Q^T$ with a few columns each. With a $Q$ from the step before: $P$
-# is the mean of all ranks' $M Q$, with its columns made orthonormal (in any way, $P
-# Q^T$ is the same); the new $Q$ is the mean of all ranks' $M^T P$. What comes out is
-# the mean of the ranks' matrices, projected on the columns of $P$. The sums are small,
-# and `all_reduce` does them: nothing needs to be gathered.
+# of gradients as $P Q^T$, where $P$ and $Q$ have only a few columns. It starts from the
+# $Q$ of the step before. $P$ is the mean of all ranks' $M Q$, with its columns made
+# orthonormal (in any way: $P Q^T$ is the same). The new $Q$ is the mean of all ranks'
+# $M^T P$. The result is the mean of the ranks' matrices, projected onto the columns of
+# $P$. `all_reduce` computes both small means: nothing needs to be gathered.
 #
 # ![Three ways to send a gradient matrix of 24 by 20. Whole: 480 numbers by all-reduce, and the mean arrives. Top k: the five largest with their index, 10 numbers by all-gather; on p ranks p times 10 arrive. Low rank: a matrix P of 24 by 2 times a matrix Q transposed of 2 by 20, 88 numbers by two all-reduces; the mean arrives, projected.](../../images/gradient_low_rank.svg)
 #
-# The sizes are to scale. Only in the middle does it depend on the number of ranks how
-# much arrives.
+# The sizes are to scale. Only with top k, in the middle, does the amount that arrives
+# grow with the number of ranks.
 
 # %% nbgrader={"grade": false, "grade_id": "power_sgd", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def power_sgd(gradient: Tensor, q: Tensor, error: Tensor) -> Tensor:
     """Return the PowerSGD approximation P Q^T of the mean of gradient + error.
 
     gradient: tensor (rows, columns), this rank's gradient
-    q: tensor (columns, rank), Q of the step before, the same on every rank; changed
+    q: tensor (columns, r), Q of the step before, the same on every rank; changed
     error: tensor (rows, columns), this rank's error of the step before; changed
     Returns: tensor (rows, columns), the same on every rank
 
     - one step: as above, with M = gradient + error.
-    - steps that build on each other: afterwards q holds the new Q, and error this
-      rank's gradient + error less the approximation, both in place.
-    - two small collectives: of rows x rank and of columns x rank elements.
+    - steps that build on each other: afterwards, both in place, q holds the new Q and
+      error this rank's gradient + error minus the approximation.
+    - two small collectives: of rows x r and of columns x r elements.
     - unchanged: gradient.
 
-    Example: 1,000 x 1,000 and rank 2: 4,000 elements in place of a million.
+    Example: 1,000 x 1,000 and r = 2: 4,000 elements in place of a million.
     """
     ### BEGIN SOLUTION
     p = dist.get_world_size()
@@ -664,7 +670,7 @@ check(power_sgd)
 
 # %% [markdown]
 # Is nothing lost? After every step, what was sent so far and what the ranks still keep
-# must be the sum of all gradients:
+# must add up to the sum of all gradients:
 
 # %% tags=["raises-exception"]
 def ledger(method, steps):
@@ -685,9 +691,10 @@ for method in ("top_k", "power_sgd"):
 # %% [markdown]
 # ### Does it train? · stretch
 #
-# Four ranks with different data and a small network (`given.train`, plain SGD).
-# `given.sign_mean` sends one bit for each number and one scale, with error feedback;
-# `given.by_matrices` hands each matrix of the gradient to your `power_sgd`.
+# Four ranks train a small network on different data (`given.train`, plain SGD): `dense`
+# sends whole gradients, `alone` none. `given.sign_mean` sends one bit for each number
+# and one scale, with error feedback; `given.by_matrices` hands each matrix of the
+# gradient to your `power_sgd`.
 
 # %% tags=["raises-exception"]
 def train(method, steps, lr):
@@ -718,16 +725,16 @@ for method in methods:
     )
 
 # %% [markdown]
-# Compare the two lines of top 1 %: that is your second guess. Without feedback the
-# small entries never come, however long you train.
+# Compare the two lines of top 1 %: they answer your second guess. Without feedback the
+# small entries are never sent, however long you train.
 #
 # And look at the last column. PowerSGD calls several small collectives in each step: on
-# a fast network its latency costs more than its bytes save.
+# a fast network their latency costs more time than sending fewer bytes saves.
 #
 # ### As a hook of DDP · stretch
 #
-# In unit 06 a hook saw each bucket before it was reduced. A hook may also reduce it in
-# another way. Here are yours and two from the library:
+# In unit 06 a hook saw each bucket before it was reduced. A hook may also replace the
+# reduction. Here are your top k and two hooks from the library:
 
 # %% tags=["raises-exception"]
 def top_k_hook(errors, bucket):
@@ -767,10 +774,10 @@ for name in ("none", "yours, top 1 %", "fp16", "PowerSGD"):
 # "99.9% of the gradient exchange in distributed SGD is redundant", and "a gradient
 # compression ratio from 270x to 600x without losing accuracy, cutting the gradient size
 # of ResNet-50 from 97MB to 0.35MB" (Lin et al., *Deep Gradient Compression*, arXiv
-# 1712.01887, abstract). Two questions. If 0.1 % of the numbers are sent, why is the
-# ratio not 1,000? And is it also the ratio of what travels? The cell counts, on more
-# and more ranks, what an all-gather of 1/277 of a gradient moves beside the ring that
-# moves all of it.
+# 1712.01887, abstract). Two questions: if 0.1 % of the numbers are sent, why is the
+# ratio not 1,000? And is it also the ratio of the bytes that travel? The cell compares,
+# for more and more ranks, an all-gather of 1/277 of a gradient with a ring all-reduce
+# of all of it.
 
 # %%
 parameters = 25_557_032  # ResNet-50 (unit 11 counts them); 4 bytes each
@@ -787,18 +794,19 @@ for p in (2, 4, 8, 16):
 # %% [markdown]
 # The index costs as much as the value, so 0.1 % is 0.2 MiB and not 0.1; and 0.35 MB is
 # what one rank *sends into* the exchange. What it must *receive* grows with the number
-# of ranks, for their choices differ: the ring moves $2 (p-1)/p$ times 97 MB past every
-# rank whatever $p$ is, the gathered pieces $(p-1)$ times 0.35 MB. The ratio of what
-# travels is $2 \cdot 277 / p$: on 64 ranks not 277 but 8.7, and from 554 ranks on the
-# ring with everything moves less. Both sentences of the abstract may be true, and the
-# time that you save is in neither of them.
+# of ranks, because their choices differ: $(p-1)$ times 0.35 MB. A ring moves
+# $2 (p-1)/p$ times 97 MB for each rank, so less than twice. The ratio of what travels
+# is $2 \cdot 277 / p$: on 64 ranks not 277 but 8.7, and from 554 ranks on the ring with
+# everything moves less. Both sentences of the abstract may be true, but neither says
+# how much time you save.
 #
 # ## Local SGD: many steps without a message · stretch
 #
-# Let every rank train alone for some steps, and then average the weights: **local
-# SGD**. Or look at it as an optimizer: the way that a round has taken the ranks, on
-# average, is one step, and `start - mean` is its gradient. **DiLoCo** (Douillard et
-# al., arXiv 2311.08105) gives this outer gradient to SGD with Nesterov's momentum:
+# Let every rank train alone for some steps, a *round*, and then average the weights:
+# **local SGD**. A round can also be seen as one step of an outer optimizer whose
+# gradient is `start - mean`, the mean taken over the ranks' weights. **DiLoCo**
+# (Douillard et al., arXiv 2311.08105) gives this outer gradient to SGD with Nesterov
+# momentum:
 #
 # $$\delta = \text{start} - \text{mean of the weights}, \quad
 # v \leftarrow \mu v + \delta, \quad
@@ -808,8 +816,8 @@ for p in (2, 4, 8, 16):
 #
 # ![Above, a round of DiLoCo: from a common start four ranks take four steps each along different ways; the dashed line leads to the mean of their ends, start minus delta; the outer step with momentum leads beyond it to the new start. Below, two time lines of four ranks and eight steps: with an all-reduce in every step there are eight, with rounds of four steps there are two.](../../images/local_sgd.svg)
 #
-# Local SGD would go on from the white square. Here momentum carries the new start
-# beyond it, and all ranks begin the next round there.
+# Local SGD would go on from the white square, the mean. Here momentum carries the new
+# start beyond it, and all ranks begin the next round there.
 #
 # ### Many steps alone, one together (4 points)
 
@@ -830,8 +838,8 @@ def diloco(
 
     - local SGD: an inner step is w -= lr * gradient(w); call gradient once for each.
       All ranks begin a round with the same weights.
-    - Nesterov's momentum outside: an outer step as above after each round, also after
-      the last one if it is short; v begins with zeros.
+    - Nesterov's momentum outside: an outer step as above after each round, also after a
+      short last one; v starts at zero.
     - one collective a round: of n elements.
     - unchanged: the given w.
 
@@ -857,7 +865,7 @@ def diloco(
 check(diloco)
 
 # %% [markdown]
-# The same small network once more, its weights as one vector (`given.flat_problem`):
+# Train the same small network, with its weights as one vector (`given.flat_problem`):
 
 # %% tags=["raises-exception"]
 def rounds(every, outer_lr, mu):
@@ -873,16 +881,16 @@ for every, outer_lr, mu in ((1, 1.0, 0.0), (8, 1.0, 0.0), (8, 0.7, 0.5), (8, 0.7
     )
 
 # %% [markdown]
-# The second line answers your third guess. Beware of the last two: an outer step with
-# momentum is also a *larger* step. A fair comparison tunes the learning rates of both.
-# (The paper takes AdamW for the inner steps, where this page has plain SGD, and tunes
-# the outer ones: a rate of 0.7 and a momentum of 0.9.)
+# The second line answers your third guess. Read the last two with care: an outer step
+# with momentum is also a *larger* step. A fair comparison tunes the learning rates of
+# both methods. (The paper uses AdamW for the inner steps, where this page uses plain
+# SGD, and tunes the outer optimizer: a rate of 0.7 and a momentum of 0.9.)
 #
 # ## Break it: placed in turn
 #
-# Somebody writes `--map-by node` into the job script. The program still takes rank $r$
-# to be on node $r / g$; now it is on node $r \bmod N$. The three steps, each rank where
-# that line puts it:
+# Somebody writes `--map-by node` into the job script. The program still assumes that
+# rank $r$ is on node $\lfloor r / g \rfloor$; now it is on node $r \bmod N$. The cell
+# runs the three steps with each rank where that line puts it:
 
 # %% tags=["raises-exception"] alt="The links that the three steps use, twice. By slot eight thin arrows go between the nodes; by node the thick arrows that belong inside the nodes go between them."
 def misplaced(n, per_node, by):
@@ -903,14 +911,14 @@ for by in ("slot", "node"):
 networks.beside(loads, 8, 4)
 
 # %% [markdown]
-# The sum is right. No error, no warning; what should stay inside the nodes goes between
-# them. Whoever relies on a placement should check it: ask each rank for its host name
-# once.
+# The sum is right, and there is no error and no warning, but what should stay inside
+# the nodes goes between them. If you rely on a placement, check it: ask each rank for
+# its host name once.
 #
 # ## PyTorch's own · stretch
 #
-# `dist.all_reduce` on subgroups does the same three phases, and local SGD is in the
-# library as `PeriodicModelAverager`.
+# The library's collectives on groups do the same three phases, and local SGD is in it
+# as `PeriodicModelAverager`.
 
 # %% tags=["raises-exception"] alt="Two space-time diagrams of eight ranks, the three steps by hand and with the library's groups: messages in the first, three collectives in the second, over the same time."
 def with_groups(n, per_node):
@@ -961,17 +969,17 @@ print(f"largest difference of a weight: {np.abs(ours - theirs).max():.1e}")
 # - A network has **levels**. Bytes inside a node and bytes between nodes have different
 #   prices; count them separately.
 # - **Hierarchical**: reduce-scatter inside, all-reduce across, all-gather inside. It
-#   sends $2 (N-1)/N$ of the vector out of each node, and no card is idle.
-# - Short vectors: few messages (halving and doubling). Long ones: few bytes, all links
-#   busy. Write the cost down before you measure.
-# - **Placement** is part of the program. A wrong one gives right sums, slowly.
-# - Compress with **error feedback**: what was sent and what is kept is the sum of all
-#   gradients, after every step.
-# - Rounds of local steps cost one all-reduce for many steps, and change the training;
-#   tune both before you compare.
+#   sends $2 (N-1)/N$ of the vector out of each node; in pieces, it keeps the card busy.
+# - Short vectors need few messages (halving and doubling). Long ones need few bytes and
+#   busy links. Compute the cost before you measure.
+# - **Placement** is part of the program. A wrong one gives the right sums, but slowly.
+# - Compress with **error feedback**: after every step, what was sent and what is kept
+#   add up to the sum of all gradients.
+# - A round of local steps costs only one all-reduce, but it changes the training; tune
+#   both methods before you compare.
 #
-# **To think about.** PowerSGD's factors can be added up on the way, top-k's pairs
-# cannot. What does that say about 1,024 ranks?
+# **To think about.** PowerSGD's factors can be added up on the way, the pairs of top k
+# cannot. What does that mean for 1,024 ranks?
 #
 # ### To read
 #

@@ -29,7 +29,7 @@ from autograder.exercises.readings.meshes import (
 )
 from autograder.exercises.source import harness_of
 
-TAKES_ANYTHING = Mistake("takes_anything", "This cannot be done, and the function returned something all the same.",
+TAKES_ANYTHING = Mistake("takes_anything", "This cannot be done, but the function returned a result.",
                          "Raise a ValueError before anything else.")  # fmt: skip
 REFUSES = Mistake("refuses_what_can_be", "This can be done, and the function raised a ValueError.", "",
                   lambda c: c.possible and "ValueError")  # fmt: skip
@@ -51,16 +51,16 @@ class MeshCoordinates(RefusingExercise):
     mistakes = [
         TAKES_ANYTHING,
         REFUSES,
-        Mistake("first_axis_innermost", "The first axis changes from rank to rank here. In a `DeviceMesh` it is the "
-                "last: neighbouring ranks share all coordinates but that one.",
+        Mistake("first_axis_innermost", "Here the first axis changes from rank to rank. In a `DeviceMesh` the last "
+                "does: neighbouring ranks share all other coordinates.",
                 "Take the last axis first: rank % shape[-1], and go on with rank // shape[-1].",
                 lambda c: c.possible and [int(x) for x in np.unravel_index(c.rank, c.shape, order="F")]),
         Mistake("backwards", "These are the right numbers, the last axis first.",
                 "One coordinate for each axis, in the order of the shape.",
                 lambda c: c.possible and coordinates(c.rank, c.shape)[::-1]),
-        Mistake("strides_of_the_wrong_axis", "Each axis was divided by its own length. What counts is how many ranks "
-                "lie inside it: the product of the lengths behind it.",
-                "coordinate = rank // (product of the lengths behind) % length.",
+        Mistake("strides_of_the_wrong_axis", "Each axis was divided by its own length, not by the product of the "
+                "lengths after it.",
+                "coordinate = rank // (product of the lengths after it) % length.",
                 lambda c: c.possible and [c.rank // n % n for n in c.shape]),
     ]  # fmt: skip
 
@@ -118,22 +118,22 @@ class AxisGroups(PlainExercise):
     levels = {"the last axis": 1, "any axis": 1}
     uses = ("mesh_coordinates",)
     mistakes = [
-        Mistake("neighbours", "These groups are ranks with neighbouring numbers. So they lie on the last axis alone.",
-                "A group: all ranks that have the same coordinates but on this axis.",
+        Mistake("neighbours", "These groups are ranks with neighbouring numbers. That is right only on the last axis.",
+                "A group: all ranks that have the same coordinates except on this axis.",
                 lambda c: np.arange(math.prod(c.shape)).reshape(-1, c.shape[c.axis]).tolist()),
-        Mistake("same_coordinate", "The ranks of a group have the same place on this axis. They should differ in it, "
-                "and in nothing else.",
-                "A group: all ranks that have the same coordinates but on this axis.",
+        Mistake("same_coordinate", "The ranks of a group have the same coordinate on this axis. They should differ "
+                "in it, and in nothing else.",
+                "A group: all ranks that have the same coordinates except on this axis.",
                 lambda c: np.moveaxis(np.arange(math.prod(c.shape)).reshape(c.shape), c.axis, 0)
                 .reshape(c.shape[c.axis], -1).tolist()),
         Mistake("first_axis_innermost", "These are groups of a mesh whose first axis changes from rank to rank.",
                 "In a `DeviceMesh` the last axis is the innermost.", lambda c: groups(c.shape, c.axis, "F")),
         Mistake("whole_strides", "The ranks of a group are as far from each other as on the first axis, whichever axis "
                 "it is.",
-                "The distance on an axis is the product of the lengths behind it.",
+                "The distance on an axis is the product of the lengths after it.",
                 lambda c: np.arange(math.prod(c.shape)).reshape(c.shape[c.axis], -1).T.tolist()),
         Mistake("another_order", "These are the groups, in another order.",
-                "Ranks of a group in rising order, the groups by their first rank."),
+                "Sort the ranks of a group, and the groups by their first rank."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -190,24 +190,24 @@ class StepBytes(PlainExercise):
         for name, why, how, slip in (
             ("forgets_the_backward_pass", "Only the all-reduces of the forward pass are counted on the tensor axis.",
              "Two in the forward pass of a layer, and two in its backward pass.", {"reduces": 2}),
-            ("only_there", "The activations go on, but no gradients come back through the pipeline.",
+            ("only_there", "The activations are sent forward, but no gradients come back through the pipeline.",
              "A message of hop_bytes for every micro-batch, in each direction.", {"ways": 1}),
-            ("forgets_the_layers", "The all-reduces of one layer are counted on the tensor axis.", "Every stage has "
+            ("forgets_the_layers", "The tensor axis counts the all-reduces of one layer only.", "Every stage has "
              "`layers` of them.", {"layers": 1}),
-            ("round_the_ring", "The last stage sends to the first. A pipeline of one chunk on each rank has an end.",
+            ("round_the_ring", "The last stage sends to the first here. With one chunk on a rank it sends to nobody.",
              "p - 1 links for p stages.", {"wraps": True}),
-            ("gradients_go_round", "The gradients go on from the last stage to the first, round a ring. They go back "
-             "the way that the activations came.",
+            ("gradients_go_round", "The gradients go from the last stage to the first, around a ring. They should go "
+             "back the way that the activations came.",
              "p - 1 links for p stages, and on each a message of hop_bytes for every micro-batch, in each direction.",
              {"wraps": True, "ways": 1}),
-            ("whole_contributions", "Every rank sends all its bytes twice. On the ring it sends (n - 1) / n of them, "
+            ("whole_contributions", "Every rank sends all its bytes twice. On the ring it sends (n - 1) / n of them "
              "twice.", "2 (n - 1) / n times its bytes, for each rank of a group of n.", {"lonely": False}),
             ("half_an_all_reduce", "This is what a reduce-scatter sends. An all-reduce goes round twice.",
              "2 (n - 1) / n times its bytes, for each rank of a group of n.", {"share": 1}),
-            ("of_one_rank", "These are the bytes of one rank, in the mean.", "Those of all ranks together.",
+            ("of_one_rank", "These are the mean bytes of one rank.", "Count those of all ranks together.",
              {"of_one": True}),
             ("dp_innermost", "These are the links of a mesh whose data axis is innermost: neighbouring ranks differ in "
-             "`data`, and the tensor groups are strewn over the nodes.",
+             "`data`, and the tensor groups are spread over the nodes.",
              "The shape is (data, pipeline, tensor), and the last axis changes from rank to rank.",
              {"order": (2, 1, 0)}),
             ("whole_bytes", "A fraction of a byte was cut off.", "Divide with `/`, not with `//`.", {"whole": True}),
@@ -215,19 +215,19 @@ class StepBytes(PlainExercise):
     ]  # fmt: skip
     mistakes += [
         Mistake("gradients_in_every_micro_batch", "The gradients are reduced after every micro-batch. They are added "
-                "up on the rank, and reduced once.", "Once in a step.",
+                "up on the rank and reduced once.", "Reduce them once in a step.",
                 lambda c: counted(c.shape, c.work, c.per_node, often=c.work["micro_batches"])),
         Mistake("class_of_the_group", "Where a group is on several nodes, all its bytes are between nodes here. "
                 "But some edges of its ring lie inside a node.",
-                "Ask of every edge of the ring whether its two ranks are on one node: a // per_node == b // per_node.",
+                "Check for every edge of the ring whether its ranks are on one node: a // per_node == b // per_node.",
                 lambda c: counted(c.shape, c.work, c.per_node, group_by=slice(None))),
-        Mistake("tensor_is_inside", "The tensor axis is inside nodes here, whatever `per_node` is. Its groups may be "
+        Mistake("tensor_is_inside", "All tensor bytes are inside nodes here, whatever `per_node` is. The groups may be "
                 "larger than a node, or lie across two.",
-                "Ask of every edge, on this axis, too: a // per_node == b // per_node.",
+                "Check every edge on this axis, too: a // per_node == b // per_node.",
                 lambda c: counted(c.shape, c.work, c.per_node, inside="tensor")),
         Mistake("class_of_the_first_edge", "Where the first two ranks of a group are on one node, all its bytes are "
-                "inside a node here, and else between nodes.",
-                "Ask it of every edge of the ring, the one from the last rank to the first included.",
+                "inside a node here, otherwise between nodes.",
+                "Check every edge of the ring, including the one from the last rank to the first.",
                 lambda c: counted(c.shape, c.work, c.per_node, group_by=slice(2))),
         Mistake("ring_not_closed", "The last rank of a group sends nothing on its ring here. In an all-reduce it sends "
                 "to the first.",
@@ -275,35 +275,35 @@ class RankMemory(PlainExercise):
             ("optimizer_on_every_replica", "Every replica keeps the whole state of the optimizer here.",
              "From ZeRO 1 on 12 bytes for a parameter are divided by `data`; from 2 on the 4 of the gradient, from 3 "
              "on the 2 of the weight.", lambda c: {"whole": True}),
-            ("one_stage_early", "One thing too many is sharded.",
-             "ZeRO 1: the optimizer's state. 2: the gradients, too. 3: the weights, too.", lambda c: {"shifted": 1}),
+            ("one_stage_early", "One part too many is divided over the replicas.",
+             "ZeRO 1: the optimizer's state. 2: also the gradients. 3: also the weights.", lambda c: {"shifted": 1}),
             ("sharded_over_all_ranks", "What replicas share is divided by all ranks here. Ranks of other stages, and "
              "other tensor ranks, hold other parameters.", "Divide by `data` alone.", lambda c: {"over_all": True}),
             ("embedding_on_every_stage", "Every stage has an embedding here.",
              "The first stage looks tokens up, the last one has the output: those two.",
              lambda c: {"everywhere": True}),
-            ("places_of_the_copy", "The last stage has a copy of the places, too. It needs the V rows of the "
-             "tokens, for the output.", "V h on the last stage.", lambda c: {"places": True}),
-            ("copy_beside_the_embedding", "The only stage has the embedding twice.", "A copy is on the last stage if "
-             "it is not the first, too.", lambda c: {"alone": True}),
-            ("forgets_the_tied_copy", "The last stage has no embedding here. It shares the first one's matrix, but "
-             "it is another rank, and needs it for the output.",
-             "With more than one stage V h parameters on the last one, too.", lambda c: {"untied": True}),
+            ("places_of_the_copy", "The last stage also has a copy of the positions' rows. It needs only the V rows of "
+             "the tokens, for the output.", "V h on the last stage.", lambda c: {"places": True}),
+            ("copy_beside_the_embedding", "The only stage has the embedding twice.", "The last stage has a copy "
+             "unless it is also the first.", lambda c: {"alone": True}),
+            ("forgets_the_tied_copy", "The last stage has no embedding here. It uses the first stage's matrix, but "
+             "on another rank, so it needs a copy for the output.",
+             "With more than one stage, the last one also has V h parameters.", lambda c: {"untied": True}),
             ("keeps_all_micro_batches", "All micro-batches are alive here: that is GPipe.",
              "Under 1F1B min(m, p - stage) of them are.", lambda c: {"in_flight": c.micro_batches}),
-            ("p_alive_on_every_stage", "p micro-batches are alive on every stage here. Only the first stage waits so "
-             "long for the first gradient.", "min(m, p - stage).", lambda c: {"in_flight": c.shape[1]}),
-            ("more_than_there_are", "More micro-batches are alive here than there are.", "min(m, p - stage).",
+            ("p_alive_on_every_stage", "p micro-batches are alive on every stage here. Only the first stage waits that "
+             "long for its first gradient.", "min(m, p - stage).", lambda c: {"in_flight": c.shape[1]}),
+            ("more_than_there_are", "More micro-batches are alive here than exist.", "min(m, p - stage).",
              lambda c: {"in_flight": c.shape[1] - c.stage}),
             ("one_micro_batch", "One micro-batch is alive at a time here.",
              "While a micro-batch is on its way to the last stage and back, others begin: min(m, p - stage).",
              lambda c: {"in_flight": 1}),
             ("activations_on_every_tensor_rank", "Every tensor rank keeps whole activations here.",
              "Divide them by `tensor`.", lambda c: {"split": False}),
-            ("one_less_alive", "One micro-batch less is alive here: on the last stage it would be none. A stage holds "
-             "what it works on, too.", "min(m, p - stage).",
+            ("one_less_alive", "One micro-batch too few is alive here: on the last stage it would be none. A stage "
+             "also holds the one that it works on.", "min(m, p - stage).",
              lambda c: {"in_flight": min(c.micro_batches, c.shape[1] - 1 - c.stage)}),
-            ("one_more_alive", "One micro-batch more is alive here than under 1F1B: the last stage holds just one.",
+            ("one_more_alive", "One micro-batch too many is alive here: under 1F1B the last stage holds just one.",
              "min(m, p - stage).", lambda c: {"in_flight": min(c.micro_batches, c.shape[1] - c.stage + 1)}),
             ("activations_of_all_layers", "The activations are those of all layers of the model. A stage keeps those "
              "of its own.", "layers // pipeline of them.",
@@ -311,7 +311,7 @@ class RankMemory(PlainExercise):
             ("forgets_the_small_parameters", "A layer has 12 h^2 parameters here: its biases and layer norms are "
              "missing.", "12 h^2 + 13 h.", lambda c: {"small": 0}),
             ("embedding_not_divided", "The embedding is whole on every tensor rank here.",
-             "Divide it by `tensor`, as the layers.", lambda c: {"rows_whole": True}),
+             "Divide it by `tensor`, like the layers.", lambda c: {"rows_whole": True}),
             ("gradients_in_two_bytes", "The gradients take two bytes each here.", "Four: they are added up in float32.",
              lambda c: {"each": (2, 2, 12)}),
             ("two_moments_only", "The optimizer's state takes 8 bytes here: Adam's two moments.",
@@ -385,7 +385,7 @@ class PipelineSeconds(PlainExercise):
                 lambda c: c.of(c.m * c.v + c.p)),
         Mistake("forgets_the_all_reduces", "The tensor ranks never talk here.",
                 "Four all-reduces in every layer: two forward, two backward.", lambda c: c.of(all_reduce=0.0)),
-        Mistake("two_all_reduces", "A layer has two all-reduces here, and none in its backward pass, or one in each.",
+        Mistake("two_all_reduces", "A layer has two all-reduces here: none in its backward pass, or one in each pass.",
                 "Four all-reduces in every layer: two forward, two backward.",
                 lambda c: c.of(all_reduce=c.seconds["all_reduce"] / 2)),
         Mistake("four_in_a_chunk", "A chunk has four all-reduces here, however many layers it has.",
@@ -396,14 +396,14 @@ class PipelineSeconds(PlainExercise):
         Mistake("gradients_in_every_micro_batch", "The gradients are reduced in every micro-batch here.",
                 "Once, at the end.", lambda c: c.of(gradients=c.m * c.seconds["gradients"])),
         Mistake("layers_of_a_rank", "The layers are divided by v here, as if they were those of a rank.",
-                "`layers` is what a chunk has; a rank has v times as many.",
+                "A chunk has `layers` layers; a rank has v times as many.",
                 lambda c: c.of(layers=c.layers / c.v) if c.v > 1 else None),
-        Mistake("one_layer", "A chunk has one layer here.", "`layers` of them.", lambda c: c.of(layers=1)),
+        Mistake("one_layer", "A chunk has one layer here.", "It has `layers` of them.", lambda c: c.of(layers=1)),
         Mistake("forgets_the_output", "The last stage has no output here.",
-                "The last stage works m times, and each time has `head` seconds more.",
+                "The last stage needs `head` seconds more for each of its m micro-batches.",
                 lambda c: c.of(head=0.0) if c.seconds["head"] else None),
-        Mistake("output_on_every_stage", "Every stage has an output here: the p - 1 slots before and after the last "
-                "stage's work are those of others.",
+        Mistake("output_on_every_stage", "Every stage has an output here, but the p - 1 slots before and after the "
+                "last stage's work belong to other stages.",
                 "The last stage begins after p - 1 slots of the others, and works m times.",
                 lambda c: c.of(head=c.seconds["head"] * (c.m + c.p - 1) / c.m) if c.seconds["head"] else None),
         Mistake("output_once", "The output takes its time once here, not for every micro-batch.", "m times.",
@@ -461,25 +461,26 @@ class BestMesh(SearchExercise):
     uses = ("rank_memory",)
     mistakes = [
         TAKES_ANYTHING,
-        Mistake(REFUSES.name, REFUSES.why, "Raise a ValueError only where no mesh fits. One that takes all of "
+        Mistake(REFUSES.name, REFUSES.why, "Raise a ValueError only if no mesh fits. A mesh that takes all of "
                 "`memory` fits, and its lengths need not be powers of two."),
-        Mistake("no_mesh", "What came is not three positive whole numbers whose product is `gpus`.",
+        Mistake("no_mesh", "The result is not three positive whole numbers whose product is `gpus`.",
                 "(data, pipeline, tensor), with data * pipeline * tensor == gpus."),
         Mistake("tp_across_nodes", "The tensor groups are larger than a node, so that their all-reduces, four in every "
                 "layer, go over the slow links.", "tensor <= per_node."),
-        Mistake("does_not_come_out_even", "This mesh does not come out even.",
+        Mistake("does_not_come_out_even", "This mesh does not divide evenly.",
                 "`tensor` divides the heads, `pipeline` the layers, `data` the batch."),
-        Mistake("does_not_fit", "On this mesh a rank has more to hold than its memory.",
-                "`rank_memory` of every stage, all four parts together, at most `memory`."),
+        Mistake("does_not_fit", "On this mesh a rank has to hold more than its memory.",
+                "On every stage the four parts of `rank_memory` must add up to at most `memory`."),
         Mistake("backwards", "These are the lengths of the best mesh, the last axis first.",
                 "(data, pipeline, tensor)."),
         Mistake("divides_batch_by_all_ranks", "This would be the best mesh if a replica had batch / gpus "
                 "micro-batches. The ranks of a replica work on the same ones.", "batch // data micro-batches."),
-        Mistake("fills_the_node", "The tensor groups fill a node, and that is too many here: four all-reduces in every "
-                "layer cost more than the bubble that they save.", "Try smaller groups, too."),
-        Mistake("most_replicas", "As many replicas as fit. That saves a bubble, but gradients travel for longer, and "
-                "with as many or fewer replicas there is a faster mesh.", "Compare `seconds` of all that fit."),
-        Mistake("not_the_best", "Another mesh that fits is faster.", "Compare `seconds` of all that fit."),
+        Mistake("fills_the_node", "The tensor groups fill a node, and that is too large here: four all-reduces in "
+                "every layer cost more than the bubble that they save.", "Try smaller groups, too."),
+        Mistake("most_replicas", "This mesh has as many replicas as fit. That makes the bubble smaller, but the "
+                "gradients' all-reduce longer; a mesh with as many or fewer replicas is faster.",
+                "Compare `seconds` of all meshes that fit."),
+        Mistake("not_the_best", "Another mesh that fits is faster.", "Compare `seconds` of all meshes that fit."),
     ]  # fmt: skip
     records = [
         Record("step time", "s", lambda case: case.known["gpus"] == 256,
@@ -520,15 +521,15 @@ class MfuAndHfu(PlainExercise):
         Mistake("counts_forward_only", "Only the forward pass is counted: 2 FLOPs for a parameter and a token.",
                 "The backward pass takes twice as many: 6 in all.", lambda c: shares(c, (2, 4), (4, 8))),
         Mistake("forgets_attention_flops", "Attention's scores and sums are left out: they have no parameters, but "
-                "FLOPs.",
-                "12 * layers * width * sequence more for a token.", lambda c: shares(c, looks=(0, 0))),
+                "they take FLOPs.",
+                "Add 12 * layers * width * sequence for each token.", lambda c: shares(c, looks=(0, 0))),
         Mistake("attention_forward_only", "Attention's scores and sums are counted in the forward pass alone.",
                 "4 * layers * width * sequence forward, and twice that backward.", lambda c: shares(c, looks=(4, 8))),
-        Mistake("hfu_for_mfu", "What was recomputed counts in the first number, too. The model does not need it twice.",
+        Mistake("hfu_for_mfu", "The first number includes what was recomputed. The model does not need it twice.",
                 "The first number is what the model needs: 6 and 12, whatever was recomputed.",
                 lambda c: shares(c, (8, 8), (16, 16)) if c.recompute == "full" else None),
-        Mistake("mfu_for_hfu", "What was recomputed counts in neither number. The hardware did it all the same.",
-                "The second number has the forward pass twice where it is recomputed: 8 and 16.",
+        Mistake("mfu_for_hfu", "Neither number includes what was recomputed, but the hardware computed it.",
+                "The second number counts the forward pass twice if it is recomputed: 8 and 16.",
                 lambda c: shares(c, (6, 6), (12, 12)) if c.recompute == "full" else None),
         Mistake("attention_not_recomputed", "With everything recomputed, attention's scores and sums are, too.",
                 "8 and 16.", lambda c: shares(c, (6, 8), (12, 12)) if c.recompute == "full" else None),
@@ -539,7 +540,7 @@ class MfuAndHfu(PlainExercise):
                 12))[:1] + [shares(SimpleNamespace(**vars(c) | {"recompute": "full"}))[1]]
                 if c.recompute == "none" else None),
         Mistake("percent", "These are percentages.", "Numbers from 0 to 1.", lambda c: shares(c, factor=100.0)),
-        Mistake("of_one_gpu", "All GPUs' tokens were held against one GPU's peak.", "gpus * peak.",
+        Mistake("of_one_gpu", "The tokens of all GPUs were divided by the peak of one.", "gpus * peak.",
                 lambda c: shares(c, factor=c.gpus)),
     ]  # fmt: skip
 
@@ -574,49 +575,49 @@ class AverageAndNorm(MeshGradientsExercise):
     mistakes = [
         Mistake("sum_for_mean", "The gradients are summed over the replicas, not averaged.", "Divide by `data`.",
                 lambda c: as_tensors(averaged(c, mean=False))),
-        Mistake("left_as_they_were", "The gradients of the dict are what they were: what was computed went into other "
-                "tensors, and the optimizer will read these.",
+        Mistake("left_as_they_were", "The gradients in the dict did not change: the results went into other tensors, "
+                "but the optimizer will read these.",
                 "Change them in place: `dist.all_reduce(gradient)`, `gradient /= data`, `copy_`.",
                 lambda c: as_tensors(c.gradients)),
         Mistake("averaged_over_everybody", "The gradients are means over all ranks. Other stages and other tensor "
                 "ranks have the gradients of other parameters.",
-                "Average over the ranks that differ in `data` alone.",
+                "Average over the ranks that differ only in `data`.",
                 lambda c: as_tensors(averaged(c, everybody=True)) if c.shape[1] == 1 or c.shape[2] > 1 else None),
         Mistake("tied_apart", "The embedding's gradients on the first and the last stage were never added. The two "
                 "copies drift apart from this step on.",
                 "One matrix, used twice: its gradient is the sum of both.", lambda c: as_tensors(averaged(c,
                 tied="apart"))),
-        Mistake("tied_mean", "The embedding's gradient is the mean of the first and the last stage's.",
+        Mistake("tied_mean", "The embedding's gradient is the mean of those on the first and the last stage.",
                 "One matrix, used twice: its gradient is the sum of both.", lambda c: as_tensors(averaged(c,
                 tied="mean"))),
-        Mistake("replicated_summed", "What all tensor ranks hold alike was added up over them. Each has the whole "
+        Mistake("replicated_summed", "Replicated gradients were added up over the tensor ranks. Each has the whole "
                 "gradient already.", "Leave it as it is.", lambda c: as_tensors(averaged(c, times_tensor=True))),
-        Mistake("tensor_shards_left_out", "The norm has the squares of one tensor rank's shards alone.",
+        Mistake("tensor_shards_left_out", "The norm has only the squares of one tensor rank's parts.",
                 "Add the squares up over the tensor ranks, too.", lambda c: as_norms(norms(c, axes=(1,), each=True))),
-        Mistake("global_norm_over_one_axis", "The norm is that of one stage. Each stage would clip by another norm.",
+        Mistake("global_norm_over_one_axis", "The norm is that of one stage. Each stage would clip by its own norm.",
                 "Add the squares up over the stages, too.", lambda c: as_norms(norms(c, axes=(2,)))),
         Mistake("norm_of_one_rank", "The norm is that of one rank's own gradients.",
                 "Add the squares up over the tensor ranks and the stages.",
                 lambda c: as_norms(norms(c, axes=(), each=True, twice=True))),
-        Mistake("replicated_counted_by_each", "What all tensor ranks hold alike counts on each of them.",
-                "Count it on one tensor rank.", lambda c: as_norms(norms(c, each=True))),
-        Mistake("tied_counted_twice", "The tied embedding counts on the first stage and on the last one.",
+        Mistake("replicated_counted_by_each", "A replicated gradient counts on each tensor rank.",
+                "Count it on one tensor rank only.", lambda c: as_norms(norms(c, each=True))),
+        Mistake("tied_counted_twice", "The tied embedding counts on both the first and the last stage.",
                 "It is one parameter: count it once.", lambda c: as_norms(norms(c, twice=True))),
-        Mistake("embedding_left_out", "On a pipeline of one stage the embedding does not count: the first stage is the "
-                "last one, too.",
+        Mistake("embedding_left_out", "On a pipeline of one stage the embedding does not count: the first stage is "
+                "also the last.",
                 "Leave it out where `stage > 0`, not on the last stage.", lambda c: as_norms(norms(c, never=True))),
-        Mistake("counts_the_replicas", "The squares were added up over the replicas, too: all of them hold the same.",
-                "Over `pipeline` and `tensor` alone.", lambda c: as_norms(norms(c, axes=(0, 1, 2)))),
-        Mistake("norms_added", "Norms were added, not their squares.", "The root comes last.",
+        Mistake("counts_the_replicas", "The squares were added up over the replicas, too, but these hold the same.",
+                "Add them up over `pipeline` and `tensor` only.", lambda c: as_norms(norms(c, axes=(0, 1, 2)))),
+        Mistake("norms_added", "Norms were added, not their squares.", "Take the root last.",
                 lambda c: as_norms(norms(c, of_norms=True))),
-        Mistake("squared", "This is the square of the norm.", "The root comes last.",
+        Mistake("squared", "This is the square of the norm.", "Take the root last.",
                 lambda c: as_norms(norms(c, root=False))),
-        Mistake("norm_before_the_mean", "This is the norm of what the ranks had before their gradients were averaged.",
+        Mistake("norm_before_the_mean", "This is the norm of the gradients before they were averaged.",
                 "Average first.", lambda c: as_norms(norms(c, gradients=c.gradients))),
-        Mistake("too_many_bytes", "More bytes went over the links than it takes to bring the gradients once over the "
-                "replicas, the embedding's to the other end of the pipeline, and a few numbers.",
-                "For the norm one number of each rank is enough, and stages in the middle have no embedding to add."),
-        Mistake("not_in_place", "A name of the dict got another tensor. The optimizer holds the old one.",
+        Mistake("too_many_bytes", "More bytes were sent than it takes to average the gradients once, to add the two of "
+                "the embedding, and to exchange a few numbers.",
+                "For the norm, one number from each rank is enough; stages in the middle have no embedding to add."),
+        Mistake("not_in_place", "A name in the dict got a new tensor, but the optimizer holds the old one.",
                 "Write into the tensor: `/=`, `copy_`."),
     ]  # fmt: skip
 
@@ -630,17 +631,17 @@ class CheckpointEvery(PlainExercise):
     signature = "checkpoint_every(step: float, save: float, mtbf: float, ranks: int) -> int"
     levels = {"saves are quick": 1, "saves are slow": 2}
     mistakes = [
-        Mistake("no_steps", "What came is not a whole number of steps, at least 1.", "Round it, and at least 1."),
-        Mistake("of_one_rank", "This is the interval of one rank alone. All together they fail `ranks` times as often.",
+        Mistake("no_steps", "The result is not a whole number of steps, at least 1.", "Round it, to at least 1."),
+        Mistake("of_one_rank", "This is the interval for one rank. All ranks together fail `ranks` times as often.",
                 "mtbf / ranks."),
         Mistake("seconds_for_steps", "These are seconds, not steps.", "Divide by `step`."),
-        Mistake("forgets_the_two", "The factor 2 is missing.", "sqrt(2 * save * mtbf of all)."),
-        Mistake("to_first_order", "This is Young's interval. It assumes that a save takes next to no time, compared "
+        Mistake("forgets_the_two", "The factor 2 is missing.", "sqrt(2 * save * mtbf of all ranks together)."),
+        Mistake("to_first_order", "This is Young's interval. It assumes that a save takes next to no time compared "
                 "with the time between failures.",
                 "Compare the expected time of several intervals, or look up Daly's second formula."),
-        Mistake("not_the_best", "With another interval less time is lost.",
-                "M (exp((w + save) / M) - 1) / w is how much longer everything takes: try one number of steps after "
-                "the other."),
+        Mistake("not_the_best", "Another interval loses less time.",
+                "Everything takes M (exp((w + save) / M) - 1) / w times as long: try one number of steps after the "
+                "other."),
     ]  # fmt: skip
     records = [
         Record("time lost", "of the time of the steps", lambda case: case.known["ranks"] == 16384,

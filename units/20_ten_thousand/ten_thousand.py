@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 20 · Ten thousand
 #
-# Nobody can lend you 16,384 GPUs. But everything that decides what a training step
-# costs on them can be counted: who talks to whom over which link, what a rank has to
-# hold, how long it waits. In units 15 to 19 you have written the parts. Here they are
-# put together: a mesh of tensor, pipeline and data parallelism, priced link by link,
-# with a pipeline order of your own replayed on 16,384 ranks, and with the tables of
-# four papers computed again.
+# Nobody can lend you 16,384 GPUs. But everything that decides how long a training step
+# takes on them can be counted: who talks to whom over which link, what a rank has to
+# hold, how long it waits. In units 15 to 19 you wrote the parts. Here you put them
+# together: you price a mesh of tensor, pipeline and data parallelism link by link,
+# replay a pipeline order of your own on 16,384 ranks, and check the tables of four
+# papers.
 #
 # **At the end of this page** you can say for a model and a machine which mesh to take
 # and what it costs, tell one utilisation from another when a paper prints one, and know
@@ -44,19 +44,19 @@ REPLICAS = 128  # of sixteen stages and eight tensor ranks
 #
 # Write down what you think before you read on; the page answers all four.
 #
-# 1. On 1,024 GPUs with eight in each node somebody swaps two axes: neighbouring ranks
-#    hold the same parameters, and those that share a layer sit on eight different
-#    nodes. The same bytes are sent. How many times as long does a step take?
+# 1. On 1,024 GPUs, eight in each node, somebody swaps two axes: neighbouring ranks hold
+#    the same parameters, and those that share a layer are on eight different nodes. The
+#    same bytes are sent. How many times as long does a step take?
 # 2. Every layer on every rank takes a little longer, at random: 2 % on average. All
 #    16,384 ranks wait for each other. How much longer does a step take? Is it worse
 #    with 1F1B or with interleaved chunks?
-# 3. One paper says that 52 % of the GPUs' peak is used, another says 46 %. Which of the
-#    two uses its machine better?
+# 3. One paper reports 52 % of the GPUs' peak, another 46 %. Which of the two uses its
+#    machine better?
 # 4. How much of 54 days do 16,384 GPUs lose to failures, if all goes well?
 #
-# (What is called `given.` on this page need not be read: rows of published tables as
-# models, plans and meshes. It lies in `labkit/lessons/ten_thousand.py`, and
-# `help(given)` shows it.)
+# (You need not read the functions called `given.` on this page: they turn rows of
+# published tables into models, plans and meshes. They are in
+# `labkit/lessons/ten_thousand.py`, and `help(given)` shows them.)
 
 # %%
 guess_1, guess_2, guess_3, guess_4 = "?", "?", "?", "?"
@@ -64,13 +64,13 @@ guess_1, guess_2, guess_3, guess_4 = "?", "?", "?", "?"
 # %% [markdown]
 # ## A mesh
 #
-# A rank has one number. What it does is decided by three: which **data** it works on,
-# which **stage** of the pipeline it is, which **part of a layer's matrices** it holds.
-# PyTorch writes such a mesh as a shape: `init_device_mesh("cpu", (2, 2, 4),
-# mesh_dim_names=("data", "pipeline", "tensor"))` are 16 ranks, and the *last* axis is
-# the innermost: ranks 0, 1, 2, 3 differ in `tensor`, ranks 0 and 4 in `pipeline`, 0 and
-# 8 in `data`. (Llama 3 writes its axes the other way round, innermost first: "[TP, CP,
-# PP, DP]"; it is the same order.)
+# A rank has one number, but three coordinates decide what it does: which **data** it
+# works on, which **stage** of the pipeline it is, which **part of a layer's matrices**
+# it holds. PyTorch describes such a mesh by a shape:
+# `init_device_mesh("cpu", (2, 2, 4), mesh_dim_names=("data", "pipeline", "tensor"))`
+# has 16 ranks, and the *last* axis is the innermost: ranks 0, 1, 2, 3 differ in
+# `tensor`, ranks 0 and 4 in `pipeline`, 0 and 8 in `data`. (Llama 3 lists its axes the
+# other way round, innermost first: "[TP, CP, PP, DP]"; it is the same order.)
 #
 # ![A mesh of 16 ranks as a block: two data replicas behind each other, two pipeline stages below each other, four tensor ranks side by side. In front ranks 0 to 3 above 4 to 7, behind them 8 to 11 above 12 to 15. Rank 6 is marked, at data 0, pipeline 1, tensor 2, and three thick lines from it are its groups: to 14 along data, to 2 along pipeline, to 4, 5 and 7 along tensor.](../../images/mesh_cube.svg)
 #
@@ -87,7 +87,7 @@ def mesh_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
         innermost
     Returns: tuple of ints, one for each axis, in the order of shape
 
-    - three axes: ranks that follow each other differ in the last coordinate first.
+    - three axes: from one rank to the next the last coordinate changes first.
     - any axes: there may be any number of axes, even none.
     - no such rank: raise ValueError, also for a negative rank.
 
@@ -109,8 +109,8 @@ check(mesh_coordinates)
 # %% [markdown]
 # ### Who talks to whom (2 points)
 #
-# All ranks that have the same coordinates except on one axis are a *group* of this
-# axis: they run its collectives.
+# The ranks whose coordinates are equal on all axes but one form a *group* of this axis:
+# they run its collectives together.
 
 # %% nbgrader={"grade": false, "grade_id": "axis_groups", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def axis_groups(shape: tuple[int, ...], axis: int) -> list[list[int]]:
@@ -120,8 +120,8 @@ def axis_groups(shape: tuple[int, ...], axis: int) -> list[list[int]]:
     axis: int, the axis, 0 is the first
     Returns: list of lists of ranks
 
-    - the last axis: a group holds the ranks that differ in this coordinate and in no
-      other, in rising order; the groups are sorted by their first rank.
+    - the last axis: a group holds the ranks that differ in this coordinate only, in
+      rising order; the groups are sorted by their first rank.
     - any axis: the same, whatever the number of axes; a group may have one rank.
 
     Example: axis_groups((2, 2), 0) == [[0, 2], [1, 3]]
@@ -135,7 +135,7 @@ def axis_groups(shape: tuple[int, ...], axis: int) -> list[list[int]]:
 check(axis_groups)
 
 # %% [markdown]
-# PyTorch says the same, on 16 ranks of the simulated network:
+# PyTorch forms the same groups; here are 16 ranks of the simulated network:
 
 # %%
 AXES = ("data", "pipeline", "tensor")
@@ -169,27 +169,27 @@ meshes.groups(
 
 # %% [markdown]
 # The tensor groups stay inside their nodes. Those of `pipeline` and `data` cross. On
-# this small network all four ranks of a node do so over the same card; in a large
-# machine each has its own.
+# this small network all four ranks of a node do so over the same network card; in a
+# large machine each rank has a card of its own.
 #
 # ## Bytes
 #
-# What each axis sends in one training step, as in units 15 to 17:
+# In one training step each axis sends, as in units 15 to 17:
 #
 # | axis | what | how often |
 # |---|---|---|
-# | tensor | an all-reduce of an activation, `tensor_bytes` on every rank | in every layer twice in the forward pass and twice in the backward pass, for each micro-batch |
-# | pipeline | an activation or its gradient, `hop_bytes`, from each rank to the one in its place in the next stage, or the one before | for each micro-batch, once on and once back |
+# | tensor | an all-reduce of an activation, `tensor_bytes` on every rank | for each micro-batch, in every layer twice in the forward pass and twice in the backward pass |
+# | pipeline | an activation or its gradient, `hop_bytes`, to the rank at the same place in the next stage or the previous one | for each micro-batch, once in each direction |
 # | data | an all-reduce of the gradients, `gradient_bytes` on every rank | once |
 #
-# An all-reduce goes round the ring, in the order of the ranks: of n ranks each sends 2
-# (n - 1) / n of its bytes to the next one, and the last to the first. Whether that is
-# inside a node or between two is a question for each edge of the ring.
+# An all-reduce runs on a ring, in the order of the ranks. Each of n ranks sends
+# 2 (n - 1) / n of its bytes to the next one, and the last rank sends to the first. Each
+# edge of the ring lies inside a node or between two nodes.
 #
 # ![Sixteen ranks on four nodes, laid out in two ways; letters A to D are the four tensor groups. Tensor innermost: node 0 has all of A, node 1 all of B, and so on; the 16 neighbours in tensor rings are inside nodes, 8 pairs of data and 8 of pipeline are between nodes. Data innermost: every node has one rank of A, B, C and D; the 16 neighbours in tensor rings are on different nodes, the 8 pairs of data and the 8 of pipeline inside nodes.](../../images/axes_on_nodes.svg)
 #
 # A letter is a tensor group. The same groups can lie inside the nodes or across all of
-# them; that depends on nothing but the order of the axes.
+# them; only the order of the axes decides.
 
 # %% [markdown]
 # ### Bytes of a step, by axis and link (4 points) · stretch
@@ -239,9 +239,10 @@ def step_bytes(
 check(step_bytes)
 
 # %% [markdown]
-# Is it true? Here sixteen ranks run real code: they send, receive and all-reduce on the
-# simulated network, which counts. `labkit.scale` has meshes with one more axis, `context`, of which
-# more below; a `Step` is what every rank computes and sends in one step.
+# Is this true? Here sixteen ranks run real code: they send, receive and all-reduce on
+# the simulated network, which counts their bytes. A `Step` of `labkit.scale` is what
+# every rank computes and sends in one step. Its meshes have one more axis, `context`,
+# which comes later on this page.
 
 # %%
 work = {
@@ -264,8 +265,8 @@ for kind, nbytes in real.link_bytes.items():
     assert math.isclose(nbytes, sum(kinds[kind] for kinds in mine.values()))
 
 # %% [markdown]
-# And for a model that is worth it? GPT with 145.6 billion parameters, one of ten in the
-# paper on Megatron-LM, on 1,024 GPUs:
+# And on a large model? Take GPT with 145.6 billion parameters, one of ten in the paper
+# on Megatron-LM, on 1,024 GPUs:
 
 # %%
 gpt = explore.models()["GPT 145.6 B"]
@@ -283,29 +284,29 @@ for axis, kinds in plan.estimate().bytes.items():
 
 # %% [markdown]
 # The tensor axis sends eighteen times as much as the data axis, and the pipeline next
-# to nothing. So the axis that talks most gets the fastest links: it is the innermost.
+# to nothing. So the axis that sends most gets the fastest links: it is the innermost.
 #
 # ## Memory
 #
-# Before time comes memory: what does not fit takes no time at all. For GPT with Adam in
-# mixed precision (unit 15), a parameter takes 2 bytes for its weight, 4 for its
-# gradient and 12 for the optimizer's state: 18 in all. (Unit 15 has 16, as in the ZeRO
-# paper, which keeps gradients in 16 bits; Megatron-LM and Llama 3 add up those of the
-# micro-batches in 32.) A layer of width h has 12 h^2 + 13 h parameters, the embedding
-# (V + s) h: V tokens, s positions. Its V h are used again in the output (*tied*). With
-# a pipeline the output is on another stage, which then needs a copy.
+# A mesh is useful only if the model fits. For GPT with Adam in mixed precision, a
+# parameter takes 2 bytes for its weight, 4 for its gradient and 12 for the optimizer's
+# state: 18 in all. (Unit 15 has 16, as in the ZeRO paper, which keeps gradients in 16
+# bits; Megatron-LM and Llama 3 add up the gradients of the micro-batches in 32.)
 #
-# Activations: 34 s h bytes for each layer and each micro-batch of one sequence, divided
-# over the tensor ranks (Korthikanti et al. 2022, table 2: sequence parallelism,
-# attention's scores computed again). Under 1F1B stage k of p, counted from 0, keeps the
+# A layer of width h has 12 h^2 + 13 h parameters, the embedding (V + s) h for V tokens
+# and s positions. The V h of the tokens are used again in the output (*tied*). With a
+# pipeline the output is on another stage, which then needs a copy.
+#
+# Activations take 34 s h bytes for each layer and each micro-batch of one sequence,
+# divided over the tensor ranks (Korthikanti et al. 2022, table 2: sequence parallelism,
+# attention's scores recomputed). Under 1F1B stage k of p, counted from 0, keeps the
 # activations of min(m, p - k) micro-batches.
 #
 # ![Memory of one GPU as bars of parameters, gradients, optimizer and activations. One GPU: 2, 4, 12 and, as an example, 8. With tensor 2 all four parts are halved. With pipeline 2 as well the first three are halved again; the activations stay as they are on the first stage, which keeps two micro-batches, and are halved on the last. With data 4 and ZeRO 1 only the optimizer shrinks, to a quarter. In the last bars activations are the largest part.](../../images/memory_by_axis.svg)
 #
-# The tensor axis makes every part smaller. The pipeline does nothing for the
-# activations of its first stage, and of what the replicas hold ZeRO 1 divides only the
-# optimizer's state. (Embeddings are left out, and the size of the activations is an
-# example.)
+# The tensor axis makes every part smaller. The pipeline does not help with the
+# activations of its first stage, and ZeRO 1 divides only the optimizer's state over the
+# replicas. (Embeddings are left out, and the size of the activations is an example.)
 #
 # ### What a rank holds (4 points)
 
@@ -364,22 +365,22 @@ for zero in range(4):
     print(f"ZeRO {zero}: {sum(held.values()) / 1e9:5.1f} GB: {parts}")
 
 # %% [markdown]
-# (Under a pipeline ZeRO 2 scatters gradients, and ZeRO 3 gathers weights, again for
-# every micro-batch. So ZeRO 1 goes best with many micro-batches.)
+# (With a pipeline, ZeRO 2 scatters the gradients and ZeRO 3 gathers the weights again
+# for every micro-batch. So ZeRO 1 suits a pipeline of many micro-batches best.)
 #
 # ## Time
 #
-# A step is a pipeline of slots. A slot is the work of one chunk on one micro-batch,
-# forward and backward: computing, and the tensor ranks' four all-reduces in each layer.
-# With p stages and v chunks on each rank there are m v slots of work and p - 1 of
-# waiting (unit 17). The last stage has the output besides, for every micro-batch. At
-# the end the replicas reduce their gradients. No communication is hidden behind
-# computing here: this is what there is to hide.
+# A step is a pipeline of slots. A slot is the forward and backward pass of one chunk on
+# one micro-batch: computing, and four all-reduces of the tensor ranks in each layer.
+# With p stages and v chunks on each rank there are m v slots of work and p - 1 slots of
+# waiting (unit 17). The last stage also computes the output layer for every
+# micro-batch. At the end the replicas reduce their gradients. Here no communication
+# overlaps with computing, so you see how much there is to hide.
 #
 # ![The time of a step as parts on one axis, for p = 4 stages, m = 6 micro-batches and v = 1: three slots of waiting, p - 1; six slots of work, m v; the outputs, m times; the all-reduce of the gradients, once. Below, one slot of two layers enlarged: in each layer forward attention, all-reduce, MLP, all-reduce; then the layers in reverse order backward, each with two all-reduces again.](../../images/step_parts.svg)
 #
-# The parts are sorted, they do not follow each other like this: some of the waiting
-# comes at the end, and an output belongs to each micro-batch.
+# The figure sorts the parts; in time they do not follow each other like this: some of
+# the waiting comes at the end, and there is an output for each micro-batch.
 #
 # ### How long a step takes (3 points)
 
@@ -415,10 +416,10 @@ def pipeline_seconds(
 check(pipeline_seconds)
 
 # %% [markdown]
-# The check compares with a *replay*: every action of every rank, each beginning when
-# its rank is free and what it needs is there. That makes three ways to time the same
-# step, and they can be compared with each other on ranks that exist: the sixteen from
-# above.
+# The check compares with a *replay*: it goes through every action of every rank, and
+# each action begins when its rank is free and its input is there. With the formula and
+# the simulated network that makes three ways to time a step. Compare them on ranks that
+# exist, the sixteen from above:
 
 # %% alt="Timeline of sixteen ranks: forward and backward passes of six micro-batches with thin all-reduces between them; ranks 4 to 7 and 12 to 15 begin one forward pass later; at the end long all-reduces of the gradients, four one after the other on each card."
 replayed = replay_step(small, network, order_1f1b)
@@ -440,25 +441,24 @@ off = formula / real.elapsed - 1
 print(f"formula {formula * 1e3:.3f} ms, {off:+.1%} of the simulated")
 
 # %% [markdown]
-# What the formula lacks are the messages between the stages, a tenth of a millisecond
-# here and there.
+# The formula lacks the messages between the stages, a tenth of a millisecond here and
+# there.
 #
 # ## A page with sliders
 #
-# All of this in one figure, for the plan from above. A rank computes at its peak here
-# ("share of the peak" 1), which no kernel does: the times are lower bounds.
+# Here is all of this in one figure, for the plan from above. A rank computes at its
+# peak ("share of the peak" 1), which no kernel does: the times are lower bounds.
 
 # %% alt="Three charts. Memory of a rank by stage: 24.4 GB on stage 0, falling to 17 GB on stage 7, far below 80 GB. Time of a step: computing 1.87 s, tensor 0.55 s, pipeline 0.02 s, data 0.26 s, waiting 0.32 s, together 3.02 s. The pipeline of eight stages: a staircase of forward passes, then forward and backward in turn, then backward passes."
 explore.draw(plan)
 
 # %% [markdown]
-# With a running kernel you get sliders under the next cell; the figure above is one
-# setting of them. (If you read this page without a kernel, nothing is there.) Try to
-# find out:
+# With a running kernel you get sliders under the next cell; the figure above shows one
+# setting of them. (Without a kernel nothing is there.) Try to find out:
 #
-# - On how few GPUs do the 145.6 billion fit?
+# - What is the smallest number of GPUs on which the 145.6 billion parameters fit?
 # - Where does the time go with `tensor` 1, and where with 8?
-# - What do more chunks cost, and when do they not pay?
+# - What do more chunks cost, and when are they not worth it?
 
 # %%
 explore.sliders(model="GPT 145.6 B", gpus=1024, micro_batches=64)
@@ -466,16 +466,16 @@ explore.sliders(model="GPT 145.6 B", gpus=1024, micro_batches=64)
 # %% [markdown]
 # ## The search
 #
-# Which mesh is best? There are not many: 1,024 has 11 divisors, so try all. A mesh that
-# does not divide evenly does not count: `tensor` must divide the heads and be no larger
-# than a node, `pipeline` must divide the layers, `data` the batch. (What counts is the
-# *domain*, how far fast links reach. On the machines of this page that is a node of
-# eight GPUs; in a rack like NVIDIA's GB200 NVL72 it is 72 of them, in a slice of TPUs
+# Which mesh is best? There are few: 1,024 has only 11 divisors, so try them all. A mesh
+# must divide evenly: `tensor` must divide the heads and be no larger than a node,
+# `pipeline` must divide the layers, `data` the batch. (The true limit of `tensor` is
+# the *domain* of the fast links. On the machines of this page that is a node of eight
+# GPUs; in a rack like NVIDIA's GB200 NVL72 it is 72 of them, in a slice of TPUs
 # hundreds or thousands. `labkit.scale.machine` knows some of each.)
 #
 # ### The best mesh (4 points)
 #
-# Your card shows how far from the best of all meshes yours is; within 5 % is enough.
+# Your card shows how far your mesh is from the best; within 5 % is enough.
 
 # %% nbgrader={"grade": false, "grade_id": "best_mesh", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def best_mesh(
@@ -527,10 +527,11 @@ def best_mesh(
 check(best_mesh)
 
 # %% [markdown]
-# What would you have done in 2021? Narayanan et al. trained ten models and print the
-# mesh of each (table 1). Here is your search on their machine, with their batch, with
-# everything recomputed as they did. (`rank_memory` is a little too cautious then; the
-# cell has the simulator's own search beside yours.)
+# Which mesh would you have chosen in 2021? Narayanan et al. trained ten models and
+# print the mesh of each (table 1). The cells compare their meshes with those of a
+# search on their machine, with their batch and everything recomputed as they did. (This
+# is the simulator's search, as `rank_memory` is a little too cautious here; yours
+# follows for one model.)
 
 # %%
 table, rows = published()["megatron"], given.megatron_rows()
@@ -557,13 +558,13 @@ for row in rows[:ROWS]:
     )
 
 # %% [markdown]
-# For 1.7, 76.1 and 145.6 billion they took the very mesh that the formulas find; with
-# all from 39.1 billion on they are within 3 %. From 3.6 to 18.4 billion they used
-# larger tensor groups than necessary, which is up to 16 % slower by these formulas.
-# What the formulas do not know: kernels get slower when a matrix is cut into thin
-# parts, and gradients can be reduced while others are still computed. Their own rule, from the
-# paper's section 3.2: "tensor model parallelism should generally be used up to degree g
-# when using g-GPU servers, and then pipeline model parallelism".
+# For 1.7, 76.1 and 145.6 billion they took the very mesh that the formulas find; from
+# 39.1 billion on they are always within 3 %. From 3.6 to 18.4 billion they used larger
+# tensor groups than necessary, up to 16 % slower by these formulas. But the formulas do
+# not know that kernels get slower when a matrix is cut into thin parts, and that some
+# gradients can be reduced while others are still computed. The authors' own rule, from
+# section 3.2: "tensor model parallelism should generally be used up to degree g when
+# using g-GPU servers, and then pipeline model parallelism".
 
 # %% tags=["raises-exception"]
 row = next(row for row in rows if row["billions"] == 145.6)
@@ -576,11 +577,11 @@ print("yours for the 145.6 billion on 1,536 GPUs:", mine)
 # ## Utilisation · stretch
 #
 # How much of the hardware is used? *Model FLOPs utilisation* (MFU) counts what the
-# model needs: for a token 6 floating-point operations for each parameter (2 forward, 4
-# backward), and 12 l h s for attention's scores and sums over s tokens, which have no
-# parameters (as if no token were masked). *Hardware FLOPs utilisation* (HFU) counts
-# what was done: with everything recomputed the forward pass twice, 8 for each parameter
-# and 16 l h s.
+# model needs: for each token 6 floating-point operations per parameter (2 forward, 4
+# backward), plus 12 l h s for attention's scores and weighted sums over s tokens, which
+# have no parameters (as if no token were masked). *Hardware FLOPs utilisation* (HFU)
+# counts what was done: with everything recomputed there are two forward passes, so 8
+# per parameter and 16 l h s.
 #
 # ### Two utilisations (3 points)
 
@@ -613,11 +614,11 @@ def mfu_and_hfu(
 check(mfu_and_hfu)
 
 # %% [markdown]
-# Four published numbers, computed again.
+# Now check four published numbers.
 #
 # **Megatron-LM** (Narayanan et al. 2021, arXiv 2104.04473, table 1). The table prints
 # parameters, TFLOP/s of a GPU, their share of the peak, and all GPUs' PFLOP/s. The
-# FLOPs are the paper's equation 3, with the forward pass twice.
+# FLOPs follow the paper's equation 3, which counts the forward pass twice.
 
 # %%
 print("billions  printed    share  printed    PFLOP/s  printed    HFU    MFU")
@@ -635,8 +636,8 @@ print("days by equation 4:", [round(d, 1) for d in days], "printed: 34 and 84")
 
 # %% [markdown]
 # All ten sizes agree to the printed digit, the shares to the printed percent, and the
-# sums within 0.5 % (the TFLOP/s are rounded). But the column that everybody quotes, "52
-# % of the peak", counts the forward pass twice. As MFU it is 39 %.
+# total PFLOP/s within 0.5 % (the TFLOP/s are rounded). But the share that everybody
+# quotes, "52 % of the peak", counts the forward pass twice. As MFU it is 39 %.
 #
 # **PaLM** (Chowdhery et al. 2022, arXiv 2204.02311, section 4.1, table 3 and appendix
 # B): 238.3 thousand tokens/s on 6,144 TPU v4. The paper proposes the MFU.
@@ -653,8 +654,8 @@ print(f"HFU {hfu:.1%} if all was recomputed (printed {palm['hardware_percent']} 
 print(f"your third guess: {guess_3}")
 
 # %% [markdown]
-# MFU agrees to the digit. The HFU does not, and rightly: 57.8 % says that not
-# everything was recomputed.
+# MFU agrees to the digit. The HFU does not, and rightly: the printed 57.8 % is less,
+# because not everything was recomputed.
 #
 # **Llama 3** (Llama Team 2024, arXiv 2407.21783, table 4): 430 TFLOP/s on 8,192 H100,
 # 400 on 16,384, and 380 with sequences of 131,072 tokens.
@@ -668,10 +669,10 @@ print(f"printed: {400 / 430:.3f}")
 
 # %% [markdown]
 # Two of three shares agree; 400 of 989 are 40.4 %, which rounds to 40 and not to the
-# printed 41: perhaps the 400 was rounded, too. Most of the loss from 8,192 to 16,384
-# GPUs, with the same batch, is explained by a bubble with about eight chunks (the paper
-# does not say how many there were): 5.2 of 7 %. The rest is left for the network, and
-# for waiting.
+# printed 41: perhaps the 400 was rounded, too. From 8,192 to 16,384 GPUs, with the same
+# batch, the rate falls by 7 %. A bubble with about eight chunks would explain 5.2 of
+# the 7 % (the paper does not say how many chunks there were). The rest is left for the
+# network and for waiting.
 #
 # **DeepSeek-V3** (DeepSeek-AI 2024, arXiv 2412.19437, table 1 and section 1): 2.788
 # million H800 hours.
@@ -688,17 +689,16 @@ print(f"6 FLOPs for each activated parameter: {flops / seek['peak']:.1%} of the 
 
 # %% [markdown]
 # The hours agree with each other. The utilisation is ours, not printed: 34.6 % of the
-# bfloat16 peak, without attention, and for a run that computed in 8 bits, whose peak is
-# twice as high. A number without its peak and its FLOPs says nothing.
+# bfloat16 peak, without attention. But the run computed in 8 bits, where the peak is
+# twice as high. A utilisation without its peak and its FLOPs says nothing.
 #
 # ## Longer sequences
 #
-# Llama 3's table has one more kind of parallelism, which we have not had: **context**
-# parallelism (unit 16). With s = 131,072 a single sequence's activations fill a GPU,
-# and attention alone doubles the FLOPs of a token. Sixteen ranks take one sixteenth
-# each of every sequence, and pass keys and values round a ring. All hold the same
-# parameters, so for their gradients they are replicas. The whole batch stays at 16 M
-# tokens:
+# Llama 3's table has one more kind of parallelism: **context** parallelism (unit 16).
+# With s = 131,072 a single sequence's activations fill a GPU, and attention more than
+# doubles the FLOPs of a token. Sixteen ranks take one sixteenth each of every sequence,
+# and pass keys and values around a ring. They all hold the same parameters, so for
+# their gradients they are replicas. The whole batch stays at 16 M tokens:
 
 # %%
 long = explore.models()["Llama 3 405 B"]
@@ -726,20 +726,20 @@ for sequence, context, data in (
     )
 
 # %% [markdown]
-# Context ranks do what tensor ranks cannot any more, because a node is full: they
-# divide activations and attention. And they keep the pipeline busy: with 16 M tokens in
-# a step and 131,072 in a sequence there are 128 sequences, one for each of 128
-# replicas, and a pipeline of sixteen stages with one micro-batch waits for fifteen
-# sixteenths of the time.
+# Context ranks divide activations and attention, as tensor ranks could not: a node is
+# already full of them. And they keep the pipeline busy. With 16 M tokens in a step and
+# 131,072 in a sequence there are 128 sequences. Without context parallelism that is one
+# for each of 128 replicas, and with one micro-batch a pipeline of sixteen stages waits
+# for fifteen sixteenths of the time.
 #
-# Two columns are not what Meta had. Activations of 68 GB and 19 GB of everything else
-# are more than an H100 has, and yet sequences of 8,192 tokens were trained "without
-# activation checkpointing" (section 3.3.2). It is the formula that is off for this
-# model: 34 s h counts GPT's layers, with dropout, and keeps every tensor until the
-# backward pass. Meta's layers are others, their tensors were freed early, and the first
-# and the last stage had a layer less. And 39.4 % beside the published 41 % is a
-# coincidence. Kernels at their peak make the model too fast; no overlap, and one chunk
-# on each rank, make it too slow. With eight chunks:
+# Two columns differ from what Meta had. Activations of 68 GB and 19 GB of everything
+# else are more than an H100 has, and yet sequences of 8,192 tokens were trained
+# "without activation checkpointing" (section 3.3.2). The formula is wrong for this
+# model: 34 s h is for GPT's layers, with dropout, and keeps every tensor until the
+# backward pass. Meta's layers are different, their tensors were freed early, and the
+# first and the last stage had one layer less. And that 39.4 % is close to the published
+# 41 % is a coincidence. Kernels at their peak make the model too fast; no overlap, and
+# one chunk on each rank, make it too slow. With eight chunks:
 
 # %%
 chunked = Plan(long, Mesh(8, 1, 16, 128), grand, 2048, chunks=8, recompute="selective")
@@ -749,19 +749,20 @@ print(f"eight chunks: {took:.1f} s, MFU {chunked.utilisation(took):.1%}")
 # %% [markdown]
 # ## Your schedule on 16,384 ranks
 #
-# `order_1f1b(stage, p, m)` and `order_interleaved(stage, p, m, v)` from the library
-# have the form of your functions of unit 17. **Put your own here**, or a new one: any
-# order of ("F", k) and ("B", k), or ("F", k, chunk), on each stage.
+# The library's `order_1f1b(stage, p, m)` and `order_interleaved(stage, p, m, v)` have
+# the form of your functions of unit 17. **Put your own here**, or a new one: any order
+# of ("F", k) and ("B", k), or ("F", k, chunk), on each stage.
 
 # %%
 my_order = order_1f1b
 my_interleaved = order_interleaved
 
 # %% [markdown]
-# Sixteen stages, eight tensor ranks, 128 replicas; the 405 billion parameters of Llama
-# 3 on its machine. First without any trouble, then with jitter: every layer on every
-# rank takes 2 % longer on average (an exponential distribution, drawn anew each time).
-# Then without jitter, but with one of the 16,384 ranks 20 % slower for good.
+# The job has sixteen stages, eight tensor ranks, 128 replicas, and the 405 billion
+# parameters of Llama 3 on its machine. It runs first without any trouble, then with
+# jitter: every layer on every rank takes 2 % longer on average (an exponential
+# distribution, drawn independently each time). The third run has no jitter, but one of
+# the 16,384 ranks is always 20 % slower.
 
 # %%
 def at_scale(order, chunks, trouble=None):
@@ -781,15 +782,15 @@ for name, order, v in (("1F1B", my_order, 1), ("interleaved", my_interleaved, 8)
     )
 
 # %% [markdown]
-# Jitter of 2 % costs 4.6 and 4.7 %: more than twice its mean, because at every
-# all-reduce eight ranks wait for the last of them, and at every message the later of
-# two counts. But 16,384 ranks are hardly worse off than 128 (the table below): what is
-# drawn anew in every layer averages out along a step. What does *not* average out is a
-# rank that stays slow: one of 16,384, a fifth slower, and all of them pay. Interleaving
-# pays twice as much as 1F1B for it, 8.3 against 4.0 %: it has less idle time in which a
-# stage could catch up. That is why such runs look for stragglers (unit 19) and do not
-# mind noise. How much jitter costs depends on how much of a step is communication; with
-# links that cost nothing:
+# Jitter of 2 % costs 4.6 and 4.7 %, more than twice its mean: at every all-reduce eight
+# ranks wait for the slowest of them, and at every message the later of two ranks
+# counts. But 16,384 ranks are hardly worse off than 128 (the table below): jitter drawn
+# independently in every layer averages out over a step. A rank that *stays* slow does
+# not: one of 16,384 is a fifth slower, and all of them pay. Interleaving pays twice as
+# much for it as 1F1B, 8.3 against 4.0 %, because it has less idle time in which a stage
+# could catch up. That is why such runs look for stragglers (unit 19) and do not mind
+# noise. The cost of jitter depends on how much of a step is communication. With links
+# that cost nothing:
 
 # %%
 free = nodes(8, (0, 0), (0, 0))
@@ -806,25 +807,25 @@ print(f"your guess: {guess_2}")
 # %% [markdown]
 # ## One gradient on three axes · stretch
 #
-# Before the optimizer's step the gradients must be right everywhere, and the norm by
-# which they are clipped must be the same on all ranks: that of the whole model. Three
-# things to think of:
+# Before the optimizer's step the gradients must be right everywhere, and all ranks must
+# clip by the same norm: that of the whole model. Three rules:
 #
 # - Replicas have seen different data: their gradients are **averaged** over `data`.
-# - The tied embedding is on the first and on the last stage: two gradients of one
-#   matrix, to be **added**. (On a pipeline of one stage there is only one.)
-# - Most parameters are divided over the tensor ranks. Some are not: what belongs to the
-#   layer norms is *replicated*, each tensor rank has it whole, with the same gradient.
-#   In the gradient's norm every parameter of the model counts once.
+# - The tied embedding is on the first and on the last stage: its two gradients belong
+#   to one matrix and are **added**. (A pipeline of one stage has only one.)
+# - Most parameters are divided over the tensor ranks. Some, such as those of the layer
+#   norms, are *replicated*: each tensor rank has them whole, with the same gradient. In
+#   the gradient's norm every parameter of the model counts once.
 #
 # ![Eight ranks, a mesh of two replicas, two stages and two tensor ranks, with their gradients. E is the tied embedding: E0 on ranks 0, 2, 4, 6, E1 on 1, 3, 5, 7, so on both stages. M are the other matrices: each of M00, M01, M10, M11 on one rank of a replica. N are layer norms: N0 on all ranks of stage 0, N1 on all of stage 1. Everything is averaged over data; E alone is added between the stages.](../../images/one_gradient.svg)
 #
-# The same name means the same parameters. Which of the cells count in the norm?
+# The same name means the same parameters. Which cells count in the norm?
 #
 # ### A gradient on a mesh, and its norm (5 points)
 #
-# Eight ranks at most, real tensors. `dist.new_group` must be called by all ranks for
-# all groups, in the same order; `init_device_mesh` does that for you.
+# The check runs up to eight ranks with real tensors. All ranks must call
+# `dist.new_group` for all groups, in the same order; `init_device_mesh` does that for
+# you.
 
 # %% nbgrader={"grade": false, "grade_id": "average_and_norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def average_and_norm(
@@ -885,18 +886,19 @@ check(average_and_norm)
 # ## Failures · stretch
 #
 # Unit 19 had one failure every 3.09 hours on 16,384 GPUs: 419 in 54 days (Llama 3,
-# table 5 and section 3.3.4). A job saves for some seconds after every so many steps;
-# after a failure all that is not saved is lost. Let the next failure of any rank come
-# after M seconds on average, independently (an exponential distribution). Young's
-# interval, sqrt(2 save M), assumes that a save takes next to no time. What is exact: w
-# seconds of steps and a save must pass without a failure. Until they have, M (exp((w +
-# save) / M) - 1) seconds pass. Restarts make that longer, by the same factor for every
-# w. What you want small is this time for each second of steps.
+# table 5 and section 3.3.4). A job saves a checkpoint, which takes some seconds, after
+# a fixed number of steps; a failure destroys the work since the last one. Let the next
+# failure of any rank come after M seconds on average, independently of the past (an
+# exponential distribution). Young's interval, sqrt(2 save M), assumes that a save takes
+# next to no time. What is exact: w seconds of steps and a save must pass without a
+# failure. Until they have, M (exp((w + save) / M) - 1) seconds pass on average.
+# Restarts make that longer, by the same factor for every w. The best w needs the least
+# of this time per second of steps.
 #
 # ### Steps between two checkpoints (3 points)
 #
-# Your card shows what is lost on 16,384 ranks, beside the least that can be. A step may
-# take milliseconds, or minutes: of long ones a single one between two saves may be
+# Your card shows how much time is lost on 16,384 ranks, beside the least possible. A
+# step may take milliseconds or minutes: if it is long, saving after every step may be
 # best.
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint_every", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -911,7 +913,7 @@ def checkpoint_every(step: float, save: float, mtbf: float, ranks: int) -> int:
 
     - saves are quick: the expected time for each second of steps is within 0.1 % of the
       least.
-    - saves are slow: within 0.1 % as well; Young's interval is not near enough.
+    - saves are slow: within 0.1 % as well; Young's interval is not close enough.
 
     Example: if a step takes 1,400 s, a save 200 s and M is 1,200 s, save after each
     step.
@@ -932,8 +934,8 @@ def checkpoint_every(step: float, save: float, mtbf: float, ranks: int) -> int:
 check(checkpoint_every)
 
 # %% [markdown]
-# The same with failures drawn, on a run of 54 days in steps of 4.3 s, with 300 s for a
-# restart:
+# The same with failures at random, on a run of 54 days in steps of 4.3 s, with 300 s
+# for a restart:
 
 # %% tags=["raises-exception"]
 DAY, RANKS = 86400.0, 16384
@@ -956,16 +958,16 @@ print(f"your guess of what is lost: {guess_4}")
 
 # %% [markdown]
 # The paper reports more than 90 % effective training time. By this it takes saves of 30
-# s or less; with two minutes nobody gets there. At 100,000 ranks the same GPUs would
-# fail every half hour, and a save of two minutes would be a large part of that: "saves
-# are slow" on your card.
+# s or less; with two minutes nobody gets there. With 100,000 of the same GPUs there
+# would be a failure every half hour, and a save of two minutes would be a large part of
+# that: "saves are slow" on your card.
 #
 # ## Break: two axes swapped
 #
-# One line in a launch script: the mesh is built as (tensor, pipeline, data), so that
-# neighbouring ranks are replicas, and those that share a layer sit on eight nodes.
-# Every number in the training is the same. First in the formulas, for the 145.6 billion
-# on 1,024 GPUs:
+# One line in a launch script builds the mesh as (tensor, pipeline, data), so that
+# neighbouring ranks are replicas, and those that share a layer are on eight nodes. All
+# values in the training stay the same. First in the formulas, for the 145.6 billion on
+# 1,024 GPUs:
 
 # %%
 SWAPPED = ("data", "context", "pipeline", "tensor")  # the innermost first
@@ -980,8 +982,8 @@ factor = swapped.estimate().seconds / plan.estimate().seconds
 print(f"{factor:.2f} times as long; your guess: {guess_1}")
 
 # %% [markdown]
-# And for real, on the sixteen ranks from above: nodes of four, one card for each, on
-# which all four tensor groups now meet.
+# And for real, on the sixteen ranks from above: on nodes of four, all four tensor
+# groups now share the one card of each node.
 
 # %% alt="Timeline of the same step with data innermost: more than twice as long, with wide all-reduces between all forward and backward passes, which wait for each other."
 across = replace(small, mesh=replace(small.mesh, order=SWAPPED))
@@ -994,14 +996,14 @@ print(f"{broken.elapsed / real.elapsed:.2f} times as long")
 meshes.step(broken, 16, "the same step with data innermost")
 
 # %% [markdown]
-# The same bytes. On the small network, where a node has one ordinary card, a step takes
-# 2.3 times as long. Nothing fails, no value is wrong: only a number in a log is lower
-# than it could be. This is why one counts.
+# The same bytes are sent. On the small network, where a node has one ordinary card, a
+# step takes 2.3 times as long. Nothing fails and no value is wrong: only the speed in a
+# log is lower than it could be. This is why you should count.
 #
-# Where do the 2.44 of the large machine come from? In a DGX each GPU has a card of its
-# own, 50 GB/s, a ninth of its NVLink. The eight tensor groups of eight nodes do not
-# meet on it: all talk at the same time, and their cards rest while they compute. Your
-# own formula, with a ring over such a card:
+# Where does the factor 2.44 of the large machine come from? In a DGX each GPU has a
+# card of its own, 50 GB/s, a ninth of its NVLink. So the eight tensor groups of eight
+# nodes share no card: all send at the same time, and the cards are idle while they
+# compute. Your own formula, with a ring over such a card:
 
 # %% tags=["raises-exception"]
 part = plan.step()
@@ -1027,20 +1029,19 @@ for name, (rate, alpha, job) in links.items():
 # %% [markdown]
 # ## Explain
 #
-# 1. **Swapped axes.** 2.44 times as long on 1,024 GPUs of this machine, where each has a
-#    card to other nodes with a ninth of its NVLink's rate; 2.3 times on sixteen ranks
-#    with one slow card per node. What a launch script does with the order of axes is
-#    worth an assertion.
-# 2. **Jitter.** 4.6 % for 2 %, and 4.7 % with interleaving. A single rank that stays a
-#    fifth slower costs 4.0 and 8.3 %.
+# 1. **Swapped axes.** 2.44 times as long on 1,024 GPUs of this machine, where each has
+#    a card to other nodes with a ninth of its NVLink's rate; 2.3 times on sixteen ranks
+#    with one slow card per node. Assert the order of axes in your launch script.
+# 2. **Jitter.** 2 % of jitter costs 4.6 % with 1F1B, 4.7 % with interleaving. A single
+#    rank that stays a fifth slower costs 4.0 and 8.3 %.
 # 3. **52 or 46.** The 52 % are HFU with everything recomputed: 39 % as MFU. PaLM's 46.2
 #    % are MFU.
-# 4. **Failures.** 9.5 % with saves of 30 s and restarts of five minutes, 5.5 % with
-#    saves of 5 s.
+# 4. **Failures.** 9.5 % are lost with saves of 30 s and restarts of five minutes, 5.5 %
+#    with saves of 5 s.
 #
-# What to remember: count bytes for each axis and link; put what talks most closest
-# together; try all meshes, because no rule of thumb knows what your links cost; and ask
-# of every utilisation which FLOPs it counts.
+# What to remember: count bytes for each axis and link; place the ranks that send most
+# closest together; try all meshes, because no rule of thumb knows the cost of your
+# links; and ask of every utilisation which FLOPs it counts.
 
 # %% [markdown]
 # ## Deeper
@@ -1049,14 +1050,14 @@ for name, (rate, alpha, job) in links.items():
 #   Using Megatron-LM*, 2021, arXiv 2104.04473: the formulas, and the table.
 # - V. Korthikanti et al., *Reducing Activation Recomputation in Large Transformer
 #   Models*, 2022, arXiv 2205.05198: what activations take. Its table 5 prints MFU and
-#   HFU; the HFU follows only from its equation 8, which counts attention's scores three
-#   times more where computing them again takes one.
+#   HFU; the HFU follows only from its equation 8, which adds three forward passes of
+#   attention's scores where recomputing them takes one.
 # - Llama Team, *The Llama 3 Herd of Models*, 2024, arXiv 2407.21783, section 3.3.
 # - A. Chowdhery et al., *PaLM: Scaling Language Modeling with Pathways*, 2022, arXiv
 #   2204.02311, section 4.1 and appendix B.
-# - PyTorch 2.13 has ranks in one process, too, for DTensors:
+# - PyTorch 2.13 can also simulate ranks in one process, for DTensors:
 #   `torch.distributed._local_tensor.LocalTensorMode`. It gives the values of all ranks,
-#   as our simulated network does, but no time, and no bytes on links; its name says that it may
-#   still change.
+#   as our simulated network does, but no times, and no bytes on links. The underscore
+#   in its name says that it may still change.
 # - J. T. Daly, *A higher order estimate of the optimum checkpoint interval for restart
 #   dumps*, Future Generation Computer Systems 22, 2006.
