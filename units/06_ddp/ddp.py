@@ -2,20 +2,19 @@
 # # 06 · DistributedDataParallel
 #
 # In unit 05 you averaged gradients by hand: backward pass, all-reduce, step. It was
-# right, and it was slow for a reason you can name now: while the ranks computed, the
-# network slept, and while the network worked, the ranks slept.
-# `DistributedDataParallel`, **DDP** for short, is PyTorch's answer. It takes four lines
-# to use. This page is about what those four lines do behind your back, because that is
-# where training goes wrong silently.
+# correct but slow: while the ranks computed, the network was idle, and while the
+# network worked, the ranks waited. `DistributedDataParallel`, **DDP** for short, is
+# PyTorch's answer. It takes four lines to use. This page is about what those four lines
+# do behind your back, because that is where training goes wrong without an error.
 #
 # **At the end of this page** you train with DDP and prove that it equals sequential
 # training; you know *when* it communicates, how much at a time, and how to make it
-# wait; you can start it without a notebook, stop it, and go on as if nothing had
+# wait; you can start it without a notebook, stop it, and resume it as if nothing had
 # happened.
 #
 # **You need** units 04 and 05. **It takes** about 125 minutes, the *stretch* 30 more:
-# two sittings. The cells themselves run for about a minute on two cores. They take about
-# 1.5 GB of memory.
+# two sittings. The cells themselves run for about a minute on two cores. They take
+# about 1.5 GB of memory.
 
 # %%
 import contextlib
@@ -47,9 +46,10 @@ ranks.start(RANKS, torch=True)
 # 1. A training step is forward pass, `loss.backward()`, `optimizer.step()`. In which of
 #    the three does DDP communicate?
 # 2. Rank 0 has 40 samples of a minibatch, ranks 1, 2 and 3 have 8 each. Every rank
-#    takes its mean loss, DDP averages the gradients. How much does a sample on rank 1
-#    count, compared with one on rank 0?
-# 3. 2 ranks on 2 cores train twice as fast as 1. And 4 ranks on 2 cores?
+#    takes the mean loss of its own samples, and DDP averages the gradients. How much
+#    does a sample on rank 1 count, compared with one on rank 0?
+# 3. Suppose 2 ranks on 2 cores train twice as fast as 1 rank. How fast are 4 ranks on 2
+#    cores?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -57,8 +57,8 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## Four lines
 #
-# First the run that everything is compared with: one process, 64 minibatches of 64
-# digits.
+# First the *sequential run*, with which everything is compared: one process, 64
+# minibatches of 64 digits.
 
 # %%
 x, y = load_tensors("digits", n=4096)
@@ -72,8 +72,8 @@ print(
 
 # %% [markdown]
 # Now with DDP on all ranks. Every rank seeds its random numbers differently, so the
-# models *start* differently: if nothing corrects that, nothing below can be right. The
-# four lines are marked; a fifth divides the minibatch among the ranks.
+# models *start* differently: unless something corrects that, the result must be wrong.
+# The four lines are marked; a fifth divides the minibatch among the ranks.
 
 # %%
 # %%ranks
@@ -103,25 +103,25 @@ for rank, trained in enumerate(ranks.pull("model")):
     )
 
 # %% [markdown]
-# The same weights, up to the last digits of 32-bit numbers: the sums are taken in
-# another order, as in unit 05. Two things happened that you did not write:
+# The weights are the same up to float32's rounding, because the sums are taken in
+# another order, as in unit 05. DDP did two things that you did not write:
 #
-# - **The constructor** sent rank 0's parameters to all ranks, once. What you change in
-#   a parameter *afterwards*, on one rank alone, stays different for ever. (Buffers,
-#   such as the running averages of a batch normalisation, are copied from rank 0 again
-#   before every forward pass in training; this model has none.)
+# - **The constructor** sent rank 0's parameters to all ranks, once. If one rank alone
+#   changes a parameter *afterwards*, the ranks differ for ever. (Buffers, such as the
+#   running averages of a batch normalisation, are copied from rank 0 again before every
+#   forward pass in training; this model has none.)
 # - **The backward pass** averaged the gradients. When `backward()` returns,
 #   `parameter.grad` holds the *mean over the ranks*, the same everywhere. So every
 #   optimizer takes the same step, and nothing more has to be sent.
 #
-# And one thing did not happen: each rank printed *its own* loss. DDP averages
-# gradients, nothing else.
+# DDP did not average the loss: each rank printed *its own*. It averages gradients,
+# nothing else.
 
 # %% [markdown]
 # ### Training with DDP (3 points)
 #
-# Make it a function, and return the loss of the whole minibatch instead of the loss of
-# one share. The shares are equally large here.
+# Write this training as a function that returns the loss of the whole minibatch instead
+# of the loss of one share. All shares have the same size here.
 
 # %% nbgrader={"grade": false, "grade_id": "train_ddp", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
@@ -129,14 +129,14 @@ def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
 
     model: nn.Module, trained in place; all its parameters are trained, and it has no
         buffers
-    batches: list of at least one (x, y), this rank's shares of the minibatches, as many
-        and as large on every rank, in the dtype of the model
-    lr: float, learning rate; use it as it is
+    batches: list of at least one (x, y), this rank's shares of the minibatches, equal
+        in number and size on all ranks, in the dtype of the model
+    lr: float, learning rate; do not scale it
     Returns: list of floats, one for each step, the same on every rank
 
-    - the weights of the sequential run: the ranks begin with different values; training
-      starts from those of rank 0. Make one step for each minibatch; afterwards every
-      rank's model holds what sequential training would, in training mode.
+    - the weights of the sequential run: the ranks begin with different weights;
+      training starts from those of rank 0. Make one step for each minibatch; afterwards
+      every rank's model has the weights of the sequential run, in training mode.
     - the loss of all ranks: the mean cross-entropy of the whole minibatch, before the
       step.
 
@@ -162,7 +162,8 @@ def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
 check(train_ddp)
 
 # %% [markdown]
-# Your function on the real ranks, with its losses drawn over the sequential ones:
+# The next cells run your function on the real ranks and draw its losses over those of
+# the sequential run:
 
 # %%
 # %%ranks
@@ -189,12 +190,12 @@ beside_sequential(
 # %% [markdown]
 # ## When does it talk?
 #
-# Back to your first guess. `replicas.timed_step` makes one training step and returns
-# the moments at which forward pass, backward pass and step begin and end; here of a
-# larger model. The flight recorder of the ranks logs every all-reduce by itself, and
-# `replicas.draw_step` draws both. (What this page takes from `labkit.lessons.replicas`
-# can be read there.) `bucket_cap_mb=0.5` keeps the portions
-# small; what that means comes next.
+# Back to your first guess. `replicas.timed_step` makes one training step, here of a
+# larger model, and returns the times at which forward pass, backward pass and step
+# begin and end. A recorder on the ranks logs every all-reduce, and `replicas.draw_step`
+# draws both. (The helpers of this page are in `labkit.lessons.replicas`.) DDP sends the
+# gradients in portions, and `bucket_cap_mb=0.5` keeps these small; the next section
+# explains it.
 
 # %%
 # %%ranks
@@ -220,45 +221,45 @@ replicas.draw_step(ranks.pull("moments"), recorded);
 
 # %% [markdown]
 # The red bars are **under the backward pass**, not under the step. The step needs no
-# communication: it finds the mean already in `parameter.grad`. DDP attaches a hook to
-# every parameter; as soon as the gradients of a whole portion are ready, their
-# all-reduce starts while the backward pass goes on with earlier layers. On a GPU, with
-# a network card that works by itself, most of the bytes travel *for free* that way.
-# Here the ranks are processes that share the cores with the communication, so do not
-# expect such a gain.
+# communication: the mean is already in `parameter.grad`. DDP attaches a hook to every
+# parameter, a function that is called when its gradient is ready. As soon as the
+# gradients of a whole portion are ready, their all-reduce starts while the backward
+# pass continues with earlier layers. On a GPU, with a network card that works by
+# itself, most of the communication costs *no time* that way. Here it needs the same
+# cores as the ranks, so do not expect such a gain.
 #
 # ![A training step on two lanes, compute and network, drawn twice on one time axis. Above, one all-reduce after the backward pass: forward, backward through layers 5 to 0, then the all-reduce of all gradients while nothing is computed, then the step. Below, DDP: the all-reduce of layer 5 runs under the backward pass of layer 4, that of layers 4 and 3 under those of 2 and 1; that of 2 and 1 begins under layer 0, and with the last, of layer 0, it sticks out. The step comes earlier.](../../images/ddp_overlap.svg)
 #
-# This is the idea, for six layers and a network that works by itself. The numbers in
-# the network's boxes are the layers whose gradients travel. What sticks out behind the
-# end of the backward pass is all that a step waits for.
+# The figure shows six layers and a network that works by itself. The numbers in the
+# network's boxes are the layers whose gradients are sent. The step waits only for the
+# communication that is left after the backward pass.
 #
 # Two consequences that cost people weeks:
 #
-# - A hook fires because **`ddp(x)`** prepared it. Call `model(x)` or `ddp.module(x)`
-#   and the same backward pass sends nothing.
-# - Anything between `backward()` and `step()` sees mean gradients: clip *there*.
-#   Dividing them by the number of ranks there is wrong.
+# - The hooks send only if **`ddp(x)`** has prepared them. Call `model(x)` or
+#   `ddp.module(x)`, and the same backward pass sends nothing.
+# - Code between `backward()` and `step()` sees the mean gradients: clip them *there*,
+#   but do not divide them by the number of ranks.
 
 # %% [markdown]
 # ## Buckets · stretch
 #
-# One all-reduce per parameter pays the latency of unit 03 for every bias. One
-# all-reduce for everything cannot begin before the last gradient is ready. DDP takes a
-# middle way: it fills **buckets** and sends each one when it is full.
+# One all-reduce per parameter costs a latency (unit 03) for every single bias. One
+# all-reduce for everything cannot begin before the last gradient is ready. DDP does
+# something in between: it fills **buckets** and sends each one when it is full.
 #
 # The rule (Li et al. 2020, section 3.2.3, and `compute_bucket_assignment_by_size` in
 # PyTorch): gradients become ready in about the reverse order of the parameters, so walk
 # from the **last** parameter to the first. Put each gradient into the open bucket. A
 # bucket that holds **at least** its cap is full; the next gradient opens a new one. By
-# default the cap is 25 MiB (`bucket_cap_mb`), and that of the *first* bucket is 1 MiB:
-# the sooner something is on its way, the better.
+# default the cap is 25 MiB (`bucket_cap_mb`), and that of the *first* bucket is 1 MiB,
+# so that communication starts early.
 #
 # ![Six layers in the order of the forward pass, 0 to 5, with 1, 3, 3, 2, 2 and 1 MB of gradients. The backward pass runs from right to left, and so the buckets are filled: bucket 0 holds layer 5, 1 MB of its cap of 1 MB, full. Bucket 1 holds layers 4 and 3, 4 of 4 MB, full. Bucket 2 holds layers 2 and 1, 6 of 4 MB, full and over the cap. Bucket 3 holds the rest, layer 0, 1 of 4 MB.](../../images/ddp_buckets.svg)
 #
 # These are the six layers of the drawing above, with a first cap of 1 MB and 4 MB for
-# the others. Read it from right to left. Layer 1 still goes into bucket 2, because 3 MB
-# are not yet 4.
+# the others. Read it from right to left. Layer 1 still goes into bucket 2, because the
+# bucket holds only 3 of its 4 MB.
 #
 # ### Who shares a bucket (2 points)
 
@@ -272,7 +273,8 @@ def buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]:
     Returns: list of lists, the numbers of each bucket's parameters, from 0, in the
         order in which they go in: the last parameter first
 
-    - equal caps: a bucket that holds at least its cap is full; the last need not be.
+    - equal caps: a bucket that holds at least its cap is full; the last bucket need not
+      be full.
     - a small first bucket: first_cap is the cap of the first bucket.
     - unchanged: sizes. No bucket is empty.
 
@@ -296,8 +298,8 @@ check(buckets)
 
 # %% [markdown]
 # Does PyTorch do what you wrote? The recorder knows how many bytes each all-reduce of
-# the step above carried. (A cap that you set yourself counts for the first bucket,
-# too.) If nothing is wrong, the two lists are equal.
+# the step above sent. (A cap that you set yourself holds for the first bucket, too.) If
+# your function is right, the first two lists are equal.
 
 # %% tags=["raises-exception"]
 sizes = [p.numel() * p.element_size() for p in mlp((512, 512, 512)).parameters()]
@@ -308,11 +310,11 @@ for name, caps in (("you say", (cap, cap)), ("with the defaults", (2**20, 25 * 2
     print(f"{name}, bytes:", [sum(sizes[k] for k in b) for b in buckets(sizes, *caps)])
 
 # %% [markdown]
-# How large should a bucket be? Measure it: the same step with caps from "a bucket for
-# every parameter" to "one for everything". Many narrow layers make the difference
-# visible: 40 layers of 128 neurons, 3 MB of gradients in 82 tensors.
-# `replicas.slowest_steps` lets the models make one step each in turn, seven times, and
-# takes the times of the slowest rank.
+# How large should a bucket be? Measure the same step with caps from "a bucket for every
+# parameter" to "one for everything". Many narrow layers make the difference visible: 40
+# layers of 128 neurons, 3 MB of gradients in 82 tensors. `replicas.slowest_steps` makes
+# one step of each model in turn, seven times, and returns the times of the slowest
+# rank.
 #
 # **Predict:** where is the minimum on *your* machine, and which end of the curve is
 # worse?
@@ -334,20 +336,19 @@ title = f"{RANKS} ranks, 3 MB of gradients: median, and the middle half of the s
 replicas.draw_buckets(*measured, title);
 
 # %% [markdown]
-# To the right you pay for calls: 82 latencies. The left end is cheap here: in the
-# memory of one machine 3 MB are moved quickly, and where ranks share cores with the
-# communication, overlapping them gains nothing: a core that moves bytes does not
-# compute. On a cluster the left end rises as well, because one bucket overlaps with
-# nothing. There is no best number, only a best number *for a model and a network*. The
-# written question at the end comes back to it. (If your picture says something else,
-# look at the light bars: where they are as long as the differences, other programs
-# disturbed the measurement. Run the two cells again.)
+# On the right you pay for calls: 82 latencies. The left end is cheap here: within one
+# machine 3 MB are copied quickly, and overlap gains nothing, because a core that moves
+# bytes does not compute. On a cluster the left end rises as well, because a single
+# bucket overlaps with nothing. The best cap depends *on the model and the network*. The
+# written question at the end comes back to it. (If your picture looks different,
+# compare the light bars with the differences: if the bars are as long, other programs
+# disturbed the measurement. Then run the two cells again.)
 
 # %% [markdown]
 # ## Uneven batches
 #
-# Now to your second guess. Rank 0 has 40 samples of a minibatch of 64, the others 8
-# each. Every rank takes its mean, and DDP takes the mean of the means.
+# Now to your second guess. Rank 0 has 40 samples of a minibatch of 64, the others have
+# 8 each. Every rank takes its mean, and DDP takes the mean of the means.
 
 # %%
 # %%ranks
@@ -370,14 +371,14 @@ off = replicas.relative_error(ranks.pull("gradient")[0], truth)
 print(f"mean of means: off by {off:.1e} of the gradient's length")
 
 # %% [markdown]
-# The plain mean is not slightly inexact, it is a different gradient: a sample on rank 1
-# counts 1/(4·8), one on rank 0 counts 1/(4·40), a fifth of that. No error, no warning;
-# and the last minibatch of *every* epoch is uneven unless the numbers happen to divide
-# evenly.
+# The mean of means is not slightly inexact, it is a different gradient: a sample on
+# rank 1 counts 1/(4·8), one on rank 0 counts 1/(4·40), a fifth of that. There is no
+# error and no warning, and the last minibatch of *every* epoch is uneven unless the
+# numbers happen to divide evenly.
 #
-# DDP cannot know your counts. But you can scale the loss, so that its division by the
-# number of ranks comes out right. Write $n_r$ for the samples of rank $r$,
-# $n = \sum_r n_r$, $p$ for the ranks and $L_r$ for the mean loss of rank $r$. You want
+# DDP cannot know your counts. But you can scale the loss so that DDP's mean over the
+# ranks is right. Write $n_r$ for the samples of rank $r$, $n = \sum_r n_r$, $p$ for the
+# ranks and $L_r$ for the mean loss of rank $r$. You want
 #
 # $$\frac{1}{n} \sum_r n_r L_r = \frac{1}{p} \sum_r \boxed{\frac{n_r\, p}{n} L_r}$$
 #
@@ -432,28 +433,28 @@ print(f"off by {off:.1e} of the gradient's length")
 
 # %% [markdown]
 # It has one hidden cost: an extra all-reduce of one number. If you know all counts
-# beforehand (a sampler does), compute the total without asking.
+# beforehand (a sampler does), compute the total without communication.
 
 # %% [markdown]
 # ## Half-time
 #
 # DDP starts all ranks from rank 0's weights and averages the gradients while the
-# backward pass still runs. It weights ranks, not samples, so uneven batches need a loss
-# of their own. This is a good place for a break: next you make DDP talk less, and you
-# stop and resume a training.
+# backward pass still runs. It gives all ranks the same weight, not all samples, so
+# uneven batches need a scaled loss. This is a good place for a break: next you make DDP
+# talk less, and you stop and resume a training run.
 
 # %% [markdown]
 # ## Talking less: accumulation
 #
-# A minibatch that does not fit into memory is cut into **micro-batches**: forward and
-# backward for each, gradients add up by themselves in `parameter.grad`, one step at the
-# end. DDP would average the gradient after *every* micro-batch. `with ddp.no_sync():`
-# stops it: inside, gradients only add up locally. The first backward pass outside
-# averages the whole sum.
+# A minibatch that does not fit into memory is cut into **micro-batches**. Each has its
+# forward and backward pass, the gradients add up in `parameter.grad`, and one step
+# follows at the end. DDP would average the gradient after *every* micro-batch.
+# `with ddp.no_sync():` prevents that: inside, gradients only add up locally. The first
+# backward pass outside averages the whole sum.
 #
 # ![Four micro-batches, drawn twice on lanes for compute, network and the content of .grad. Above, an all-reduce with the backward pass of every micro-batch: computing pauses until it ends, and .grad holds the mean over the ranks after each. Below, the first three micro-batches are inside with ddp.no_sync(): nothing is sent, and .grad holds this rank's own sum; the only all-reduce, with the last micro-batch, leaves the mean of everything, and the step comes earlier.](../../images/no_sync.svg)
 #
-# The lowest lane of each half says what `.grad` holds after each micro-batch. Both
+# The lowest lane of each half shows what `.grad` holds after each micro-batch. Both
 # halves end with the same gradient; the lower one sends a quarter of the bytes.
 #
 # ### Accumulating gradients (3 points)
@@ -467,13 +468,13 @@ def accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None:
 
     ddp: DistributedDataParallel, without gradients at the start; all parameters are
         trained
-    micro_batches: list of at least one (x, y), this rank's, all of the same size, as
-        many on every rank
+    micro_batches: list of at least one (x, y), this rank's, all of the same size, equal
+        in number on all ranks
     Changes: the gradients of ddp's parameters, nothing else
 
     - the right gradient: that of the mean cross-entropy over all micro-batches of all
-      ranks. Each goes forward and backward before the next, so that no two need memory
-      at once.
+      ranks. Run forward and backward for each before the next, so that no two need
+      memory at once.
     - one synchronisation: each gradient is sent between the ranks only once, with the
       last micro-batch or after it.
 
@@ -490,9 +491,9 @@ def accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None:
 check(accumulate)
 
 # %% [markdown]
-# What it saves here, with 8 micro-batches of 16 images: `replicas.count_bytes` puts a
-# hook under DDP that notes the bytes of every bucket, and `replicas.print_cost` takes
-# the time. `replicas.every_time` is your loop without `no_sync()`.
+# How much does that save with 8 micro-batches of 16 images? `replicas.count_bytes`
+# gives DDP a hook that counts the bytes of every bucket, and `replicas.print_cost`
+# measures the time. `replicas.every_time` is your loop without `no_sync()`.
 
 # %%
 # %%ranks
@@ -515,14 +516,14 @@ except NotImplementedError:
 #
 # A training run that takes days does not run in a notebook.
 # [`train_ddp.py`](train_ddp.py) beside this page is the loop from above as a script for
-# any number of ranks. Somebody has to start the ranks and tell each one who it is.
+# any number of ranks. Something has to start the ranks and tell each one its number.
 # There are two ways.
 #
 # **torchrun** starts one process per rank and puts `RANK`, `WORLD_SIZE`, `LOCAL_RANK`
-# and the meeting point into the environment; `init_process_group` reads them there.
-# `--standalone` takes a free port of this machine, so two students on one node do not
-# collide. On several nodes you name a meeting point instead:
-# `--nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT`.
+# and the address where the ranks meet into the environment; `init_process_group` reads
+# them there. `--standalone` takes a free port of this machine, so two students on one
+# node do not collide. On several nodes you give the address (the *rendezvous*)
+# yourself: `--nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT`.
 
 # %%
 # those of this page are not needed here, and the script's want their memory
@@ -544,7 +545,7 @@ replicas.run([sys.executable, "train_ddp.py", "--spawn", "2"])
 print(f"the sequential run above: {sequential_losses[-1]:.6f}")
 
 # %% [markdown]
-# Two ways to start, one training. In older scripts you will meet a third:
+# Both ways start the same training. In older scripts you will meet a third:
 #
 # ```
 # python -m torch.distributed.launch --nproc_per_node=8 train.py   # and in train.py:
@@ -553,39 +554,39 @@ print(f"the sequential run above: {sequential_losses[-1]:.6f}")
 #
 # It still exists, as a deprecated wrapper of torchrun. But it stopped working for such
 # scripts: since PyTorch 2.0 it passes `--local-rank` with a hyphen, and `argparse` does
-# not know that option ("unrecognized arguments"). The cure is not to add the hyphen but
-# to take the number from where torchrun puts it: `int(os.environ["LOCAL_RANK"])`. You
-# need it to choose a GPU (`torch.cuda.set_device`); the *global* rank decides which
-# data a process reads and which files it writes. On one node the two are equal, which
-# is how scripts that mix them up survive until they meet a second one.
+# not know that option ("unrecognized arguments"). Do not add the hyphen, but read the
+# number from where torchrun puts it: `int(os.environ["LOCAL_RANK"])`. You need it to
+# choose a GPU (`torch.cuda.set_device`); the *global* rank decides which data a process
+# reads and which files it writes. On one node the two are equal, so scripts that mix
+# them up work until they run on two nodes.
 
 # %% [markdown]
 # ## Stopping and going on
 #
-# A job ends when its time is up, not when the training is. So it leaves a
-# **checkpoint**. It holds everything that the next step depends on: the weights and
-# buffers, the optimizer's state (momentum!), the epoch, the state of the learning-rate
-# schedule if there is one, and the state of the random generators of *each* rank if the
-# training draws random numbers (dropout, augmentation). Here the rate is constant and
-# the order of the images follows from the epoch, so the first three will do.
+# A job often reaches its time limit before the training is done. So it saves a
+# **checkpoint** with everything that the next step depends on: the weights and buffers,
+# the optimizer's state (momentum!), the epoch, the state of the learning-rate schedule
+# if there is one, and the state of the random generators of *each* rank if the training
+# draws random numbers (dropout, augmentation). Here the learning rate is constant and
+# the order of the images follows from the epoch, so the first three are enough.
 #
 # ![What four ranks hold, as a table of rows by ranks. Parameters and buffers, optimizer state and epoch are the same on every rank and go into the file from rank 0. The states of the random generators, R0 to R3, differ between the ranks: those of every rank go into the file if the training uses them. Gradients are not in the file, they are computed anew.](../../images/checkpoint_contents.svg)
 #
-# A letter without a number is the same on every rank, so one copy is enough. There are
-# two rules for the writing: *one* rank writes while nobody reads, and it is **atomic**.
-# A job can be killed in the middle of `torch.save`, and half a file where the last good
-# checkpoint was is worse than none: write to another name beside it, then `os.replace`,
-# which replaces the old file with the new one in one step.
+# A letter without a number stands for state that is the same on every rank, so one copy
+# is enough. There are two rules for writing: only *one* rank writes, while nobody
+# reads, and the write is **atomic**. A job can be killed in the middle of `torch.save`,
+# and then half a file has replaced the last good checkpoint. So write to another name
+# in the same folder, then call `os.replace`, which replaces the old file with the new
+# one in one step.
 #
 # ![Writing a checkpoint over time. Rank 0 saves to a second file and then calls os.replace, while ranks 1, 2 and 3 wait; all four meet at a barrier and go on. Under it the file checkpoint.pt: up to the end of os.replace it is the whole old checkpoint, from then on the whole new one, never a part of one.](../../images/checkpoint_write.svg)
 #
-# Cut this drawing at any moment: in `checkpoint.pt` you find a whole checkpoint.
+# At every moment `checkpoint.pt` is a complete checkpoint, the old one or the new one.
 #
 # ### Saving a checkpoint (3 points)
 #
 # All ranks hold the same state, so rank 0 writes. `ddp.state_dict()` puts `module.`
-# before every name; a file with such names fits only into a wrapper. Save the model
-# inside.
+# before every name; only a DDP model can load such names. Save the model inside.
 
 # %% nbgrader={"grade": false, "grade_id": "save_checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def save_checkpoint(
@@ -602,14 +603,14 @@ def save_checkpoint(
     epoch: int
     Changes: the file at path
 
-    - what is in the file: a dict for torch.load: "model", the state_dict of the model
-      inside `ddp` (names without "module."), "optimizer", the optimizer's state_dict,
-      and "epoch"; tensors in the dtypes they have.
+    - what is in the file: a dict that torch.load reads: "model", the state_dict of the
+      model inside `ddp` (names without "module."), "optimizer", the optimizer's
+      state_dict, and "epoch"; tensors keep their dtypes.
     - who writes it, and when: all ranks call this, and only rank 0 writes files. No
       rank returns before the file is complete. (Not checked: that the write is atomic,
       as above, and leaves no other file.)
 
-    Example: on 4 ranks: one file, written once, and there when any rank returns.
+    Example: on 4 ranks: one file, written once, and complete when any rank returns.
     """
     ### BEGIN SOLUTION
     if dist.get_rank() == 0:
@@ -630,10 +631,10 @@ check(save_checkpoint)
 # %% [markdown]
 # ### Going on from a checkpoint (2 points)
 #
-# The constructor of DDP has made the ranks equal *before* you load. So every rank must
-# get what is in the file, by reading it or by receiving it: the model inside, the
-# optimizer, the epoch. On GPUs say `map_location=f"cuda:{local_rank}"`, or all ranks
-# put rank 0's tensors onto the GPU they came from.
+# DDP's constructor makes the ranks equal *before* you load, not afterwards. So every
+# rank must get what is in the file, by reading it or by receiving it: the model inside,
+# the optimizer, the epoch. On GPUs pass `map_location=f"cuda:{local_rank}"`, or all
+# ranks load the tensors onto the GPU of rank 0.
 
 # %% nbgrader={"grade": false, "grade_id": "load_checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def load_checkpoint(
@@ -641,9 +642,9 @@ def load_checkpoint(
 ) -> int:
     """Load a checkpoint of `save_checkpoint` on every rank.
 
-    path: str, a file that every rank can read; it stays
-    ddp: DistributedDataParallel, just made, of a model with parameters and buffers
-    optimizer: its optimizer, just made
+    path: str, a file that every rank can read; do not delete it
+    ddp: new DistributedDataParallel, of a model with parameters and buffers
+    optimizer: its optimizer, new
     Returns: int or tensor, the epoch in the file, on every rank
 
     - the uninterrupted run: afterwards training resumes as if it had never stopped.
@@ -661,10 +662,11 @@ def load_checkpoint(
 check(load_checkpoint)
 
 # %% [markdown]
-# The proof on real ranks: two epochs in one go, compared with one epoch, a checkpoint,
-# *everything created again with other random numbers*, and the second epoch. And a
-# third run that forgets the optimizer, for comparison. `replicas.interrupted` makes all
-# three with your two functions; read it there, it is short.
+# Now the test on real ranks. The first run trains two epochs without a break. The
+# second trains one epoch, saves, *creates everything again with other random numbers*,
+# loads, and trains the second epoch. A third run does not restore the optimizer, for
+# comparison. `replicas.interrupted` makes all three with your two functions; it is
+# short, read it.
 
 # %%
 ranks.start(RANKS, torch=True)
@@ -686,19 +688,18 @@ except NotImplementedError:
 # %% [markdown]
 # ## Does it pay? Time to accuracy · stretch
 #
-# Images per second are easy to count, but they are not the goal. You want a model that
-# is *good*, soon. So train until 85 % of unseen digits are recognised, and look at the
-# clock. Two experiments, each on 1, 2 and 4 ranks:
+# Images per second are easy to count, but they are not the goal. You want a *good*
+# model soon. So train until 85 % of unseen digits are recognised, and measure the time.
+# There are two experiments, each on 1, 2 and 4 ranks:
 #
 # - **The same training, divided:** a global batch of 256, whatever the number of ranks.
-#   The curves over the *epochs* must be the same; only the clock may differ.
-# - **More work per step:** 256 images *per rank*. Fewer, larger steps, with the
-#   learning rate scaled as most recipes do. Steps get cheaper per image, but are they
-#   as useful?
+#   The curves over the *epochs* must be the same; only the time may differ.
+# - **More work per step:** 256 images *per rank*. There are fewer, larger steps, and
+#   the learning rate is scaled, as in most recipes. An image costs less time, but does
+#   it help as much?
 #
-# **Predict before you run it:** with your number of cores (the line under `ranks.start`
-# at the top says it), which run will be the first to reach 85 %, and what do 4 ranks
-# gain?
+# **Predict before you run it:** with your number of cores (it is in the line under
+# `ranks.start` at the top), which run will reach 85 % first, and what do 4 ranks gain?
 
 # %% tags=["parameters"]
 # %%ranks
@@ -746,32 +747,31 @@ print(f"your third guess: {guess_3}\n")
 replicas.print_accuracy(same, more, TARGET, IMAGES)
 
 # %% [markdown]
-# Read it as a referee would:
+# Read these results critically:
 #
-# - **Left picture:** the three lines coincide. Dividing a minibatch changes nothing
-#   about learning, so throughput alone decides.
-# - **Middle:** whatever 2 ranks gain on 2 cores is less than a factor of 2: this model
-#   has 0.4 MB of gradients and a few milliseconds of work per step, and both ranks stop
-#   for every all-reduce. 4 ranks on 2 cores only take turns; they can at best draw
-#   level.
+# - **Left:** the three lines coincide. Dividing a minibatch changes nothing about
+#   learning, so throughput alone decides.
+# - **Middle:** 2 ranks on 2 cores gain less than a factor of 2: this model has 0.4 MB
+#   of gradients and a few milliseconds of work per step, and both ranks stop for every
+#   all-reduce. 4 ranks on 2 cores only take turns; at best they are as fast as 2 ranks.
 # - **Right:** there are fewer steps, so fewer all-reduces, and more images per second
 #   than in the middle. But a quarter of the steps with four times the learning rate is
 #   not the same training: 512 images per step need more epochs, and with 1024 the
-#   scaled learning rate is too large to start with (unit 07 has a cure, the warm-up).
-#   Look at the last column before you believe a column of images per second, here and
-#   in every paper.
+#   scaled learning rate is too large to start with (unit 07 has a remedy, the warm-up).
+#   Look at the time to the target before you believe a column of images per second,
+#   here and in every paper.
 #
-# **The verdict** is in the table: the fastest line to the target on *your* machine. If
-# it is not the one with most images per second, you have seen why throughput alone is
-# not a result. Unit 08 asks the same question with intervals, because one run is not a
-# measurement.
+# **The verdict** is in the table: the row that reaches the target first on *your*
+# machine. If it is not the one with most images per second, you have seen why
+# throughput alone is not a result. Unit 08 asks the same question with confidence
+# intervals, because one run is not a measurement.
 
 # %% [markdown]
 # ## Break it
 #
 # The most expensive mistake with DDP is a silent one. Somebody needs an attribute of
 # the model, writes `ddp.module`, and then calls that. **Before you run it:** will it
-# raise, hang, or do something else?
+# raise an error, hang, or do something else?
 
 # %%
 # %%ranks
@@ -791,13 +791,13 @@ if rank == 0:
     print("sum of all weights on each rank:", sums)
 
 # %% [markdown]
-# No error, no hang, a loss as good as any: each rank trains a model of its own on its
-# share of the data, and rank 0's is the one that you save. The other ways to get here:
-# one forward pass too many inside `no_sync()`, a checkpoint loaded by one rank, an
-# optimizer that holds the parameters of a copy. They all have one symptom, and the last
-# lines of the cell are its test: **after any step, a fingerprint of the weights must be
-# the same on all ranks.** Put it into every training script, once per epoch. It costs
-# one number.
+# No error, no hang, and the loss looks fine: each rank trains its own model on its
+# share of the data, and you save rank 0's. The same happens with one forward pass too
+# many inside `no_sync()`, a checkpoint that only one rank loads, or a parameter that
+# one rank changes after wrapping. They all have one symptom, and the last lines of the
+# cell test for it: **after any step, a fingerprint of the weights must be the same on
+# all ranks.** Put this test into every training script, once per epoch. It sends one
+# number per rank.
 
 # %% [markdown]
 # ## What to remember
@@ -866,8 +866,8 @@ if rank == 0:
 # %% [markdown]
 # ## Deeper: parameters that get no gradient
 #
-# A model with two heads, and a step that uses only one. The bucket with the other
-# head's gradients never fills.
+# Here a model has two heads, and a step uses only one. The bucket with the other head's
+# gradients never fills.
 
 # %%
 # %%ranks
@@ -884,17 +884,17 @@ for options in ({}, {"find_unused_parameters": True}):
         print(f"{str(options or 'as it is'):<34} {said}")
 
 # %% [markdown]
-# Without the option the *second* forward pass notices that the first reduction was
-# never finished. With it, DDP walks the graph after each forward pass and counts unused
-# parameters as ready. The walk costs time in every step; do not switch it on "to be
-# safe". And an optimizer with momentum or weight decay still moves parameters whose
-# gradient is zero, not `None`.
+# Without `find_unused_parameters`, the *second* forward pass notices that the first
+# reduction was never finished. With it, DDP searches the graph after each forward pass
+# and counts unused parameters as ready. The search costs time in every step; do not
+# switch it on "to be safe". And an optimizer with momentum or weight decay still moves
+# parameters whose gradient is zero, not `None`.
 #
 # ## Deeper: ranks with different numbers of batches
 #
-# One batch fewer on one rank, and the others wait for its all-reduce until their
-# deadline. `join` lets a rank that is done answer the collectives of the others with
-# zeros until the last one is done:
+# If one rank has one batch fewer, the others wait for it in the all-reduce until the
+# timeout. With `Join`, a rank that is done takes part in the collectives of the others
+# with zeros, until the last one is done:
 
 # %%
 # %%ranks
@@ -922,15 +922,15 @@ print(
 
 # %% [markdown]
 # In the end all ranks hold the weights of the rank that worked longest.
-# `divide_by_initial_world_size=False` divides by the ranks that still contribute
-# something; the default divides by all, and the last steps get shorter and shorter.
-# Better still: a sampler that gives every rank the same number of steps, and
-# `uneven_loss` for their sizes.
+# `divide_by_initial_world_size=False` divides by the number of ranks that still have
+# batches; the default divides by the number of all ranks, so the last steps get shorter
+# and shorter. It is better to use a sampler that gives every rank the same number of
+# steps, and `uneven_loss` for minibatches of different sizes.
 #
 # ## Deeper: a hook of your own
 #
-# What happens to a full bucket is yours to decide. PyTorch comes with a hook that sends
-# 16 instead of 32 bits:
+# You can decide what happens to a full bucket. PyTorch has a hook that sends 16 bits
+# per number instead of 32:
 
 # %%
 # %%ranks
@@ -955,9 +955,9 @@ print("bytes of an all-reduce in the first training:", carried[1])
 print("                      in the second training:", carried[-1])
 
 # %% [markdown]
-# Half the bytes, and coarser rounding: gradients have 11 significant bits on the way.
-# Below about 6e-8 a float16 is zero, so tiny gradients vanish; bfloat16 keeps their
-# range and gives up bits instead (`bf16_compress_hook`).
+# Half the bytes, and coarser rounding: gradients are sent with 11 significant bits. The
+# smallest positive float16 is about 6e-8, so tiny gradients vanish; bfloat16 keeps the
+# range of float32 and has fewer bits instead (`bf16_compress_hook`).
 
 # %%
 ranks.stop()
@@ -965,23 +965,23 @@ ranks.stop()
 # %% [markdown]
 # ## Deeper: settings for GPUs
 #
-# Not needed on this page; in the scripts of others you will meet them. (PyTorch 2.13.)
+# You do not need them on this page, but you will meet them in other scripts. (PyTorch
+# 2.13.)
 #
 # | setting | what it does |
 # |---|---|
-# | `init_process_group(device_id=...)` | says which GPU this process uses. NCCL then connects at once, instead of in the first collective, and an error in that shows at the start; new groups are split off the first, which is quicker |
-# | `init_process_group(timeout=...)` | how long a collective may take. NCCL: 10 minutes, then the process is ended. Other backends: 30 |
-# | `DistributedDataParallel(gradient_as_bucket_view=True)` | the gradients *are* the buckets: nothing is copied between the two, and the memory of one copy of all gradients is saved. With the 1 GB of the question above, 1 GB |
-# | `static_graph=True` | a promise: the same parameters get gradients in every step, and the graph does not change. DDP then need not look for unused ones each time, and checkpointing a block more than once works |
+# | `init_process_group(device_id=...)` | says which GPU this process uses. NCCL then connects at once instead of in the first collective, so connection errors show at the start; new groups are split off the first one, which is faster |
+# | `init_process_group(timeout=...)` | how long a collective may take. NCCL: 10 minutes, then the process is ended. Other backends: 30 minutes |
+# | `DistributedDataParallel(gradient_as_bucket_view=True)` | the gradients are views of the buckets: nothing is copied between the two, and the memory for one copy of all gradients is saved (1 GB in the question above) |
+# | `static_graph=True` | a promise: the same parameters get gradients in every step, and the graph does not change. DDP then need not look for unused parameters each time, and activation checkpointing of a block more than once works |
 #
 # `torch.compile(ddp)` works. By default the compiler cuts the model at DDP's buckets
-# (`torch._dynamo.config.optimize_ddp`), for in one large compiled piece all gradients
-# would be there only at the end, and nothing would overlap.
+# (`torch._dynamo.config.optimize_ddp`), because in one large compiled piece all
+# gradients would be ready only at the end, and nothing would overlap.
 #
-# Below DDP something new is growing: `torchcomms`, a package of its own with another
-# API for communication. PyTorch 2.13 can use it in place of its own backends
-# (`torch.distributed.config.use_torchcomms`). It is called experimental by those who
-# write it.
+# New below DDP is `torchcomms`, a separate package with another API for communication.
+# PyTorch 2.13 can use it instead of its own backends
+# (`torch.distributed.config.use_torchcomms`). Its authors call it experimental.
 
 # %% [markdown]
 # ### To read

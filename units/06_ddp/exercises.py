@@ -89,25 +89,25 @@ class TrainDDP(ReportExercise):
         Mistake("not_wrapped", "Every rank trained its own model from its own start: nothing passed between the ranks.",
                 "Wrap the model, `ddp = DistributedDataParallel(model)`, and call `ddp(x)`.",
                 lambda t: t.alone(t.starts)),
-        Mistake("bypasses_ddp", "All ranks started alike, but then each stepped along its own gradient: the forward "
-                "pass went past DDP, so its backward pass had nothing to synchronise.",
+        Mistake("bypasses_ddp", "All ranks started with the same weights, but then each took steps along its own "
+                "gradient: the forward pass bypassed DDP, so the backward pass synchronised nothing.",
                 "Call `ddp(x)`, not `model(x)` or `ddp.module(x)`, and not inside `no_sync()`.",
                 lambda t: t.alone(t.equal)),
-        Mistake("copy_trained", "`model` still holds what it held at the start: something else was trained.",
+        Mistake("copy_trained", "`model` still has the weights of the start: something else was trained.",
                 "DDP does not copy: wrap `model` itself, and give the optimizer the parameters of that object.",
                 lambda t: t.starts),
-        Mistake("never_updated", "DDP gave all ranks the values of rank 0, and no step ever reached them.",
+        Mistake("never_updated", "DDP gave all ranks the weights of rank 0, and no step ever changed them.",
                 "The optimizer must hold the parameters that DDP wraps: build it from `ddp.parameters()`, and call "
                 "its step().", lambda t: t.equal),
         Mistake("divided_again",
                 "The steps are too short by the number of ranks: DDP already divides the gradients by it.",
-                "Leave gradient, loss and learning rate as they are: DDP's result is the mean.",
+                "Do not scale gradient, loss or learning rate: DDP's result is already the mean.",
                 lambda t: t.end(t.lr / t.p)),
         Mistake("summed_loss", "The loss was summed over the samples of a batch, not averaged.",
                 "`cross_entropy` averages if you let it.", lambda t: t.end(t.lr * t.local)),
         Mistake("times_world_size", "The steps are too long by the number of ranks: gradients were summed, or the "
                 "learning rate was scaled.",
-                "Here the global batch is the sequential one, so its learning rate is right as it is.",
+                "Here the global batch is that of the sequential run, so do not scale the learning rate.",
                 lambda t: t.end(t.lr * t.p)),
         Mistake("no_zero_grad", "Old gradients were never cleared: each step contains all gradients before it.",
                 "`optimizer.zero_grad()` in every step.", lambda t: t.end(momentum=1)),
@@ -116,34 +116,34 @@ class TrainDDP(ReportExercise):
         Mistake("weights_averaged", "Every rank trained alone and the weights were averaged at the end. That is "
                 "another method (local SGD).",
                 "DDP averages the gradients in every step.", lambda t: np.mean(t.alone(t.equal), axis=0)),
-        Mistake("unequal_starts", "The gradients were averaged, but the ranks started with different weights and keep "
-                "their distance for ever.",
-                "`DistributedDataParallel(model)` sends rank 0's weights to all, before anything else.",
+        Mistake("unequal_starts", "The gradients were averaged, but the ranks started with different weights and stay "
+                "as far apart for ever.",
+                "`DistributedDataParallel(model)` sends rank 0's weights to all ranks at the start.",
                 lambda t: list(sgd(t.starts, t.batches, t.sizes, t.lr)[0])),
         Mistake("with_momentum",
-                "The first step is right, the others go further: these are steps with a momentum of 0.9.",
-                "Plain SGD is asked for: `torch.optim.SGD(..., lr=lr)`.", lambda t: t.end(momentum=MOMENTUM)),
-        Mistake("other_learning_rate", "The steps have the right direction and the wrong length.",
-                "Use `lr` as it is, and leave the gradients as DDP made them."),
+                "The first step is right, the others are too long: these are steps with a momentum of 0.9.",
+                "Use plain SGD: `torch.optim.SGD(..., lr=lr)`.", lambda t: t.end(momentum=MOMENTUM)),
+        Mistake("other_learning_rate", "The steps have the right direction but the wrong length.",
+                "Do not scale `lr` or DDP's gradients."),
         Mistake("weight_decay",
-                "Besides the gradient every step takes off a part of the weights themselves: that is weight decay.",
-                "Plain SGD is asked for: `torch.optim.SGD(..., lr=lr)`."),
-        Mistake("low_precision", "The weights are right to some digits only: on their way they went through float32, "
-                "float16 or bfloat16.",
-                "Model and batches are float64 here; leave them so, and the gradients on the network too."),
+                "Every step also subtracts a part of the weights themselves: that is weight decay.",
+                "Use plain SGD: `torch.optim.SGD(..., lr=lr)`."),
+        Mistake("low_precision", "The weights are right only to some digits: something was converted to float32, "
+                "float16 or bfloat16 on the way.",
+                "Model and batches are float64 here; keep this dtype, also for the gradients that are sent."),
         Mistake("other_steps",
                 "All ranks hold the same weights, but not those that plain SGD reaches on the whole minibatches.",
                 "`torch.optim.SGD(..., lr=lr)`, no other optimizer and no schedule; one step for each entry of "
                 "`batches`, in their order."),
         Mistake("by_hand", "The result is right, but the samples did not go through DistributedDataParallel: you "
                 "averaged the gradients yourself.",
-                "Wrap the model, `ddp = DistributedDataParallel(model)`, call `ddp(x)` and leave the gradients to "
-                "its backward pass."),
+                "Wrap the model, `ddp = DistributedDataParallel(model)`, call `ddp(x)`, and let its backward pass "
+                "average the gradients."),
         Mistake("left_in_eval_mode", "The weights are right, but the model is in evaluation mode afterwards: dropout "
                 "and batch normalisation do not train in it.",
-                "A loss can be read off the forward pass that trains; `model.eval()` is for an evaluation, and "
+                "Take the loss from the forward pass of the training step; `model.eval()` is for an evaluation, and "
                 "`model.train()` ends it."),
-        Mistake("own_loss", "Each rank reports the loss of its own share as if it were everybody's.",
+        Mistake("own_loss", "Each rank reports the loss of its own share instead of the mean over all ranks.",
                 "DDP averages gradients, nothing else: average the loss with an all_reduce.",
                 lambda t: [{"losses": list(own)} for own in t.own]),
         Mistake("loss_summed_over_ranks", "The losses of the ranks were added up, not averaged.",
@@ -158,12 +158,12 @@ class TrainDDP(ReportExercise):
         Mistake("running_mean", "Each number is the mean of all losses so far.",
                 "One number per step: the loss of that step's minibatch.",
                 lambda t: {"losses": list(np.cumsum(t.losses) / np.arange(1, len(t.losses) + 1))}),
-        Mistake("one_tensor", "Every entry is the loss of the last step: one and the same tensor was appended again "
-                "and again, and each step wrote into it.",
-                "Append a number, `loss.item()`, or a tensor of its own, `loss.detach().clone()`.",
+        Mistake("one_tensor", "Every entry is the loss of the last step: the same tensor was appended every time, "
+                "and each step wrote into it.",
+                "Append a number, `loss.item()`, or a copy, `loss.detach().clone()`.",
                 lambda t: {"losses": [t.losses[-1]] * len(t.losses)}),
-        Mistake("rounded", "The losses were rounded.", "Return them as they are, and round where you print them."),
-        Mistake("loss_on_one_rank", "Only one rank has the loss of all ranks.",
+        Mistake("rounded", "The losses were rounded.", "Do not round them before you print them."),
+        Mistake("loss_on_one_rank", "Only one rank returns the mean loss over all ranks.",
                 "`reduce` leaves the sum on one rank, `all_reduce` on every one."),
         Mistake("other_losses", "The weights are right, but what is returned is not the loss of the whole minibatches.",
                 "Average each step's loss over the ranks: all_reduce, then divide by `dist.get_world_size()`."),
@@ -257,7 +257,7 @@ class TrainDDP(ReportExercise):
 
 
 EITHER = "Either mean * count * world_size / total, or sum * world_size / total."
-SCALED = Mistake("scaled", "The gradient points the right way and has the wrong length.")
+SCALED = Mistake("scaled", "The gradient has the right direction but the wrong length.")
 
 
 class UnevenLoss(ReportExercise):
@@ -277,53 +277,53 @@ class UnevenLoss(ReportExercise):
                 lambda t: t.one_over),
         Mistake("world_size_missing",
                 "The gradient is too small by the number of ranks: DDP divides the sum over the ranks by it.",
-                "Multiply by `dist.get_world_size()`, so that DDP's division is taken back.", lambda t: 1 / t.total),
+                "Multiply by `dist.get_world_size()`, to undo DDP's division.", lambda t: 1 / t.total),
         Mistake("summed_loss", "The loss was summed over the samples, and nothing divides by their number.",
                 "Divide by the number of samples on all ranks, and multiply by the number of ranks.", lambda t: 1),
-        Mistake("times_world_size", "This is the mean over the own share, times the number of ranks.",
+        Mistake("times_world_size", "This is the mean over this rank's share, times the number of ranks.",
                 "The divisor is the number of samples on all ranks.", lambda t: t.p * t.one_over),
         Mistake("weighted_twice",
-                "A mean over the own share was scaled as if it were a sum, or a sum as if it were a mean.", EITHER,
+                "A mean over this rank's share was scaled like a sum, or a sum like a mean.", EITHER,
                 lambda t: t.counts * t.p / t.total),
         Mistake("divided_twice",
-                "The mean over the own share was divided by the number of all samples: that is dividing twice.", EITHER,
+                "The mean over this rank's share was divided by the number of all samples, a second division.", EITHER,
                 lambda t: t.p * t.one_over / t.total),
         Mistake("largest_share", "The divisor is the largest share, not the mean share.",
-                "Add the counts up: ReduceOp.SUM, not ReduceOp.MAX.", lambda t: 1 / t.counts.max()),
+                "Sum the counts: ReduceOp.SUM, not ReduceOp.MAX.", lambda t: 1 / t.counts.max()),
         Mistake("rank_0_share", "Every rank divides by the number of samples that rank 0 has.",
-                "Add the counts of all ranks up with an all_reduce.", lambda t: t.one_over[0] or None),
+                "Sum the counts of all ranks with an all_reduce.", lambda t: t.one_over[0] or None),
         Mistake("whole_division", "The mean share was rounded to a whole number.",
                 "Divide with `/`, not with `//`, and do not average integers.",
                 lambda t: 1 / (t.total // t.p) if t.total >= t.p else None),
-        Mistake("times_total", "The number of samples on all ranks multiplies, where it should divide.",
-                "The number of all samples stands below the line: sum * world_size / total.",
+        Mistake("times_total", "The loss was multiplied by the number of samples on all ranks.",
+                "Divide by that number: sum * world_size / total.",
                 lambda t: t.total / t.p),
         Mistake("divided_by_world_size",
                 "The loss was divided by the number of ranks. DDP does that as well, so it is done twice.",
-                "Multiply by `dist.get_world_size()`, so that DDP's division is taken back.",
+                "Multiply by `dist.get_world_size()`, to undo DDP's division.",
                 lambda t: 1 / t.total / t.p),
         Mistake("scaled_by_a_loss", "The loss was scaled by the loss of all ranks, so that its value is the mean over "
-                "all samples. That factor reaches the gradient, too, and it is not the one that DDP lacks.",
-                "The value that a rank returns does not matter, its gradient does. The factor is made of counts: "
+                "all samples. That also scales the gradient, by a wrong factor.",
+                "Only the gradient of the returned loss matters, not its value. The factor depends only on counts: "
                 "world_size / total, for the sum over the rank's samples.",
                 lambda t: t.mean_loss * t.one_over_own),
         Mistake("cut_from_graph", "What you return has no gradient: it was cut off from the outputs.",
                 "No `.item()`, `.detach()` or `torch.tensor(loss)` on the way from the outputs to the returned loss."),
-        Mistake("not_a_number", "On a rank without samples the loss is not a number: the mean over nothing.",
-                'Start from the sum, `reduction="sum"`: over nothing it is zero.'),
+        Mistake("not_a_number", "On a rank without samples the loss is not a number: it is the mean over no samples.",
+                'Start from the sum, `reduction="sum"`: over no samples it is zero.'),
         Mistake("no_gradient_of_the_others",
                 "The gradients differ between the ranks: DDP's backward pass was not used.",
                 "Return the loss and leave backward() to the caller."),
         *(Mistake(name, "A rank left out something the others wait for: a collective, or a loss to call backward() on.",
-                  "All ranks count, and all return a loss made from `outputs`, also a rank without samples.")
+                  "Every rank counts its samples and returns a loss made from `outputs`, also without samples.")
           for name in ("missing_rank", "mismatched_dtype")),
-        SCALED.but(how="Follow the factors: every sample counts 1 / total, and DDP divides by world_size."),
+        SCALED.but(how="Check the factors: every sample counts 1 / total, and DDP divides by world_size."),
         Mistake("count_overflows",
                 "The number of samples does not fit the type in which it was counted: uint8 ends at 255.",
                 "Count in int64, which is what `torch.tensor(3)` is, or in floating point."),
-        Mistake("low_precision", "The gradient is right to some digits only: the outputs are float64 here, and on "
-                "their way to the loss they went through a narrower type.",
-                "Leave the outputs and the loss in the dtype they have."),
+        Mistake("low_precision", "The gradient is right only to some digits: the outputs are float64 here, and "
+                "something was converted to a narrower type on the way to the loss.",
+                "Keep the dtype of the outputs, also for the loss."),
         Mistake("other_gradient",
                 "All ranks hold the same gradient, but not that of the mean cross-entropy over all samples.",
                 'The plain cross-entropy, `F.cross_entropy(outputs, labels, reduction="sum")`, times one factor: '
@@ -417,7 +417,7 @@ class Accumulate(ReportExercise):
     harness = harness_of(__file__, "accumulate")
     mistakes = [
         Mistake("own_gradient", "Each rank holds the gradient of its own samples: no backward pass was synchronised.",
-                "Leave `no_sync()` before the last micro-batch: its forward *and* its backward pass stand outside.",
+                "Run the forward *and* the backward pass of the last micro-batch outside `no_sync()`.",
                 lambda t: list(t.each.mean(axis=1))),
         Mistake("not_divided", "The gradients of the micro-batches were added up, not averaged.",
                 "Divide each loss by the number of micro-batches.", lambda t: t.mean.sum(axis=0)),
@@ -427,40 +427,40 @@ class Accumulate(ReportExercise):
                 lambda t: list(t.each.sum(axis=1))),
         Mistake("only_last_divided",
                 "Only the last micro-batch's loss was divided by their number: the others count in full.",
-                "Divide every loss, inside `no_sync()` too.", lambda t: t.mean[:-1].sum(axis=0) + t.mean[-1] / t.k),
+                "Divide every loss, also inside `no_sync()`.", lambda t: t.mean[:-1].sum(axis=0) + t.mean[-1] / t.k),
         Mistake("last_not_divided",
                 "Every loss was divided by the number of micro-batches but the last one, which counts in full.",
-                "Divide every loss, the one outside of `no_sync()` too.",
+                "Divide every loss, also the one outside `no_sync()`.",
                 lambda t: t.mean[:-1].sum(axis=0) / t.k + t.mean[-1]),
         Mistake("last_only", "Only the last micro-batch is in the gradient.",
                 "No zero_grad() between the micro-batches: gradients add up by themselves.", lambda t: t.mean[-1]),
-        Mistake("last_only_divided", "Only the last micro-batch is in the gradient, divided as if all were.",
+        Mistake("last_only_divided", "Only the last micro-batch is in the gradient, divided as if all of them were.",
                 "No zero_grad() between the micro-batches: gradients add up by themselves.",
                 lambda t: t.mean[-1] / t.k),
         Mistake("first_synchronised",
                 "The first micro-batch was synchronised and the others were added on each rank alone.",
-                "Synchronise the last one: its backward pass sends all that has accumulated.",
+                "Synchronise the last one: its backward pass sends the whole accumulated gradient.",
                 lambda t: list((t.mean[0] + t.each[:, 1:].sum(axis=1)) / t.k)),
         Mistake("divided_again", "The gradient was divided by the number of ranks once more.",
                 "DDP's result is the mean over the ranks already.", lambda t: t.mean.mean(axis=0) / t.p),
         Mistake("one_too_few", "A micro-batch is missing.",
-                "The loop inside `no_sync()` takes all but the last, and the last one follows behind it.",
+                "The loop inside `no_sync()` takes all but the last, and the last one follows after it.",
                 lambda t: t.mean[:-1].sum(axis=0) / t.k if t.k > 1 else None),
         SCALED.but(how="Divide each loss by the number of micro-batches, and nothing by the number of ranks."),
-        Mistake("synchronises_every_time", "The gradient is right, but it was sent round more than once.",
-                "All micro-batches but the last go inside `with ddp.no_sync():`, the forward pass too: DDP decides "
-                "there."),
+        Mistake("synchronises_every_time", "The gradient is right, but it was sent more than once.",
+                "All micro-batches but the last go inside `with ddp.no_sync():`, the forward pass too: there DDP "
+                "decides whether to synchronise."),
         Mistake("one_big_batch", "The gradient is right, but all micro-batches went through the model at once.",
-                "Accumulation exists because they do not fit into memory together: one after the other."),
-        Mistake("graphs_kept", "The gradient is right, but micro-batches went forward before an earlier one had gone "
-                "backward: what they have saved for that lies in memory at the same time, as if they were one batch.",
-                "Forward and backward of one micro-batch, then the next: gradients add up in `parameter.grad`, no "
+                "Take one after the other: accumulation exists because they do not fit into memory together."),
+        Mistake("graphs_kept", "The gradient is right, but a forward pass ran before the backward pass of an earlier "
+                "micro-batch: the activations of both are in memory at the same time, as if they were one batch.",
+                "Run forward and backward of one micro-batch, then the next: gradients add up in `parameter.grad`, no "
                 "sum of losses is needed."),
-        Mistake("weights_changed", "The gradient is right, but the parameters are not what they were.",
-                "Leave the gradient in `parameter.grad`: the step is the caller's."),
+        Mistake("weights_changed", "The gradient is right, but the parameters have changed.",
+                "Leave the gradient in `parameter.grad`: the caller makes the step."),
         Mistake("left_switched_off",
                 "The gradient is right, but the model was left with its synchronisation switched off.",
-                "Let `with ddp.no_sync():` switch it on again by itself."),
+                "Use `with ddp.no_sync():`, which switches it on again at its end."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -539,16 +539,16 @@ class Buckets(PlainExercise):
     levels = {"equal caps": 1, "a small first bucket": 1}
     mistakes = [
         Mistake("forward_order", "The buckets were filled from the first parameter on.",
-                "The backward pass ends with the first layer: its gradients are ready last.",
+                "Start from the last parameter: the gradients of the first layer are ready last.",
                 lambda t: t.fill(t.numbers)),
-        Mistake("reversed_at_the_end", "The buckets were filled from the first parameter on and turned round "
-                "afterwards: the remainder is in the wrong one.",
+        Mistake("reversed_at_the_end", "The buckets were filled from the first parameter on and reversed "
+                "afterwards: the remainder is in the wrong bucket.",
                 "Walk through the parameters backwards.", lambda t: t.fill(t.numbers, first_cap=t.cap)[::-1]),
-        Mistake("never_above_the_cap", "A bucket was closed before it would have passed its cap.",
-                "DDP closes a bucket once it holds at least its cap: the gradient that passes it still belongs in.",
+        Mistake("never_above_the_cap", "A bucket was closed before it would have exceeded its cap.",
+                "DDP closes a bucket once it holds at least its cap: the gradient that exceeds it still goes in.",
                 lambda t: t.fill(below=True)),
         Mistake("only_above_the_cap", "A bucket that holds exactly its cap was left open.",
-                "A bucket is full from its cap on: `>=`, not `>`.",
+                "A bucket is full when it holds its cap or more: `>=`, not `>`.",
                 lambda t: t.fill(first_cap=t.first_cap + 1, cap=t.cap + 1)),
         Mistake("never_emptied", "The bytes of earlier buckets were counted again: from the first full bucket on every "
                 "gradient has a bucket of its own.",
@@ -567,28 +567,28 @@ class Buckets(PlainExercise):
                 lambda t: [bucket[::-1] for bucket in t.fill(t.numbers)[::-1]]),
         Mistake("last_bucket_lost",
                 "The last bucket is missing: it was never closed, because it did not reach its cap.",
-                "What remains is a bucket, too.", lambda t: t.right[:-1] if t.remainder else None),
+                "The remainder is a bucket, too.", lambda t: t.right[:-1] if t.remainder else None),
         Mistake("empty_bucket", "There is an empty bucket.",
-                "A bucket is opened for a gradient, not ahead of it; without parameters there is none.",
+                "Open a bucket only when there is a gradient for it; without parameters there is no bucket.",
                 lambda t: [*t.right, []]),
         Mistake("sorted_inside",
-                "The right parameters share a bucket, but inside they stand in the order of the model.",
+                "The right parameters share a bucket, but inside a bucket they are in the order of the model.",
                 "Keep the order in which they become ready: the last parameter first.",
                 lambda t: [sorted(bucket) for bucket in t.right]),
         Mistake("bytes_for_numbers", "These are the sizes of the gradients.",
                 "Return their numbers, counted from 0.",
                 lambda t: [[t.sizes[k] for k in bucket] for bucket in t.right]),
-        Mistake("other_order", "The right parameters share a bucket, but the buckets stand in another order.",
+        Mistake("other_order", "The right parameters share a bucket, but the buckets are in another order.",
                 "The bucket with the last parameter is full first."),
         Mistake("not_integers",
-                "The numbers of the parameters are floating-point numbers: no list takes 3.0 for an index.",
-                "Keep them integers."),
+                "The numbers of the parameters are floating-point numbers: 3.0 is not a valid index of a list.",
+                "Return integers."),
         Mistake("remainder_carried_over",
-                "What a bucket held beyond its cap was counted in the next one, which is then full too early.",
+                "The bytes of a bucket above its cap were counted in the next one, which is then full too early.",
                 "A new bucket begins with 0 bytes, however full the last one was."),
-        Mistake("other_buckets", "Every parameter is in exactly one bucket, but others share one than with DDP.",
+        Mistake("other_buckets", "Every parameter is in exactly one bucket, but DDP groups them differently.",
                 "From the last parameter to the first; a bucket is closed as soon as it holds at least its cap."),
-        Mistake("parameter_lost", "Not every parameter is in exactly one bucket.", "Each one goes into one bucket."),
+        Mistake("parameter_lost", "Not every parameter is in exactly one bucket.", "Put each one into one bucket."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -728,38 +728,38 @@ class SaveCheckpoint(Exercise):
     mistakes = [
         Mistake("written_by_others",
                 "Another rank than 0 wrote a file: when several write the same one, it can end up mixed or cut off.",
-                "`if dist.get_rank() == 0:` around the save; the others have nothing to write."),
+                "Save only `if dist.get_rank() == 0:`; the others write nothing."),
         Mistake("never_written", "There is no file at `path`.", "Rank 0 writes it: `torch.save(..., path)`."),
         Mistake("older_file_kept",
                 "There was an older checkpoint at `path`, and it is still there: the new one was not written.",
                 "Write every time: the new checkpoint replaces the old one."),
         Mistake("other_entries", "The file must hold a dict with the entries model, optimizer and epoch.",
                 '`{"model": ..., "optimizer": ..., "epoch": ...}`'),
-        Mistake("whole_object", "The file holds a pickled object, not its state: it cannot be read without the very "
+        Mistake("whole_object", "The file holds a pickled object, not its state: it cannot be read without the "
                 "classes that wrote it.",
                 "Save `state_dict()`, of the model and of the optimizer."),
         Mistake("module_prefix",
                 "The names in the file begin with `module.`: only a model in a DDP wrapper can load them.",
                 "Save `ddp.module.state_dict()`."),
         Mistake("other_names", "The names in the file are not those of the model inside.",
-                "Save `ddp.module.state_dict()`. Where you take `module.` off yourself, take it off the beginning "
-                "alone: `name.removeprefix('module.')`."),
-        Mistake("buffers_missing", "The parameters are in the file, the model's buffers are not: what it holds without "
-                "training it, such as the running averages of a batch normalisation.",
+                "Save `ddp.module.state_dict()`. If you remove `module.` yourself, remove it only at the beginning "
+                "of a name: `name.removeprefix('module.')`."),
+        Mistake("buffers_missing", "The parameters are in the file, the model's buffers are not: tensors that are not "
+                "trained, such as the running averages of a batch normalisation.",
                 "Save `ddp.module.state_dict()`, which holds both."),
         Mistake("no_momentum",
-                "The optimizer's momentum is not in the file: training would go on as if it had just begun.",
-                "Save `optimizer.state_dict()` whole."),
+                "The optimizer's momentum is not in the file: training would continue as if it had just begun.",
+                "Save the whole `optimizer.state_dict()`."),
         Mistake("no_param_groups", "The optimizer's momentum is in the file, its settings are not (`param_groups`: the "
                 "learning rate, for example): `optimizer.load_state_dict` refuses that.",
-                "Save `optimizer.state_dict()` whole."),
-        Mistake("other_momentum", "The momentum in the file is not the optimizer's, or only to some digits.",
-                "Save `optimizer.state_dict()` as it is, in its dtype."),
-        Mistake("other_epoch", "The epoch in the file is not the one you were given.", "Store `epoch` as it is."),
+                "Save the whole `optimizer.state_dict()`."),
+        Mistake("other_momentum", "The momentum in the file is not the optimizer's, or is right only to some digits.",
+                "Save `optimizer.state_dict()` unchanged, in its dtype."),
+        Mistake("other_epoch", "The epoch in the file is not the one you were given.", "Store `epoch` unchanged."),
         Mistake("other_weights", "The weights in the file are not those of the model.",
                 "`ddp.module.state_dict()` holds all of them, in their dtype."),
-        Mistake("missing_barrier", "A rank returned before rank 0 had written the file: if it loads the checkpoint "
-                "next, it finds none, or half of one.",
+        Mistake("missing_barrier", "A rank returned before rank 0 had written the file: if it then loads the "
+                "checkpoint, it finds none, or half of one.",
                 "`dist.barrier()` on every rank, after rank 0 has saved."),
     ]  # fmt: skip
 
@@ -845,17 +845,17 @@ class LoadCheckpoint(ReportExercise):
     mistakes = [
         Mistake("NamesDiffer", "The wrapper's names begin with `module.`, those in the file do not.",
                 'Load into the model inside: `ddp.module.load_state_dict(checkpoint["model"])`.'),
-        Mistake("nothing_loaded", "Training went on from the start: neither weights nor momentum came from the file.",
+        Mistake("nothing_loaded", "Training started again: neither weights nor momentum came from the file.",
                 "`strict=False` hides names that do not fit: load into `ddp.module`, and the optimizer's state too.",
                 lambda t: t.go_on(t.new, t.new, t.new)),
         Mistake("weights_not_loaded", "The optimizer came from the file, the weights did not.",
                 "`strict=False` hides names that do not fit: load into `ddp.module`.",
                 lambda t: t.go_on(t.new, t.saved, t.saved)),
-        Mistake("optimizer_not_loaded", "The weights came from the file, but the optimizer began anew: without "
+        Mistake("optimizer_not_loaded", "The weights came from the file, but the optimizer is a new one: without "
                 "momentum and with its first learning rate.",
                 '`optimizer.load_state_dict(checkpoint["optimizer"])`', lambda t: t.go_on(t.saved, t.new, t.new)),
         Mistake("momentum_not_loaded", "Weights and learning rate came from the file, the momentum did not: "
-                "`param_groups` holds an optimizer's settings, and `state` what it has gathered.",
+                "`param_groups` holds an optimizer's settings, and `state` its momentum.",
                 '`optimizer.load_state_dict(checkpoint["optimizer"])` restores both.',
                 lambda t: t.go_on(t.saved, t.new, t.saved)),
         Mistake("learning_rate_not_restored", "Weights and momentum came from the file, the learning rate did not.",
@@ -867,22 +867,22 @@ class LoadCheckpoint(ReportExercise):
         Mistake("optimizer_on_rank_0_only",
                 "All ranks have the weights, but only rank 0 has the momentum: the ranks drift apart.",
                 "Every rank restores its optimizer.", lambda t: t.go_on(t.saved, t.on_rank_0, t.on_rank_0)),
-        Mistake("low_precision", "The weights are right to some digits only: on the way from the file they went "
-                "through a narrower type.",
-                "Load what is in the file in the dtype that it has."),
-        Mistake("file_remembered", "There was an older checkpoint of that name, which was loaded before. This is what "
-                "it held, not what is in the file now.", "Read the file in every call."),
+        Mistake("low_precision", "The weights are right only to some digits: they were converted to a narrower "
+                "type after they were read.",
+                "Keep the dtypes of the tensors in the file."),
+        Mistake("file_remembered", "An older checkpoint of that name was loaded before. You returned its content, not "
+                "what is in the file now.", "Read the file in every call."),
         Mistake("left_in_eval_mode", "The model is in evaluation mode afterwards: dropout and batch normalisation do "
-                "not train in it.", "Training is to go on: leave the mode alone."),
+                "not train in it.", "Training continues: do not change the mode."),
         Mistake("buffers_not_loaded", "The parameters came from the file, the model's buffers did not: the running "
                 "averages of a batch normalisation, for example.",
                 '`ddp.module.load_state_dict(checkpoint["model"])` restores both.'),
-        Mistake("file_gone", "The file is not there any more: the next interruption would find no checkpoint.",
+        Mistake("file_gone", "The file no longer exists: after the next interruption there would be no checkpoint.",
                 "Only read the file."),
-        Mistake("epoch_off_by_one", "The epoch returned is not the one in the file, but its neighbour.",
-                "Return what the file says, nothing added."),
+        Mistake("epoch_off_by_one", "The epoch returned is one more or one less than the one in the file.",
+                "Return the epoch in the file, with nothing added."),
         Mistake("no_epoch", "The weights are right, but the epoch is not returned.",
-                'The caller has to know where to go on: `checkpoint["epoch"]`.'),
+                'The caller has to know where to continue: `checkpoint["epoch"]`.'),
     ]  # fmt: skip
 
     def cases(self, rng):

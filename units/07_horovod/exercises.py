@@ -3,9 +3,9 @@
 The models are linear and the loss is the mean squared error, so that a whole training run with momentum is a few lines
 of numpy (`train`). What a mistake leads to is the same run with one thing done differently.
 
-With a model of its own on every rank the first gradients depend on whether the broadcast comes before the first step or
-after it. Both are right. There the first minibatch is all zeros: its gradient is zero for every model, and both orders
-end in the same weights.
+If every rank has its own model, the first gradients depend on whether the broadcast comes before the first step or
+after it. Both are right. In these cases the first minibatch is all zeros: its gradient is zero for every model, and
+both orders end in the same weights.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class InitAndPin(PlainExercise):
     # tf and hvd are stand-ins that know about machines and GPUs this computer does not have.
     harness = harness_of(__file__, "init_and_pin")
     mistakes = [
-        Mistake("needs_a_gpu", "Without a GPU there is no first element in the list of GPUs.",
-                "Pin only `if gpus:`; the same script runs anywhere.",
+        Mistake("needs_a_gpu", "On a machine without a GPU the list of GPUs is empty, and an index into it fails.",
+                "Pin only `if gpus:`; then the same script runs anywhere.",
                 lambda t: t.found(lambda rank, local_rank, machine: [local_rank])),
-        Mistake("init_needs_a_gpu", "Horovod was not initialised before it was asked, or only where there is a GPU.",
+        Mistake("init_needs_a_gpu", "Horovod was not initialised before it was used, or only where there is a GPU.",
                 "`hvd.init()` comes first, on every machine; only the pinning needs a GPU.",
                 lambda t: t.not_initialised if t.gpus else t.found(initialised=False)),
         Mistake("not_pinned", "No GPU was chosen: every rank sees all GPUs of its machine, and TensorFlow takes the "
@@ -53,19 +53,20 @@ class InitAndPin(PlainExercise):
                 "Set it for the rank's own GPU, or for all of them.",
                 lambda t: t.found(grows=lambda seen: seen in ([], [0]))),
         Mistake("first_gpu", "All ranks of a machine got its first GPU, and the others stay idle.",
-                "Rank by rank: `gpus[hvd.local_rank()]`.", lambda t: t.found(lambda *_: [0])),
-        Mistake("by_rank", "The GPU was chosen by the rank. On the second machine there is no GPU with such a number.",
-                "The GPUs of a machine are numbered from 0 on every machine: `gpus[hvd.local_rank()]`.",
+                "Each rank takes its own: `gpus[hvd.local_rank()]`.", lambda t: t.found(lambda *_: [0])),
+        Mistake("by_rank", "The GPU was chosen by the rank. With several machines, no GPU has a number as large as "
+                "some of the ranks.",
+                "The GPUs are numbered from 0 on every machine: `gpus[hvd.local_rank()]`.",
                 lambda t: t.found(lambda rank, local_rank, machine: [rank])),
         Mistake("rank_modulo", "The GPU was chosen by the rank modulo the number of GPUs. Two ranks of one machine can "
-                "get the same one, as here, where ranks are dealt out to the machines in turn.",
+                "get the same GPU, as here, where ranks are dealt out to the machines in turn.",
                 "`hvd.local_rank()` counts the ranks of this machine, however they were dealt out.",
                 lambda t: t.found(lambda rank, local_rank, machine: [rank % t.gpus]) if t.gpus else None),
         Mistake("by_machine", "The GPU was chosen by the number of the machine: all ranks of a machine share one GPU.",
                 "`hvd.local_rank()` is the rank's number within its machine, `hvd.cross_rank()` the machine's.",
                 lambda t: t.found(lambda rank, local_rank, machine: [machine])),
         Mistake("not_the_local_rank", "A rank sees one GPU, but not the one whose number is its local rank.",
-                "`gpus[hvd.local_rank()]`; a rank that counts for itself does not know which ranks share its machine."),
+                "`gpus[hvd.local_rank()]`; a rank cannot work out by itself which ranks share its machine."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -154,9 +155,9 @@ class ShardDataset(SharesExercise):
                 "Shards must not overlap, and an epoch does not repeat: every sample belongs to one rank."),
         Mistake("wrong_batch_size", "The minibatches do not hold local_batch_size samples.",
                 "local_batch_size is one rank's part of a step: `batch(local_batch_size, drop_remainder=True)`."),
-        Mistake("not_cut", "The dataset holds another number of minibatches than the steps say: a loop over it does "
-                "not end where the others end.",
-                "Cut it: `.take(steps)`; and shard before it is cut, not after."),
+        Mistake("not_cut", "The dataset does not hold as many minibatches as `steps` says: a loop over it does not end "
+                "when the loops of the other ranks end.",
+                "Cut it with `.take(steps)`, after `shard` and `batch`."),
         Mistake("InvalidArgumentError", "TensorFlow refuses the arguments of `shard`: the index must lie between 0 and "
                 "the number of shards minus 1.",
                 "`shard(num_shards=hvd.size(), index=hvd.rank())`."),
@@ -199,34 +200,34 @@ class LearningRate(PlainExercise):
     harness = harness_of(__file__, "learning_rate")
     # What base_rate is multiplied by, from the part of the warm-up that is over (at least 1 without a warm-up).
     mistakes = [
-        Mistake("unscaled", "The learning rate does not know how many ranks there are.",
+        Mistake("unscaled", "The learning rate does not depend on the number of ranks.",
                 "After the warm-up it is base_rate * world_size.", lambda t: lambda part: 1),
-        Mistake("no_warmup", "The whole rate was used from the first step on.",
-                "It climbs from base_rate to base_rate * world_size.", lambda t: lambda part: t.p),
+        Mistake("no_warmup", "The full rate was used from the first step on.",
+                "It rises from base_rate to base_rate * world_size.", lambda t: lambda part: t.p),
         Mistake("starts_at_zero", "The warm-up starts at zero, so the first step does nothing.",
                 "It starts at base_rate, the rate of one process.", lambda t: t.climb(0, t.p)),
-        Mistake("unscaled_warmup", "The rate climbs from base_rate / world_size to base_rate.",
-                "It climbs from base_rate to base_rate * world_size.", lambda t: t.climb(1 / t.p, 1)),
+        Mistake("unscaled_warmup", "The rate rises from base_rate / world_size to base_rate.",
+                "It rises from base_rate to base_rate * world_size.", lambda t: t.climb(1 / t.p, 1)),
         Mistake("one_step_early", "The warm-up is one step ahead.",
                 "At step 0 the rate is base_rate.",
                 lambda t: lambda part: t.climb(1, t.p)(part + 1 / max(t.warmup_steps, 1))),
         Mistake("jumps", "The rate stays at base_rate during the warm-up and then jumps.",
-                "It climbs a little in every step.", lambda t: lambda part: t.p if part >= 1 else 1),
+                "It rises a little in every step.", lambda t: lambda part: t.p if part >= 1 else 1),
         Mistake("falls_back", "After the warm-up the rate is base_rate again.",
                 "It stays at base_rate * world_size once it is there.",
                 lambda t: lambda part: t.climb(1, t.p)(part) if part < 1 else 1),
-        Mistake("never_stops", "The rate climbs on after the warm-up.",
-                "From step warmup_steps on it stays as it is.",
+        Mistake("never_stops", "The rate still rises after the warm-up.",
+                "From step warmup_steps on it is base_rate * world_size.",
                 lambda t: lambda part: 1 + (t.p - 1) * (part if t.warmup_steps else 1)),
-        Mistake("geometric", "The rate is multiplied by the same factor in every step of the warm-up: it climbs as a "
-                "power of world_size, slowly at first and steeply at the end.",
-                "It climbs linearly, by the same amount in every step: (base_rate * world_size - base_rate) / "
+        Mistake("geometric", "The rate is multiplied by the same factor in every step of the warm-up: it rises "
+                "exponentially, slowly at first and steeply at the end.",
+                "It rises linearly, by the same amount in every step: (base_rate * world_size - base_rate) / "
                 "warmup_steps.", lambda t: lambda part: t.p ** min(1, part)),
         Mistake("square_root", "The rate grows with the square root of the number of ranks.",
                 "Here it is scaled linearly: base_rate * world_size.", lambda t: t.climb(1, t.p**0.5)),
         Mistake("overshoots",
-                "The warm-up climbs by base_rate * world_size, one base_rate too much, and falls back when it is over.",
-                "It climbs by the difference, base_rate * world_size - base_rate.",
+                "The rate rises by base_rate * world_size, one base_rate too much, and falls when the warm-up is over.",
+                "It rises by the difference, base_rate * world_size - base_rate.",
                 lambda t: lambda part: t.p if part >= 1 else 1 + t.p * part),
         Mistake("warmup_of_one_step", "Without a warm-up (warmup_steps = 0) the rate of step 0 is base_rate, as if "
                 "there were a warm-up of one step.",
@@ -234,7 +235,7 @@ class LearningRate(PlainExercise):
                 lambda t: None if t.warmup_steps else lambda part: t.climb(1, t.p)(part - 1)),
         Mistake("starts_elsewhere", "The warm-up does not start at base_rate.",
                 "At step 0 it is base_rate, at step warmup_steps base_rate * world_size."),
-        Mistake("ZeroDivisionError", "Without a warm-up (warmup_steps = 0) there is nothing to divide by.",
+        Mistake("ZeroDivisionError", "Without a warm-up (warmup_steps = 0) you divide by zero.",
                 "Ask first whether the warm-up is over: step >= warmup_steps."),
     ]  # fmt: skip
 
@@ -340,28 +341,28 @@ def train(known, combine=lambda own: own[-1].mean(0), broadcast=None, rates=None
 # What goes wrong, in the order in which it is to be mended: the gradients first, then where they start.
 NO_AVERAGE = Mistake("no_average",
                      "Every rank applied its own gradients: these are independent runs, each on a part of the data.",
-                     "The gradients have to be averaged over the ranks before they are applied.",
+                     "Average the gradients over the ranks before you apply them.",
                      lambda t: t.train(lambda own: own[-1]))  # fmt: skip
 P_TIMES_TOO_LONG = Mistake("p_times_too_long", "Every step is p times too long: the gradients were summed, or the "
                            "learning rate was multiplied by the number of ranks again.",
                            "Average the gradients (the default, `op=hvd.Average`) and leave the optimizer's learning "
                            "rate as it is.", lambda t: t.train(lambda own: own[-1].sum(0)))  # fmt: skip
-DIVIDED_AGAIN = Mistake("divided_again", "Every step is p times too short: something was divided by the number of "
-                        "ranks that is an average already.",
+DIVIDED_AGAIN = Mistake("divided_again", "Every step is p times too short: something that is already an average "
+                        "was divided by the number of ranks.",
                         "Horovod's average divides by the number of ranks; the loss is a mean over the minibatch. "
-                        "Nothing else is to be divided.",
+                        "Divide nothing else.",
                         lambda t: t.train(lambda own: own[-1].mean(0) / t.p))  # fmt: skip
 NO_BROADCAST = Mistake("no_broadcast", "The ranks started with different models and still hold different ones: "
-                       "averaged gradients move them all the same way, but never together.",
+                       "averaged gradients move them all in the same way, but never closer together.",
                        "Broadcast rank 0's variables to all ranks.",
                        lambda t: t.train(broadcast=lambda held, step: None))  # fmt: skip
 OPTIMIZER_NOT_BROADCAST = Mistake("optimizer_not_broadcast", "The model was broadcast, the optimizer was not: rank 0 "
-                                  "goes on with the momentum of its checkpoint, the others with none, and the models "
+                                  "continues with the momentum of its checkpoint, the others with none, and the models "
                                   "drift apart.",
                                   "Broadcast the optimizer's state too.",
                                   lambda t: t.train(broadcast=from_rank_0("weights", "offsets")))  # fmt: skip
-MEAN_START = Mistake("mean_start", "The models of the ranks were averaged: all ranks hold the same, but not what grew "
-                     "out of rank 0's start.",
+MEAN_START = Mistake("mean_start", "The models of the ranks were averaged: all ranks hold the same model, but not the "
+                     "one that starts from rank 0's variables.",
                      "Broadcast rank 0's variables; average gradients only.",
                      lambda t: t.train(broadcast=average_models))  # fmt: skip
 
@@ -406,22 +407,22 @@ class TrainStep(ReportExercise):
     harness = harness_of(__file__, "horovod_step")
     mistakes = [
         *(NO_AVERAGE, P_TIMES_TOO_LONG, DIVIDED_AGAIN),
-        Mistake("broadcast_again", "The weights are right, but the variables are broadcast on later batches too: a "
-                "whole model more per step on the network.",
+        Mistake("broadcast_again", "The weights are right, but the variables are broadcast on later batches too: every "
+                "step sends a whole model over the network.",
                 "Averaged gradients keep equal models equal: broadcast `if first_batch:` only.",
                 lambda t: {"broadcasts later": True}),
         *(NO_BROADCAST, OPTIMIZER_NOT_BROADCAST),
         Mistake("broadcast_late", "The broadcast came too late: a step was taken with gradients of different models, "
-                "and on every step after that the others' state is thrown away.",
+                "and after every later step the state of the other ranks is thrown away.",
                 "Broadcast on the first batch, and only then.",
                 lambda t: t.train(broadcast=from_rank_0(when=lambda step: step > 0))),
         MEAN_START,
-        Mistake("frozen_not_broadcast", "Only the trainable variables were broadcast: what the model holds besides "
-                "them differs from rank to rank.",
-                "Broadcast `model.variables`, not `model.trainable_variables`: think of the averages in a batch "
-                "normalisation.", lambda t: t.train(broadcast=from_rank_0("weights", "momentum"))),
-        Mistake("evaluation_mode", "The model was called as in an evaluation: dropout and batch normalisation, for "
-                "example, are other functions there.",
+        Mistake("frozen_not_broadcast", "Only the trainable variables were broadcast: the model's other variables "
+                "differ from rank to rank.",
+                "Broadcast `model.variables`, not `model.trainable_variables`: think of the running averages of a "
+                "batch normalisation.", lambda t: t.train(broadcast=from_rank_0("weights", "momentum"))),
+        Mistake("evaluation_mode", "The model was called in evaluation mode: dropout and batch normalisation, for "
+                "example, work differently there.",
                 "`model(x, training=True)`.", lambda t: t.train(known={"x": t.x / 2})),
         Mistake("mean_loss", "Each rank returned the mean of all ranks' losses.",
                 "Return the loss of this rank's minibatch as it is; only gradients are averaged.",
@@ -472,7 +473,7 @@ class FinishEpoch(Exercise):
     # What becomes of the values and counts of all ranks on one of them, or who saves.
     mistakes = [
         Mistake("divided_by_own_count", "The sum over all ranks was divided by this rank's count.",
-                "The counts have to be summed over the ranks as well.",
+                "Sum the counts over the ranks as well.",
                 lambda t: t.metrics(lambda v, n, rank: (v * n).sum() / max(n[rank], 1))),
         Mistake("own_only", "Every rank returned the metrics of its own samples.",
                 "`hvd.allreduce` brings the ranks' numbers together.", lambda t: t.metrics(lambda v, n, rank: v[rank])),
@@ -483,20 +484,20 @@ class FinishEpoch(Exercise):
         Mistake("sum_of_means", "The ranks' means were added up.",
                 "Sum loss * count over the ranks and divide by the sum of the counts.",
                 lambda t: t.metrics(lambda v, n, rank: v.sum())),
-        Mistake("divided_again", "The mean over all samples was divided by the number of ranks as well: a mean of the "
-                "ranks' sums over a sum of the counts.",
-                "The same op for both: hvd.Sum over hvd.Sum, or hvd.Average over hvd.Average.",
+        Mistake("divided_again", "The mean over all samples was divided by the number of ranks as well: hvd.Average "
+                "of loss * count was divided by hvd.Sum of the counts.",
+                "Use the same op for both, hvd.Sum or hvd.Average.",
                 lambda t: t.metrics(lambda v, n, rank: (v * n).mean() / n.sum())),
         Mistake("every_rank_saves",
                 "Every rank wrote the checkpoint: all of them write to the same file at the same time.",
                 "`if hvd.rank() == 0:`", lambda t: t.saved(lambda rank: True)),
-        Mistake("all_but_the_root", "Every rank but rank 0 wrote the checkpoint: the guard is the wrong way round.",
+        Mistake("all_but_the_root", "Every rank but rank 0 wrote the checkpoint: the condition is the wrong way round.",
                 "`if hvd.rank() == 0:`", lambda t: t.saved(lambda rank: rank != 0)),
-        Mistake("once_per_machine", "One rank on every machine wrote the checkpoint: the local rank was asked.",
-                "Only one rank of all is number 0: `hvd.rank()`.", lambda t: t.saved(lambda rank: rank % 2 == 0)),
+        Mistake("once_per_machine", "One rank on every machine wrote the checkpoint: the local rank was tested.",
+                "Test `hvd.rank() == 0`: true on one rank only.", lambda t: t.saved(lambda rank: rank % 2 == 0)),
         NOT_ALL_RANKS.but(name="missing_rank",
-                          how="Every rank takes part in an allreduce; only `save()` is rank 0's alone."),
-        Mistake("AttributeError", "Something has not the attribute it was asked for. If that is `dtype`: Horovod's "
+                          how="Every rank takes part in an allreduce; only rank 0 calls `save()`."),
+        Mistake("AttributeError", "An object does not have the attribute that was used. If it is `dtype`: Horovod's "
                 "collectives take tensors, not plain numbers.",
                 "`hvd.allreduce(tf.constant(loss), ...)`."),
     ]  # fmt: skip
@@ -563,28 +564,28 @@ class KerasCallbacks(ReportExercise):
     parts = ("learning rates", "weights", ("losses checkpoint saw", "losses plateau saw"))
     harness = harness_of(__file__, "keras_callbacks")
     mistakes = [
-        Mistake("momentum_correction", "LearningRateWarmupCallback wants to correct the momentum, which in this Keras "
-                "is a plain number it cannot set.",
+        Mistake("momentum_correction", "LearningRateWarmupCallback tries to correct the momentum, which in this Keras "
+                "is a plain number that it cannot set.",
                 "Give it `momentum_correction=False`.", lambda t: "LearningRateWarmupCallback raised AttributeError"),
-        Mistake("no_warmup", "The learning rate was the whole scaled rate from the first batch on.",
+        Mistake("no_warmup", "The learning rate was the full scaled rate from the first batch on.",
                 "`hvd_keras.callbacks.LearningRateWarmupCallback(initial_lr=scaled_rate, warmup_epochs=warmup_epochs, "
                 "...)`.", lambda t: {"learning rates": [t.scaled] * len(t.rates)} if t.asked == "weights" else None),
         Mistake("unscaled",
-                "The warm-up ends at the rate of one process: it climbs from scaled_rate / p**2 to scaled_rate / p.",
+                "The warm-up ends at the rate of one process: it rises from scaled_rate / p**2 to scaled_rate / p.",
                 "initial_lr is the rate at the end of the warm-up, scaled_rate.",
                 lambda t: {"learning rates": list(t.rates / t.p)} if t.asked == "weights" else None),
         NO_BROADCAST.but(how="`hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0)`, on every rank.")
         .giving(lambda t: t.train(broadcast=lambda held, step: None) if t.asked == "weights" else None),
         Mistake("every_rank_saves", "Every rank saves: all of them write to the same file.",
                 "Append checkpoint `if hvd.rank() == 0:` only.", lambda t: t.seen(lambda rank: True)),
-        Mistake("all_but_the_root", "Every rank but rank 0 saves: the guard is the wrong way round.",
+        Mistake("all_but_the_root", "Every rank but rank 0 saves: the condition is the wrong way round.",
                 "Append checkpoint `if hvd.rank() == 0:`.", lambda t: t.seen(lambda rank: rank != 0)),
         Mistake("metrics_not_averaged",
-                "The callbacks saw the loss of this rank's samples: on every rank they would decide otherwise.",
+                "The callbacks saw the loss of this rank's samples: they would decide differently on every rank.",
                 "`hvd_keras.callbacks.MetricAverageCallback()` comes before every callback that reads metrics.",
                 lambda t: t.seen(plateau="own", checkpoint="own")),
         Mistake("plateau_too_early",
-                "plateau saw the loss of this rank alone, so that each rank would lower its rate at another time.",
+                "plateau saw the loss of this rank alone, so each rank would lower its rate at a different time.",
                 "Keras calls callbacks in the order of the list: MetricAverageCallback comes first, then those that "
                 "read metrics.", lambda t: t.seen(plateau="own")),
         NOT_ALL_RANKS.but(how="Broadcasting and averaging are collectives: those callbacks belong on every rank."),
@@ -672,11 +673,11 @@ class TrainTorch(ReportExercise):
                 "The optimizer's variables were broadcast, the model's were not: the ranks hold different models.",
                 "Broadcast the variables of both.", lambda t: t.train(broadcast=from_rank_0("momentum", when=before))),
         MEAN_START,
-        Mistake("gradients_pile_up", "The gradients of all earlier steps are still in every step.",
+        Mistake("gradients_pile_up", "Every step still contains the gradients of all earlier steps.",
                 "`optimizer.zero_grad()` before every `backward()`.", lambda t: t.train(lambda own: sum(own).mean(0))),
         Mistake("momentum_lost", "The ranks hold the same model, but the momentum of rank 0's checkpoint is lost: "
                 "DistributedOptimizer makes a new optimizer, which takes over the parameters and the learning rate of "
-                "the old one and not its state.",
+                "the old one, but not its state.",
                 "Load the checkpoint into the DistributedOptimizer, then broadcast its state.",
                 lambda t: t.train(momentum=0 * t.momentum)),
         Mistake("AssertionError", "A rule of Horovod's optimizer was broken, most likely this one: every `backward()` "
@@ -685,8 +686,8 @@ class TrainTorch(ReportExercise):
                 "Wrap once, and from then on use what DistributedOptimizer gave you: `zero_grad()`, `backward()`, "
                 "`step()`, in that order."),
         NOT_ALL_RANKS.but(
-            how=f"{NOT_ALL_RANKS.how} Collectives meet by name: `broadcast_object` takes the type of its object for "
-            "one, so objects of different types on different ranks (here a dict and None) need the same `name=`."),
+            how=f"{NOT_ALL_RANKS.how} Horovod matches collectives by name, and `broadcast_object` uses the type of its "
+            "object as its name: objects of different types (here a dict and None) need the same `name=`."),
     ]  # fmt: skip
 
     def cases(self, rng):

@@ -3,21 +3,21 @@
 #
 # In unit 05 you averaged gradients by hand. In unit 06 PyTorch did it for you.
 # **Horovod** does it for TensorFlow, Keras and PyTorch, with the same few calls: you
-# take a program that trains alone, change it in eight places, and it trains on any
-# number of ranks.
+# take a program for one process, change it in eight places, and it trains on any number
+# of ranks.
 #
-# Eight changes are easy to copy and easy to get wrong, because a program in which one
-# is missing still runs, and its loss still falls. On this page you take them out one by
-# one and see what breaks.
+# Eight changes are easy to copy, and a missing one is easy to overlook: the program
+# still runs, and its loss still falls. On this page you see what goes wrong when one of
+# them is missing.
 #
-# **At the end of this page** a TensorFlow program that trained alone trains on all
-# ranks. Every rank holds the same weights, and they are those of the sequential run on
-# the global batch, to within 1e-5. Then you do it again in three lines of Keras, and in
-# PyTorch.
+# **At the end of this page** a TensorFlow program written for one process trains on all
+# ranks. Every rank holds the same weights, and they agree with those of a sequential
+# run on the global batch to within 1e-5. Then you do it again with Keras callbacks, and
+# in PyTorch.
 #
 # **You need** units 03 and 05. **It takes** about 100 minutes, the *stretch* 65 more:
-# two sittings. The cells themselves run for 75 seconds on two cores, most of it for
-# starting processes. They take about 2.3 GB of memory.
+# two sittings. The cells themselves run for 75 seconds on two cores, mostly to start
+# processes. They take about 2.3 GB of memory.
 
 # %%
 import os
@@ -57,14 +57,14 @@ ranks.start(RANKS)
 # %% [markdown]
 # ## Guess first
 #
-# 1. Every rank starts with a model of its own. They average their gradients in every
-#    step, and nothing else. After 100 steps, are the models closer to each other than
-#    at the start?
-# 2. Two machines with four GPUs each, 8 ranks. The images are divided into 8 equal
-#    shares, and each rank takes the one that has its own number *on its machine* (from
-#    0 to 3). Which part of the images does nobody read?
-# 3. A model has 6 gradient tensors. In how many messages does Horovod send them in each
-#    step?
+# 1. Every rank starts with its own random weights. In every step the ranks average
+#    their gradients, and nothing else. After 100 steps, are the models closer to each
+#    other than at the start?
+# 2. Two machines with four GPUs each run 8 ranks. The images are divided into 8 equal
+#    shares, 0 to 7. Each rank takes the share whose number is the rank's own number *on
+#    its machine* (0 to 3). Which shares does nobody read?
+# 3. A model has 6 gradient tensors. How many messages does Horovod send for them in
+#    each step?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -72,10 +72,10 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## The program that runs alone
 #
-# The digits of this course, a small network, SGD with momentum. Nothing here knows
-# about ranks. (`new_model(seed)` makes a network of 32 hidden neurons, and
-# `weights_of(model)` copies its weights into one vector; what this page takes from
-# `labkit.lessons.eight_steps` can be read there.)
+# This one trains a small network on handwritten digits, by SGD with momentum, and knows
+# nothing about ranks. (`new_model(seed)` makes a network of 32 hidden neurons, and
+# `weights_of(model)` copies its weights into one vector. The helpers of this page are
+# in `labkit.lessons.eight_steps`.)
 
 # %% tags=["parameters"]
 LOCAL_BATCH = eight_steps.LOCAL_BATCH  # 32 images per step on each rank
@@ -113,15 +113,16 @@ print(
 )
 
 # %% [markdown]
-# This run is the yardstick. Of the 64 images of a step each of your two ranks will take
-# 32, and if everything is right, the weights after every step are *these* weights.
+# All later runs are compared with this *sequential run*. Each of your two ranks will
+# take 32 of the 64 images of a step. If everything is right, every rank has *these*
+# weights after every step.
 
 # %% [markdown]
 # ## Horovod wakes up
 #
-# `hvd.init()` finds the other ranks. On this page they are MPI's, as in the units
-# before. It also starts, on every rank, a thread that does nothing but communicate.
-# Remember that thread: you will watch it at work.
+# `hvd.init()` connects the ranks, which are MPI processes on this page. On every rank
+# it also starts a thread that does nothing but communicate. You will watch this thread
+# at work below.
 
 # %%
 # %%ranks
@@ -136,24 +137,24 @@ print(
 )
 
 # %% [markdown]
-# Two numbers per rank. `hvd.rank()` counts over all machines. `hvd.local_rank()` begins
-# at 0 on every machine; here there is one machine, so both agree. Two of the classic
-# mistakes come from that word "here".
+# Every rank has two numbers. `hvd.rank()` counts over all machines, `hvd.local_rank()`
+# starts from 0 on every machine. Here there is only one machine, so the two are equal.
+# That is why two classic mistakes are not noticed on one machine.
 
 # %% [markdown]
 # ## By hand, one change at a time
 #
-# Four programs. Each has one change more than the one before:
+# Four programs, each with one change more than the one before:
 #
-# 1. **each for itself**: `hvd.init()`, and every rank trains a model of its own on the
+# 1. **each for itself**: only `hvd.init()`; every rank trains its own model, on the
 #    same images
-# 2. **+ shards**: of p ranks, rank r takes the images r, r + p, r + 2 p ...
+# 2. **+ shards**: with p ranks, rank r takes the images r, r + p, r + 2 p ...
 # 3. **+ average**: gradients are averaged with `hvd.allreduce`, tensor by tensor
-# 4. **+ broadcast**: before the first step all ranks take the weights of rank 0, with
+# 4. **+ broadcast**: before the first step all ranks get the weights of rank 0, with
 #    `hvd.broadcast`
 #
-# All four use the learning rate of the yardstick. **Predict:** in which of them do the
-# ranks come closer to each other? Which follow the yardstick?
+# All four use the learning rate of the sequential run. **Predict:** in which of them do
+# the weights of the ranks come closer to each other? Which follow the sequential run?
 
 # %%
 # %%ranks --deadline 150
@@ -194,54 +195,55 @@ panels["to the sequential run"] = from_alone
 eight_steps.draw_differences(ranks.pull("runs"), panels)
 
 # %% [markdown]
-# All four run to the end without a complaint. Only one is data parallel training.
+# All four run to the end without an error. Only one of them is data-parallel training.
 #
-# - **Each for itself** and **+ shards** are unrelated models that go separate ways.
-# - **+ average** answers your first guess. The middle panel compares the *ways*: what
-#   was added to the weights since the start. They are the same, to rounding. All ranks
-#   take the same steps from different places, so they stay as far apart as they began.
-#   And the steps fit none of them: they are the mean of the gradients of different
-#   models.
-# - **+ broadcast** is the real thing. Between the ranks the difference is *nothing*,
-#   0.0 after every step. From the sequential run it is rounding, because the sum over
-#   64 images was taken in another order; the grey line is the 1e-5 that was promised.
+# - **Each for itself** and **+ shards** train unrelated models.
+# - **+ average** answers your first guess. The middle panel compares the ranks' *ways*:
+#   a way is the change of the weights since the start. The ways are the same, up to
+#   rounding. All ranks take the same steps from different starting points, so they stay
+#   as far apart as they began. And these steps fit none of the models, because each is
+#   the mean of gradients of different models.
+# - **+ broadcast** is data-parallel training. The difference between the ranks is
+#   exactly 0.0 after every step. The difference to the sequential run is rounding,
+#   because the 64 images are summed in another order; the grey line is the promised
+#   1e-5.
 #
 # ![The weights of two ranks as points that go from step to step. Own gradients: two starts, two unrelated ways. With averaged gradients: two starts and ways of the same form, as far apart at the end as at the beginning. With a broadcast, too: rank 1 takes over the start of rank 0, and both go one way.](../../images/weights_of_two_ranks.svg)
 
 # %% [markdown]
 # ## The eight steps
 #
-# Horovod's own recipe has eight steps (in the order of ALCF's *AI for science training
-# series*, 2022). The ones that you have just made by hand are among them; for most of
-# them the library has a call.
+# The usual recipe for Horovod has eight steps (in the order of ALCF's *AI for science
+# training series*, 2022). The changes that you have just made by hand are among them;
+# for most steps Horovod has a call.
 #
 # | step | what | if it is missing |
 # |---|---|---|
 # | 1 | `hvd.init()` | nothing works: the only mistake that is reported |
-# | 2 | one GPU per rank, memory growth | all ranks of a machine crowd onto GPU 0 |
-# | 3 | share out the data, *and* the number of steps | an epoch takes as long as before; or ranks wait for each other for ever |
-# | 4 | scale the learning rate | fewer, better steps of the same size: training falls behind |
+# | 2 | one GPU per rank, memory growth | all ranks of a machine use GPU 0 |
+# | 3 | share out the data, *and* the number of steps | an epoch has as many steps as before; or some ranks wait for ever |
+# | 4 | scale the learning rate | fewer steps of the same size: training is slower per epoch |
 # | 5 | `hvd.DistributedGradientTape` | unrelated models |
-# | 6 | `hvd.broadcast_variables`: model *and* optimizer | equal steps from different places |
+# | 6 | `hvd.broadcast_variables`: model *and* optimizer | equal steps from different starting points |
 # | 7 | checkpoint on rank 0 | all ranks write one file at the same time |
-# | 8 | average the metrics | you read the loss of a part of the data |
+# | 8 | average the metrics | you see the loss of one rank's share of the data |
 #
 # ![The eight steps on time lines of four ranks. Once: each rank takes one GPU (steps 1 and 2) and its share of the data (3); a broadcast from rank 0 over all ranks (6). For every minibatch: forward and backward pass, an average of the gradients over all ranks (5), a step with the scaled learning rate (4). After every epoch: an average of the metrics over all ranks (8), and rank 0 alone saves (7).](../../images/eight_steps.svg)
 #
-# In the exercises you build them as five functions. They belong together: at the end
-# they are *one* program, compared with the yardstick.
+# In the exercises you write these steps as five functions. At the end they make up
+# *one* program, which you compare with the sequential run.
 
 # %% [markdown]
 # ### Steps 1 and 2: initialise and pin (2 points)
 #
 # A machine with 4 GPUs runs 4 ranks. By default TensorFlow takes *all* memory of *all*
-# GPUs that it sees, so four ranks would fight for the same memory. Show each rank one
-# GPU, and let the memory grow as needed.
+# GPUs that it sees, so four ranks would compete for the same memory. Let each rank see
+# only one GPU (*pin* it), and let the memory grow as needed.
 #
-# There is probably no GPU where you read this, and certainly not two machines. So the
-# function gets the two modules as arguments, and the check hands it stand-ins that
-# claim to be a cluster. **Think first:** rank 5 of 8, on two machines with 4 GPUs each.
-# Which GPU?
+# You probably work without a GPU, and certainly on one machine. So the function gets
+# the two modules as arguments, and the check passes fake modules that imitate a
+# cluster. **Think first:** rank 5 of 8 runs on the second of two machines with 4 GPUs
+# each. Which of its numbers chooses the GPU?
 
 # %% nbgrader={"grade": false, "grade_id": "init_and_pin", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def init_and_pin(tf, hvd) -> None:
@@ -251,14 +253,14 @@ def init_and_pin(tf, hvd) -> None:
     hvd: the horovod.tensorflow module
     Changes: the devices that TensorFlow sees
 
-    - one machine: a rank sees (`tf.config.set_visible_devices`) the GPU whose number is
-      its local rank, and no other. The memory of at least that GPU grows as needed
+    - one machine: a rank sees (`tf.config.set_visible_devices`) only the GPU whose
+      number is its local rank. The memory of at least this GPU grows as needed
       (`tf.config.experimental.set_memory_growth`).
-    - several machines, and one without a GPU: the local rank counts, not the rank. A
-      machine has GPUs for all its ranks, or none
-      (`tf.config.list_physical_devices("GPU")` is empty): then pin nothing.
+    - several machines, and one without a GPU: use the local rank, not the rank. A
+      machine has a GPU for each of its ranks, or none at all
+      (`tf.config.list_physical_devices("GPU")` is empty): then choose no GPU.
 
-    Example: local rank 2 of a machine with 4 GPUs sees GPU 2 alone.
+    Example: local rank 2 of a machine with 4 GPUs sees only GPU 2.
     """
     ### BEGIN SOLUTION
     hvd.init()
@@ -275,12 +277,12 @@ check(init_and_pin)
 # %% [markdown]
 # ### Step 3: share out the data, and the steps (2 points)
 #
-# `dataset.shard(p, r)` keeps every p-th sample, beginning with number r. That is half
-# of step 3, and the half that everybody remembers. The other half is the number of
-# steps. Averaging is a collective: in every step *all* ranks must take part. If one
-# rank has one minibatch more than the others, it will wait for them for ever.
+# `dataset.shard(p, r)` keeps every p-th sample, beginning with number r. That is the
+# half of step 3 that everybody remembers. The other half is the number of steps.
+# Averaging is a collective: *all* ranks must take part in every step. If one rank has
+# one minibatch more than the others, it waits for them for ever.
 #
-# **Think first:** 10 samples, 3 ranks, minibatches of 2. How many steps can all ranks
+# **Think first:** 10 samples, 3 ranks, minibatches of 2. How many steps can every rank
 # make?
 
 # %% nbgrader={"grade": false, "grade_id": "shard_dataset", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -296,9 +298,9 @@ def shard_dataset(
     Returns: (minibatches, steps): a tf.data.Dataset of exactly `steps` minibatches of
         local_batch_size samples, and an int
 
-    - what divides: steps is the number of whole global minibatches in n samples,
-      perhaps 0. No sample is used twice; which rank sees which is up to you.
-    - what does not divide: the samples that are left over are not used in this epoch.
+    - what divides: steps is the number of complete global minibatches in n samples; it
+      can be 0. No sample is used twice; which rank gets which samples is up to you.
+    - what does not divide: samples that are left over are not used in this epoch.
 
     Example: n = 11, 2 ranks, local_batch_size = 2: 2 steps; 3 samples are left out.
     """
@@ -312,8 +314,8 @@ def shard_dataset(
 check(shard_dataset)
 
 # %% [markdown]
-# Who reads what, on your ranks: 30 samples in minibatches of 3. A row is a rank, a
-# column is a step, the numbers are samples.
+# Your ranks now share 30 samples in minibatches of 3. Each row is a rank, each list is
+# one step, and the numbers are the samples.
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -324,10 +326,10 @@ print(steps, "steps:", *(minibatch.numpy() for minibatch in minibatches))
 # ### Step 4: the learning rate (2 points)
 #
 # With 4 ranks a step looks at 4 times as many images, so the gradient is a better
-# estimate, and there are a quarter as many steps in an epoch. To get as far, each step
-# should be 4 times as long: multiply the learning rate by the number of ranks. At the
-# very beginning, while the weights still change quickly, such steps can be too long. So
-# the rate climbs for a while: the **warm-up**.
+# estimate, and there are a quarter as many steps in an epoch. To get as far in an
+# epoch, each step should be 4 times as long: multiply the learning rate by the number
+# of ranks. At the very beginning, while the weights change quickly, such steps can be
+# too long. So the learning rate starts low and rises: the **warm-up**.
 
 # %% nbgrader={"grade": false, "grade_id": "learning_rate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def learning_rate(
@@ -341,10 +343,10 @@ def learning_rate(
     warmup_steps: int, steps of the warm-up
     Returns: float
 
-    - the warm-up: the rate climbs linearly from base_rate at step 0 to base_rate *
+    - the warm-up: the rate rises linearly from base_rate at step 0 to base_rate *
       world_size at step warmup_steps (Goyal et al. 2017, section 2.2).
-    - after it, and without it: there it stays; if warmup_steps is 0, it is there from
-      step 0 on.
+    - after it, and without it: the rate is base_rate * world_size; if warmup_steps is
+      0, from step 0 on.
 
     Example: learning_rate(5, 0.1, 4, 10) == 0.25
     """
@@ -361,33 +363,35 @@ check(learning_rate)
 # %% [markdown]
 # ### Steps 5 and 6: a training step (4 points)
 #
-# `hvd.DistributedGradientTape(tape)` wraps a tape; its `gradient` returns means over
-# all ranks. `hvd.broadcast_variables(variables, root_rank=0)` overwrites variables with
-# those of rank 0. Broadcast both the model's and the optimizer's: an optimizer with
-# momentum, or Adam, has a memory, and a rank with another memory takes other steps.
+# `hvd.DistributedGradientTape(tape)` wraps a tape; its `gradient` method returns
+# gradients averaged over all ranks. `hvd.broadcast_variables(variables, root_rank=0)`
+# overwrites variables with those of rank 0. Broadcast those of the model and those of
+# the optimizer: SGD with momentum and Adam keep a state, and ranks with different
+# states take different steps.
 #
-# There is a snag. A Keras optimizer makes its variables *when it first applies a
-# gradient*. Before the first step there is nothing to broadcast. Hence the advice found
-# everywhere: broadcast **after** the first step. Right after this exercise we measure
-# what exactly that means.
+# There is a catch: a Keras optimizer creates its variables *when it first applies a
+# gradient*. Before the first step there is nothing to broadcast. Hence the common
+# advice: broadcast **after** the first step. After this exercise you measure what that
+# does.
 
 # %% nbgrader={"grade": false, "grade_id": "horovod_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
     """Steps 5 and 6: make one training step on this rank's minibatch.
 
     model: Keras model, to be called with training=True
-    optimizer: Keras optimizer, built on all ranks or on none; its rate is already
-        scaled
+    optimizer: Keras optimizer, built on all ranks or on none; its learning rate is
+        already scaled
     loss_function: function, loss_function(y, prediction) is a mean over the minibatch
     x, y: arrays, this rank's minibatch
     first_batch: bool, True in the first step
     Returns: scalar, the loss of this rank's minibatch
 
     - all start equal: average the gradients over all ranks before they are applied.
-    - every rank starts with its own model: on the first batch, and only then, all ranks
-      take over all of rank 0's variables, the model's (also frozen ones) and the
-      optimizer's, before or after the step.
-    - rank 0 goes on from a checkpoint: from the first batch on all ranks hold the same.
+    - every rank starts with its own model: on the first batch only, replace all
+      variables of the model (frozen ones, too) and of the optimizer with rank 0's,
+      before or after the step.
+    - rank 0 goes on from a checkpoint: after the first batch, model and optimizer are
+      the same on all ranks.
 
     Example: 2 ranks with gradients [1] and [3]: both apply [2].
     """
@@ -409,10 +413,11 @@ check(horovod_step)
 # %% [markdown]
 # ### What "after the first step" means
 #
-# Three programs again. One broadcasts before the first step:
-# `optimizer.build(model.trainable_variables)` makes the optimizer's variables early, so
-# there is something to broadcast. One broadcasts after the first step. One never does.
-# Every rank starts with a model of its own. **Predict** both panels.
+# Compare three programs. One broadcasts before the first step:
+# `optimizer.build(model.trainable_variables)` creates the optimizer's variables early,
+# so there is something to broadcast. One broadcasts after the first step, and one
+# never. Every rank starts with its own model. **Predict:** in which of them do the
+# ranks agree? Which follow the sequential run?
 
 # %%
 # %%ranks --deadline 150
@@ -426,28 +431,28 @@ panels = {"between ranks": between_ranks, "to the sequential run": from_alone}
 eight_steps.draw_differences(ranks.pull("runs"), panels)
 
 # %% [markdown]
-# - **After the first step**: in the first step the ranks still hold *different* models.
-#   What they average are gradients of different models, and the mean fits none of them.
-#   Rank 0 takes that one odd step, then all ranks take over its weights. From then on
-#   all are equal, for ever. It is proper training that began at a slightly different
-#   place: the right panel shows that and no more.
-# - **Before the first step**: equal from the beginning, and equal to the sequential run
-#   up to rounding.
-# - If all ranks start with the same seed, both are the same. But when rank 0 *continues
-#   from a checkpoint* that only it has read, its first step, with gradients of other
-#   models, may throw away part of what it had learned. Then broadcast before. And call
-#   `optimizer.build` on *every* rank or on none: Horovod matches variables by name, and
-#   a momentum made by `build` has another name (`m/...`) than one made by the first
-#   step (`SGD/m/...`). Ranks that disagree wait for ever.
+# - **After the first step**: in the first step the ranks still hold *different* models,
+#   so they average gradients of different models, and the mean fits none of them. Rank
+#   0 takes this one odd step, then all ranks get its weights. From then on all are
+#   equal. This is correct training from a slightly different starting point; the right
+#   panel shows nothing worse.
+# - **Before the first step**: the ranks are equal from the beginning, and equal to the
+#   sequential run up to rounding.
+# - If all ranks start with the same seed, both give the same result. But when only rank
+#   0 *has read a checkpoint*, a first step with gradients of other models may undo part
+#   of what it has learned: broadcast before that step. Call `optimizer.build` on
+#   *every* rank or on none: Horovod matches variables by name, and the momentum has
+#   another name if `build` creates it (`m/...`) than if the first step does
+#   (`SGD/m/...`). If the names differ between ranks, the ranks wait for ever.
 
 # %% [markdown]
 # ### Steps 7 and 8: the end of an epoch (2 points)
 #
-# Every rank knows the loss of *its* images. The loss of all images is the mean over all
-# images, and the ranks may have seen different numbers of them: at the end of a test
-# set one rank may have none. And one rank writes the checkpoint, while *all* ranks take
-# part in the all-reduce. Which of the two belongs inside `if hvd.rank() == 0`?
-# (`hvd.allreduce` takes tensors: wrap plain numbers with `tf.constant`.)
+# Every rank knows the loss of *its* images. You want the mean over all images, and the
+# ranks may have seen different numbers of them: at the end of a test set one rank may
+# have none. Only one rank writes the checkpoint, but *all* ranks take part in the
+# all-reduce. Which of the two belongs inside `if hvd.rank() == 0`? (`hvd.allreduce`
+# takes tensors: convert plain numbers with `tf.constant`.)
 
 # %% nbgrader={"grade": false, "grade_id": "finish_epoch", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def finish_epoch(save, loss: float, accuracy: float, count: int) -> dict:
@@ -456,13 +461,14 @@ def finish_epoch(save, loss: float, accuracy: float, count: int) -> dict:
     save: function, save() writes the checkpoint
     loss: float, mean over the samples that this rank has seen
     accuracy: float, mean over the same samples
-    count: int, their number; a rank without samples (never all) has 0 for all three
+    count: int, number of these samples; a rank without samples has 0 for all three; at
+        least one rank has samples
     Returns: dict {"loss": float, "accuracy": float}
 
     - the metrics of all samples: the means over the samples of all ranks, on every
       rank.
-    - one checkpoint: save is called once, by rank 0 alone, before or after the ranks
-      have met.
+    - one checkpoint: only rank 0 calls save, and only once, before or after the
+      all-reduce.
 
     Example: losses 1.0 of 30 samples and 2.0 of 10: {"loss": 1.25, ...} on both ranks.
     """
@@ -483,14 +489,15 @@ check(finish_epoch)
 #
 # You have written all eight steps: a rank knows its GPU, its share and its learning
 # rate, starts from rank 0's variables, averages gradients and metrics, and rank 0 alone
-# writes the checkpoint. This is a good place for a break: next they run together.
+# writes the checkpoint. This is a good place for a break: next your functions run
+# together.
 
 # %% [markdown]
 # ## All eight together
 #
 # Here is the sequential program once more, with your five functions in it. All ranks
-# start with seed 0, so it should not matter where you broadcast. The learning rate has
-# no warm-up, as the yardstick had none.
+# start with seed 0, so it should not matter where you broadcast. There is no warm-up,
+# because the sequential run had none.
 
 # %% tags=["raises-exception"]
 # %%ranks --deadline 150
@@ -532,15 +539,15 @@ beside_sequential(
 )
 
 # %% [markdown]
-# No difference between the ranks, and only rounding from the sequential run. (If your
-# shards are blocks, and not every second sample, the minibatches hold other images than
-# the sequential ones. That is allowed, but then the two runs are different trainings,
-# and this picture shows it.)
+# The ranks do not differ at all, and they differ from the sequential run only by
+# rounding. (If your shards are blocks instead of every second sample, your minibatches
+# hold other images than those of the sequential run. That is allowed, but then the two
+# runs differ, and this picture shows it.)
 #
-# It holds because this model treats each sample alone, without random numbers. Dropout
-# draws its own random numbers on each rank, and batch normalisation takes the mean over
-# 32 images instead of 64: with these, parallel and sequential differ, and both are
-# right.
+# The two runs agree because this model treats each sample independently and draws no
+# random numbers. Dropout draws its own random numbers on each rank, and batch
+# normalisation takes the mean over 32 images instead of 64: with these layers, parallel
+# and sequential training differ, and both are right.
 
 # %% [markdown]
 # ## In Keras: four callbacks · stretch
@@ -549,12 +556,11 @@ beside_sequential(
 # optimizer, `hvd_keras.DistributedOptimizer`, which averages gradients before it
 # applies them.
 #
-# Keras calls callbacks **in the order of the list**, and each finds in `logs` what the
-# ones before it have left there. So the order is part of the program. In the next cell
-# two spies are in the list, one before and one after the callback that averages. A spy
-# notes the loss that it finds. `eight_steps.fit` wraps the optimizer and calls
-# `model.fit`, every rank from a start of its own.
-# **Predict** what they see.
+# Keras calls callbacks **in the order of the list**, and each sees in `logs` what the
+# callbacks before it have written. So the order matters. The list in the next cell has
+# two spies, one before and one after the callback that averages; a spy records the loss
+# that it sees. `eight_steps.fit` wraps the optimizer and calls `model.fit`; every rank
+# starts with its own weights. **Predict** what the spies see.
 
 # %%
 # %%ranks --deadline 150
@@ -565,14 +571,14 @@ eight_steps.fit([broadcast, before, average, behind], 2, x, y)
 print(f"before: {before.losses}   behind: {behind.losses}")
 
 # %% [markdown]
-# Before it, each rank sees the loss of its own half; after it, all see the same. A
-# callback that *decides* by a metric (lower the rate? stop? is this the best model so
-# far?) must come after it, or the ranks decide differently. One that changes the
-# learning rate on one rank alone pulls the models apart, and one that stops one rank
-# alone leaves the others waiting for ever.
+# Before the averaging, each rank sees the loss of its own half; after it, all see the
+# same loss. A callback that *decides* by a metric (lower the rate? stop? is this the
+# best model so far?) must come after it, or the ranks decide differently. If one rank
+# alone changes its learning rate, the models drift apart; if one rank alone stops, the
+# others wait for ever.
 #
-# The warm-up callback needs `momentum_correction=False` here: Keras's SGD does not let
-# its momentum be changed.
+# The warm-up callback needs `momentum_correction=False` here, because the momentum of
+# Keras's SGD cannot be changed.
 #
 # ### The callbacks of a rank (3 points)
 
@@ -586,17 +592,18 @@ def keras_callbacks(
     warmup_epochs: int, at least 1
     plateau: callback that lowers the rate when the loss over all ranks no longer falls;
         every rank needs it
-    checkpoint: callback that saves the model and notes that loss; rank 0 alone needs it
+    checkpoint: callback that saves the model and records that loss; only rank 0 needs
+        it
     Returns: list of callbacks, in the order in which Keras is to call them
 
-    - one model, one learning rate: rank 0's variables are broadcast, and the rate
-      climbs for warmup_epochs. Horovod's LearningRateWarmupCallback(initial_lr,
-      warmup_epochs=..., momentum_correction=False) does that: despite its name,
-      initial_lr is the rate to climb *to*.
+    - one model, one learning rate: rank 0's variables are broadcast, and the rate rises
+      for warmup_epochs. For the rate use Horovod's LearningRateWarmupCallback(
+      initial_lr, warmup_epochs=..., momentum_correction=False): despite its name,
+      initial_lr is the rate *after* the warm-up.
     - one loss, one checkpoint: metrics are averaged. Order matters only for callbacks
       that use metrics: they come after the averaging.
 
-    Example: 2 ranks: the list of rank 0 has one callback more than that of rank 1.
+    Example: with 2 ranks, rank 0's list has one callback more than rank 1's.
     """
     ### BEGIN SOLUTION
     callbacks = [
@@ -618,9 +625,9 @@ def keras_callbacks(
 check(keras_callbacks)
 
 # %% [markdown]
-# Now your callbacks at work: three epochs, two of them warm-up. A spy at the end of the
+# Now your callbacks run for three epochs, two of them warm-up. A spy at the end of the
 # list records the learning rate of every step. The line is *your* `learning_rate`, the
-# dots are what Keras used.
+# dots are the rates that Keras used.
 
 # %% tags=["raises-exception"]
 # %%ranks --deadline 150
@@ -641,25 +648,24 @@ print(f"largest difference between ranks {apart:.1e}")
 
 # %% [markdown]
 # The dots run one step ahead: Horovod counts so that the *last* step of the warm-up has
-# the full rate. And the broadcast callback works "after the first step", in the sense
-# that you have just measured: `on_batch_end` of the first minibatch.
+# the full rate. And the broadcast callback broadcasts *after* the first step, in
+# `on_batch_end` of the first minibatch.
 
 # %% [markdown]
 # ## In PyTorch · stretch
 #
-# The same steps with other names: `hvd_torch.init()`, which on this page has already
-# been called when your function begins;
+# The same steps have other names here. `hvd_torch.init()` has already been called when
+# your function begins. You broadcast with
 # `hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)` and
 # `hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)`. PyTorch's parameters
-# are there from the start, so the broadcast goes before the first step, and there is
-# nothing to decide.
+# exist from the start, so you broadcast before the first step.
 # `hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())`
-# wraps the optimizer. Like DDP it starts to average a gradient *during* `backward`, as
+# wraps the optimizer. Like DDP, it starts to average a gradient *during* `backward`, as
 # soon as that gradient is ready; its `step` waits for all of them.
 #
-# The exercise adds what every long training needs: going on from a checkpoint, which
-# only rank 0 has read. **Think first:** wrapping makes a *new* optimizer. What becomes
-# of the momentum that the old one had?
+# The exercise adds what every long training needs: to resume from a checkpoint, which
+# only rank 0 has read. **Think first:** wrapping makes a *new* optimizer. What happens
+# to the momentum of the old one?
 #
 # ### Train in PyTorch (3 points)
 
@@ -674,10 +680,10 @@ def train_torch(
     """Train a PyTorch model in place with Horovod, one step for each minibatch.
 
     model: nn.Module
-    optimizer: SGD with momentum of the model's parameters, new; its rate is already
-        scaled
-    checkpoint: on rank 0 the state_dict of the optimizer to resume from, or None; None
-        on the other ranks
+    optimizer: new SGD with momentum for the model's parameters; its learning rate is
+        already scaled
+    checkpoint: on rank 0 an optimizer's state_dict to resume from, or None; on the
+        other ranks None
     loss_function: function, loss_function(prediction, y) is a mean over the minibatch
     batches: list of (x, y), this rank's minibatches
     Changes: model; the optimizer is not used afterwards
@@ -711,8 +717,7 @@ check(train_torch)
 
 # %% [markdown]
 # Compare it with the sequential loop of unit 05, `training.train`, on the same images.
-# (Every rank runs it, alone and with the same result: your ranks have PyTorch's
-# optimizers in memory already.)
+# (Every rank runs that loop by itself, with the same result.)
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -735,20 +740,20 @@ eight_steps.print_differences(of_ranks, reference)
 # %% [markdown]
 # ## Watch Horovod work
 #
-# A GPU finishes gradients in an order of its own, and not in the same order on every
-# rank. Collectives must be called in the same order. So your program does not call
-# them. It hands each gradient to Horovod's thread, and these threads agree, again and
-# again: *which tensors are ready on all ranks?* Those are reduced next. Small ones that
-# are ready at the same time are copied into one long buffer, sent as one, and copied
-# back: **tensor fusion**.
+# Gradients can become ready in different orders on different ranks, but all ranks must
+# call collectives in the same order. So your program does not call them itself: it
+# hands each gradient to Horovod's thread. Again and again the threads of all ranks
+# agree on *which tensors are ready on all ranks*, and reduce these next. Small tensors
+# that are ready at the same time are copied into one long buffer, sent as one message
+# and copied back: **tensor fusion**.
 #
 # ![Tensor fusion: six gradients of sizes 3, 1, 2, 1, 2 and 1 that are ready are copied behind each other into one buffer. One all-reduce averages the whole buffer. Then the averages are copied back into six tensors. Two copies in memory are the price of one message in place of six.](../../images/tensor_fusion.svg)
 #
-# Horovod keeps a diary of that, the *timeline*. Record it twice, for a model with 6
-# gradients. First all six are handed over and then waited for, as the wrapped tape and
-# the wrapped optimizer do it. Then one after the other, as you did by hand. In PyTorch
-# both are easy to write: `allreduce_async` hands over, `synchronize` waits. This
-# decides **your third guess**.
+# Horovod can record this in a *timeline*. You record it twice, for a model with 6
+# gradients. First the program hands over all six and then waits for them, like the
+# wrapped tape and the wrapped optimizer. Then it hands them over one by one, as you did
+# by hand. PyTorch has a call for each half: `allreduce_async` hands over, `synchronize`
+# waits. The result answers **your third guess**.
 
 # %%
 recordings = TemporaryDirectory(prefix="timeline-")
@@ -795,15 +800,16 @@ figure = horovod_timeline.draw(steps_of["average_at_once"][-1], title="at once")
 figure = horovod_timeline.draw(steps_of["average_one_by_one"][-1], title="one by one")
 
 # %% [markdown]
-# Each lane is a tensor. A thick frame marks what travels as one message. At once: 6
-# tensors, *one* all-reduce, at the price of two copies in memory. (On a busy machine a
-# step may need two.) One by one: six all-reduces, and six rounds of agreement, with the
-# thread's sleep between them. It is the one long vector of units 03 and 05, made by the
-# library from whatever happens to be ready. Look at the time axes: what is the factor?
+# Each lane is a tensor. A thick frame marks tensors that are sent as one message. At
+# once: 6 tensors, *one* all-reduce, at the price of two copies in memory. (On a busy
+# machine it may be two all-reduces.) One by one: six all-reduces and six rounds of
+# agreement, with the thread's sleep between them. Fusion is the one long vector of
+# units 03 and 05, made by the library from whatever is ready. Compare the time axes: by
+# what factor do they differ?
 #
-# The diary also tells **who is late**. In the next cell one rank has more to do than
-# the others. Which? The digits in the hatched block mark the moment at which rank 0
-# hears that a rank is ready.
+# The timeline also shows **who is late**. In the next cell one rank has more to do than
+# the others. Which? Each digit in the hatched block is the number of a rank, at the
+# moment when rank 0 hears that this rank is ready.
 
 # %%
 # %%ranks
@@ -818,21 +824,21 @@ figure = horovod_timeline.draw(
 )
 
 # %% [markdown]
-# A program is recorded from start to end with
-# `HOROVOD_TIMELINE=timeline.json mpiexec -n 4 python train.py`; Chrome draws the file,
-# too, at `chrome://tracing`. When training on many ranks is slow, look there first.
-# Long hatched blocks: ranks wait for each other. Long solid ones: the network.
+# To record a program from start to end, run
+# `HOROVOD_TIMELINE=timeline.json mpiexec -n 4 python train.py`; Chrome, too, shows the
+# file, at `chrome://tracing`. When training on many ranks is slow, look there first.
+# Long hatched blocks mean that ranks wait for each other, long solid ones that the
+# network is slow.
 
 # %% [markdown]
 # ## Break it
 #
-# Below is a training program with Horovod, the kind that is handed from project to
-# project. It runs. Its loss falls. It contains **three mistakes**, each of them seen in
-# published code or course material. Read it before you run it, and note the three
-# lines.
+# Below is a training program with Horovod, of the kind that is copied from project to
+# project. It runs, and its loss falls. It contains **three mistakes**, each of them
+# seen in published code or course material. Find the three lines before you run it.
 #
-# Your ranks play two machines here, half of the ranks on each, so every `local_rank`
-# occurs twice.
+# Here your ranks act as two machines, with half of the ranks on each, so every
+# `local_rank` occurs twice.
 
 # %%
 # %%ranks --deadline 150
@@ -871,8 +877,8 @@ seen = specimen(model, optimizer, local_rank=rank % (world_size // 2), epochs=3)
 line_1, line_2, line_3 = "?", "?", "?"
 
 # %% [markdown]
-# All looks well. Now ask the ranks what such a program never prints: how far their
-# weights are apart, how many images they have read, and who wrote the checkpoint.
+# Everything looks fine. Now ask the ranks what such a program never prints: how far
+# apart their weights are, how many images they have read, and who wrote the checkpoint.
 
 # %%
 # %%ranks
@@ -884,22 +890,22 @@ eight_steps.print_evidence(*found, N)
 
 # %% [markdown]
 # - **The broadcast never happens.** `enumerate(..., start=1)` counts batches from 1,
-#   the condition waits for batch 0. Every rank goes on from its own start, and the
-#   printed loss is a mean over models that nobody will ever use together. It falls all
-#   the same. Cure: a condition that you have *seen* come true. Or better, none: build
-#   the optimizer, broadcast, then begin the loop.
+#   but the condition waits for batch 0. Every rank continues from its own start, and
+#   the printed loss is a mean over different models. It falls all the same. Check that
+#   such a condition does come true. Or better, do without it: build the optimizer,
+#   broadcast, then start the loop.
 # - **`shard(hvd.size(), local_rank)`.** Every local rank occurs once on each machine,
-#   so both machines read the same images, and the other half is read by nobody. That is
-#   your second guess. On *one* machine local rank and rank agree, so every test on your
-#   laptop passes. Rule: `local_rank` chooses the GPU and nothing else.
-# - **`hvd.rank() != 0`** makes every rank save except the one that should. On 8 ranks
-#   seven of them write the same file at the same time. On 1 rank there is no checkpoint
-#   at all, and you learn that when the job is over.
+#   so both machines read the same images, and nobody reads the other half. That answers
+#   your second guess. On *one* machine local rank and rank are equal, so every test on
+#   your laptop passes. Rule: `local_rank` chooses the GPU and nothing else.
+# - **`hvd.rank() != 0`** makes every rank save except the one that should. With 8
+#   ranks, seven of them write the same file at the same time. With 1 rank there is no
+#   checkpoint at all, and you find out when the job is over.
 #
 # ![Two machines with four ranks each: rank 0 to 3 and 4 to 7, local rank 0 to 3 on both. Below, the eight shares of the images. Chosen by rank, each share is read once. Chosen by local rank, shares 0 to 3 are read twice, shares 4 to 7 by nobody.](../../images/two_kinds_of_rank.svg)
 #
-# `eight_steps.mended` is the same program with three lines corrected: read it beside
-# the one above. Then the same questions:
+# `eight_steps.mended` is the same program with the three lines corrected: compare it
+# with the one above. Then ask the same questions:
 
 # %%
 # %%ranks --deadline 150
@@ -915,19 +921,19 @@ eight_steps.print_evidence(*found, N)
 #
 # Beside this notebook are two scripts: `resnet34_throughput.py` trains a ResNet-34 on
 # made-up images in one process, `resnet34_throughput_hvd.py` does it with Horovod. They
-# are written in PyTorch, because its processes are ready sooner, and seven of them
-# start below. The steps are the same eight in PyTorch's spelling: the wrapped optimizer
-# in place of the wrapped tape, and the broadcast before the first step. Compare the two
-# line by line: every difference is one of the steps. (A measurement needs no warm-up
-# and saves nothing: all that remains of step 7 is that rank 0 reports, and of step 8
-# that a step takes as long as its slowest rank.)
+# are written in PyTorch, because its processes start faster, and seven of them start
+# below. The eight steps are the same, with a wrapped optimizer instead of a wrapped
+# tape, and the broadcast before the first step. Compare the two line by line: every
+# difference is one of the steps. (A measurement needs no warm-up and no checkpoint.
+# Step 7 becomes: only rank 0 reports. Step 8: the time of a step is the maximum over
+# the ranks.)
 #
-# Here the second one runs with tiny images and a thin network, 8 images on each rank,
-# one core per rank. What it prints is the **throughput**: images per second of the
-# *global* batch, mean and standard deviation over 10 steps.
+# The next cell runs the second one with tiny images and a thin network, 8 images and
+# one core per rank. It prints the **throughput**: images of the *global* batch per
+# second, as mean and standard deviation over 10 steps.
 #
-# **Predict** the throughput of 2 and of 4 ranks, as multiples of one. How many cores do
-# you have?
+# **Predict** the throughput of 2 and of 4 ranks, as multiples of that of one rank. How
+# many cores do you have?
 
 # %% tags=["parameters"]
 ranks.stop()  # they would take part of the cores
@@ -939,30 +945,31 @@ here = {p: throughput(p) for p in (1, 2, 4)}
 eight_steps.draw_throughput(here)
 
 # %% [markdown]
-# On the left, the curve bends where the cores run out. 4 ranks on 2 cores cannot do
-# more work than 2, and they pay for the communication of 4.
+# On the left, the curve bends where there are more ranks than cores. On 2 cores, 4
+# ranks cannot do more work than 2, and they pay for the communication of 4.
 #
 # On the right are figures from a course of the Argonne Leadership Computing Facility
 # (H. Zheng, *AI for science training series*, 06 distributed training, 2022): ResNet-34
 # on 1 to 8 GPUs, mean and standard deviation over 10 steps. Look at the error bar of
-# *one* GPU: 27 % of its mean. All the others are compared with that point. Would you
-# believe the 68 %? Unit 08 takes such figures apart.
+# *one* GPU: 27 % of its mean. All other figures are compared with it. Would you believe
+# that 2 GPUs reach 68 % of perfect scaling? Unit 08 examines such figures.
 
 # %% [markdown]
 # ## What is alive
 #
 # Horovod's last release is 0.28.1, of June 2023 (github.com/horovod/horovod/releases).
-# You will meet it for years, in scripts that run; a new program has other choices. In
-# PyTorch that is DistributedDataParallel (unit 06), or `fully_shard` where the model is
-# too large for one GPU (unit 15), both started by torchrun. In TensorFlow it is
-# `MultiWorkerMirroredStrategy` (unit 13). Databricks, which used to ship Horovod, says
-# the same: "now deprecated", and recommends TorchDistributor, which starts torch's own
+# You will meet it for years in existing scripts; for a new program there are other
+# choices. In PyTorch use DistributedDataParallel (unit 06), or `fully_shard` if the
+# model is too large for one GPU (unit 15), both started by torchrun. In TensorFlow use
+# `MultiWorkerMirroredStrategy` (unit 13). Databricks, which used to ship Horovod, calls
+# it "now deprecated" and recommends TorchDistributor, which starts torch's own
 # processes, and `tf.distribute` (Azure Databricks' documentation, *Horovod*, archived).
 #
-# The eight steps remain. They belong not to Horovod but to data parallelism: whoever
-# starts the processes, somebody must pin, share out, scale, average, start equal, save
-# once and average the metrics. A library that does five of them for you leaves three,
-# and does not say which: unit 13 has the table.
+# The eight steps remain, because they belong to data parallelism and not to Horovod:
+# every such program must choose a GPU per rank, share out the data, scale the learning
+# rate, average the gradients, start all ranks equal, save once and average the metrics.
+# A library that does five of them leaves three to you and does not say which: unit 13
+# has the table.
 
 # %% [markdown]
 # ## What to remember
@@ -981,10 +988,10 @@ eight_steps.draw_throughput(here)
 # - Horovod fuses the gradients that are ready at the same time. The timeline shows it,
 #   and shows who is late.
 #
-# **To think about.** Horovod's threads *agree* which tensors to reduce, in every cycle.
+# **To think about.** In every cycle Horovod's threads *agree* on the tensors to reduce.
 # DDP fixes the order at the beginning: when the model is wrapped, and once more after
-# the first step. What can go wrong with DDP that cannot with Horovod, and what does
-# Horovod pay for it?
+# the first step. What can go wrong with DDP that cannot go wrong with Horovod, and what
+# does Horovod pay for that?
 #
 # Next, unit 08: what is a speedup worth?
 
@@ -994,16 +1001,16 @@ eight_steps.draw_throughput(here)
 # `mpiexec -n 8 python train.py` is all that Horovod needs. Its own
 # `horovodrun -np 8 -H node1:4,node2:4 python train.py` does the same and starts the
 # ranks by ssh; `horovodrun --gloo` needs no MPI at all: the ranks then find each other
-# through a small server that Horovod starts. Tensors on GPUs travel through NCCL where
-# Horovod was built with `HOROVOD_GPU_OPERATIONS=NCCL`; else they are copied to the host
-# and go by MPI or gloo, as those of a CPU.
+# through a small server that Horovod starts. Tensors on GPUs are sent with NCCL if
+# Horovod was built with `HOROVOD_GPU_OPERATIONS=NCCL`; otherwise they are copied to the
+# host and sent with MPI or gloo, like CPU tensors.
 #
 # | variable | what it does |
 # |---|---|
-# | `HOROVOD_TIMELINE=FILE` | the diary of rank 0, from start to end |
+# | `HOROVOD_TIMELINE=FILE` | writes the timeline of rank 0, from start to end |
 # | `HOROVOD_FUSION_THRESHOLD` | bytes of the fusion buffer; 0 switches fusion off |
-# | `HOROVOD_CYCLE_TIME` | ms between two rounds of agreement: longer means more fusion, and a later start |
-# | `HOROVOD_STALL_CHECK_TIME_SECONDS` | after how long Horovod names the ranks that are missing |
+# | `HOROVOD_CYCLE_TIME` | ms between two rounds of agreement; a longer time means more fusion and a later start |
+# | `HOROVOD_STALL_CHECK_TIME_SECONDS` | seconds after which Horovod names the ranks that are missing |
 #
 # ### To read
 #
