@@ -15,8 +15,8 @@ PARTNER_RETURNED = Mistake("returned_early", "A rank waits for a message to or f
                            "Every send needs one recv on the rank it names, and every recv one send.",
                            "Go through the ranks one by one: whom does this rank send to, and does that rank receive "
                            "from it? Ranks outside the exchange wait for nobody.")  # fmt: skip
-WRONG_TAG = Mistake("mismatched_tag", "Both sides name each other, but different tags: a recv takes only a message "
-                    "that carries its own tag.",
+WRONG_TAG = Mistake("mismatched_tag", "The two sides name each other, but use different tags: a recv takes only a "
+                    "message with its own tag.",
                     "Leave the tag out on both sides, or write the same number.")  # fmt: skip
 COLLECTIVE = Mistake("uses_collective", "The result was made by a collective, which every rank has to call. Here the "
                      "data is meant to travel in messages between two ranks.",
@@ -29,8 +29,8 @@ NOT_RECEIVED = Mistake("not_received", "The message arrived, but zeros were retu
                        "was overwritten afterwards.",
                        "recv fills the tensor it is given (it returns the sender's rank, not the data): return that "
                        "tensor.")  # fmt: skip
-BARRIER = Mistake("needless_barrier", "The messages are right, and beside them all ranks wait in a barrier, those as "
-                  "well that take no part. A message needs no barrier: recv returns when it is there.",
+BARRIER = Mistake("needless_barrier", "The messages are right, but all ranks also wait in a barrier, even those that "
+                  "take no part. A message needs no barrier: recv returns when it has arrived.",
                   "Leave `dist.barrier()` out: a rank waits for its own messages and for nothing else.")  # fmt: skip
 MESSAGES = [PARTNER_RETURNED, WRONG_TAG, COLLECTIVE, NOT_WAITED]
 
@@ -51,9 +51,9 @@ class WhoAmI(Exercise):
         Mistake("last_rank", "The second number is the highest rank, not how many ranks there are.",
                 "`dist.get_world_size()` is the highest rank plus one.", lambda c: [(r, c.p - 1) for r in range(c.p)]),
         Mistake("always_four",
-                "The number of ranks is written down as 4; a program has as many as it was started with.",
+                "The number of ranks is fixed as 4; a program has as many as it was started with.",
                 value=lambda c: [(r, 4) for r in range(c.p)]),
-        Mistake("always_two", "The number of ranks is written down as 2; a program has as many as it was started with.",
+        Mistake("always_two", "The number of ranks is fixed as 2; a program has as many as it was started with.",
                 value=lambda c: [(r, 2) for r in range(c.p)]),
         Mistake("not_integers", "The numbers are right, but they are floating-point numbers: `range(4.0)` is an error.",
                 "Return what `dist.get_rank()` and `dist.get_world_size()` return."),
@@ -85,7 +85,7 @@ def is_full(value: object, number: float) -> bool:
 class MatrixMessage(Exercise):
     """A matrix travels from `source` to `destination`, as one message.
 
-    What a mistake gives is the number in each rank's matrix; `holders` are the ranks that should hold `value` at the
+    A mistake gives the number in each rank's matrix; `holders` are the ranks that should hold `value` at the
     end.
     """
 
@@ -103,16 +103,16 @@ class MatrixMessage(Exercise):
         Mistake("everybody_has_it", "Every rank holds the filled matrix.",
                 "Only the source fills its matrix; the others start from zeros, and only the destination receives.",
                 lambda c: [c.value] * c.p),
-        Mistake("zero_to_one", "Ranks 0 and 1 are written into the code. The matrix is to travel from `source` to "
+        Mistake("zero_to_one", "Ranks 0 and 1 are written into the code. The matrix must travel from `source` to "
                 "`destination`, whichever they are.",
                 "Compare the rank with the two arguments: `if rank == source: ... elif rank == destination: ...`."),
         Mistake("always_ones", "The matrix is filled with ones, whatever `value` is.",
                 "torch.full((3, 4), value)", lambda c: [float(r in c.holders) for r in range(c.p)]),
-        Mistake("wrong_way", "The message ran the wrong way, from the destination to the source.",
+        Mistake("wrong_way", "The message went the wrong way, from the destination to the source.",
                 "The source sends to `destination`, the destination receives from `source`."),
         NOT_RECEIVED,
         Mistake("no_message", "No message was sent: the destination has to get its numbers, not make them itself."),
-        Mistake("more_than_one_message", "The matrix is to travel as one message, and no other rank takes part.",
+        Mistake("more_than_one_message", "The matrix must travel as one message, and the other ranks take no part.",
                 "send takes a tensor of any shape."),
         Mistake("only_a_part_sent", "The message was smaller than the matrix: the destination made up the rest itself.",
                 "Send the whole 3 x 4 tensor, 12 numbers of 4 bytes."),
@@ -188,8 +188,8 @@ class SendMatrix(MatrixMessage):
     forbidden = ("not_blocking", 1)
     mistakes = [
         *MatrixMessage.TRAVEL,
-        Mistake("not_blocking", "The matrix arrived, but by isend or irecv. Here the calls block: the next line runs "
-                "when the message is complete.",
+        Mistake("not_blocking", "The matrix arrived, but by isend or irecv. Here the calls must block: the next line "
+                "runs when the message is complete.",
                 "`dist.send(matrix, dst=destination)`, `dist.recv(matrix, src=source)`."),
         Mistake("deadlock", "Ranks wait in recv for a message that nobody can send, because the sender waits as well.",
                 "Exactly one rank sends (the source) and exactly one receives (the destination)."),
@@ -205,7 +205,7 @@ class MoveMatrix(MatrixMessage):
     copies = False
     forbidden = ("blocking", 0)
     mistakes = [
-        Mistake("not_cleared", "The source still holds the matrix: this copied it, and did not move it.",
+        Mistake("not_cleared", "The source still holds the matrix: it was copied, not moved.",
                 "After wait() has returned, fill the source's tensor with zeros.",
                 lambda c: [c.value if r in (c.source, c.destination) else 0.0 for r in range(c.p)]),
         *MatrixMessage.TRAVEL,
@@ -226,20 +226,20 @@ class PrintInTurn(Exercise):
     inputs = "free"
     mistakes = [
         Mistake("out_of_order", "The lines came out in another order than the ranks. Nothing made a rank wait for the "
-                "line before its own: starting first is luck.",
+                "line before its own: which rank starts first is luck.",
                 "Rank 0 prints and then sends a token to rank 1; every other rank first receives it from the left, "
                 "prints, and passes it on."),
-        Mistake("not_while_holding_the_token", "The token goes round, but a rank does not print while it holds it, so "
-                "it can be overtaken by the next one.",
+        Mistake("not_while_holding_the_token", "The token goes round, but a rank does not print while it has it, so "
+                "the next rank can overtake it.",
                 "Receive, print, send, in this order."),
         Mistake("not_printed", "Some ranks printed nothing.",
-                "Every rank prints its own line, first and last too; an empty line is a line."),
+                "Every rank prints its own line, the first and the last, too; an empty line is a line."),
         Mistake("printed_twice", "Some ranks printed more than their one line."),
-        Mistake("printed_by_another", "Each rank is to print its own line. Here one rank printed for others.",
+        Mistake("printed_by_another", "Each rank must print its own line. Here one rank printed for others.",
                 "Send a token, not the text."),
         Mistake("wrong_text", "A rank printed something else than its line.", "Print `line` alone: `print(line)`."),
         *MESSAGES,
-        COLLECTIVE.but(why="The ranks were put in order by a collective, which makes all of them wait for all. Here a "
+        COLLECTIVE.but(why="The ranks were put in order by a collective, which makes every rank wait for all. Here a "
                        "rank waits only for the one before it.",
                        how="Pass a token from rank to rank with send and recv."),
         Mistake("deadlock", "Every rank waits for the token, and nobody has it: somebody must start.",
@@ -333,23 +333,23 @@ class FitAlphaBeta(Exercise):
                 "Divide by 2 once, either the times or the results.", lambda c: (c.alpha / 2, c.beta / 2)),
         Mistake("doubled", "The times were multiplied by 2. One way takes half of the round trip.",
                 "Divide by 2.", lambda c: (4 * c.alpha, 4 * c.beta)),
-        Mistake("swapped_round_trip", "You returned (beta, alpha), and both of the round trip.",
+        Mistake("swapped_round_trip", "You returned (beta, alpha), and both are those of the round trip.",
                 "Halve the times before the fit, and return alpha first.", lambda c: (2 * c.beta, 2 * c.alpha)),
-        Mistake("alpha_in_microseconds", "Alpha is given in microseconds, but is due in seconds, as the times are.",
+        Mistake("alpha_in_microseconds", "Alpha is in microseconds. It should be in seconds, like the times.",
                 value=lambda c: (1e6 * c.alpha, c.beta)),
-        Mistake("only_alpha_halved", "Alpha is that of one way, but beta is still that of the round trip.",
-                "Halve the times before the fit: both numbers follow.", lambda c: (c.alpha, 2 * c.beta)),
-        Mistake("only_beta_halved", "Beta is that of one way, but alpha is still that of the round trip.",
-                "Halve the times before the fit: both numbers follow.", lambda c: (2 * c.alpha, c.beta)),
+        Mistake("only_alpha_halved", "Alpha is for one way, but beta is still for the round trip.",
+                "Halve the times before the fit: that halves both numbers.", lambda c: (c.alpha, 2 * c.beta)),
+        Mistake("only_beta_halved", "Beta is for one way, but alpha is still for the round trip.",
+                "Halve the times before the fit: that halves both numbers.", lambda c: (2 * c.alpha, c.beta)),
         Mistake("swapped", "You returned (beta, alpha). `np.polyfit` gives the slope first.",
                 "alpha is the value at size 0, beta the slope; return alpha first.", lambda c: (c.beta, c.alpha)),
         Mistake("bandwidth", "The second number is in bytes per second; beta is its inverse, seconds per byte.",
                 value=lambda c: (c.alpha, 1 / c.beta)),
-        Mistake("bits", "Beta is given per bit. The sizes are bytes, and beta is seconds per byte, 8 times as much.",
+        Mistake("bits", "Beta is per bit. The sizes are in bytes, and beta is seconds per byte, 8 times as much.",
                 value=lambda c: (c.alpha, c.beta / 8)),
-        Mistake("microseconds", "Both numbers are due in seconds, as the times are. You returned microseconds.",
+        Mistake("microseconds", "You returned microseconds. Both numbers should be in seconds, like the times.",
                 value=lambda c: (1e6 * c.alpha, 1e6 * c.beta)),
-        Mistake("smallest_message", "Alpha is the time of the smallest message measured, which contains its bytes.",
+        Mistake("smallest_message", "Alpha is the time of the smallest message measured, including its bytes.",
                 "Alpha is where the line meets size 0.", lambda c: (float(c.times.min() / 2), c.beta)),
         Mistake("through_zero", "The second number is time divided by size, as if a message of no bytes took no time.",
                 "Fit both numbers: t(n) = alpha + beta n.", lambda c: (c.alpha, float(np.mean(c.times / 2 / c.sizes)))),
@@ -357,7 +357,7 @@ class FitAlphaBeta(Exercise):
                 "wasted, and the scatter of those two goes straight into the result.",
                 "Fit all points by least squares, for example with `np.polyfit(sizes_bytes, times, 1)`.", two_points),
         Mistake("between_neighbours", "The slopes between neighbouring sizes were averaged: between two measurements "
-                "of one size that is 0 / 0, and of all others only the first and the last count.",
+                "of one size that divides by zero, and of all the others only the first and the last count.",
                 "Fit all points by least squares, for example with `np.polyfit(sizes_bytes, times, 1)`.",
                 between_neighbours),
         Mistake("last_of_each_size", "Where a size was measured several times, only its last time counts.",
@@ -434,25 +434,27 @@ class Exchange(Exercise):
                 lambda c: [c.rows[r] if q == r else rounded(c.rows[q]) for r, q in enumerate(c.partners)]),
         Mistake("one_way", "The data went one way only: from the smaller rank of each pair to the larger.",
                 "Both send, and both receive.", lambda c: [c.rows[min(r, q)] for r, q in enumerate(c.partners)]),
-        Mistake("assumes_neighbour", "Ranks 0 and 1, 2 and 3 ... exchanged. Who belongs to whom is said by `partner`.",
+        Mistake("assumes_neighbour", "Ranks 0 and 1, 2 and 3 ... exchanged. `partner` says who exchanges with whom.",
                 "Exchange with `partner`.", lambda c: [c.rows[r ^ 1 if r ^ 1 < c.p else r] for r in range(c.p)]),
         Mistake("nothing_for_the_single",
                 "A rank that is its own partner returned zeros. It has nobody to talk to: its answer is its own data.",
                 "`if partner == rank: return x.clone()`.",
                 lambda c: [0 * c.rows[q] if q == r else c.rows[q] for r, q in enumerate(c.partners)]),
         NOT_RECEIVED, *MESSAGES, BARRIER,
-        Mistake("reused_buffer", "A rank received into the tensor it was sending: the partner may get its own back.",
+        Mistake("reused_buffer", "A rank received into the tensor it was sending: the partner may get its own "
+                "numbers back.",
                 "Receive into a second tensor: `y = torch.empty_like(x)`."),
         Mistake("talks_to_others", "A rank sent to somebody who is not its partner."),
         Mistake("deadlock", "Partners wait for each other: each is in a recv, and the send it needs comes later in the "
                 "other's program.",
                 "Let one of the two send first (the one with the smaller rank), or start the receive with irecv and "
-                "send while it is open. Even and odd do not settle it here: partners may both be even."),
+                "send while it is open. Even and odd do not help here: partners may both be even."),
         Mistake("unsafe_send", "Both partners send first, and each waits for the other to receive. With small messages "
                 "you may be lucky: the MPI library buffers them.",
                 "Let one of the two receive first (the one with the larger rank), or use isend. Even and odd do not "
-                "settle it here: partners may both be even."),
-        WRONG_TAG.but(why="The two partners use different tags. A tag made from the own rank differs on the two sides.",
+                "help here: partners may both be even."),
+        WRONG_TAG.but(why="The two partners use different tags. A tag made from a rank's own number differs on the "
+                          "two sides.",
                       how="Leave the tag out, or make it from both ranks, for example min(rank, partner)."),
         OTHER_DTYPE,
     ]  # fmt: skip
@@ -504,13 +506,13 @@ STEPS = (
 class RingPass(Exercise):
     """Once round the ring
 
-    What a mistake gives is origin(r, row): whose values rank r holds in a row of its table; None for zeros.
+    A mistake gives origin(r, row): the rank whose values rank r holds in that row of its table, or None for zeros.
     """
 
     signature = "ring_pass(x: torch.Tensor) -> torch.Tensor"
     levels = {"a ring of four": 1, "rings of any size": 2}
     mistakes = [
-        Mistake("arrival_order", "The rows are in the order in which they arrived, so every rank has another order.",
+        Mistake("arrival_order", "The rows are in the order of arrival, so every rank has a different order.",
                 STEPS, lambda c: lambda r, row: (r - row) % c.p),
         Mistake("rows_mixed_up", "All rows are there, but not in the order of the ranks.", STEPS),
         Mistake("open_ring", "The last rank never sent to rank 0, so the ring is not closed: this is a chain.",
@@ -518,11 +520,11 @@ class RingPass(Exercise):
         Mistake("other_direction", "Left and right are swapped: rows are filed as if values came the other way.",
                 "Send to (rank + 1) % p, receive from (rank - 1) % p; after s steps you hold the value of (rank - s) "
                 "% p.", lambda c: lambda r, row: (2 * r - row) % c.p),
-        Mistake("off_by_one", "The right values arrived, but each was filed one row beside its own: the rows are "
-                "counted from another step than the values.",
+        Mistake("off_by_one", "The right values arrived, but each was filed in the row after its own: the rows are "
+                "counted from a different step than the values.",
                 "What arrives in the first step started one rank to the left: row (rank - 1) % p.",
                 lambda c: lambda r, row: None if row == (r + 1) % c.p else (row - 1) % c.p),
-        Mistake("one_row_too_far", "The right values arrived, but each was filed one row too far from its place, the "
+        Mistake("one_row_too_far", "The right values arrived, but each was filed in the row before its own, the "
                 "last of them over the rank's own row.", STEPS,
                 lambda c: lambda r, row: None if row == (r - 1) % c.p else (row + 1) % c.p),
         Mistake("only_neighbour", "Only one step was made: each rank knows its left neighbour's value and no other.",
@@ -532,23 +534,23 @@ class RingPass(Exercise):
         Mistake("always_sends_own",
                 "Every step brought the left neighbour's own value again: each rank kept sending its own.",
                 "Next send what has just arrived.", lambda c: lambda r, row: r if row == r else (r - 1) % c.p),
-        Mistake("one_buffer", "All rows but the rank's own are the one that arrived last: each was received into the "
-                "same tensor, and the list holds that tensor again and again, not what was in it.",
+        Mistake("one_buffer", "All rows except the rank's own are the row that arrived last: each was received into "
+                "the same tensor, and the list holds that one tensor several times.",
                 "Receive every row into a tensor of its own, or keep a copy: `arrived.clone()`.",
                 lambda c: (lambda r, row: r if row == r else (r + 1) % c.p) if c.p > 2 else None),
-        Mistake("own_row_missing", "All rows are there but the rank's own.",
+        Mistake("own_row_missing", "All rows are there except the rank's own.",
                 "Put x into row `rank` before the first step.", lambda c: lambda r, row: None if row == r else row),
-        Mistake("number_of_sends", "The table is right, but a rank made another number of sends than p - 1.",
+        Mistake("number_of_sends", "The table is right, but a rank did not make exactly p - 1 sends.",
                 "One row is one message: in each of the p - 1 steps a rank sends the row that it received last."),
-        Mistake("whole_table", "The table is right, but more than a row travelled in a step: who sends all that is "
-                "there so far pays for most of it again in each step.",
-                "Send the row that arrived last, and no other: the right neighbour has the rest."),
+        Mistake("whole_table", "The table is right, but more than one row travelled in a step: a rank that sends all "
+                "it has so far sends most of it again in every step.",
+                "Send only the row that arrived last: the right neighbour has the rest."),
         Mistake("full_circle", "p steps were made. The last one only brings each value back to where it started.",
                 "p - 1 steps are enough: for step in range(p - 1)."),
         Mistake("reused_buffer", "A rank received into the tensor it was still sending: its right neighbour may get "
                 "the old numbers or the new ones.",
                 "Use two tensors: send one, receive into the other, and swap their roles when wait() has returned."),
-        Mistake("wrong_neighbour", "A rank sent to somebody else than its right neighbour.",
+        Mistake("wrong_neighbour", "A rank sent to another rank than its right neighbour.",
                 "The right neighbour is (rank + 1) % world_size."),
         *MESSAGES, BARRIER,
         Mistake("deadlock", "Round the ring each rank waits in a recv, and the send it needs comes later in its left "
@@ -558,7 +560,7 @@ class RingPass(Exercise):
         Mistake("unsafe_send", "Round the ring each rank waits in a send for its right neighbour to receive. With "
                 "small messages you may be lucky: the MPI library buffers them.",
                 "Start the send with isend, receive, then wait for it. Or let some ranks receive first."),
-        WRONG_TAG.but(why="Sender and receiver use different tags, for example each its own rank.",
+        WRONG_TAG.but(why="Sender and receiver use different tags, for example each side its own rank.",
                       how="Leave the tag out: messages between two ranks never overtake each other."),
         OTHER_DTYPE,
     ]  # fmt: skip

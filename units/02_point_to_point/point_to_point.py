@@ -1,18 +1,18 @@
 # %% [markdown]
 # # 02 · Point to point
 #
-# In unit 01 every rank worked by itself, and they met once, at the end. From now on
-# they talk. The smallest conversation has two ends: one rank **sends**, another
-# **receives**. Everything else in this course, the all-reduce that averages your
-# gradients included, is made of that.
+# In unit 01 each rank worked on its own, and the ranks met only once, at the end. From
+# now on they talk. The smallest conversation has two ends: one rank **sends**, another
+# **receives**. Everything else in this course, even the all-reduce that averages your
+# gradients, is made of such messages.
 #
 # **At the end of this page** you can move a tensor from any rank to any other, in two
-# ways; you know what a message costs on your machine, to start it and per byte; you
+# ways; you know what a message costs on your machine, per message and per byte; you
 # have seen a program that works with small messages and hangs with large ones, and you
-# know three ways to write it so that it never does.
+# know three ways to write it so that it never hangs.
 #
-# **You need** unit 00, and from unit 01 the habit of asking "what if it does not
-# divide?". **It takes** about 145 minutes, the *stretch* 5 more: two sittings. The
+# **You need** unit 00, and from unit 01 the habit of asking "what if it does not divide
+# evenly?". **It takes** about 145 minutes, the *stretch* 5 more: two sittings. The
 # cells themselves run for less than a minute on two cores. They take about 1 GB of
 # memory.
 
@@ -38,10 +38,10 @@ ranks.start(RANKS, torch=True)
 # %% [markdown]
 # ## Guess first
 #
-# Write a number for each. Nobody marks them, but a number you wrote down is one you can
-# be surprised by.
+# Write down a number for each. Nobody marks them, but only a number you wrote down can
+# surprise you.
 #
-# 1. How long do 4 bytes take from one process to another on this machine, in
+# 1. How long do 4 bytes take to get from one process to another on this machine, in
 #    microseconds?
 # 2. And 4 *million* bytes?
 # 3. Four ranks sit in a circle. Each calls `recv` from its left neighbour, and in the
@@ -54,9 +54,9 @@ guess_1, guess_2, guess_3 = "? µs", "? µs", "? µs"
 # ## Who am I?
 #
 # `ranks.start(..., torch=True)` has already called `dist.init_process_group("mpi")` on
-# every rank. Since then `torch.distributed`, `dist` for short, knows who is there. This
-# layer of PyTorch is called *c10d*. What moves the bytes underneath is its **backend**:
-# here MPI, on GPUs mostly NCCL. Your code stays the same.
+# every rank. Since then `torch.distributed`, `dist` for short, knows all the ranks.
+# This layer of PyTorch is called *c10d*. The library that moves the bytes for it is its
+# **backend**: here MPI, on GPUs usually NCCL. Your code stays the same.
 
 # %%
 # %%ranks
@@ -67,8 +67,9 @@ print(
 # %% [markdown]
 # ### Exercise: who_am_i (1 point)
 #
-# In a notebook cell `rank` and `world_size` are there for you. A function that is to
-# work anywhere has to ask. The check runs yours on 2, 3, 4 and 5 ranks.
+# In a `%%ranks` cell the variables `rank` and `world_size` are already there. A
+# function that must work anywhere has to ask `dist` for them. The check runs yours on
+# 2, 3, 4 and 5 ranks.
 
 # %% nbgrader={"grade": false, "grade_id": "who_am_i", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def who_am_i() -> tuple[int, int]:
@@ -76,7 +77,7 @@ def who_am_i() -> tuple[int, int]:
 
     Returns: (rank, world_size), ints
 
-    - any number of ranks: it works on every rank of any number of them.
+    - any number of ranks: the numbers are right on every rank, however many there are.
 
     Example: with 4 ranks the last one gets (3, 4).
     """
@@ -90,18 +91,18 @@ check(who_am_i)
 # %% [markdown]
 # ## A message
 #
-# A message needs two ends. The sender says *what* and *to whom*, the receiver says
-# *where to* and *from whom*:
+# A message needs two ends. The sender says *what* to send and *to whom*, the receiver
+# says *where to put it* and *from whom* it comes:
 #
 # ```python
 # dist.send(tensor, dst=1)     # on rank 0
 # dist.recv(tensor, src=0)     # on rank 1: fills a tensor that exists already
 # ```
 #
-# Three things about `recv` surprise everybody once. It does not return the data, it
-# **fills the tensor you give it** (what it returns is the rank of the sender). That
-# tensor must have as many elements as the message, and the same dtype: bytes travel,
-# nothing else. And it waits until the message is there, if need be for ever.
+# Three things about `recv` surprise everybody once. It does not return the data but
+# **fills the tensor you give it** (its return value is the rank of the sender). That
+# tensor must have as many elements as the message, and the same dtype, because only
+# the bytes travel. And `recv` waits until the message arrives, if need be for ever.
 #
 # ![Two time lines of rank 0, which sends, and rank 1, which receives. Above, rank 1 is early: recv waits until rank 0 calls send, then x travels and both calls end. Below, rank 0 is early: send may wait until rank 1 calls recv, then x travels and both calls end.](../../images/send_and_recv.svg)
 #
@@ -118,8 +119,8 @@ print(f"I hold {word.item()}")
 
 # %% [markdown]
 # Time runs from left to right, one lane per rank. The arrow is the message. Ranks 2 and
-# 3 do nothing, and nobody waits for them: that is the difference from the `allreduce`
-# of unit 00, in which everybody had to take part.
+# 3 do nothing, and nobody waits for them. In a **collective**, such as the `allreduce`
+# of unit 00, every rank has to take part.
 #
 # ### Exercise: send_matrix (2 points)
 #
@@ -158,7 +159,8 @@ def send_matrix(value: float, source: int, destination: int) -> torch.Tensor:
 check(send_matrix)
 
 # %% [markdown]
-# The card says how many bytes were sent: 12 numbers of 4 bytes. Now on your real ranks:
+# The card says how many bytes were sent: 12 numbers of 4 bytes each. Now on your real
+# ranks:
 
 # %%
 # %%ranks
@@ -167,15 +169,16 @@ print(send_matrix(1.0, 0, 1))
 # %% [markdown]
 # ## Not waiting
 #
-# `send` and `recv` **block**: the next line runs when this one is done. Often you have
-# something better to do meanwhile, or you must not wait yet, as you will see soon.
-# `isend` and `irecv` (the i is for *immediate*) only start the message. They return a
-# **request** at once, and `request.wait()` returns when it is complete.
+# `send` and `recv` **block**: the next line runs only when the call is done. Often you
+# have something better to do meanwhile, and sometimes you must not wait yet, as you
+# will see soon. `isend` and `irecv` (the i is for *immediate*) only start the message.
+# They return a **request** at once, and `request.wait()` returns when the message is
+# complete.
 #
-# Until then the tensor does not belong to you. It is as if you had put a letter into
-# the post-box and kept a hand on it: what you write now may or may not be in what
-# arrives. So between `isend` and `wait()` do not write to it, and between `irecv` and
-# `wait()` do not even read it.
+# Until then the tensor does not belong to you. It is like a letter that is half in the
+# post-box: what you write on it now may or may not arrive. So between `isend` and
+# `wait()` do not write to the tensor, and between `irecv` and `wait()` do not even read
+# it.
 #
 # ![Time lines of two ranks. Rank 0 calls isend, has something better to do, and calls wait(); in between it must not write to x. Rank 1 calls irecv, and wait() later; in between it must neither read x nor write to it. After wait() x is theirs again.](../../images/request_and_wait.svg)
 #
@@ -198,9 +201,9 @@ if rank == 1:
 # %% [markdown]
 # ### Exercise: move_matrix (2 points)
 #
-# The same task without blocking, and this time the matrix moves house: when it is over,
-# only the destination has it. The source keeps zeros, and must not clear a tensor that
-# is still on its way.
+# The same task without blocking, and this time the matrix moves: at the end only the
+# destination has it. The source is left with zeros, and must not clear a tensor that is
+# still being sent.
 
 # %% nbgrader={"grade": false, "grade_id": "move_matrix", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
@@ -212,10 +215,10 @@ def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
     Returns: float32 tensor (3, 4), this rank's matrix
 
     - from rank 0 to rank 1: each rank makes a matrix: the source fills it with `value`,
-      all others with zeros. There is one message in all: the source's matrix.
-      On the destination the result is filled with `value`, on all others with zeros
-      (the rank's own matrix, cleared, or a new one).
-    - between any two ranks: every request is waited for.
+      all others with zeros. Exactly one message is sent: the source's matrix.
+      On the destination the result is filled with `value`, on all others with zeros.
+      A rank may return its own matrix, cleared, or a new one.
+    - between any two ranks: wait for every request.
 
     Example: move_matrix(1.0, 0, 1): ones on rank 1, zeros on all others.
     """
@@ -237,7 +240,7 @@ check(move_matrix)
 # ## One after the other
 #
 # Ranks run at their own pace. If all of them write into one file, whose line comes
-# first? In the notebook you never see it, because `%%ranks` sorts what they print. A
+# first? In the notebook you never notice, because `%%ranks` sorts the output by rank. A
 # file does not sort.
 
 # %%
@@ -255,18 +258,18 @@ for turn in range(3):
 print(log.read_text())
 
 # %% [markdown]
-# Run the two cells again, and the order is another one. An order that nobody enforces
-# is luck, and luck runs out on the day of the deadline.
+# Run the two cells again: the new lines come in a different order. An order that nobody
+# enforces is luck, and luck runs out on the day of the deadline.
 #
-# A message can enforce it. **A receive cannot end before its send has begun**: that is
-# the only way in which one rank can know what another has already done. So pass a
-# token, like runners in a relay race: nobody runs before the token is there.
+# A message can enforce it. **A receive cannot end before its send has begun**: this is
+# the only way for one rank to know what another has already done. So pass a token, like
+# the baton in a relay race: nobody runs before it is there.
 #
 # ### Exercise: print_in_turn (2 points)
 #
 # Every rank prints its own line, in the order of the ranks. Use point-to-point messages
-# only; who sends them to whom is up to you. The check is not kind: it starts some ranks
-# late, and whatever your messages leave open comes out in the wrong order.
+# only; who sends to whom is up to you. The check is not kind: it starts some ranks
+# late, and any order that your messages do not enforce comes out wrong.
 
 # %% nbgrader={"grade": false, "grade_id": "print_in_turn", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def print_in_turn(line: str) -> None:
@@ -276,8 +279,8 @@ def print_in_turn(line: str) -> None:
     Changes: nothing; each rank prints its line once, with print(line), flushed or not
 
     - in order: rank 0 prints first, then rank 1, and so on.
-    - with slow ranks: a rank does not print before the print of the rank before it has
-      returned. It learns that from a message (send and recv, or isend and irecv).
+    - with slow ranks: a rank prints only after the previous rank's print has returned.
+      It learns this from a message (send and recv, or isend and irecv).
     - messages: no collectives, no barrier.
 
     Example: 3 ranks, rank 1 starts late: rank 2 waits for it.
@@ -296,7 +299,7 @@ def print_in_turn(line: str) -> None:
 check(print_in_turn)
 
 # %% [markdown]
-# On real ranks, with the file again in place of the screen:
+# On real ranks, writing to the file again:
 
 # %% alt="Space-time diagram: a token goes from rank to rank; each waits for it, prints, and sends it on to the next."
 # %%ranks --timeline
@@ -311,27 +314,28 @@ print(log.read_text())
 # %% [markdown]
 # Look at the staircase in the timeline (if your function works). It is the price: while
 # one rank prints, all others wait. You have turned a parallel program into a sequential
-# one. Use such a token for printing, never for work.
+# one. Use such a token for printing, never for computing.
 
 # %% [markdown]
 # ## Half-time
 #
 # You can send and receive with and without waiting, and you know the one thing that a
-# message tells about another rank: its send has begun. This is a good place for a break:
-# next you measure what a message costs, and make ranks wait for each other for ever.
+# message tells you about another rank: its send has begun. This is a good place for a
+# break. Next you measure what a message costs, and make ranks wait for each other for
+# ever.
 
 # %% [markdown]
 # ## What does a message cost?
 #
-# You cannot simply time one message with a clock on each side: two machines agree on
-# the time to the microsecond only where something keeps their clocks together (PTP, the
-# Precision Time Protocol, does; most clusters lack it). So let the message come back,
-# and use one clock. Rank 0 sends, rank 1 returns it: **ping-pong**. The others keep
-# quiet.
+# You cannot simply time one message with a clock on each side: the clocks of two
+# machines agree to the microsecond only if they are kept in step (by PTP, the Precision
+# Time Protocol, which most clusters lack). So let the message come back, and use one
+# clock. Rank 0 sends, rank 1 returns the message: **ping-pong**. The other ranks do
+# nothing.
 #
-# A single ping-pong may be unlucky: the operating system was busy elsewhere. So there
-# are many, and we take their median. The first ones do not count: buffers are set up,
-# and pages are touched for the first time.
+# A single ping-pong may be unlucky, because the operating system is busy with something
+# else. So we play many and take the median. The first ones do not count: they set up
+# buffers and touch memory pages for the first time.
 
 # %%
 SIZES = [4**k for k in range(1, 13)]  # bytes: 4 B to 16 MiB
@@ -381,14 +385,14 @@ charts.lines(
 # Both axes are logarithmic. Compare with your guesses. Now look at the two ends of the
 # curve.
 #
-# On the left it is nearly flat: 4 bytes take as long as 64. You do not pay for the
-# bytes but for the message, and that is called the **latency**, $\alpha$. On the right
-# the time grows with the size, and what you pay for is the bytes: $\beta$ seconds for
-# each, and $1/\beta$ is the **bandwidth**. Between them lies a bend. Together:
+# On the left it is nearly flat: 4 bytes take as long as 64. You pay for the message,
+# not for its bytes, and this cost is called the **latency**, $\alpha$. On the right the
+# time grows with the size. There you pay for the bytes, $\beta$ seconds for each, and
+# $1/\beta$ is the **bandwidth**. In between the curve bends. Together:
 #
 # $$ t(n) = \alpha + \beta\, n $$
 #
-# It is the simplest model of a network that is of any use, and in unit 03 it will
+# It is the simplest model of a network that is useful at all, and in unit 03 it will
 # decide which all-reduce is the fastest.
 #
 # ![The time of messages as bars of two parts: alpha for the message, beta for each of its bytes. Of 1 kB latency is 83 %, of 8 kB 38 %, of 32 kB 14 %. Eight messages of 1 kB pay alpha eight times and take 3.7 times as long as one of 8 kB.](../../images/message_cost.svg)
@@ -396,11 +400,11 @@ charts.lines(
 # ### Exercise: fit_alpha_beta (2 points)
 #
 # Get the two numbers out of measurements. This is a plain function: no ranks. Sizes and
-# times may be lists or arrays. Two hints. What was measured went *there and back*. And
-# a fit that minimises the squared errors in seconds listens to the large messages only:
-# 5 % of 3 ms is more than all your small messages together. `np.polyfit` takes weights,
-# and with `w=1/time` every measurement counts in per cent. (The check accepts a
-# fit with these weights and one without: its measurements are clean enough.)
+# times may be lists or arrays. Two hints. The measured times are for the way *there and
+# back*. And a fit that minimises the squared errors in seconds cares about the large
+# messages only: 5 % of 3 ms is more than all your small messages together. `np.polyfit`
+# takes weights, and with `w=1/time` it minimises relative errors, in per cent. (The
+# check accepts a fit with or without these weights: its measurements are clean enough.)
 
 # %% nbgrader={"grade": false, "grade_id": "fit_alpha_beta", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
@@ -408,8 +412,7 @@ def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
 
     sizes_bytes: list or array (k,), sizes of the messages in any order; a size may
         occur more than once, but not all are equal
-    round_trip_s: list or array (k,), s (> 0) until each message had gone there and come
-        back
+    round_trip_s: list or array (k,), s (> 0) that each message took there and back
     Returns: (alpha, beta) of one way, floats, in s and s/byte
 
     - times on a line: every time is 2 (alpha + beta n).
@@ -427,7 +430,7 @@ def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
 check(fit_alpha_beta)
 
 # %% [markdown]
-# And on what you measured:
+# Now on your own measurements:
 
 # %% tags=["raises-exception"] alt="The same points with the curve of alpha plus beta n, which is flat at first and then rises through them; a vertical line marks the size at which both parts cost the same."
 alpha, beta = fit_alpha_beta(SIZES, round_trip_s)
@@ -444,20 +447,20 @@ ax = charts.lines(both, log="xy", **words)
 charts.guide(ax, "$n = \\alpha / \\beta$", x=alpha / beta)
 
 # %% [markdown]
-# The line is straight, it only looks bent on these axes. It will not go through all
-# your points, and that is a finding, too: the library treats small and large messages
-# in different ways (you will find out how in a moment), and data that fits into a cache
-# of the processor is copied faster than data that does not.
+# The model is a straight line; it only looks bent on these axes. It will not go through
+# all your points, and that is a finding, too: the library treats small and large
+# messages in different ways (you will soon see how), and data that fits into a cache of
+# the processor is copied faster than data that does not.
 #
-# Keep the third number in mind. A message much smaller than $\alpha/\beta$ costs as
-# much as an empty one, so **send few large messages rather than many small ones**. This
-# is why DistributedDataParallel collects gradients in buckets (of 25 MB, unless told
-# otherwise) before it sends them.
+# Keep the third number in mind, $\alpha/\beta$. A message much smaller than that costs
+# as much as an empty one, so **send few large messages rather than many small ones**.
+# This is why DistributedDataParallel collects gradients in buckets (of 25 MiB by
+# default) before it sends them.
 
 # %% [markdown]
 # ## Break it: the deadlock
 #
-# Your third guess. Every rank hands its number to the right and takes one from the
+# Now your third guess. Every rank passes its number to the right and gets one from the
 # left. Read the code. It looks fair to everybody.
 
 # %%
@@ -471,15 +474,15 @@ dist.send(mine, dst=right)
 print(f"I got {arrived.item()} from rank {left}")
 
 # %% [markdown]
-# Read the report from any rank and follow it: it waits for its left neighbour, which
-# waits for its left neighbour, and after four steps you are back. Nobody has sent
-# anything, because sending comes in the *next* line. This circle is a **deadlock**, and
-# it lasts exactly as long as your patience.
+# Start at any rank in the report: it waits for its left neighbour, which waits for its
+# own left neighbour, and after four steps you are back where you started. Nobody has
+# sent anything, because the send is in the *next* line. This circle is a **deadlock**,
+# and it lasts exactly as long as your patience.
 #
 # ### The other way round
 #
-# Then send first! **Predict** what happens. Write it down, then run both cells: the
-# first sends one number, the second a million.
+# Then send first! **Predict** what happens. Write it down, then run the three cells:
+# they define the function, send one number, and send a million.
 
 # %%
 def send_first(n: int) -> float:
@@ -501,23 +504,24 @@ print("I got", send_first(1))
 print("I got", send_first(1_000_000))
 
 # %% [markdown]
-# The same lines. One number works, a million hang. That is the nastiest bug of this
-# unit, because it passes every test you make with small data and strikes when the model
-# grows.
+# The lines are the same, but one number works and a million hang. This is the nastiest
+# bug of the unit, because it passes every test with small data and strikes when the
+# model grows.
 #
-# The reason is how a library sends. A short message goes out at once and is kept in a
-# buffer of the receiver until it is asked for: the **eager** way, and `send` is done
-# before anybody has received. A long one has no room there. So the sender only
-# announces it, and waits until the receiver has said where to put it: the
-# **rendezvous** way. Where short ends and long begins is up to the library and the
-# network (kilobytes, not megabytes), and no standard promises it. Formally, `send`
-# *may* wait for its receive, always.
+# The reason is how a library sends. A short message goes out at once, into a buffer at
+# the receiver, and stays there until `recv` asks for it. This is the **eager**
+# protocol: `send` is done before anybody has received. A long message does not fit into
+# the buffer. So the sender only announces it, and waits until the receiver has said
+# where to put it: the **rendezvous** protocol. The size at which one gives way to the
+# other depends on the library and the network (kilobytes, not megabytes), and no
+# standard guarantees it. By the MPI standard, a `send` may *always* wait for its
+# `recv`.
 #
 # ![Two ways to send, as time lines of two ranks. Small, eager: the message goes into a buffer at rank 1 at once, send is over, and recv takes it from the buffer later. Large, rendezvous: rank 0 announces 4 MB and send waits; only when rank 1 calls recv and answers do the bytes travel.](../../images/eager_and_rendezvous.svg)
 #
-# A program that needs the buffer is called **unsafe**. The checks in this course find
-# it at once: their network has no buffers at all. On it every send waits for its
-# receive, so even a single number hangs:
+# A program that works only thanks to the buffer is called **unsafe**. The checks in
+# this course find it at once: their simulated network has no buffers at all. On it
+# every send waits for its receive, so even a single number hangs:
 
 # %%
 outcome = simulation.run(send_first, RANKS, (1,))
@@ -527,7 +531,7 @@ print(outcome.hang)
 # ### Three ways out
 #
 # **One: an order.** Somebody has to go first. Even ranks send and then receive, odd
-# ranks receive and then send: each send meets a receive.
+# ranks receive and then send, so each send meets a receive.
 #
 # ![Two rings of four ranks. Left, all send first: each send waits for the recv of the next rank, a circle of four arrows, and nobody gets there. Right, even ranks send first and odd ranks receive first: 0 sends to 1 and 2 to 3, and then, dashed, 1 to 2 and 3 to 0.](../../images/ring_of_waits.svg)
 #
@@ -535,7 +539,7 @@ print(outcome.hang)
 #
 # **Three: tell the library everything at once.** `batch_isend_irecv` takes a list of
 # sends and receives and sorts out the order. On GPUs this is the safe way: with NCCL,
-# even `isend` may have to wait for its place in a queue.
+# an `irecv` may have to wait in a queue behind an `isend` that is not complete.
 
 # %%
 def by_parity(mine: torch.Tensor) -> torch.Tensor:
@@ -583,9 +587,9 @@ for way in (by_parity, without_waiting, as_a_batch):
     print(f"{way.__name__:16} {way(mine)[0].item()}")
 
 # %% [markdown]
-# All three survive the million. Are they equally good? Let the network of the checks
-# tell: it computes the time from $\alpha$ and $\beta$ instead of measuring it, so
-# nothing disturbs the picture. A message of 1 MB, $\alpha$ = 5 µs, 10 GB/s:
+# All three survive the million. Are they equally fast? Ask the simulated network: it
+# computes the time from $\alpha$ and $\beta$ instead of measuring it, so nothing
+# disturbs the picture. A message of 1 MB, $\alpha$ = 5 µs, 10 GB/s:
 
 # %%
 ways = {
@@ -611,31 +615,31 @@ timeline.draw(
 )
 
 # %% [markdown]
-# Order costs twice the time: while the even ranks send, the odd ones only listen.
-# Without waiting, every rank sends and receives at the same time, and every link is
-# busy. Remember this picture, a ring in which everybody sends to the right at once. It
-# is the engine of unit 03.
+# The fixed order takes twice as long: while the even ranks send, the odd ones only
+# receive. Without waiting, every rank sends and receives at the same time, and every
+# link is busy. Remember this picture, a ring in which everybody sends to the right at
+# once. It is the engine of unit 03.
 #
 # ### Exercise: exchange (2 points)
 #
-# Two partners swap their tensors. An argument says who is whose partner, and it is not
-# always the neighbour. With an odd number of ranks one is left over, and is its own
-# partner. **Think first:** why is "even ranks send first" not enough here?
+# Two partners swap their tensors. The argument `partner` says who swaps with whom, and
+# it is not always a neighbour. With an odd number of ranks one is left over and is its
+# own partner. **Think first:** why is "even ranks send first" not enough here?
 
 # %% nbgrader={"grade": false, "grade_id": "exchange", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def exchange(x: torch.Tensor, partner: int) -> torch.Tensor:
     """Swap tensors with another rank.
 
-    x: contiguous tensor, of any shape and dtype, the same on all ranks
-    partner: int, the rank to swap with, whose own partner is this rank
+    x: contiguous tensor of any shape and dtype, both the same on all ranks
+    partner: int, the rank to swap with; its partner is this rank
     Returns: tensor like x, the partner's numbers
 
     - neighbours: talk to the partner only. It works even if each send waits for its
       recv.
-    - any partners: a rank that is its own partner returns its own numbers, or x itself.
+    - any partners: a rank that is its own partner returns x or a copy of it.
     - unchanged: x.
 
-    Example: partners 0 and 2, and 1 alone: rank 1 gets its own x.
+    Example: ranks 0 and 2 are partners, 1 is alone: rank 1 gets its own x.
     """
     ### BEGIN SOLUTION
     if partner == dist.get_rank():
@@ -653,13 +657,13 @@ check(exchange)
 # %% [markdown]
 # ### Exercise: ring_pass (3 points)
 #
-# The last one brings it all together. Every rank has a row of numbers, and in the end
-# every rank has the rows of all. But each talks to its two neighbours only: in every
-# step it passes on to the right what has just come from the left. After how many steps
-# has everybody seen everything? And when something arrives in step $s$, whose is it?
+# The last exercise brings it all together. Every rank starts with one row of numbers,
+# and in the end every rank has the rows of all. But each talks to its two neighbours
+# only: in every step it passes on to the right what has just come from the left. After
+# how many steps has everybody seen everything? And whose row arrives in step $s$?
 #
 # Draw four ranks in a circle on paper, and move the letters A, B, C, D round it. Then
-# write it, for any number of ranks.
+# write the function, for any number of ranks.
 
 # %% nbgrader={"grade": false, "grade_id": "ring_pass", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def ring_pass(x: torch.Tensor) -> torch.Tensor:
@@ -702,7 +706,7 @@ check(ring_pass)
 print(ring_pass(torch.tensor([10 * rank, 10 * rank + 1])))
 
 # %% [markdown]
-# And as it would be on a network where nobody has to take turns on two cores:
+# And on the simulated network, where four ranks need not share two cores:
 
 # %% tags=["raises-exception"] alt="Space-time diagram of 1 MB per rank going once round the ring: every step takes the same time on all four ranks."
 rows = [(torch.full((250_000,), float(r)),) for r in range(RANKS)]
@@ -712,30 +716,30 @@ timeline.draw(outcome.events, RANKS, title="1 MB per rank, once round the ring")
 # %% [markdown]
 # ## What to remember
 #
-# - A message has two ends: a `send` that names the receiver, a `recv` that names the
-#   sender and brings a tensor of the right size and dtype.
+# - A message has two ends: a `send` that names the receiver, and a `recv` that names
+#   the sender and provides a tensor of the right size and dtype.
 # - `isend` and `irecv` return at once. The tensor is yours again after `wait()`.
-# - The only order between two ranks is the one that messages make. Everything else is
-#   luck.
+# - The only order between two ranks is the one that messages enforce. Everything else
+#   is luck.
 # - $t(n) = \alpha + \beta n$. Small messages pay latency, large ones bandwidth, and one
 #   large message is cheaper than many small ones.
-# - A `send` may wait until it is received. Whoever relies on buffers has written a
-#   program that hangs when the data grows.
+# - A `send` may wait until it is received. A program that relies on buffers hangs when
+#   the data grows.
 # - Three ways out of a deadlock: an order, not waiting, a batch.
 #
 # **To think about.** `ring_pass` gives every rank the rows of all $p$ ranks. Rank 0
 # could also collect all rows and send the whole table to everybody. With
-# $t(n) = \alpha + \beta n$ and one message at a time per rank: how long does each take
-# for 8 ranks with 1 MB each? And which links are idle meanwhile? Unit 03 begins where
-# your answer ends.
+# $t(n) = \alpha + \beta n$ and one message at a time per rank: how long does each way
+# take for 8 ranks with 1 MB each? And which links are idle meanwhile? Unit 03 begins
+# where your answer ends.
 
 # %% [markdown]
 # ## Deeper: from anybody
 #
 # A receive may leave the sender open: `dist.recv(tensor)` without `src` takes the next
 # message, whoever sent it, and **returns the sender's rank**. A rank that hands out
-# work uses it to listen to whoever is ready first. Here rank 0 collects, and the others
-# think for different times:
+# work uses it to serve whoever is ready first. Here rank 0 collects, and the others
+# work for different times:
 
 # %%
 # %%ranks
@@ -752,17 +756,17 @@ else:
 
 # %% [markdown]
 # Had rank 0 asked for rank 1, then 2, then 3, it would have waited for the slowest
-# first, while the others stood in line. The price: the order changes from run to run.
-# So file what comes by *who sent it*, never by when it came, or your sums will differ
-# in the last digits each time, and once in a year of runs your results will be swapped.
+# first while the others queued. The price: the order may change from run to run. So
+# store results by *who sent them*, never by when they came. Otherwise sums differ in
+# the last digits from run to run, and one day two results will be swapped.
 #
 # ## Deeper: tags, and who may overtake whom
 #
-# `send` and `recv` take a `tag`, a number that both sides must agree on. Two messages
+# `send` and `recv` take a `tag`, a number on which both sides must agree. Two messages
 # between the *same* two ranks never overtake each other if they have the same tag:
-# first sent, first received. Messages from *different* ranks keep no order whatsoever.
-# With tags a receiver can take the second message first, if the first was sent without
-# waiting:
+# first sent, first received. Messages from *different* ranks have no order at all. With
+# different tags a receiver can take the second message first, if the first was sent
+# without waiting:
 
 # %%
 # %%ranks 0,1
@@ -781,14 +785,14 @@ else:
         print(f"{name}: {box.item()}")
 
 # %% [markdown]
-# You rarely need them, and NCCL has none. When two parts of a program must not take
+# You rarely need tags, and NCCL has none. When two parts of a program must not take
 # each other's messages, give each its own group (`dist.new_group`) instead.
 #
 # ## Deeper: how long is a ring?
 #
 # One step of `ring_pass` costs $\alpha + \beta n$, and there are $p - 1$ of them. Does
-# your function keep to that? On the simulated network you can try more ranks than your
-# machine could bear:
+# your function achieve that? On the simulated network you can try more ranks than your
+# machine could run:
 
 # %% tags=["raises-exception"]
 n_bytes, network_alpha, network_beta = 4000, 5e-6, 1e-10
@@ -807,8 +811,8 @@ for p in (2, 4, 8, 16):
     )
 
 # %% [markdown]
-# If yours takes longer than the formula, somewhere a rank waits although it could send.
-# Draw its timeline and find the gap.
+# If yours takes longer than the formula, some rank waits although it could send. Draw
+# its timeline and find the gap.
 
 # %%
 ranks.stop()

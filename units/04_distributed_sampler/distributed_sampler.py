@@ -1,21 +1,21 @@
 # %% [markdown]
 # # 04 · DistributedSampler
 #
-# Four ranks are to train one model. Each holds a copy of it, and in every step each
-# works on its own part of the minibatch. So somebody must decide who gets which
-# samples, in which step, and in which epoch. It sounds like simple division. Done
-# carelessly, it deals some samples twice and others never, shows the same minibatches
-# for 90 epochs, or makes the accuracy of your model depend on how many GPUs you
-# measured it with. None of this raises an error.
+# Four ranks train one model. Each holds a copy of it, and in every step each works on
+# its own part of the minibatch. So somebody must decide who gets which samples, in
+# which step, and in which epoch. It sounds like simple division. Done carelessly, it
+# gives some samples twice and others never, shows the same minibatches for 90 epochs,
+# or makes the accuracy of your model depend on how many GPUs you measured it with. None
+# of this raises an error.
 #
-# **At the end of this page** you can say for any number of samples, ranks and
-# minibatches who gets what. You have rebuilt PyTorch's `DistributedSampler`, you know
-# when it does *not* cut the minibatch that one process would see, and you have a
-# splitter that does. Your accuracy counts every sample exactly once.
+# **At the end of this page** you can say who gets what for any number of samples, ranks
+# and minibatches. You have rebuilt PyTorch's `DistributedSampler`, you know when its
+# steps are *not* the minibatches of one process, and you have a splitter whose steps
+# always are. Your accuracy counts every sample exactly once.
 #
 # **You need** [unit 03](../03_collectives/collectives.ipynb) for `all_reduce`.
-# **It takes** about 100 minutes, in two sittings. The cells themselves run for less than
-# half a minute on two cores. They take about 1 GB of memory.
+# **It takes** about 100 minutes, in two sittings. The cells themselves run for less
+# than half a minute on two cores. They take about 1 GB of memory.
 
 # %%
 import math
@@ -38,16 +38,16 @@ ranks.start(RANKS, torch=True)
 # %% [markdown]
 # ## Guess first
 #
-# 1. 10 samples on 4 ranks, with PyTorch's sampler as it comes. How many samples are
-#    worked on in one epoch?
+# 1. 10 samples on 4 ranks, with PyTorch's sampler and its default settings. How many
+#    samples do the ranks process in one epoch, all together?
 # 2. A training script shuffles, but never tells its sampler which epoch it is. It runs
 #    for 90 epochs. How many different orders of the data does the model see?
 # 3. A validation set of 50 images, on 4 ranks. The script reports 65.4 %, and on one
 #    rank 66 %. Which part of the script is wrong?
 #
-# (What is called `given.` on this page need not be read: a comparison of your function
-# with PyTorch's, and a simple model. It lies in
-# `labkit/lessons/distributed_sampler.py`, and `help(given)` shows it.)
+# (You need not read the functions named `given.` on this page: one compares your
+# function with PyTorch's, one is a simple model. They are in
+# `labkit/lessons/distributed_sampler.py`, and `help(given)` shows them.)
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -55,9 +55,9 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## A data set you can see through
 #
-# Item number $i$ of this data set is the number $10 i$. Whatever happens to the samples
-# on their way, you can read off where each came from. The number 0 to $n - 1$ is a
-# sample's **id**. What the data set returns for it is its **item**.
+# A sample's number, from 0 to $n - 1$, is its **id** (PyTorch says *index*). What the
+# data set returns for it is its **item**. In this data set item $i$ is the number
+# $10 i$, so wherever a sample ends up, you can read off where it came from.
 
 # %%
 class SimpleDataSet(torch.utils.data.Dataset):
@@ -73,10 +73,10 @@ class SimpleDataSet(torch.utils.data.Dataset):
         return 10 * i
 
 # %% [markdown]
-# Three things stand between a data set and a training loop. A **sampler** yields ids,
-# in an order. A **batch sampler** cuts them into batches. The **loader** fetches the
+# Three things stand between a data set and a training loop. A **sampler** yields ids in
+# some order. A **batch sampler** cuts them into batches. The **loader** fetches the
 # items and puts each batch into a tensor. With `DistributedSampler` every rank gets
-# other ids:
+# different ids:
 
 # %%
 # %%ranks
@@ -91,7 +91,7 @@ print([batch.tolist() for batch in loader])
 #
 # The sampler asked the process group how many ranks there are and which one it runs on.
 # You can also tell it, with `num_replicas` and `rank`. Then it needs no process group,
-# and you can look at the shares of all ranks from here:
+# and you can look at every rank's **share**, that is, its ids, from the notebook:
 
 # %%
 def stock(n, num_replicas, **options):
@@ -109,9 +109,9 @@ def stock(n, num_replicas, **options):
 stock(24, 4, shuffle=False)
 
 # %% [markdown]
-# And draw them. One row per rank, in the rank's colour; time runs to the right. A
-# sample that has been dealt before gets a thick dashed frame and the word *again*. What
-# nobody got stands below.
+# Now draw them. One row per rank, in the rank's colour; time runs to the right. A
+# sample that has been dealt before gets a thick dashed frame and the word *again*.
+# Samples that nobody got are listed below.
 
 # %% alt="Four rows of boxes, one for each rank: rank 0 holds the samples 0, 4, 8 and so on, rank 1 holds 1, 5, 9, and so on; 24 dealt."
 tiles.shares(24, {"24 samples, 4 ranks": stock(24, 4, shuffle=False)})
@@ -120,9 +120,9 @@ tiles.shares(24, {"24 samples, 4 ranks": stock(24, 4, shuffle=False)})
 # ## Two ways to deal
 #
 # Read the picture column by column: 0, 1, 2, 3, then 4, 5, 6, 7. The sampler deals like
-# a card dealer. Rank $r$ gets ids $r$, $r + p$, $r + 2p$ and so on. These are
-# **strides**. In unit 01 you cut n darts into **blocks** instead, as `np.array_split`
-# does:
+# a card dealer. With $p$ ranks, rank $r$ gets ids $r$, $r + p$, $r + 2p$ and so on.
+# These are **strides**. In unit 01 you cut n darts into **blocks** instead, as
+# `np.array_split` does:
 
 # %% alt="Two panels of four rows. Strides: rank 0 holds 0, 4, 8 up to 20. Blocks: rank 0 holds 0 to 5, rank 1 holds 6 to 11 and so on."
 tiles.shares(
@@ -134,21 +134,20 @@ tiles.shares(
 )
 
 # %% [markdown]
-# Both deal every sample once, and shares differ by at most one sample. So what is the
-# difference? Cut each row into steps of two. With strides, the ranks together hold
-# samples 0 to 7 in the first step: *the minibatch that one process would take*. With
-# blocks they hold 0, 1, 6, 7, 12, 13, 18, 19.
+# Both deal every sample once, and the lengths of the shares differ by at most one. So
+# what is the difference? Cut each row into steps of two. With strides, the ranks
+# together hold samples 0 to 7 in the first step: *the minibatch that one process would
+# take*. With blocks they hold 0, 1, 6, 7, 12, 13, 18, 19.
 #
-# Blocks have merits of their own. A rank that reads its samples from one file reads one
-# piece of it. But if the samples lie sorted by class, as they do when they come from
-# folders, a rank with a block sees a few classes only, and most of its batches a single
-# one.
+# Blocks have an advantage, too: a rank reads its share of a file in one piece. But if
+# the samples are sorted by class, as they are with one folder per class, a rank with a
+# block sees only a few classes, and most of its batches hold a single one.
 #
 # ### Like a card dealer (2 points)
 #
-# Nothing is padded and nothing is dropped here: with 10 samples, two of four ranks have
-# three and the others two. You will need this function again when you evaluate. **Think
-# first:** what does rank 4 of 5 get when there are 3 samples?
+# Nothing is repeated and nothing is dropped here: with 10 samples, two of four ranks
+# get three and the others two. You will need this function again for the evaluation.
+# **Think first:** with 3 samples and 5 ranks, what does rank 4 get?
 
 # %% nbgrader={"grade": false, "grade_id": "strided_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def strided_share(n: int, rank: int, world_size: int) -> list[int]:
@@ -160,9 +159,9 @@ def strided_share(n: int, rank: int, world_size: int) -> list[int]:
     Returns: list, array or tensor of ids, ints from 0 to n - 1, in the order in which
         they are dealt
 
-    - n divides: rank 0 gets the first sample, rank 1 the second, and so on round the
-      ranks. Every id has exactly one rank.
-    - n does not divide: nothing is padded and nothing is dropped; a share may be empty.
+    - n divides: rank 0 gets the first sample, rank 1 the second, and so on; after the
+      last rank comes rank 0 again. Every id has exactly one rank.
+    - n does not divide: no sample is repeated or dropped; a share may be empty.
 
     Example: strided_share(10, 1, 4) == [1, 5, 9]
     """
@@ -199,14 +198,15 @@ everybody_is_rank_0 = [
 tiles.shares(12, {"rank = 0 on every rank": everybody_is_rank_0})
 
 # %% [markdown]
-# **`shuffle`** (on unless you switch it off) shuffles the *whole* order first and deals
-# it out then. The order follows from `seed + epoch` and from nothing else:
+# **`shuffle`** (True by default) shuffles the *whole* order first and then deals it
+# out. The order depends on `seed + epoch` and on nothing else:
 #
 # ![Twelve samples on four ranks in two epochs. In epoch 0 all four ranks hold the same order 8, 0, 5, 9, 7, 4, 2, 10, 3, 1, 11, 6. Rank 0 takes the first position and every fourth one after it: 8, 7, 3; rank 1 takes 0, 4, 1; rank 2 takes 5, 2, 11; rank 3 takes 9, 10, 6. In epoch 1 all ranks hold another order, again the same one on each, and take the same positions of it.](../../images/shuffle_by_epoch.svg)
 #
 # Every rank computes the whole permutation for itself; no message is needed. All get
 # the same one, and each takes its own positions, so the shares still fit together.
-# Another epoch is another permutation. The sampler itself, without and with shuffling:
+# Another epoch gives another permutation. Here is the sampler without and with
+# shuffling:
 
 # %% alt="Two panels of four rows with 12 samples: in order, and shuffled; in both every sample is dealt once."
 tiles.shares(
@@ -219,15 +219,17 @@ tiles.shares(
 )
 
 # %% [markdown]
-# **`drop_last`** decides what happens when the samples do not divide. With one sample
-# less a rank may have one batch less: with batches of 2, four samples are two steps and
-# five are three. Then the others wait for it in their last all-reduce, for ever.
-# Equally long shares make equally many steps, whatever the batch size.
+# **`drop_last`** decides what happens when the samples do not divide evenly by the
+# number of ranks. A rank with one sample less may have one batch less: with batches of
+# 2, four samples are two steps and five are three. Then the ranks with three steps wait
+# for it in their last all-reduce, for ever. Shares of equal length mean equally many
+# steps, whatever the batch size.
 #
 # ![Ten samples dealt out one by one to four ranks. The order 0 to 9 is extended by samples 0 and 1 as padding, so that it divides by four. Rank 0 gets 0, 4, 8; rank 1 gets 1, 5, 9; rank 2 gets 2, 6 and again 0; rank 3 gets 3, 7 and again 1. A dashed line after sample 7 shows where drop_last=True cuts the order instead: then every rank has two samples.](../../images/padded_shares.svg)
 #
-# Without `drop_last` the sampler fills the order up from its own beginning (the dashed
-# cells). With it, the sampler cuts the rest off at the dashed line:
+# Without `drop_last` the sampler **pads** the order: it appends samples from the
+# beginning of the order (the dashed cells). With it, the sampler cuts off the rest at
+# the dashed line:
 
 # %% alt="Two panels with 10 samples on 4 ranks. Without drop_last the samples 0 and 1 are dealt again; with it nobody has 8 and 9."
 tiles.shares(
@@ -240,17 +242,18 @@ tiles.shares(
 )
 
 # %% [markdown]
-# Your first guess: twelve. Samples 0 and 1 were worked on twice in this epoch. With
-# `drop_last` it is eight, and nobody saw 8 and 9. When the order is shuffled anew in
-# every epoch, other samples have that luck each time, and in training neither does
-# harm. In an evaluation both do.
+# Your first guess: the answer is twelve. Samples 0 and 1 came twice in this epoch. With
+# `drop_last` it is eight, and nobody saw 8 and 9. When every epoch is shuffled
+# differently, these are other samples each time, and in training neither does harm. In
+# an evaluation both do.
 #
 # ### What the stock sampler does (4 points)
 #
-# Write it yourself, without `DistributedSampler`. The order is `range(n)`, or with
-# `shuffle` the one that `torch.randperm(n, generator=g)` gives when `g` is a
-# `torch.Generator` seeded with `seed + epoch`. Then pad or cut. Then deal. **Think
-# first:** there are 2 samples and 5 ranks. What is the padded order?
+# Write PyTorch's own sampler, here called the *stock* sampler, without using
+# `DistributedSampler`. The order is `range(n)`, or with `shuffle` the result of
+# `torch.randperm(n, generator=g)`, where `g` is a `torch.Generator` seeded with
+# `seed + epoch`. Then pad or cut. Then deal. **Think first:** with 2 samples and 5
+# ranks, what is the padded order?
 
 # %% nbgrader={"grade": false, "grade_id": "stock_indices", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def stock_indices(
@@ -267,17 +270,17 @@ def stock_indices(
     n: int, number of samples, at least 1
     rank: int, this rank
     world_size: int, number of ranks
-    shuffle: bool, True for the order of torch.randperm as said above
+    shuffle: bool, True for the order of torch.randperm as described above
     seed, epoch: ints
-    drop_last: bool, True to cut instead of to pad
+    drop_last: bool, True to cut instead of padding
     Returns: list, array or tensor of ids in the order of the sampler
 
     - padding: if n is not a multiple of world_size, the order is repeated from its
       beginning until its length is the next multiple.
-    - drop_last: the order is cut to the largest multiple of world_size in n, which may
-      be 0.
+    - drop_last: the order is cut to the largest multiple of world_size that is at most
+      n, which may be 0.
     - shuffle: the order is that of seed + epoch.
-    - fewer samples than ranks: the order is repeated several times.
+    - fewer samples than ranks: padding may repeat the order several times.
 
     Example: n = 10 on 4 ranks: rank 2 gets [2, 6, 0], with drop_last [2, 6].
     """
@@ -310,9 +313,9 @@ print(f"equal in {equal} of 1000 settings")
 # ## Batches
 #
 # `BatchSampler` cuts what a sampler yields into batches of ids; a loader with
-# `batch_size=` makes one by itself. It has a `drop_last` of its own. That one drops the
-# *last short batch of this rank*, the sampler's drops *samples that do not divide among
-# the ranks*.
+# `batch_size=` makes one by itself. `BatchSampler` has its own `drop_last`: it drops
+# *this rank's last batch if it is short*. The sampler's `drop_last` drops *the samples
+# that are left over when the ranks share them evenly*.
 
 # %% alt="Three panels of four rows with gaps between the batches: 22 samples in batches of three and of four, whose last ones are shorter, and with the batch sampler's drop_last, where the short batches and their samples are missing."
 def batched(n, p, batch_size, drop_last):
@@ -337,30 +340,30 @@ tiles.shares(
 # %% [markdown]
 # `batch_size` counts the samples of *one rank*: it is the **local batch size**. In
 # every step the ranks together work on $p$ times as many, the **global batch size**.
-# Papers and schedules of learning rates speak of the global one. A script that hands it
-# to the loader trains with $p$ times the batch that it reports.
+# Papers and learning-rate schedules mean the global one. A script that passes it to the
+# loader trains with $p$ times the batch that it reports.
 #
 # ### Epochs of a training loop (4 points)
 #
-# Now the real thing, with PyTorch's own sampler and loader, as it stands at the top of
-# every training script. The order must be a new one in every epoch. Somebody has to
-# tell the sampler: `sampler.set_epoch(epoch)`, on every rank, before the loader is
+# Now the real thing, with PyTorch's own sampler and loader, as at the top of every
+# training script. The order must change in every epoch, so you have to tell the sampler
+# which epoch it is: `sampler.set_epoch(epoch)`, on every rank, before the loader is
 # asked for its first batch.
 
 # %% nbgrader={"grade": false, "grade_id": "training_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) -> list:
     """Return the batches that this rank trains on, epoch by epoch.
 
-    dataset: a map-style data set
+    dataset: a map-style data set, like SimpleDataSet
     global_batch_size: int, samples of all ranks in one step, a multiple of the world
         size
     epochs: int, number of epochs, counted from 0
-    seed: int, of the sampler
+    seed: int, the sampler's seed
     Returns: list with an entry for each epoch: the list of this rank's batches, each a
         tensor or list of items
 
     - one epoch: shuffled and padded as by a DistributedSampler with this seed;
-      torch.distributed is initialised.
+      torch.distributed is already initialised.
     - three epochs: each has the sampler's order for that epoch.
     - nothing divides: neither sampler nor loader drops anything.
 
@@ -385,20 +388,20 @@ check(training_batches)
 # %% [markdown]
 # ## Half-time
 #
-# You know which rank sees which sample, what the stock sampler pads, and that it has to
-# be told the epoch. This is a good place for a break: next you write samplers that do
-# what one process would do, and an accuracy that counts every sample once.
+# You know which rank sees which sample, what the stock sampler pads, and that you must
+# tell it the epoch. This is a good place for a break. Next you write a sampler that
+# does what one process would do, and an accuracy that counts every sample once.
 
 # %% [markdown]
 # ## The minibatch of one process
 #
 # You have a model that trains well on one process, with minibatches of $m$ samples. Now
 # you want $p$ ranks to compute *the same thing*, faster. Then in every step the ranks
-# together must hold exactly the minibatch that the one process would take.
+# together must hold exactly the minibatch that one process would take.
 #
 # Does the stock sampler do that? Here are 24 samples in minibatches of 8. With 2 ranks
 # each takes 4 per step. Look at the second batch of rank 0: samples 8, 10, 12, 14, half
-# of the second minibatch. Fine. But with 3 ranks, 8 does not divide. And what if there
+# of the second minibatch. Fine. But 8 does not divide evenly by 3. And what if there
 # are 23 samples?
 
 # %% alt=["24 samples in minibatches of 8. On 2 ranks each step holds the samples of one minibatch; on 3 ranks each takes three samples, and the first step reaches into the second minibatch.", "23 samples on 2 ranks: sample 0 is dealt again in the last step."]
@@ -418,10 +421,10 @@ tiles.shares(23, {"23 samples, 2 ranks, minibatches of 8": stock_steps(23, 2, 8)
 
 # %% [markdown]
 # With 3 ranks the first step takes samples 0 to 8: nine, not eight, and sample 8
-# belongs to the next minibatch. Every step after it is further off. With 23 samples the
-# last minibatch should have seven, and got one of the first again. A different
-# minibatch, a different gradient, a different model: your parallel run and your
-# sequential run can no longer be compared number by number.
+# belongs to the next minibatch. The steps after it are off as well. With 23 samples the
+# last minibatch should have seven, but sample 0 was added to it. A different minibatch,
+# a different gradient, a different model: your parallel run and your sequential run can
+# no longer be compared number by number.
 #
 # The cure is to swap the two steps. The stock sampler first deals and then cuts.
 # **First cut, then deal**: cut the order into minibatches, and deal out each of them.
@@ -433,16 +436,15 @@ tiles.shares(23, {"23 samples, 2 ranks, minibatches of 8": stock_steps(23, 2, 8)
 # Read a step from top to bottom. On the left the steps drift away from the minibatches;
 # on the right they never do.
 #
-# - A minibatch that does not divide gives the first ranks one sample more. That is all
-#   right: unit 05 weights them.
+# - A minibatch that does not divide evenly gives the first ranks one sample more. That
+#   is all right: unit 05 weights the ranks by their counts.
 # - A minibatch with fewer samples than ranks leaves some ranks with nothing. Their
 #   share is an **empty list**. It must be there, because every rank has to take part in
-#   every step, also with nothing to add.
+#   every step, even with nothing to add.
 #
 # ### Split the sequential minibatch (4 points)
 #
-# The order is given: shuffling is somebody else's business, and all ranks are handed
-# the same one.
+# The function gets the order, the same on all ranks: shuffling is not its business.
 
 # %% nbgrader={"grade": false, "grade_id": "minibatch_shares", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def minibatch_shares(
@@ -490,7 +492,7 @@ tiles.shares(10, {"10 samples, 5 ranks, minibatches of 4": my_steps(10, 5, 4)})
 
 # %% [markdown]
 # A few lines around your function make it a batch sampler that any loader takes. It has
-# a `set_epoch`, as the stock sampler has:
+# a `set_epoch` like the stock sampler:
 
 # %%
 class MinibatchSampler(torch.utils.data.Sampler):
@@ -517,8 +519,8 @@ class MinibatchSampler(torch.utils.data.Sampler):
         )
 
 # %% [markdown]
-# One thing is left to do. Some ranks will get an empty batch, and a loader does not
-# know what to make of it: it puts a batch together by looking at its first item.
+# One problem is left. Some ranks will get an empty batch, and a loader cannot handle
+# that: it looks at the first item of a batch to see how to put the batch together.
 
 # %%
 empty_in_the_middle = [[0, 1], [], [2]]
@@ -536,14 +538,13 @@ print(
 )
 
 # %% [markdown]
-# A `collate_fn` that can do without a first item solves it. A rank with an empty batch
-# computes a gradient of zeros, from zero samples, and takes part in the all-reduce like
-# everybody else.
+# The cure is a `collate_fn` (the function that puts a batch together) that needs no
+# first item. A rank with an empty batch computes a gradient of zeros, from zero
+# samples, and takes part in the all-reduce like everybody else.
 #
 # Now on real ranks, with 23 samples in minibatches of 10: the last one has three, and
-# rank 3 gets nothing. Each rank also goes through the epoch as one process would, and
-# compares: is what the ranks hold between them, step by step, the minibatch of one
-# process?
+# rank 3 gets nothing. Each rank also goes through the epoch as one process would, for
+# comparison: do the ranks together hold the minibatch of one process in every step?
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -569,15 +570,15 @@ except NotImplementedError:
     print("minibatch_shares is not written yet: come back to this cell when it is.")
 
 # %% [markdown]
-# Everything below, from the gradients of unit 05 to the scaling of unit 08, can now be
-# compared with one process, number by number.
+# Everything that follows, from the gradients of unit 05 to the scaling of unit 08, can
+# now be compared with one process, number by number.
 
 # %% [markdown]
 # ## A number that is wrong
 #
-# Time to evaluate. The model is the simplest there is: the mean image of each of the
-# ten digits. It takes an image for the digit whose mean is nearest. You have 50 images
-# to validate it with. `correct` holds, for each of them, whether the model was right.
+# Now evaluate a model. It is the simplest there is: the mean image of each of the ten
+# digits. It classifies an image as the digit with the nearest mean. You have 50 images
+# for validation. `correct` holds, for each of them, whether the model was right.
 
 # %%
 train_images, train_labels = data.load("digits", train=True, n=3000)
@@ -590,9 +591,9 @@ print(
 )
 
 # %% [markdown]
-# Now on four ranks, as it stands in many scripts: a DistributedSampler, each rank
-# counts its own, an `all_reduce` adds up. Look for the mistake. There is none in the
-# arithmetic.
+# Now on four ranks, as in many scripts: a DistributedSampler deals out the images, each
+# rank counts its own, an `all_reduce` adds up. Look for the mistake. The arithmetic is
+# right.
 
 # %%
 # %%ranks
@@ -607,10 +608,10 @@ right, seen = counts.tolist()
 print(f"{right:.0f} of {seen:.0f} images are right: {right / seen:.1%}")
 
 # %% [markdown]
-# 52 images. There are 50. So much for your third guess: it is the sampler. It filled up
-# the shares with images 0 and 1, and these count twice. How wrong is that? It depends
-# on the number of ranks, and that is the worst of it. You need no cluster to see it:
-# the stock sampler says who would get what.
+# 52 images. There are only 50. Your third guess: the wrong part is the sampler. It
+# padded the shares with images 0 and 1, and these count twice. How wrong is that? It
+# depends on the number of ranks, which is the worst of it. You need no cluster to see
+# it: the stock sampler tells you who would get what.
 
 # %% alt="Reported accuracy over 1 to 64 ranks: with the images as they come the points scatter closely around the true accuracy, with images sorted by class they stray much further."
 def reported(correct, p):
@@ -629,33 +630,33 @@ sampled.accuracy(worlds, shown, truth=100 * correct.float().mean().item());
 
 # %% [markdown]
 # One model, 50 images, and an accuracy that moves by several points with the number of
-# ranks. Where 50 divides by the ranks, it is right. Elsewhere the first images of the
-# data set count twice. When images lie sorted by class, as they do in folders, these
-# are of the first classes only: if they are easy, your model seems to get better with
-# more GPUs.
+# ranks. Where the number of ranks divides 50, it is right. Elsewhere the first images
+# of the data set count twice. When images are sorted by class, as they are in folders,
+# these all belong to the first classes: if those are easy, your model seems to get
+# better with more GPUs.
 #
 # `drop_last=True` is no way out: then images are missing. Nor is the mean of the ranks'
-# own accuracies. The way out is to remember *why* shares had to be equally long:
-# because ranks meet in every step. In an evaluation they meet once, at the end.
+# own accuracies. The way out is to remember *why* the shares had to have equal length:
+# the ranks meet in every step. In an evaluation they meet only once, at the end.
 #
 # ### An accuracy that counts everybody once (3 points)
 #
-# You are handed `is_correct(i)`: it runs the model on sample i, which is the expensive
-# part, and says whether it was right. Use your `strided_share` or deal in another way,
-# but let each sample be looked at by exactly one rank and let shares differ by at most
-# one. **Think first:** what does a rank without samples do?
+# You are given `is_correct(i)`: it runs the model on sample i, which is the expensive
+# part, and says whether the model was right. Deal with your `strided_share` or in
+# another way, but exactly one rank must look at each sample, and the shares may differ
+# by at most one. **Think first:** what does a rank without samples do?
 
 # %% nbgrader={"grade": false, "grade_id": "exact_accuracy", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def exact_accuracy(n: int, is_correct) -> float:
     """Return the accuracy over n samples that all ranks evaluate together.
 
     n: int, number of samples, at least 1
-    is_correct: function, is_correct(i) is a bool
+    is_correct: function, is_correct(i) returns a bool
     Returns: float from 0 to 1, or a tensor with one element, the same on every rank
 
     - n divides: over all ranks is_correct is called exactly once for every i from 0 to
       n - 1.
-    - n does not divide: the numbers of calls of two ranks differ by at most one.
+    - n does not divide: the numbers of calls on any two ranks differ by at most one.
     - fewer samples than ranks: n may be smaller than the world size.
 
     Example: n = 5 on 2 ranks, 4 of them right: both return 0.8.
@@ -688,7 +689,7 @@ except NotImplementedError:
 # ## Who must agree, and who must not
 #
 # The order of the samples has to be the same on all ranks, or they deal from different
-# packs. See what comes of `seed=rank`:
+# packs. See what `seed=rank` does:
 
 # %% alt="Four rows of three samples, each rank dealing from a pack shuffled in its own way: several samples are dealt again, and nobody has others."
 different_packs = [
@@ -698,11 +699,11 @@ different_packs = [
 tiles.shares(12, {"seed = rank": different_packs})
 
 # %% [markdown]
-# So the advice "same seed everywhere" is good advice for the order. For everything else
-# that is random it is bad advice. Images are shifted, turned and cropped at random, so
-# that the network never sees the same one twice. If all ranks start from the same seed,
-# they draw the same numbers: all four images of a step are shifted alike, and four
-# ranks see no more variety than one.
+# So "same seed everywhere" is good advice for the order, and for the initial weights.
+# For the **noise**, that is, augmentation, dropout and the like, it is bad advice.
+# Images are shifted, rotated and cropped at random, so that the network never sees the
+# same one twice. If all ranks start from the same seed, they draw the same numbers: all
+# four images of a step are shifted alike, and four ranks see no more variety than one.
 
 # %%
 # %%ranks
@@ -720,8 +721,8 @@ sampled.shifted(images, shifts)
 
 # %% [markdown]
 # It is worse where the samples themselves are drawn at random: with replacement, or by
-# weight. No `DistributedSampler` divides those up. Each rank draws for itself, and from
-# the same seed each draws the same:
+# weight. `DistributedSampler` cannot do that. Each rank draws for itself, and from the
+# same seed they all draw the same samples:
 
 # %%
 # %%ranks
@@ -741,10 +742,10 @@ for what, seed in (("the same seed", 0), ("a seed per rank", 1000 + rank)):
 # %% [markdown]
 # ### One order, many noises (2 points)
 #
-# Two generators, then. One for the order, which all ranks share. One for everything
-# else, which no two ranks share, and which is a new one in every epoch. Both must
-# follow from the arguments alone, so that a run can be repeated. **Think first:** seed
-# the noise with `seed + epoch + rank`. What does rank 0 draw tomorrow?
+# So you need two generators. One is for the order, and all ranks share it. One is for
+# the noise: a different one on every rank and in every epoch. Both must depend on the
+# arguments alone, so that a run can be repeated. **Think first:** seed the noise with
+# `seed + epoch + rank`. What does rank 0 draw in the next epoch?
 
 # %% nbgrader={"grade": false, "grade_id": "epoch_generators", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def epoch_generators(
@@ -758,11 +759,11 @@ def epoch_generators(
     world_size: int, number of ranks, at most 1001
     Returns: (torch.Generator, torch.Generator)
 
-    - the order: the same numbers on every rank, others in every epoch.
-    - the noise: other numbers for every pair (rank, epoch).
-    - both: another seed alone (same rank, same epoch) gives other numbers; the same
-      arguments give the same numbers in every process. PyTorch's global generator stays
-      as it is.
+    - the order: the same numbers on every rank, different ones in every epoch.
+    - the noise: different numbers for every pair (rank, epoch).
+    - both: a different seed, with the same rank and epoch, gives different numbers; the
+      same arguments give the same numbers in every process. PyTorch's global generator
+      stays as it is.
 
     Example: ranks 0 and 1 in epoch 3: equal order, different noise.
     """
@@ -780,9 +781,9 @@ check(epoch_generators)
 # %% [markdown]
 # ## Break it
 #
-# The most common mistake of this page is one line that is not there. This loop
-# shuffles: `shuffle=True` is the sampler's default. It runs on real ranks, for three
-# epochs. **Before you run it:** what will differ between the epochs?
+# The most common mistake of this page is one missing line. This loop shuffles:
+# `shuffle=True` is the sampler's default. It runs on real ranks, for three epochs.
+# **Before you run it:** what will differ between the epochs?
 
 # %%
 # %%ranks
@@ -811,29 +812,30 @@ panels |= {
 tiles.shares(16, panels, columns=3)
 
 # %% [markdown]
-# Upper row: the same order three times, and it would be the same 90 times. Each rank
-# sees its own four samples, in the same two batches, for as long as you train. Nothing
-# fails. The loss falls. The model is only a little worse than it could be, and you will
-# look for the reason everywhere else. Your second guess: **one** order.
+# In the upper row the order is the same three times, and it would be the same 90 times.
+# Each rank sees its own four samples, in the same two batches, for as long as you
+# train. Nothing fails. The loss falls. The model is only a little worse than it could
+# be, and you will look for the reason everywhere else. Your second guess: **one**
+# order.
 #
-# A loader with `shuffle=True` on one process needs no such call, because it draws from
-# a generator that moves on. The distributed sampler makes a new generator in every
-# epoch, so that all ranks agree without talking to each other. It has to be told.
+# A loader with `shuffle=True` on one process needs no such call, because its generator
+# moves on from epoch to epoch. The distributed sampler makes a new generator in every
+# epoch, so that all ranks agree without talking to each other. It has to be told the
+# epoch.
 
 # %% [markdown]
 # ## What to remember
 #
-# - `DistributedSampler`: shuffle alike on all ranks (`seed + epoch`), fill up or drop,
-#   deal with a stride of `num_replicas`, start at `rank`.
+# - `DistributedSampler`: shuffle the same way on all ranks (`seed + epoch`), pad or
+#   drop, deal with a stride of `num_replicas`, start at `rank`.
 # - `batch_size` of a loader is the **local** one. The global batch is $p$ times as
 #   large.
 # - `set_epoch(epoch)` before every epoch, on every rank. Nobody reminds you.
-# - Where nothing divides, the stock sampler's steps are **not** the minibatches of one
-#   process. Cut first, then deal.
-# - Filling up counts samples twice: harmless in training, wrong in an evaluation. **Add
+# - Where sizes do not divide, the stock sampler's steps are **not** the minibatches of
+#   one process. Cut first, then deal.
+# - Padding counts samples twice: harmless in training, wrong in an evaluation. **Add
 #   up counts, divide once.**
-# - The order: the same seed on all ranks. Everything else that is random: a different
-#   one on each.
+# - The order: the same seed on all ranks. The noise: a different seed on each.
 #
 # **To think about.** Your minibatch has 10 samples, on 4 ranks: three, three, two, two.
 # Each rank computes the mean gradient over its own samples, and you average the four
@@ -846,7 +848,7 @@ tiles.shares(16, panels, columns=3)
 # base seed plus the worker's number, and the base seed is drawn from torch's global
 # generator (PyTorch documentation, *Randomness in multi-process data loading*). So if
 # `torch.manual_seed(0)` runs on every rank, worker 0 of every rank has the same seed,
-# too. Hand each loader the noise generator of its rank,
+# too. Give each loader the noise generator of its rank,
 # `DataLoader(..., generator=noise)`, and it draws the base seed from there.
 
 # %%

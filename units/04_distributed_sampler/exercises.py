@@ -15,18 +15,18 @@ from autograder.exercises.source import harness_of
 ITEMS = Mistake("items", "These are the items, ten times the ids. A sampler never touches the data: it says which "
                 "samples to fetch.", "Return ids, numbers from 0 to n - 1.", lambda c: ten_times(c.right))  # fmt: skip
 OWN_ORDER = Mistake("own_order", "Each rank has the right samples, but not in the order in which they were dealt.",
-                    "Leave a share as it comes out of the deal: nothing is sorted or shuffled after it.")  # fmt: skip
+                    "Leave each share in the order of the deal: do not sort or shuffle it afterwards.")  # fmt: skip
 BAD_DEALS = [
     Mistake("ignores_rank", "Every rank gets the same samples: four ranks then do four times the work and learn "
             "nothing more.", "What a rank gets must depend on `rank`."),
-    Mistake("out_of_range", "There is an id among them that no sample has.", "The ids are 0 to n - 1."),
+    Mistake("out_of_range", "A share holds an id that no sample has.", "The ids are 0 to n - 1."),
     Mistake("sample_twice", "A sample was dealt out more than once, so it counts more than the others.",
-            "Every sample has one rank and one place: follow the one that is named above."),
+            "Every sample belongs to one rank, once: follow the sample that is named above."),
     Mistake("sample_left_out", "A sample was dealt to nobody: it is never trained on.",
             "Follow the sample that is named above: which rank should have it?"),
-    Mistake("not_integers", "The ids are right as numbers, but they are floating-point numbers: no list and no data "
+    Mistake("not_integers", "The ids have the right values, but they are floating-point numbers: no list and no data "
             "set takes 3.0 for an index, and a float32 does not even hold the ids above 2**24.",
-            "Keep ids integers on the whole way: `torch.arange(n)`, `dtype=int`."),
+            "Keep the ids integers all the way: `torch.arange(n)`, `dtype=int`."),
 ]  # fmt: skip
 
 
@@ -123,11 +123,11 @@ class StridedShare(PlainExercise):
     levels = {"n divides": 1, "n does not divide": 1}
     reference = "def strided_share(n, rank, world_size):\n    return list(range(rank, n, world_size))\n"
     mistakes = [
-        Mistake("blocks", "Each rank got a block of neighbours. That is unit 01's way; here the samples are dealt out "
+        Mistake("blocks", "Each rank got a block of consecutive ids. That is unit 01's way; here they are dealt out "
                 "one by one.", "Rank r gets r, r + world_size, r + 2 world_size, ...: a range with a step.",
                 lambda c: blocks(np.arange(c.n), c.p)),
         Mistake("drops_the_rest", "Shares of n // world_size leave the last n % world_size samples to nobody.",
-                "Let the range run to n: it stops by itself, on some ranks one sample later.",
+                "Let the range run to n: on some ranks it then has one sample more.",
                 lambda c: strides(evened(np.arange(c.n), c.p, True), c.p) if c.n > c.p else None),
         Mistake("padded", "All shares are equally long because some samples were dealt twice.",
                 "Shares may differ by one here; leave the short ones short.",
@@ -136,7 +136,7 @@ class StridedShare(PlainExercise):
                 "Rank 0 has sample 0, so start at `rank`.",
                 lambda c: [list(range(rank + 1, c.n, c.p)) for rank in range(c.p)]),
         ITEMS, *BAD_DEALS, OWN_ORDER.but(how="Rank r gets r, r + world_size, r + 2 world_size, ..., in this order."),
-        Mistake("dealt_otherwise", "Every sample has exactly one rank, but not the one that a dealer would give it to.",
+        Mistake("dealt_otherwise", "Every sample has exactly one rank, but not the one a dealer would give it to.",
                 "Rank r gets r, r + world_size, r + 2 world_size, ..., in this order."),
     ]  # fmt: skip
 
@@ -177,26 +177,26 @@ class StockIndices(PlainExercise):
     rank_at = 1
     harness = harness_of(__file__, "stock_indices")
     mistakes = [
-        Mistake("ignores_drop_last", "With drop_last nothing may be dealt twice, but here the shares were filled up "
-                "or left uneven.", "With drop_last cut the order down to a multiple of world_size.",
+        Mistake("ignores_drop_last", "With drop_last nothing may be dealt twice, but here the shares were padded "
+                "or left uneven.", "With drop_last cut the order to a multiple of world_size.",
                 lambda c: strides(evened(c.order, c.p), c.p) if c.drop_last else None),
         Mistake("always_drops", "Samples were dropped although drop_last is False.",
-                "Without drop_last fill the order up instead of cutting it.",
+                "Without drop_last pad the order instead of cutting it.",
                 lambda c: strides(evened(c.order, c.p, True), c.p) if c.fills else None),
         Mistake("no_padding", "The shares differ in length: a rank with one sample less may make one step less, and "
                 "the others wait for it for ever.",
-                "Without drop_last the order is filled up from its own beginning until all shares are equally long.",
+                "Without drop_last the order is padded from its own beginning until all shares are equally long.",
                 lambda c: strides(c.order, c.p) if c.fills else None),
         Mistake("padded_once", "The order was appended to itself once. With very few samples that is not enough, and "
                 "some ranks stay short.", "Repeat the order until it is long enough, then cut.",
                 lambda c: strides(np.concatenate([c.order, c.order[: -c.n % c.p]]), c.p) if c.fills else None),
-        Mistake("padded_too_much", "More was filled up than needed: where n divides, nothing is, and never a whole "
+        Mistake("padded_too_much", "There is more padding than needed: where n divides there is none, never a whole "
                 "round.", "The number of samples to add is `-n % world_size`.",
                 lambda c: strides(np.resize(c.order, (c.n // c.p + 1) * c.p), c.p) if c.fills else None),
         Mistake("drops_a_round_too_many", "More was dropped than necessary: every rank could have at least one sample "
                 "more.", "Keep n - n % world_size samples: where n divides, all of them.",
                 lambda c: strides(c.order[: max((c.n - c.p) // c.p, 0) * c.p], c.p) if c.drop_last else None),
-        Mistake("blocks", "Each rank got a block of neighbours in the order; the stock sampler deals like a card "
+        Mistake("blocks", "Each rank got a block of consecutive ids of the order; the stock sampler deals like a card "
                 "dealer.", "Take every world_size-th entry, starting at `rank`.",
                 lambda c: blocks(evened(c.order, c.p, c.drop_last), c.p)),
         Mistake("not_shuffled", "shuffle=True changed nothing.", "Shuffle the order before you deal it out.",
@@ -204,22 +204,22 @@ class StockIndices(PlainExercise):
         Mistake("ignores_epoch", "The epoch does not change the order: every epoch sees the same minibatches again.",
                 "Seed the generator with seed + epoch.",
                 lambda c: c.dealt(torch_order(c.n, c.seed)) if c.shuffle else None),
-        Mistake("ignores_seed", "The seed does not change the order: no run can be varied.",
+        Mistake("ignores_seed", "The seed does not change the order: every run is the same.",
                 "Seed the generator with seed + epoch.",
                 lambda c: c.dealt(torch_order(c.n, c.epoch)) if c.shuffle else None),
-        Mistake("pads_before_shuffling", "The order was filled up first and shuffled then; so it is another order "
-                "than torch's.", "Shuffle n ids, then fill up.",
+        Mistake("pads_before_shuffling", "The order was padded first and shuffled afterwards, giving another order "
+                "than torch's.", "Shuffle n ids, then pad.",
                 lambda c: strides(np.resize(np.arange(c.n), c.filled)[torch_order(c.filled, c.seed + c.epoch)], c.p)
                     if c.shuffle and c.fills else None),
         ITEMS, *BAD_DEALS, OWN_ORDER,
-        Mistake("other_seed_at_zero", "With seed 0 and epoch 0 this is another order than the stock sampler's: 0 was "
-                "taken for 'not given'.",
+        Mistake("other_seed_at_zero", "With seed 0 and epoch 0 this is not the stock sampler's order: 0 was "
+                "treated as 'not given'.",
                 "0 is a seed and an epoch like any other: seed the generator with seed + epoch, without an `if` and "
                 "without an `or`."),
         Mistake("uses_library", "The ids are right, but DistributedSampler itself did the work. Here you build it.",
                 "`torch.randperm` with a generator and slices of a list are enough."),
-        Mistake("other_padding", "The shares are equally long, but they were filled up with other samples than the "
-                "stock sampler takes.",
+        Mistake("other_padding", "The shares are equally long, but they were padded with other samples than the "
+                "stock sampler uses.",
                 "Append the beginning of the order itself, as often as needed, before you deal it out."),
         Mistake("always_shuffles", "The samples were shuffled although shuffle is False.",
                 "Without shuffle the order is 0 to n - 1."),
@@ -227,7 +227,7 @@ class StockIndices(PlainExercise):
                 "samples are dealt twice, others never.",
                 "The order must be the same on all ranks: a generator seeded with seed + epoch, and nothing else."),
         Mistake("shuffles_its_share", "Each rank shuffled its own share only: in all epochs a rank sees the same few "
-                "samples.", "First shuffle the whole order, alike on all ranks, then deal it out."),
+                "samples.", "First shuffle the whole order, in the same way on all ranks, then deal it out."),
         Mistake("other_shuffle", "All ranks agree on an order and every sample is dealt, but it is not the order of "
                 "the stock sampler.", "`torch.randperm(n, generator=g)` with `g.manual_seed(seed + epoch)`."),
     ]  # fmt: skip
@@ -353,8 +353,8 @@ class TrainingBatches(Exercise):
     levels = {"one epoch": 1, "three epochs": 2, "nothing divides": 1}
     harness = harness_of(__file__, "training_batches")
     mistakes = [
-        Mistake("forgot_set_epoch", "Every epoch deals out one and the same order: the sampler shuffles anew only "
-                "when it is told which epoch begins.",
+        Mistake("forgot_set_epoch", "Every epoch deals out the same order: the sampler shuffles in a new way only "
+                "when you tell it which epoch begins.",
                 "Call `sampler.set_epoch(epoch)` at the beginning of every epoch, before you go through the loader.",
                 lambda c: c.made(seeds=[c.seed] * c.epochs)),
         Mistake("set_epoch_late", "The new epoch was set after the loader had been asked for its batches: each epoch "
@@ -362,7 +362,7 @@ class TrainingBatches(Exercise):
                 "Call `sampler.set_epoch(epoch)` before the loop over the loader.",
                 lambda c: c.made(seeds=[c.seed, *range(c.seed, c.seed + c.epochs - 1)])),
         Mistake("epochs_from_one", "Epoch 0 was run in the order of epoch 1.",
-                "Epochs count from 0: `sampler.set_epoch(epoch)` with the one that begins.",
+                "Epochs count from 0: call `sampler.set_epoch(epoch)` with the epoch that begins.",
                 lambda c: c.made(seeds=range(c.seed + 1, c.seed + 1 + c.epochs))),
         Mistake("global_batch_on_every_rank", "Each rank takes a whole global batch per step, so together they take p "
                 "times as much as asked for.",
@@ -371,43 +371,43 @@ class TrainingBatches(Exercise):
         Mistake("not_shuffled", "The samples were not shuffled.",
                 "`DistributedSampler(..., shuffle=True)`, which is its default.",
                 lambda c: c.made(orders=[np.arange(c.n)] * c.epochs)),
-        Mistake("ignores_seed", "This is the order of seed 0: the seed was not handed on.",
+        Mistake("ignores_seed", "This is the order of seed 0: the seed was not passed on.",
                 "`DistributedSampler(dataset, seed=seed)`.", lambda c: c.made(seeds=range(c.epochs))),
-        Mistake("drops_samples", "The sampler dropped samples instead of filling up.",
+        Mistake("drops_samples", "The sampler dropped samples instead of padding.",
                 "The sampler's drop_last must stay False here.", lambda c: c.made(drop_last=True)),
         Mistake("drops_last_batch", "The last, shorter batch of each epoch is missing.",
                 "The loader's drop_last must stay False here.",
                 lambda c: [[[b for b in batches if len(b) == c.batch // c.p] for batches in rank] for rank in c.right]),
-        Mistake("not_in_epochs", "The result has not one entry per epoch.",
-                "Start a new list of batches in every epoch, 0 to epochs - 1, and collect these lists in another one.",
+        Mistake("not_in_epochs", "The result does not have one entry per epoch.",
+                "Start a new list of batches in every epoch, 0 to epochs - 1, and collect these in an outer list.",
                 lambda c: [flat(rank) for rank in c.right]),
         Mistake("batches_not_apart", "The samples of an epoch are in one list, not in batches.",
                 "Append each batch as it comes.", lambda c: unbatched(c.right)),
         Mistake("last_epoch_only", "Only the batches of the last epoch came back.",
                 "Collect the batches of every epoch.", lambda c: [rank[-1:] for rank in c.right]),
-        Mistake("epochs_not_apart", "All entries are one and the same object, a list that is filled on and on or the "
-                "loader itself: what a later epoch changes shows in all of them.",
+        Mistake("epochs_not_apart", "All entries are the same object, a list that keeps growing or the "
+                "loader itself: a change in a later epoch shows in all of them.",
                 "Start a new list in every epoch and put the loader's batches into it.",
                 lambda c: [[rank[-1]] * c.epochs for rank in c.right]),
         Mistake("first_epoch_only", "Only the batches of the first epoch came back.",
-                "The `return` stands inside the loop: move it behind.", lambda c: [rank[:1] for rank in c.right]),
+                "The `return` is inside the loop: move it after the loop.", lambda c: [rank[:1] for rank in c.right]),
         Mistake("ids", "These are ids. The loader's batches hold items, here ten times the id.",
                 "Return what the loader yields.",
                 lambda c: [[[[item // 10 for item in batch] for batch in batches] for batches in rank]
                     for rank in c.right]),
-        Mistake("everybody_sees_everything", "Every rank went through the whole data set: p ranks, p times the work.",
-                "Hand the loader a DistributedSampler: `DataLoader(dataset, batch_size=..., sampler=sampler)`."),
-        Mistake("other_batch_size", "Each rank has its samples in the right order, but cut into batches of another "
+        Mistake("everybody_sees_everything", "Every rank went through the whole data set: p ranks do p times the work.",
+                "Give the loader a DistributedSampler: `DataLoader(dataset, batch_size=..., sampler=sampler)`."),
+        Mistake("other_batch_size", "Each rank has its samples in the right order, but cut into batches of a different "
                 "size.", "A step takes global_batch_size samples, the same number on every rank."),
         Mistake("ranks_overlap", "The ranks deal from different packs: within one epoch some samples are trained on "
                 "twice and others never.", "All ranks need the same seed and the same epoch, and each its own rank."),
-        Mistake("samples_missing", "Some samples are in nobody's batches, and none was put in their place.",
-                "Keep every batch that the loader yields, also the last, short one."),
+        Mistake("samples_missing", "Some samples are in nobody's batches, and no others took their place.",
+                "Keep every batch that the loader yields, even the last, short one."),
         Mistake("uneven_shares", "Some ranks have more samples than others in an epoch, so they make more or longer "
-                "steps and wait for the others in vain.",
-                "Let the DistributedSampler deal: it fills up the shares to one length."),
-        Mistake("other_order", "Together the ranks see every sample in every epoch, but in another order than "
-                "DistributedSampler gives it.",
+                "steps and wait for the others for ever.",
+                "Let the DistributedSampler deal: it pads the shares to one length."),
+        Mistake("other_order", "Together the ranks see every sample in every epoch, but not in the order "
+                "of DistributedSampler.",
                 "`DistributedSampler(dataset, seed=seed)` with `set_epoch(epoch)`, and nothing else that shuffles."),
         Mistake("ValueError", "PyTorch refused an argument. A loader takes either a sampler or shuffle=True, never "
                 "both, and a sampler's rank is one of 0 to num_replicas - 1.",
@@ -501,11 +501,11 @@ class MinibatchShares(PlainExercise):
     rank_at = 2
     harness = harness_of(__file__, "minibatch_shares")
     mistakes = [
-        Mistake("stock_then_cut", "The whole order was dealt out and each share cut into batches, as "
-                "DistributedSampler and a loader do it. Where the minibatch does not divide, a step then mixes "
+        Mistake("stock_then_cut", "The whole order was dealt out and each share was cut into batches, as "
+                "DistributedSampler and a loader do. Where the minibatch does not divide, a step then mixes "
                 "samples of two minibatches.", "First cut the order into minibatches, then deal out each of them.",
                 lambda c: [cut(share, math.ceil(c.m / c.p)) for share in strides(evened(c.order, c.p), c.p)]),
-        Mistake("deal_goes_on", "The deal goes on where the last minibatch ended, so that another rank begins. Here "
+        Mistake("deal_goes_on", "The deal goes on where the last minibatch ended, so a different rank begins. Here "
                 "each minibatch starts with rank 0.",
                 "Count positions within the minibatch: `minibatch[rank::world_size]`.",
                 lambda c: [[[int(c.order[k]) for k in step if k % c.p == rank] for step in c.steps]
@@ -523,14 +523,14 @@ class MinibatchShares(PlainExercise):
         Mistake("rounds_the_number", "The number of minibatches was rounded, so a last one that is less than half "
                 "full is lost.", "Round up: n samples are ceil(n / batch_size) minibatches.",
                 lambda c: split(c.order[: c.n - c.rest], c.m, c.p) if 0 < c.rest < c.m / 2 else None),
-        Mistake("padded", "Short shares were filled up, so some samples count twice in their step and the gradient is "
-                "another one.", "Leave them short: unit 05 weights them by their counts.",
+        Mistake("padded", "Short shares were padded, so some samples count twice in their step and the gradient is "
+                "different.", "Leave them short: unit 05 weights them by their counts.",
                 lambda c: split(c.order, c.m, c.p, lambda ids, p: strides(evened(ids, p), p))),
         Mistake("leaves_out_empty", "A rank with no samples in a minibatch has no entry for it. It then makes fewer "
                 "steps than the others, and they wait for it in the all-reduce.",
                 "Append the empty list, too: every rank has one entry per minibatch.",
                 lambda c: [[ids for ids in share if ids] for share in c.right]),
-        Mistake("none_for_empty", "None stands where a rank has no sample.",
+        Mistake("none_for_empty", "The result has None where a rank has no sample.",
                 "Return an empty list there: a loop over it does nothing, a loop over None fails.",
                 lambda c: [[ids or None for ids in share] for share in c.right]),
         Mistake("not_split", "Every rank gets the whole minibatch.", "Take `minibatch[rank::world_size]` of it.",
@@ -538,29 +538,29 @@ class MinibatchShares(PlainExercise):
         Mistake("whole_minibatches", "Whole minibatches were dealt out: one rank has all of the first, another all of "
                 "the second.", "All ranks work on the same minibatch in the same step, each on its share.",
                 lambda c: [cut(c.order.tolist(), c.m)[rank :: c.p] for rank in range(c.p)]),
-        Mistake("batch_size_per_rank", "batch_size was taken for each rank, so that a step uses world_size times as "
-                "many samples.", "batch_size is the sequential (global) one: all ranks share it.",
+        Mistake("batch_size_per_rank", "batch_size was used on each rank, so a step uses world_size times as "
+                "many samples.", "batch_size is the global one, of the sequential minibatch: all ranks share it.",
                 lambda c: split(c.order, c.m * c.p, c.p)),
-        Mistake("ignores_order", "These are positions in the order (or the order was not used): the ids stand in it.",
+        Mistake("ignores_order", "These are positions in the order (or it was not used), not the ids that are there.",
                 "Index `order` with the positions.", lambda c: split(np.arange(c.n), c.m, c.p)),
-        Mistake("by_id", "The rank was chosen by the sample's id. In a shuffled order the ids of a minibatch are any, "
-                "so the shares differ in length as chance will have it.",
+        Mistake("by_id", "The rank was chosen by the sample's id. In a shuffled order a minibatch holds any ids, "
+                "so the lengths of the shares depend on chance.",
                 "Count positions within the minibatch, not ids: `minibatch[rank::world_size]`.",
                 lambda c: [[[i for i in c.order[step].tolist() if i % c.p == rank] for step in c.steps]
                     for rank in range(c.p)]),
         Mistake("sorted", "The ids of a share were sorted.", "Leave them in the order of the minibatch.",
                 lambda c: [[sorted(ids) for ids in share] for share in c.right]),
-        Mistake("not_in_minibatches", "The ids are in one flat list.", "One list per minibatch, in a list.",
+        Mistake("not_in_minibatches", "The ids are in one flat list.", "Return a list with one list per minibatch.",
                 lambda c: [flat(share) for share in c.right]),
         ITEMS, *BAD_DEALS,
-        Mistake("mixes_minibatches", "In some step the ranks together do not hold the sequential minibatch, but "
+        Mistake("mixes_minibatches", "In some step the ranks together do not hold the sequential minibatch: they hold "
                 "samples of another one.",
                 "First cut the order into minibatches of batch_size, then deal out each of them."),
         Mistake("one_minibatch_too_many", "There are more entries than minibatches: the last ones are empty on every "
                 "rank.",
                 "n samples are ceil(n / batch_size) minibatches; where n divides, n // batch_size + 1 is one too "
                 "many."),
-        Mistake("own_order", "Each rank has the right samples of each minibatch, but in another order.",
+        Mistake("own_order", "Each rank has the right samples of each minibatch, but in a different order.",
                 "Leave them in the order of the minibatch."),
         Mistake("split_otherwise", "In every step the ranks hold the right minibatch together, but it was not dealt "
                 "out by strides.", "Rank r takes positions r, r + world_size, ... of the minibatch."),
@@ -649,15 +649,15 @@ class ExactAccuracy(Exercise):
     uses = ("strided_share",)
     harness = harness_of(__file__, "exact_accuracy")
     mistakes = [
-        Mistake("rank_0_only", "Only one rank knows the accuracy: a reduce leaves the sum on one rank.",
+        Mistake("rank_0_only", "Only one rank knows the accuracy: a reduce leaves the sum on one rank only.",
                 "`dist.all_reduce` leaves it on every rank.", lambda c: [c.right] + [None] * (c.p - 1)),
-        Mistake("count", "This is the number of correct samples, not their share.", "Divide by n.",
+        Mistake("count", "This is the number of correct samples, not their fraction.", "Divide by n.",
                 lambda c: int(c.flags.sum())),
         Mistake("percent", "This is the accuracy in percent.", "Return a number from 0 to 1.", lambda c: 100 * c.right),
         Mistake("divided_by_ranks", "The accuracy was divided by the number of ranks. A sum of counts needs no such "
                 "division.", "Divide by n, and nothing else.", lambda c: c.right / c.p),
         Mistake("everybody_evaluates_everything", "The accuracy is right, but every rank looked at every sample: "
-                "nothing is gained by having ranks.",
+                "the ranks save no time.",
                 "Each rank looks at its share; counts are added up over the ranks."),
         Mistake("rank_0_evaluates_everything", "The accuracy is right, but one rank looked at all samples while the "
                 "others waited.", "Each rank looks at its share; counts are added up over the ranks."),
@@ -670,22 +670,22 @@ class ExactAccuracy(Exercise):
         Mistake("samples_left_out", "Some samples were never looked at: this is the accuracy on the others.",
                 "With n % world_size samples left over, some ranks have one sample more."),
         Mistake("unfair", "The accuracy is right, but the shares differ by more than one sample, and the largest "
-                "decides how long it takes.", "`strided_share(n, rank, world_size)` is fair."),
+                "determines the time.", "`strided_share(n, rank, world_size)` is fair."),
         Mistake("one_ranks_accuracy", "Each rank reports the accuracy on its own samples as if it were that of all.",
                 "Add up the counts of all ranks with all_reduce, and divide once."),
-        Mistake("mean_of_means", "The accuracies of the ranks were averaged: a rank with fewer samples has as much "
+        Mistake("mean_of_means", "The accuracies of the ranks were averaged: a rank with fewer samples got as much "
                 "weight as one with more.",
-                "Add up counts of correct samples, which weigh every sample alike, and divide once, by n."),
+                "Add up counts of correct samples, which weight every sample equally, and divide once, by n."),
         Mistake("local_over_n", "The correct samples of one rank were divided by the samples of all ranks.",
                 "Add up the counts over the ranks first."),
-        Mistake("times_world_size", "This is the accuracy once per rank: accuracies were added up, or the sum of all "
-                "counts was divided by one rank's samples, or what was complete was added up again.",
+        Mistake("times_world_size", "This is the accuracy times the number of ranks: accuracies were added up, or the "
+                "sum of all counts was divided by one rank's samples, or the complete count was added up again.",
                 "Add up each rank's own count once, and divide by n."),
         Mistake("maximum", "This is the accuracy of the best rank.",
                 "Add up counts: `dist.ReduceOp.SUM`, and divide once, by n."),
-        Mistake("rounded", "The accuracy was rounded.", "Return it as it is, and round where you print it."),
+        Mistake("rounded", "The accuracy was rounded.", "Return it unrounded, and round only when you print it."),
         Mistake("narrow_count", "The counts were kept in a type that is too narrow for them: uint8 ends at 255, "
-                "float16 knows no odd number above 2048, bfloat16 none above 256.",
+                "float16 has no odd number above 2048, bfloat16 none above 256.",
                 "Count in int64, which is what `torch.tensor(3)` is, or in float64."),
         Mistake("integer_division", "The fraction is gone: integers were divided with `//` or rounded.",
                 "Divide with `/`."),
@@ -693,9 +693,9 @@ class ExactAccuracy(Exercise):
                 "ranks some have none.", "Add up the counts over the ranks and divide once, by n."),
         Mistake("missing_rank", "A rank does not take part in the all_reduce that the others wait in: one without "
                 "samples that returned early, for example.",
-                "Every rank calls it; a rank without samples has a zero to add."),
+                "Every rank must call it; a rank without samples adds zero."),
         Mistake("IndexError", "A rank asked for a sample that does not exist.",
-                "The ids are 0 to n - 1: cut the share off there."),
+                "The ids are 0 to n - 1: end the share there."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -823,32 +823,32 @@ class EpochGenerators(PlainExercise):
         Mistake("not_generators", "Two objects of type torch.Generator were asked for.",
                 "`torch.Generator().manual_seed(number)` makes one; return two of them, order first."),
         Mistake("shared_generator", "Two of the generators are one and the same object (torch.manual_seed always "
-                "returns the global one): whoever draws noise then also changes the order.",
+                "returns the global one): drawing noise then also changes the order.",
                 "Make a new `torch.Generator()` for each of the two, in every call."),
-        Mistake("unseeded", "The same call gave another stream the second time: no run can be repeated, and no two "
+        Mistake("unseeded", "The same call gave different numbers the second time: no run can be repeated, and no two "
                 "ranks agree on an order.", "Everything random must follow from the four arguments."),
-        Mistake("salted_hash", "The seed goes through `hash()` of a text, and Python salts that anew in every "
+        Mistake("salted_hash", "The seed goes through `hash()` of a text, which Python salts differently in every "
                 "process: the ranks do not agree on an order, and tomorrow's run draws other numbers than today's.",
-                "Calculate with the four integers, or take `hashlib.sha256(text.encode())`, which is the same "
+                "Calculate with the four integers, or use `hashlib.sha256(text.encode())`, which is the same "
                 "everywhere."),
-        Mistake("changes_the_global", "The two generators are as they should be, but PyTorch's global generator is "
-                "not as it was: whatever else draws from it (dropout, initial weights, a loader's base seed) begins "
-                "again with every call.",
+        Mistake("changes_the_global", "The two generators are right, but PyTorch's global generator was "
+                "changed: whatever else draws from it (dropout, initial weights, a loader's base seed) starts "
+                "over with every call.",
                 "`torch.manual_seed` seeds the global generator: seed one of your own, "
                 "`torch.Generator().manual_seed(number)`."),
         Mistake("orders_differ", "The ranks would shuffle into different orders: some samples are then dealt twice "
                 "and others never.", "The order depends on seed and epoch, never on the rank."),
-        Mistake("same_order_every_epoch", "Two epochs have the same order. That is the forgotten set_epoch.",
+        Mistake("same_order_every_epoch", "Two epochs have the same order, as if set_epoch had been forgotten.",
                 "The order depends on seed and epoch."),
-        Mistake("order_ignores_seed", "Another seed gives the same order.", "The order depends on seed and epoch."),
-        Mistake("same_noise", "Ranks draw the same noise: all images of a step are turned and shifted alike, and four "
+        Mistake("order_ignores_seed", "A different seed gives the same order.", "The order depends on seed and epoch."),
+        Mistake("same_noise", "Ranks draw the same noise: all images of a step are rotated and shifted alike, and four "
                 "ranks see no more variety than one.", "The noise depends on the rank, too."),
-        Mistake("same_noise_every_epoch", "A rank draws the same noise in every epoch: what should be new each time "
-                "is learnt by heart.", "The noise depends on the epoch, too."),
-        Mistake("noise_ignores_seed", "Another seed gives the same noise.", "The noise depends on the seed, too."),
-        Mistake("streams_meet", "Rank and epoch were added up in a way that gives the same number twice, as 1 + 0 = 0 "
-                "+ 1: one rank draws today what another will draw tomorrow.",
-                "Number all (epoch, rank) without repetition, for any number of ranks: for example epoch * "
+        Mistake("same_noise_every_epoch", "A rank draws the same noise in every epoch: the network learns by heart "
+                "what should be new each time.", "The noise depends on the epoch, too."),
+        Mistake("noise_ignores_seed", "A different seed gives the same noise.", "The noise depends on the seed, too."),
+        Mistake("streams_meet", "Rank and epoch were combined so that the same number comes twice, as in 1 + 0 = 0 "
+                "+ 1: one rank draws in this epoch what another draws in the next.",
+                "Give every pair (epoch, rank) its own number, for any number of ranks: for example epoch * "
                 "world_size + rank."),
     ]  # fmt: skip
 
