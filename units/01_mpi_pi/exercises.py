@@ -102,34 +102,34 @@ def fair_share(n, rank, world_size):
     return n * rank // world_size, n * (rank + 1) // world_size
 """
     mistakes = [
-        Mistake("not_a_pair", "Every rank needs the two ends of its block, and what came back is not a pair of "
+        Mistake("not_a_pair", "Every rank needs the two ends of its block, but the function did not return a pair of "
                 "numbers.", "Return two integers: `return start, stop`."),
         Mistake("float_bounds", "The ends of the blocks are floating-point numbers: `/` gives a float even where the "
-                "division leaves no rest.",
-                "A sample cannot be cut in two. Divide with `//` and give the rest `n % world_size` to somebody."),
+                "division leaves no remainder.",
+                "A sample cannot be cut in two. Divide with `//`, and spread the remainder `n % world_size`."),
         Mistake("ignores_rank", "Every rank has the same block, so the ranks repeat each other's work and add nothing "
                 "new.", "Let `start` and `stop` depend on `rank`."),
-        Mistake("count_instead_of_stop", "The second number is how many samples the rank has, where the end of its "
-                "block was asked for.", "Return `start, start + size`."),
+        Mistake("count_instead_of_stop", "The second number is the size of the rank's block, but it should be the end "
+                "of the block.", "Return `start, start + size`."),
         Mistake("inclusive_stop", "The second number is the last sample of the block, but `range(start, stop)` and "
                 "slices leave `stop` out: every rank loses one sample.",
                 "Let `stop` be the first sample that belongs to the next rank."),
         Mistake("starts_at_one", "The samples are counted from 1, so sample 0 belongs to nobody and the last rank "
                 "reaches past the end.", "Samples are numbered 0 to n - 1, as ranks are numbered 0 to world_size - 1."),
-        Mistake("drops_remainder", "Shares of n // world_size leave the last n % world_size samples to nobody.",
+        Mistake("drops_remainder", "Shares of n // world_size assign the last n % world_size samples to no rank.",
                 "Give one sample more to n % world_size of the ranks."),
         Mistake("last_rank_takes_rest", "One rank takes the whole remainder. All others will wait for it: the slowest "
                 "rank decides how long the program runs.",
                 "Spread the remainder: n % world_size of the ranks take one sample more, so shares differ by at most "
                 "one."),
-        Mistake("rounds_up", "Blocks of n / world_size rounded up use the samples up too early: the last ranks get "
-                "less, or nothing.", "Round down, and give one sample more to n % world_size of the ranks."),
+        Mistake("rounds_up", "With n / world_size rounded up, the samples run out too early: the last ranks get fewer, "
+                "or none.", "Round down, and give one sample more to n % world_size of the ranks."),
         Mistake("start_from_own_size", "The sizes are right, the starts are not: rank x (own size) assumes that all "
                 "ranks before this one have blocks as large as its own, so blocks overlap or leave holes.",
                 "Add up the sizes of the ranks before: rank * (n // world_size) + min(rank, n % world_size)."),
-        Mistake("four_ranks", "These are the blocks of four ranks, however many there are.",
-                "Nothing but `world_size` says how many ranks there are: divide by it, and write no number down."),
-        Mistake("overlap", "Some samples belong to two ranks: they are drawn twice and weigh double in the result.",
+        Mistake("four_ranks", "These are the blocks for four ranks, whatever the number of ranks is.",
+                "`world_size` is the number of ranks: divide by it, not by a fixed number."),
+        Mistake("overlap", "Some samples belong to two ranks: they are drawn twice and count double in the result.",
                 "The block of a rank must start where the block of the rank before it ends."),
         Mistake("out_of_range", "A block reaches outside the samples 0 to n - 1.",
                 "The first block starts at 0 and the last one stops at n."),
@@ -197,35 +197,35 @@ def count_inside(x, y):
 """
     mistakes = [
         Mistake("counts_all", "Every point was counted. x^2 + y^2 is never above 1/2 in this square, so a comparison "
-                "with 1/2 or with 1 lets all of them through; so does counting the length of the comparison instead "
-                "of its True values.",
+                "with 1/2 or with 1 lets all points through. The length of the comparison, instead of the number of "
+                "its True values, counts all points, too.",
                 "The radius is 1/2: compare x^2 + y^2 with 1/4, and count with `np.count_nonzero`.",
                 lambda c: len(c.x)),
         Mistake("radius_squared_twice", "The distance was compared with 1/4, the square of the radius.",
                 "Either sqrt(x^2 + y^2) < 1/2, or x^2 + y^2 < 1/4.", lambda c: int(np.sum(np.hypot(c.x, c.y) < 0.25))),
-        Mistake("diamond", "|x| + |y| < 1/2 is a square standing on its tip, not a circle.",
-                "The distance from the middle is sqrt(x^2 + y^2).",
+        Mistake("diamond", "|x| + |y| < 1/2 is a square standing on one corner, not a circle.",
+                "The distance from (0, 0) is sqrt(x^2 + y^2).",
                 lambda c: int(np.sum(np.abs(c.x) + np.abs(c.y) < 0.5))),
-        Mistake("counts_outside", "The points outside the circle were counted.", "Turn the comparison round.",
+        Mistake("counts_outside", "The points outside the circle were counted.", "Reverse the comparison.",
                 lambda c: len(c.x) - c.right),
         Mistake("fraction", "This is the share of points inside, not their number. Shares of different ranks cannot "
-                "simply be added up: counts can.", "Return the count; divide once, at the very end.",
+                "simply be added up, but counts can.", "Return the count; divide once, at the very end.",
                 lambda c: c.right / len(c.x) if len(c.x) else None),
         Mistake("returns_pi", "This is already an estimate of pi. Estimates of different ranks cannot simply be added "
-                "up: counts can.", "Return the count of points inside; the factor 4 / n comes once, at the very end.",
+                "up, but counts can.", "Return the count of points inside; the factor 4 / n comes once, at the end.",
                 lambda c: 4 * c.right / len(c.x) if len(c.x) else None),
-        Mistake("each_once", "Points that came up twice were counted once. Two darts in the same place are two darts.",
+        Mistake("each_once", "Equal points were counted only once. Two darts in the same place are two darts.",
                 "Count the True values themselves: `np.count_nonzero(mask)`.", distinct_inside),
-        Mistake("narrow_count", "The count was kept in a type that is too narrow for it: uint8 ends at 255 and goes on "
-                "with 0.", "`np.count_nonzero(mask)` and `mask.sum()` count in 64 bits by themselves.",
+        Mistake("narrow_count", "The count was kept in a type that is too narrow for it: after 255, uint8 starts again "
+                "at 0.", "`np.count_nonzero(mask)` and `mask.sum()` count in 64 bits by themselves.",
                 lambda c: c.right % 256 if c.right > 255 else None),
         Mistake("counts_axes", "The answer is 1 for any points: `np.where` and `np.nonzero` return a tuple with one "
                 "array per axis, and its length is the number of axes.",
                 "Count the True values themselves: `np.count_nonzero(mask)`.", lambda c: 1),
-        Mistake("returns_mask", "This is True or False for every point, where one number was asked for.",
+        Mistake("returns_mask", "This is True or False for every point, but one number was asked for.",
                 "Count the True values: `np.count_nonzero(mask)`.", lambda c: np.hypot(c.x, c.y) < 0.5),
-        Mistake("python_loop", "The count is right, but Python visits the points one by one, at some 100 ns or more "
-                "for each: the same work is 10 to 100 times faster on whole arrays. `map`, `np.vectorize` and "
+        Mistake("python_loop", "The count is right, but Python visits the points one by one, at about 100 ns or more "
+                "each: the same work is 10 to 100 times faster on whole arrays. `map`, `np.vectorize` and "
                 "`np.frompyfunc` are such loops in disguise.",
                 "Write `x * x + y * y` for the whole arrays at once, compare, and count the True values with "
                 "`np.count_nonzero`.",
@@ -277,41 +277,41 @@ def rank_rng(seed, rank, world_size):
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(world_size)[rank])
 """
     mistakes = [
-        Mistake("not_a_generator", "A generator was asked for: an object that draws when one calls its `.random(k)`.",
+        Mistake("not_a_generator", "A generator was asked for: an object that draws with methods such as `.random(k)`.",
                 "Return `np.random.default_rng(...)`."),
         Mistake("global_state", "`np.random` itself is one generator for the whole process: whoever draws from it or "
                 "seeds it changes everybody's numbers.",
                 "Make a generator of your own with `np.random.default_rng(...)` and return it."),
-        Mistake("touches_global_state", "The stream is fine, but on the way the global generator of NumPy or of "
-                "Python was seeded or drawn from: everybody else's numbers have changed.",
+        Mistake("touches_global_state", "The stream is fine, but your function also seeded, or drew from, the global "
+                "generator of NumPy or of Python: that changes everybody else's numbers.",
                 "Make a generator of your own with `np.random.default_rng(...)`, and call neither `np.random.seed` "
                 "nor `random.seed`."),
         Mistake("legacy_generator", "This is a `RandomState`, which NumPy keeps for old programs only. A "
                 "`numpy.random.Generator` was asked for.", "Return `np.random.default_rng(...)`."),
-        Mistake("glued_seed", "Seed and rank were written one behind the other as digits. Then seed 1 on rank 11 and "
+        Mistake("glued_seed", "The digits of seed and rank were written one after another. Then seed 1 on rank 11 and "
                 "seed 11 on rank 1 are the same number, 111, and share a stream.",
-                "Do not glue, combine: `default_rng([rank, seed])`, or `SeedSequence(seed).spawn(world_size)[rank]`."),
-        Mistake("shared_generator", "Two calls returned one and the same generator object, so the second caller goes "
-                "on where the first one stopped.", "Make a new generator in every call."),
+                "Pass both numbers on: `default_rng([rank, seed])`, or `SeedSequence(seed).spawn(world_size)[rank]`."),
+        Mistake("shared_generator", "Two calls returned one and the same generator object, so the second caller "
+                "continues where the first one stopped.", "Make a new generator in every call."),
         Mistake("unseeded", "The same call gave different numbers the second time, or would in another process, so a "
-                "run can never be repeated and a bug never be caught again.",
+                "run can never be repeated, and a bug never reproduced.",
                 "Everything random must follow from `seed` and `rank`, nothing from the clock, the process or the "
-                "operating system. Python's `hash` of a string is another number in every process."),
-        Mistake("same_stream", "These ranks draw the very same points. Four ranks then do four times the work of one "
-                "and know nothing more.",
+                "operating system. Python's `hash` of a string differs from process to process."),
+        Mistake("same_stream", "These ranks draw the very same points. Four ranks then do four times the work of one, "
+                "and their estimate is no more precise.",
                 "Let the stream depend on `rank`: `SeedSequence(seed).spawn(world_size)[rank]`."),
-        Mistake("overlapping_streams", "The ranks walk along one and the same stream from different places, and later "
-                "one draws what another has drawn before. At least 2**40 draws must lie between two.",
+        Mistake("overlapping_streams", "The ranks use one and the same stream from different starting points, so one "
+                "rank draws what another has drawn before. Starting points must be at least 2**40 draws apart.",
                 "Give each rank a stream of its own: `SeedSequence(seed).spawn(world_size)[rank]`."),
         Mistake("ignores_seed", "Another seed gives the same numbers: the experiment can be repeated, but never "
                 "varied.", "Hand `seed` to the generator, together with `rank`."),
-        Mistake("seed_times_rank", "Rank 0 draws the same numbers for every seed, as a product with rank 0 is 0 "
-                "whatever the seed.",
-                "Do not calculate with the seed, combine: `default_rng([rank, seed])`, or "
+        Mistake("seed_times_rank", "Rank 0 draws the same numbers for every seed, since seed times rank is always 0 "
+                "there.",
+                "Do no arithmetic with the seed, pass both numbers on: `default_rng([rank, seed])`, or "
                 "`SeedSequence(seed).spawn(world_size)[rank]`."),
         Mistake("seed_plus_rank", "Experiments with different seeds share streams, as they do with seed + rank: 7 + 1 "
-                "and 8 + 0 are the same. Averaged over seeds, the same points count several times.",
-                "Do not calculate with the seed, combine: `default_rng([rank, seed])`, or "
+                "and 8 + 0 are the same. In an average over seeds, the same points count several times.",
+                "Do no arithmetic with the seed, pass both numbers on: `default_rng([rank, seed])`, or "
                 "`SeedSequence(seed).spawn(world_size)[rank]`."),
     ]  # fmt: skip
 
@@ -466,16 +466,16 @@ def sum_counts(comm, counts):
         Mistake("rank_0_only", "Only rank 0 has the sum. A reduce leaves the result on one rank.",
                 "Every rank needs it: use an all-reduce.",
                 lambda c: [total if first else None for total, first in zip(c.totals, c.first, strict=True)]),
-        Mistake("ignores_comm", "The ranks of other communicators were added, too. `comm` need not hold all ranks: "
-                "this one held some of them.", "Call the methods of the argument `comm`, not those of MPI.COMM_WORLD.",
+        Mistake("ignores_comm", "Counts of ranks outside `comm` were added, too. `comm` need not hold all ranks: this "
+                "one held some of them.", "Call the methods of the argument `comm`, not those of MPI.COMM_WORLD.",
                 lambda c: [c.counts.sum(axis=0, dtype=c.counts.dtype)] * c.p if any(c.teams) else None),
         Mistake("own_counts", "Every rank returned its own counts: nothing was added up.",
                 "`Allreduce` writes the sum into its second argument. Return that one.", lambda c: list(c.counts)),
         Mistake("rank_0_counts", "Every rank returned the counts of rank 0.", "A broadcast copies; a reduction adds.",
                 lambda c: [part[0] for part in c.parts]),
-        Mistake("mean", "This is the mean over the ranks, where the sum was asked for.", "Leave out the division.",
+        Mistake("mean", "This is the mean over the ranks, but the sum was asked for.", "Leave out the division.",
                 lambda c: [part.mean(axis=0) for part in c.parts]),
-        Mistake("maximum", "This is the largest count, where the sum was asked for.",
+        Mistake("maximum", "This is the largest count, but the sum was asked for.",
                 "The operation is `MPI.SUM`, the default.", lambda c: [part.max(axis=0) for part in c.parts]),
         # in 64 bits a thousand wide counts may not fit; of one element it would be no mistake
         Mistake("one_number", "All elements were added into a single number.",
@@ -486,12 +486,12 @@ def sum_counts(comm, counts):
         Mistake("pickled", "The lower-case methods of mpi4py turn the array into a pickle, send it, and add up in "
                 "Python.",
                 "`comm.Allreduce(counts, total)` hands MPI the memory itself: capital A, and an array for the result."),
-        Mistake("by_hand", "The sum was put together from single messages. MPI knows faster ways (unit 03 builds "
-                "them).", "One collective does it: `comm.Allreduce(counts, total)`."),
+        Mistake("by_hand", "The sum was built from single messages. MPI has faster ways, which you will build in unit "
+                "03.", "One collective does it: `comm.Allreduce(counts, total)`."),
         Mistake("ValueError", "The two buffers of `Allreduce` must have the same type and the same number of elements.",
                 "`np.empty_like(counts)` makes an array that fits; `np.zeros(n)` makes floats, whatever the counts "
                 "are."),
-        Mistake("Exception", "MPI refused the call. The same memory must not be given as the source and as the result.",
+        Mistake("Exception", "MPI refused the call. The same memory must not be both the source and the result.",
                 "Give the result an array of its own: `np.empty_like(counts)`."),
     ]  # fmt: skip
 
@@ -603,31 +603,31 @@ class EstimatePi(Exercise):
                 each_team(lambda t: list(t.estimates) if t.quotient else None)),
         Mistake("mean_of_means", "The estimates of the ranks were averaged. Where shares differ in size, that gives "
                 "the samples of small shares more weight.",
-                "Add up counts, which weigh every sample alike, and divide once by n.",
+                "Add up counts, in which every sample has the same weight, and divide once by n.",
                 each_team(lambda t: t.estimates.mean() if t.quotient and t.rest else None)),
         Mistake("sum_of_means", "This is about world_size times pi. Either all points inside were divided by the "
-                "samples of one rank, or something was added up over the ranks that was complete already: estimates, "
-                "or sums.", "Add up the counts once, over all ranks, and divide once, by n.",
+                "samples of one rank, or something that was already complete (estimates or sums) was added up over "
+                "the ranks.", "Add up the counts once, over all ranks, and divide once, by n.",
                 each_team(lambda t: t.estimates.sum() if t.quotient else None)),
         Mistake("rounded_n", "The points inside were divided by world_size * (n // world_size), which is less than "
                 "the n that were drawn.", "Divide by n itself.",
                 each_team(lambda t: t.pi * t.n / (t.n - t.rest) if t.quotient and t.rest else None)),
         Mistake("rank_0_only", "Only rank 0 knows the estimate. A reduce leaves the result on one rank.",
                 "Every rank needs it: use an all-reduce.", each_team(lambda t: [t.pi] + [None] * (t.p - 1))),
-        Mistake("integer_division", "`//` throws away everything behind the decimal point.", "Divide with `/`.",
+        Mistake("integer_division", "`//` drops everything after the decimal point.", "Divide with `/`.",
                 each_team(lambda t: math.floor(t.pi) if t.pi != math.floor(t.pi) else None)),
-        Mistake("ignores_comm", "The ranks of other communicators took part, too. `comm` need not hold all ranks: "
-                "this one held some of them.",
+        Mistake("ignores_comm", "Ranks outside `comm` took part, too. `comm` need not hold all ranks: this one held "
+                "some of them.",
                 "Ask `comm` for rank and size, and call its methods, not those of MPI.COMM_WORLD.",
                 lambda c: [c.world.pi] * c.p if any(c.teams) else None),
         Mistake("draws_too_many", "More samples were drawn than the n that were asked for.",
                 "n counts the samples of all ranks together: let `fair_share` say how many this rank draws."),
         Mistake("unfair", "All samples were drawn, but the shares differ by more than one, and the largest share "
                 "decides the run time.", "Let `fair_share` say how many samples this rank draws: stop - start."),
-        Mistake("ignores_draw", "No point was taken from `draw`: wherever the points came from, it was not this "
-                "rank's stream.", "Call `x, y = draw(k)` for the k points of this rank."),
-        Mistake("ZeroDivisionError", "A rank divided by the number of its own samples, and with fewer samples than "
-                "ranks some ranks have none.", "Add up counts over the ranks and divide once, by n."),
+        Mistake("ignores_draw", "No point was taken from `draw`, so the points did not come from this rank's stream.",
+                "Call `x, y = draw(k)` for the k points of this rank."),
+        Mistake("ZeroDivisionError", "A rank divided by the number of its own samples, which is 0 on some ranks if "
+                "there are fewer samples than ranks.", "Add up counts over the ranks and divide once, by n."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -745,19 +745,19 @@ class SamplesNeeded(PlainExercise):
                 "the error takes four times the samples.", "Solve sigma / sqrt(n) = error for n.",
                 lambda c: SIGMA / c.error),
         Mistake("forgets_4", "This is the n for the share of points inside; the estimate of pi is 4 times that share, "
-                "and so is its error.", "One sample counts 4 or 0: its standard deviation is sqrt(pi (4 - pi)) = 1.64.",
+                "and so is its error.", "A sample is 4 or 0: its standard deviation is sqrt(pi (4 - pi)) = 1.64.",
                 lambda c: (SIGMA / 4 / c.error) ** 2),
         Mistake("sigma_is_1", "1 / error^2 would be right for samples with a standard deviation of 1.",
-                "One sample counts 4 or 0: its standard deviation is sqrt(pi (4 - pi)) = 1.64. Multiply by its square.",
+                "A sample is 4 or 0: its standard deviation is sqrt(pi (4 - pi)) = 1.64. Multiply by its square.",
                 lambda c: 1 / c.error**2),
-        Mistake("sigma_not_squared", "The standard deviation of a sample enters the number of samples squared, and "
-                "was used unsquared.", "n = (sigma / error)^2.", lambda c: SIGMA / c.error**2),
-        Mistake("variance_squared", "pi (4 - pi) is already the square of the standard deviation, and was squared "
+        Mistake("sigma_not_squared", "The number of samples depends on the square of a sample's standard deviation, "
+                "and it was not squared.", "n = (sigma / error)^2.", lambda c: SIGMA / c.error**2),
+        Mistake("variance_squared", "pi (4 - pi) is already the square of the standard deviation, but it was squared "
                 "again.", "n = pi (4 - pi) / error^2.", lambda c: (SIGMA**2 / c.error) ** 2),
         Mistake("relative_error", "This n gives an error of `error` times pi: the error was taken as a fraction of pi.",
-                "`error` is meant as it stands: 0.01 is 0.01, not one percent.",
+                "`error` is absolute: 0.01 means 0.01, not one percent.",
                 lambda c: (SIGMA / math.pi / c.error) ** 2),
-        Mistake("shrinks_with_error", "A smaller error was given fewer samples.",
+        Mistake("shrinks_with_error", "The smaller the error, the fewer samples were returned.",
                 "Solve sigma / sqrt(n) = error for n: n = (sigma / error)^2.", lambda c: (SIGMA * c.error) ** 2),
         Mistake("error_not_squared", "The standard deviation was squared, the error was not.",
                 "Square the whole quotient: n = (sigma / error)^2.", lambda c: SIGMA**2 / c.error),
@@ -767,15 +767,15 @@ class SamplesNeeded(PlainExercise):
                 lambda c: math.floor((SIGMA / c.error) ** 2)),
         Mistake("not_rounded", "This is a fraction of a sample: the formula's value, not rounded up.",
                 "Nobody throws a part of a dart: round up, `math.ceil(...)`.", lambda c: (SIGMA / c.error) ** 2),
-        Mistake("at_least_two", "Two samples, where one is enough: its standard error is sigma, 1.64.",
-                "Return what the formula gives, rounded up, also where that is 1.",
+        Mistake("at_least_two", "Two samples were returned, but one is enough: its standard error is sigma, 1.64.",
+                "Return what the formula gives, rounded up, even if that is 1.",
                 lambda c: 2 if c.error > SIGMA else None),
         Mistake("overflow", "A number of samples cannot be negative: n has outgrown its integer type.",
                 "Return a Python int, which has no limit: `math.ceil(...)`."),
-        Mistake("two_standard_errors", "That is four times the n that was asked for: half the error, as for an "
-                "interval of 95 %, which is two standard errors wide on either side.",
+        Mistake("two_standard_errors", "This is four times the n that was asked for, which halves the error. A 95 % "
+                "interval is two standard errors wide on either side.",
                 "`error` is one standard error: n = (sigma / error)^2."),
-        Mistake("too_few", "These samples are not enough.",
+        Mistake("too_few", "More samples are needed.",
                 "Solve sigma / sqrt(n) = error for n: n = (sigma / error)^2."),
         Mistake("too_many", "Fewer samples would do.", "Solve sigma / sqrt(n) = error for n: n = (sigma / error)^2."),
     ]  # fmt: skip
@@ -826,7 +826,7 @@ class SpeedupAndEfficiency(PlainExercise):
     harness = harness_of(__file__, "speedup_and_efficiency")
     mistakes = [
         Mistake("upside_down", "The speedup is upside down: it falls where the run gets faster.",
-                "Time of the first row divided by the time of the row.",
+                "Speedup is the time of the first row divided by the time of the row.",
                 lambda c: (1 / c.speedup, 1 / c.speedup / c.more)),
         Mistake("previous_row", "Each row was compared with the row before it.",
                 "Compare every row with the first one: seconds[0] / seconds.",
@@ -849,19 +849,19 @@ class SpeedupAndEfficiency(PlainExercise):
                 "had been perfect. Nobody measured that.",
                 "Speedup here means: how many times faster than the first row.",
                 lambda c: (c.speedup * c.ranks[0], c.speedup / c.more)),
-        Mistake("ideal", "This is the speedup one would wish for, not the one that was measured.",
+        Mistake("ideal", "This is the ideal speedup, not the one that was measured.",
                 "Speedup comes from the seconds alone.", lambda c: (c.more, np.ones(len(c.ranks)))),
         Mistake("swapped", "The two answers are swapped.", "Return the speedup first, then the efficiency.",
                 lambda c: (c.speedup / c.more, c.speedup)),
         Mistake("last_row", "Each row was compared with the last one.",
                 "Compare every row with the first one: seconds[0] / seconds.",
                 lambda c: (c.seconds[-1] / c.seconds, c.seconds[-1] / c.seconds * c.ranks[-1] / c.ranks)),
-        Mistake("capped", "Efficiencies above 1 were cut down to 1. Twice the ranks can be more than twice as fast, "
-                "where each one's share fits into its cache, for example; and if it is a slip, you want to see it.",
+        Mistake("capped", "Efficiencies above 1 were cut down to 1. Twice the ranks can be more than twice as fast, if "
+                "each share then fits into a cache, for example; and if the timing is wrong, you want to see it.",
                 "Return what the formula gives.", lambda c: (c.speedup, np.minimum(1, c.speedup / c.more))),
-        Mistake("whole_numbers", "Only whole numbers came back: `//` throws away everything behind the decimal point, "
-                "and so does an integer array that results are written into, as `np.zeros_like(ranks)` makes one, and "
-                "`np.zeros_like(seconds)` of whole seconds.",
+        Mistake("whole_numbers", "Only whole numbers were returned: `//` drops everything after the decimal point, and "
+                "so does writing results into an integer array, such as `np.zeros_like(ranks)`, or "
+                "`np.zeros_like(seconds)` if the seconds are integers.",
                 "Divide with `/`, and keep the results in arrays of floats."),
         Mistake("rounded", "The numbers were rounded.", "Return them as they are; round where they are printed."),
         Mistake("efficiency_wrong", "The speedup is right, the efficiency is not.",

@@ -1,14 +1,15 @@
 # %% [markdown]
 # # 01 · Pi on four ranks
 #
-# Throw darts at a square, count how many hit the circle inside it, and you know pi. No
-# problem in parallel computing is easier to cut into pieces: nobody's dart depends on
-# anybody else's. And still there are half a dozen ways to get it quietly wrong. You
-# will meet every one of them again, with images in place of darts.
+# Throw darts at random at a square, count how many hit the circle inside it, and you
+# can estimate pi. No problem in parallel computing is easier to cut into pieces: no
+# dart depends on another. Still, there are half a dozen ways to get it wrong without
+# noticing. You will meet every one of them again, with images instead of darts.
 #
 # **At the end of this page** four ranks estimate pi together, without losing a dart or
-# throwing one twice. You know how much better four times the darts are, how much faster
-# four ranks are, and why on your machine it is less than four times.
+# throwing one twice. You know how much more precise the estimate is with four times as
+# many darts, how much faster four ranks are, and why on your machine it is less than
+# four times.
 #
 # **You need** [unit 00](../00_start_here/start_here.ipynb): what a rank is, and what
 # `%%ranks` does. **It takes** about 80 minutes, the *stretch* 5 more. The cells
@@ -35,7 +36,7 @@ CORES = environment.cores()
 # ## Darts
 #
 # The square has side 1, the circle in it has radius 1/2. The circle covers pi/4 of the
-# square, so pi/4 of the darts land in it, and
+# square, so about pi/4 of the darts land in it, and
 #
 # $$\pi \approx 4 \, \frac{\text{darts inside}}{\text{all darts}}$$
 
@@ -52,8 +53,8 @@ darts(
 # %% [markdown]
 # ### Guess first
 #
-# Three questions, and you will measure the answer to each. Write down what you believe
-# now. Nobody marks it.
+# Here are three questions, and you will measure each answer. Write down your guesses
+# now. Nobody marks them.
 
 # %%
 my_guess_error = "?"  # with 100 times as many darts, the error is ... times smaller
@@ -66,9 +67,9 @@ print(f"this machine has {CORES} cores for {RANKS} ranks")
 # %% [markdown]
 # ## One dart after the other
 #
-# This is the loop of a well-known tutorial, by Huihuo Zheng at the Argonne Leadership
+# This is the loop of a well-known tutorial by Huihuo Zheng at the Argonne Leadership
 # Computing Facility (ALCF, *ai-science-training-series*, part 6). It throws 5,000,000
-# darts one by one, and one rank of their machine took 8.029 s for it. We throw fewer.
+# darts one by one, which took 8.029 s on one rank of their machine. We throw fewer.
 
 # %%
 def loop_inside(n: int, rng: random.Random) -> int:
@@ -91,26 +92,26 @@ print(f"here        {loop_nanoseconds:5.0f} ns per dart")
 print(f"published   {8.029 / 5_000_000 * 1e9:5.0f} ns per dart")
 
 # %% [markdown]
-# Before you spend four processors on a problem, spend the first one well. Almost all of
-# this time goes into Python itself, which looks up names, makes float objects and
-# throws them away. NumPy does the same sums on whole arrays, in C.
+# Before you use four processors, make good use of the first. Almost all of this time is
+# Python's own overhead: it looks up names, creates float objects and throws them away.
+# NumPy does the same arithmetic on whole arrays, in C.
 #
 # ### Count without a loop (2 points)
 #
-# Count the darts inside, with array operations only. One point is for the count, one
-# for doing without a loop.
+# Count the darts inside, with array operations only. One point is for the right count,
+# one for doing it without a loop.
 
 # %% nbgrader={"grade": false, "grade_id": "count_inside", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def count_inside(x: np.ndarray, y: np.ndarray) -> int:
     """Return how many of the points (x[i], y[i]) lie inside the circle.
 
     x, y: float64 arrays (n,); n may be 0
-    Returns: int (a whole float does, too)
+    Returns: int (a float such as 3.0 will do, too)
 
     - counts: the circle has the radius 1/2 around (0, 0); no point lies on it. x and y
       are not changed.
-    - no Python loop: no Python runs for each point; no loop, `map`, `np.vectorize` or
-      the like.
+    - no Python loop: no Python code runs once per point; no loop, `map`, `np.vectorize`
+      or the like.
 
     Example: count_inside(np.array([0.0, 0.4]), np.array([0.1, 0.4])) == 1
     """
@@ -134,17 +135,17 @@ print(
 )
 
 # %% [markdown]
-# That is more than any four ranks will give you. Keep it in mind when somebody shows
-# you a fine speedup: *compared with what?*
+# That is more than any four ranks will give you. Remember it when somebody shows you an
+# impressive speedup: *compared with what?*
 #
 # ## Fair shares
 #
 # Ten darts, four ranks. `10 // 4` is 2, and if every rank throws two, two darts are
-# never thrown. Nothing crashes, and the estimate even looks right. Give the last rank
-# the rest, and it throws four: everybody waits for it. Round up to three, and the last
-# rank has only one left.
+# never thrown. Nothing crashes, and with many darts the estimate still looks right. If
+# the last rank takes the remainder, it throws four, and all others wait for it. If you
+# round up to three, only one dart is left for the last rank.
 #
-# Fair means: the shares differ by at most one.
+# Shares are fair if they differ by at most one.
 #
 # ![Ten darts, numbered 0 to 9, shared by four ranks in four ways. 10 // 4 each: 2, 2, 2 and 2; nobody throws darts 8 and 9. The last one takes the rest: 2, 2, 2 and 4; all wait for four throws. Rounded up: 3, 3, 3 and 1; shares differ by 2. Fair: 3, 3, 2 and 2; shares differ by 1.](../../images/fair_shares.svg)
 #
@@ -152,7 +153,7 @@ print(
 #
 # Number the darts 0 to n - 1 and cut them into blocks, one for each rank. As everywhere
 # in Python, `start` belongs to the block and `stop` does not. Which ranks get the extra
-# darts is up to you. With fewer darts than ranks some blocks are empty.
+# darts is up to you. With fewer darts than ranks, some blocks are empty.
 
 # %% nbgrader={"grade": false, "grade_id": "fair_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fair_share(n: int, rank: int, world_size: int) -> tuple[int, int]:
@@ -163,8 +164,8 @@ def fair_share(n: int, rank: int, world_size: int) -> tuple[int, int]:
     world_size: int, number of ranks
     Returns: (start, stop), ints, start <= stop
 
-    - n divides: the blocks of all ranks hold each of the items 0 to n - 1 exactly once,
-      and all have the same size.
+    - n divides: n is a multiple of world_size; the blocks of all ranks hold each of the
+      items 0 to n - 1 exactly once, and all have the same size.
     - n does not divide: the sizes differ by at most one.
 
     Example: n = 10 on 4 ranks: blocks of 3, 3, 2 and 2 in any order.
@@ -189,7 +190,7 @@ for n in (8, 10, 3):
 # ## The same seed on every rank
 #
 # A good experiment can be repeated, so you fix the seed. All ranks run the same
-# program. What happens if you fix it in the most natural way?
+# program. What happens if each rank simply calls `default_rng(SEED)`?
 
 # %%
 ranks.start(RANKS)
@@ -204,8 +205,8 @@ print(
 )
 
 # %% [markdown]
-# Four ranks, one set of darts. Each rank draws rings of its own size around its darts.
-# Do you find a ring that stands alone?
+# Four ranks, one set of darts. Each rank draws its darts as rings of its own size. Is
+# there any place with fewer than four rings?
 
 # %% alt="The upper right quarter of the circle with the darts of four ranks as rings of four sizes: at every place four rings lie around each other."
 thrown = {
@@ -217,10 +218,11 @@ title = "the upper right quarter"
 darts(thrown, looks, quarter=True, sizes=(2, 5, 8, 11), title=title);
 
 # %% [markdown]
-# Does it matter? Nothing fails, and the estimate is not even biased. To see the harm
-# you must repeat the experiment. We do it 400 times, with 1000 darts on every rank, and
-# look at how far the estimates scatter. Four independent ranks have four times the
-# darts, so they should scatter half as much as one rank alone.
+# Does it matter? Nothing fails, and the estimate is not even biased. The harm shows
+# only if you repeat the experiment. We do it 400 times, with 1000 darts on every rank,
+# and look at how far the estimates scatter, that is, at their standard deviation. Four
+# independent ranks have four times the darts, so they should scatter half as much as
+# one rank alone.
 
 # %%
 EXPERIMENTS, SHARE = 400, 1000
@@ -245,21 +247,22 @@ if rank == 0:
     print(f"{world_size} ranks with the same seed  scatter {together.std():.4f}")
 
 # %% [markdown]
-# Four times the work, and not one digit more. This is the nastiest kind of parallel
-# bug: the program is fast, it is stable, its answer is plausible, and three of its four
-# ranks are useless. In training, the same bug makes every rank load the same images, or
-# draw the same augmentation.
+# Four times the work, and the estimate is no more precise. This is the nastiest kind of
+# parallel bug: the program is fast and stable, its answer is plausible, and three of
+# its four ranks are useless. In training, the same bug makes every rank load the same
+# images, or draw the same augmentation.
 #
 # ![Two experiments, seed 7 and seed 8, on four ranks, each rank with a little square of darts. Left, the seed alone decides: in an experiment all four squares are the same, one set of darts. Right, seed and rank decide: all eight squares differ, four sets in each experiment.](../../images/seeds_and_streams.svg)
 #
 # ### A stream for every rank (2 points)
 #
-# Give every rank a generator of its own. `seed` names the experiment: the same seed
-# must give the same run again, another seed an independent one. So the stream has to
-# depend on `seed` *and* on `rank`.
+# Give every rank its own generator. The sequence of numbers that a generator draws is
+# its **stream**. `seed` identifies the experiment: the same seed must give the same run
+# again, and another seed an independent run. So the stream has to depend on `seed`
+# *and* on `rank`.
 #
-# `seed + rank` comes to mind, and it earns you one of the two points. Why not both?
-# NumPy's page on
+# `seed + rank` is the obvious idea, and it earns you one of the two points. Why not
+# both? NumPy's page on
 # [parallel random number generation](https://numpy.org/doc/1.26/reference/random/parallel.html)
 # shows several right ways.
 
@@ -273,10 +276,10 @@ def rank_rng(seed: int, rank: int, world_size: int) -> np.random.Generator:
     Returns: np.random.Generator
 
     - a stream for every rank: the same arguments always give the same stream, in every
-      process; another rank has another one. NumPy's and Python's global generators are
-      neither seeded nor used.
-    - a stream for every experiment: for one world_size all pairs (seed, rank) have
-      streams of their own, of which none begins within 2**40 draws of another.
+      process; different ranks get different streams. NumPy's and Python's global
+      generators are neither seeded nor used.
+    - a stream for every experiment: with the same world_size, each pair (seed, rank)
+      has its own stream, and no stream begins within 2**40 draws of another.
 
     Example: rank 1 of seed 0 and rank 0 of seed 1 draw different numbers.
     """
@@ -288,7 +291,7 @@ def rank_rng(seed: int, rank: int, world_size: int) -> np.random.Generator:
 check(rank_rng)
 
 # %% [markdown]
-# Now the same 400 experiments with your generators:
+# Now run the same 400 experiments with your generators:
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -303,23 +306,23 @@ if rank == 0:
 # %% [markdown]
 # ## Adding up
 #
-# Every rank has counted, and now everybody wants the sum. mpi4py has two ways to say
-# so:
+# Every rank has counted, and now every rank needs the sum. mpi4py offers two ways:
 #
 # | | you write | what travels |
 # |---|---|---|
 # | lower case | `total = comm.allreduce(value)` | any Python object, pickled; Python does the adding |
-# | upper case | `comm.Allreduce(array, total)` | the memory of an array, as it is; MPI does the adding |
+# | upper case | `comm.Allreduce(array, total)` | the memory of an array; MPI does the adding |
 #
-# The first is convenient. The second needs an array for the result, made by you
-# *before* the call, of the same size and type. In return nothing is packed or unpacked,
-# and not a single Python object is made.
+# The first is convenient: Python packs any object into bytes, a **pickle**. The second
+# works on **buffers**, the memory of arrays, and needs an array for the result, of the
+# same size and type, which you make *before* the call. In return nothing is packed or
+# unpacked, and no Python object is made.
 #
 # ![Two ways of an array to the sum. comm.allreduce(value): the array is packed into a pickle, sent as a message of bytes, unpacked into a new array and added by Python; three of these five stations are new objects of Python. comm.Allreduce(array, total): the memory of the array is sent as it lies, and MPI adds it into total, which you have made.](../../images/pickle_or_buffer.svg)
 #
 # ### Add up without pickles (2 points)
 #
-# Use collectives on buffers, upper case. No pickles, no messages of your own.
+# Use collectives on buffers (upper case): no pickles, and no sends and receives.
 
 # %% nbgrader={"grade": false, "grade_id": "sum_counts", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
@@ -327,7 +330,7 @@ def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
 
     comm: MPI communicator
     counts: C-contiguous array of any shape, of integers or floats of 4 or 8 bytes whose
-        sums fit; shape and type are the same on all ranks
+        sums do not overflow; shape and type are the same on all ranks
     Returns: a new array of that shape and type
 
     - sum on every rank: the sum over all ranks of `comm`, element by element; counts is
@@ -346,10 +349,10 @@ def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
 check(sum_counts)
 
 # %% [markdown]
-# What is a pickle worth? Here is your function against the lower-case one, from a
-# single number up to 8 MB. The times are medians. Guess the factor at the two ends
-# before you look. (`mpi_pi.median_seconds` lets all ranks begin together, over and over.
-# What is called `mpi_pi.` on this page you need not read; it stands in
+# What does a pickle cost? Here is your function against the lower-case one, from a
+# single number up to 8 MB. The times are medians. Guess the ratio at the two ends
+# before you look. (`mpi_pi.median_seconds` repeats a call, and starts all ranks
+# together each time. You need not read the functions of `mpi_pi`; they are in
 # `labkit/lessons/mpi_pi.py`.)
 
 # %%
@@ -383,23 +386,23 @@ print(
 
 # %% [markdown]
 # The gradients of a network are millions of numbers, summed over all ranks in every
-# single step. They always travel as buffers.
+# training step. They always travel as buffers.
 #
 # ## All together
 #
 # ### Pi on all ranks (3 points)
 #
-# Everything is there: shares, counting, adding up. `draw` is this rank's supply of
-# darts: `x, y = draw(k)` gives you `k` fresh ones. Together the ranks throw exactly
-# `n`, in fair shares (any that differ by at most one), and every rank returns the same
-# estimate.
+# You have everything you need: shares, counting, adding up. `draw` is this rank's
+# supply of darts: `x, y = draw(k)` gives you `k` new ones. Together the ranks throw
+# exactly `n` darts in fair shares (sizes differ by at most one), and every rank returns
+# the same estimate.
 #
-# Here are ten darts of which eight are inside:
+# An example with ten darts, eight of them inside:
 #
 # ![Four ranks have thrown 3, 3, 2 and 2 darts, of which 3, 2, 1 and 2 are inside. Each gives its count, one number, to an all-reduce; every rank gets the sum 8, and the estimate 4 times 8 / 10 = 3.2.](../../images/counts_added_up.svg)
 #
-# Be careful what you average. An average of averages is right only if every rank has
-# thrown equally often, and a rank with an empty share has no average at all.
+# Be careful what you average. An average of averages is right only if all ranks have
+# thrown equally many darts, and a rank with an empty share has no average at all.
 
 # %% nbgrader={"grade": false, "grade_id": "estimate_pi", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def estimate_pi(comm, n: int, draw) -> float:
@@ -411,7 +414,8 @@ def estimate_pi(comm, n: int, draw) -> float:
         shape (k,), each in [-1/2, 1/2]; call it as often as you like, also with k = 0
     Returns: float, 4 * (points inside) / n over all ranks, the same on every rank
 
-    - n divides: together the ranks of comm throw exactly n points.
+    - n divides: n is a multiple of comm.size; together the ranks of comm throw exactly
+      n points.
     - n does not divide: the shares differ by at most one.
     - fewer samples than ranks: some shares are empty.
 
@@ -437,19 +441,19 @@ pi = estimate_pi(comm, 10_000_000, lambda k: rng.uniform(-0.5, 0.5, (2, k)))
 print(f"pi is about {pi:.5f}")
 
 # %% [markdown]
-# In the picture, look for the only moment in which the ranks talk. It moves 8 bytes. A
-# rank that comes to it early, waits.
+# In the picture, look for the only moment in which the ranks communicate. Each of them
+# contributes 8 bytes. A rank that arrives early has to wait.
 #
 # ## How good is it?
 #
-# A dart is worth 4 if it is inside, which happens with probability pi/4, and 0 if it is
-# not. That makes pi on average. Its standard deviation is
+# A dart counts as 4 if it is inside, which happens with probability pi/4, and as 0 if
+# it is not. Its mean is pi, and its standard deviation is
 #
 # $$\sigma = 4\sqrt{\tfrac{\pi}{4}\left(1-\tfrac{\pi}{4}\right)} = \sqrt{\pi(4-\pi)} \approx 1.64$$
 #
-# and the standard deviation of the mean of n independent darts, its **standard error**,
-# is $\sigma / \sqrt{n}$. Does your program keep to it? Twenty experiments for each n,
-# from a hundred darts to a million:
+# and the standard deviation of the mean of n independent darts, called the **standard
+# error**, is $\sigma / \sqrt{n}$. Does your program agree with this formula? Run twenty
+# experiments for each n, from a hundred darts to a million:
 
 # %%
 DARTS = [int(10 ** (k / 2)) for k in range(4, 13)]
@@ -483,8 +487,8 @@ print(f"you guessed {my_guess_error} times")
 # ### How many darts for how many digits? (1 point)
 #
 # Solve the formula for n. The answer is sobering: it is why nobody computes pi this
-# way. It is also a law of training: the gradient of a batch is an average over its
-# images, and four times the batch halves its noise, no more. Unit 08 comes back to
+# way. The same law holds in training: the gradient of a batch is an average over its
+# images, and a batch four times as large only halves its noise. Unit 08 comes back to
 # this.
 
 # %% nbgrader={"grade": false, "grade_id": "samples_needed", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -494,8 +498,8 @@ def samples_needed(error: float) -> int:
     error: float, > 0, the standard error wanted
     Returns: int, at least 1
 
-    - n for an error: the fewest points with a standard error of at most `error`. 0.5 %
-      more or less does not matter, but do not round down.
+    - n for an error: the smallest n with a standard error of at most `error`. An n that
+      is off by 0.5 % is accepted, but do not round down.
 
     Example: samples_needed(0.1) == 270
     """
@@ -518,8 +522,8 @@ for digits in (2, 4, 6, 8):
 # %% [markdown]
 # ## How fast is it?
 #
-# Now the clock. **Strong scaling** means: the same work, on more and more ranks. ALCF
-# published these times for 5,000,000 darts, thrown one by one:
+# **Strong scaling** means: the same work, on more and more ranks. ALCF published these
+# times for 5,000,000 darts, thrown one by one:
 #
 # | ranks | 1 | 2 | 4 | 8 |
 # |---|---|---|---|---|
@@ -527,13 +531,13 @@ for digits in (2, 4, 6, 8):
 #
 # Source: [ALCF
 # ai-science-training-series](https://github.com/argonne-lcf/ai-science-training-series),
-# 06_distributedTraining, on ThetaGPU. You will repeat it with fewer darts. One thing
-# first: how do you *time* a parallel program? It is done when its slowest rank is done.
-# So all start at the same moment, and the clock stops when the last one has arrived.
-# That is what the two barriers are for. And close what else runs on your machine: it
-# would be timed, too. The best of three runs is the least disturbed one. (Ranks that have
-# nothing to do sleep: at an ordinary barrier they would keep asking "are you there?", and
-# take the core from those who work.)
+# 06_distributedTraining, on ThetaGPU. You will repeat it with fewer darts. But first:
+# how do you *time* a parallel program? It is done when its slowest rank is done. So all
+# ranks start together, and the clock stops when the last one has finished: the two
+# barriers see to that. Close other programs, since they take time on the same cores.
+# The best of three runs is the one that was disturbed least. (Ranks that have nothing
+# to do sleep: at an ordinary barrier they would keep checking whether the others have
+# arrived, and so keep a core busy that others need.)
 
 # %% tags=["parameters"]
 WORK = 400_000  # darts
@@ -573,22 +577,23 @@ if rank == 0:
 # %% [markdown]
 # Did four ranks disappoint you? A rank is a process, and a process needs a core to run
 # on. Two cores do two things at a time, however many ranks there are: four ranks take
-# turns, and turns do not make anybody faster. So the best you can hope for is
+# turns, and that makes nobody faster. So the best time you can hope for on p ranks is
 #
 # $$T_p = \frac{T_1}{\min(p, \text{cores})}$$
 #
-# On a machine with four idle cores the same cell gives you the published curve. (Cores
-# in a laptop or a cloud are often half cores, two *hardware threads* that share one.
-# Then even two ranks do not reach twice the speed.)
+# On a machine with four idle cores the same cell gives you the published curve. (The
+# cores of a laptop or a cloud are often *hardware threads*, two of which share one real
+# core. Then even two ranks do not reach twice the speed.)
 #
 # ![The same work on two cores as time lines. One rank: core 0 works for the time T, core 1 does nothing. Two ranks: one on each core, T / 2. Four ranks: ranks 0 and 2 take turns on core 0, ranks 1 and 3 on core 1; T / 2 again.](../../images/ranks_on_cores.svg)
 #
 # ### Speedup and efficiency (2 points)
 #
-# Two numbers tell the whole story of such a table. **Speedup**: how many times faster
-# than the first row. **Efficiency**: the speedup divided by how many times as many
-# ranks it took; 1 means that nothing was lost. Often a job does not fit on one rank, so
-# the first row may well have more than one.
+# Two numbers sum up such a table. **Speedup**: how many times faster a run is than the
+# first row. **Efficiency**: the speedup divided by the factor by which the number of
+# ranks has grown. With four times the ranks, a speedup of 3 is an efficiency of 0.75;
+# 1 means that nothing was lost. Often a job does not fit on one rank, so the first row
+# may have more than one.
 
 # %% nbgrader={"grade": false, "grade_id": "speedup_and_efficiency", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def speedup_and_efficiency(
@@ -598,10 +603,10 @@ def speedup_and_efficiency(
 
     ranks: array (m,), number of ranks of each run, rising, at least 1
     seconds: array (m,), time of each run in s, floats or whole numbers
-    Returns: (speedup, efficiency), arrays (m,), both 1.0 in the first place
+    Returns: (speedup, efficiency), arrays (m,) that both begin with 1.0
 
-    - from one rank: the first run is on one rank.
-    - from more than one rank: it may be on more.
+    - from one rank: the first run uses one rank.
+    - from more than one rank: the first run uses more than one.
 
     Example: ranks [2, 4] and seconds [8, 5]: speedup [1, 1.6], efficiency [1, 0.8].
     """
@@ -631,10 +636,11 @@ print(
 # ## Ranks, threads and cores
 #
 # Ranks are not the only way to keep cores busy. One process can have several
-# **threads**, which share its memory. On clusters you choose how many of each: 2 ranks
-# with 24 threads on a node of 48 cores, or 48 ranks with one. NumPy releases Python's
-# lock while it works on a large array, so even Python threads can throw darts side by
-# side. Each needs a stream of its own, of course.
+# **threads**, which share its memory. On a cluster you choose how many of each: on a
+# node of 48 cores, for example, 2 ranks with 24 threads each, or 48 ranks with one.
+# NumPy releases Python's global interpreter lock (GIL) while it works on a large array,
+# so even Python threads can throw darts at the same time. Each needs its own stream, of
+# course.
 
 # %%
 # %%ranks
@@ -683,16 +689,16 @@ title = f"24 million darts on {CORES} cores (orange: more than cores)"
 timings.shapes(seconds, CORES, title=title);
 
 # %% [markdown]
-# What counts is the product, and only up to the number of cores. In *this* program.
-# Threads share memory, so one copy of the model serves them all, and they need no
-# messages. Ranks can live on different machines.
+# In *this* program only the product of ranks and threads counts, up to the number of
+# cores. In general, threads share memory, so one copy of the model serves them all, and
+# they need no messages. Ranks can run on different machines.
 #
 # ### Who sits where
 #
-# The operating system decides which core runs whom, and moves processes as it likes.
-# **Binding** takes that choice away from it. Good binding keeps a rank near its memory
-# and its caches. Bad binding is a disaster, and easy to have by accident: a job script
-# that puts every rank on core 0. Try it with two ranks:
+# The operating system decides which process runs on which core, and moves processes as
+# it likes. **Binding** takes that choice away from it. Good binding keeps a rank near
+# its memory and its caches. Bad binding is a disaster, and it happens easily: one wrong
+# line in a job script puts every rank on core 0. Try it with two ranks:
 
 # %%
 # %%ranks
@@ -727,21 +733,21 @@ else:
             print(f"2 ranks, {name:16s} {seconds:.3f} s")
 
 # %% [markdown]
-# Two ranks on one core are one rank that pays for two. When a job on a cluster is
-# slower than it should be, look at the binding first: `mpiexec --report-bindings ...`,
-# or `srun --cpu-bind=verbose ...`.
+# Two ranks on one core cost twice as much as one and are no faster. When a job on a
+# cluster is slower than it should be, check the binding first:
+# `mpiexec --report-bindings ...`, or `srun --cpu-bind=verbose ...`.
 #
 # ## What to remember
 #
-# - **Spend the first core well.** Whole arrays beat a Python loop by more than four
-#   ranks can.
-# - **Fair shares** differ by at most one. Lost remainders and doubled samples do not
-#   crash, they only make the answer worse.
-# - **A stream for every rank**, named by seed *and* rank. With one seed for all, p
-#   ranks know no more than one.
+# - **Use the first core well.** Whole arrays instead of a Python loop gain more than
+#   four ranks do.
+# - **Fair shares** differ by at most one. Samples that are lost or counted twice do not
+#   crash the program, they only make the answer worse.
+# - **A stream for every rank**, determined by seed *and* rank. With the same seed on
+#   all, p ranks know no more than one.
 # - **Add up counts, not averages**, and divide once. Everybody needs the result:
 #   all-reduce.
-# - **Upper case for arrays**, lower case for small odds and ends.
+# - **Upper case for arrays**, lower case for small Python objects.
 # - The error falls as $1/\sqrt{n}$. The time falls as 1/p, until you run out of cores.
 # - Measure until the **slowest** rank is done, and say what you compare with.
 #
@@ -749,7 +755,7 @@ else:
 # generator. They use it for four things: the initial weights, the order of the images
 # in an epoch (before the ranks take their shares), the augmentation of an image, and
 # dropout. Which of these must be the *same* on all ranks, which must *differ*, and what
-# would each mistake look like? Units 04 to 06 answer it.
+# would each mistake look like? Units 04 to 06 give the answers.
 #
 # Next: [unit 02](../02_point_to_point/point_to_point.ipynb), where ranks send each
 # other messages by hand.
@@ -761,8 +767,8 @@ ranks.stop()
 # ## Deeper: what the published times tell
 #
 # **A serial part?** Amdahl's law says that if a fraction f of the work cannot be
-# shared, the speedup is $S = 1 / (f + (1 - f) / p)$, and never more than 1/f. Solve it
-# for f, and every measured speedup gives you one (Karp and Flatt, 1990):
+# shared, the speedup is $S = 1 / (f + (1 - f) / p)$, and never more than 1/f. Solved
+# for f, the law gives an f for every measured speedup (Karp and Flatt, 1990):
 #
 # $$f = \frac{1/S - 1/p}{1 - 1/p}$$
 
@@ -777,30 +783,32 @@ for p, seconds in ((2, 4.213), (4, 2.094), (8, 1.061)):
 
 # %% [markdown]
 # A true serial part would give the same f in every row. It falls instead, so Amdahl is
-# not what costs these runs their few percent. Look at the time per dart and rank: from
-# one to two ranks it rises by a twentieth, and then it stays. One busy core may clock
-# higher than two busy ones, or two ranks share something. The law is a model. Ask it,
-# do not believe it.
+# not what costs these runs their few percent. Look at how long a rank takes per dart:
+# from one rank to two this rises by a twentieth, and then it stays the same. A single
+# busy core may run at a higher clock rate than two, or two ranks may share some part of
+# the machine. Amdahl's law is a model: test it before you believe it.
 #
 # ## Deeper: reading the published program
 #
 # The program behind that table is fifteen lines long, and you can now review it.
 #
-# - It cuts the darts with `range(comm.rank, N, comm.size)`: rank 0 takes 0, 4, 8, ...
-#   That is fair as well. Your `fair_share` would be no better here; it is where the
-#   items are rows of a file that you want to read in one piece.
-# - It never seeds `random`, so every process starts from the operating system's
-#   entropy. The streams differ, and no run can be repeated.
-# - It uses `Allreduce` on buffers of 8 bytes. Whether these are pickled makes no
-#   difference to eight seconds.
-# - Only rank 0 looks at its clock. The all-reduce before makes sure that the others are
-#   done too. Move the clock up one line and it would measure the wrong thing.
+# - It divides the darts with `range(comm.rank, N, comm.size)`: of four ranks, rank 0
+#   takes 0, 4, 8, ... That is fair as well. The blocks of your `fair_share` would be no
+#   better here. They are better for the rows of a file, which you want to read in one
+#   piece.
+# - It never seeds `random`, so every process gets a random seed from the operating
+#   system. The streams differ, and no run can be repeated.
+# - It uses `Allreduce` on buffers of 8 bytes. Pickles would make no difference in a run
+#   of eight seconds.
+# - Only rank 0 reads its clock. The all-reduce before it makes sure that the others are
+#   done too. One line earlier, the clock would measure the wrong thing.
 #
 # ## Deeper: why not seed + rank
 #
 # In a single run `seed + rank` is fine: NumPy scrambles seeds so well that 7 and 8 give
-# streams as different as any two. The harm comes with the second run. You repeat with
-# seed 8 to see how far results scatter, and three of the four streams are the ones you
-# had. The runs are not independent, and they scatter too little.
+# streams as different as any two. The harm comes with the second run. You repeat the
+# run of seed 7 with seed 8 to see how far the results scatter. The first run used the
+# seeds 7, 8, 9 and 10, the second uses 8, 9, 10 and 11: three of its four streams are
+# old ones. The runs are not independent, and they scatter too little.
 # `SeedSequence(seed).spawn(p)` and `default_rng([rank, seed])` mix the two numbers
 # instead of adding them.

@@ -1,16 +1,16 @@
 # %% [markdown]
 # # 21 · Seven puzzles
 #
-# Unit 17 had one pipeline and an order that is as fast as possible. Here are seven,
-# each of which lacks something: memory, a fast stage, fast links. You write down what
-# each rank does, by hand or with a program of your own, and see at once what comes of
-# it: a picture of every attempt, how long it takes, and what every rank must keep.
-# There is not one right answer. An order that keeps within the memory and does not
-# waste too much time passes; from there on you play against a bound that no order can
-# beat, and against the best order that we know.
+# In unit 17 you wrote an order for one pipeline: what each rank does, one action after
+# another. Here are seven pipelines, each short of something: memory, a fast stage, fast
+# links. You write an order for each, by hand or with a program of your own. At once you
+# see a picture of your attempt, how long it takes, and how much every rank keeps in
+# memory. There is more than one right answer. An order passes if it fits into the
+# memory and does not waste too much time. After that you play against a bound that no
+# order can beat, and against the best order that we know.
 #
-# **At the end of this page** you can look at a pipeline and say which rank everybody
-# waits for, what the least possible time is, and what it costs in memory.
+# **At the end of this page** you can look at a pipeline and say which rank all others
+# wait for, what the least possible time is, and what it costs in memory.
 #
 # **You need** unit 17. **It takes** about 90 minutes. The cells themselves run for
 # about 10 seconds. They take about 0.5 GB of memory.
@@ -24,11 +24,11 @@ from labkit.schedules import StandStill, replay
 # ## Guess first
 #
 # Four ranks, eight micro-batches; a forward pass takes 1 slot and a backward pass 2.
-# 1F1B takes 3 (8 + 4 - 1) = 33 slots, and rank 0 keeps four micro-batches.
+# 1F1B takes 3 (8 + 4 - 1) = 33 slots, and rank 0 keeps four micro-batches alive.
 #
-# 1. Every rank has memory for two micro-batches only. How many slots will it take?
-# 2. Rank 1 is half as fast as the others. How much longer does the pipeline take:
-#    a quarter, half as long again, or twice as long?
+# 1. Every rank has memory for only two micro-batches. How many slots does a step take?
+# 2. Rank 1 is half as fast as the others. How much longer does a step take: a quarter,
+#    half as long again, or twice as long?
 # 3. Each hop from rank to rank takes a slot. Can more memory make up for that?
 
 # %%
@@ -37,15 +37,15 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## How to write an order
 #
-# A picture of an order has a lane for each rank:
+# A picture of an order has a lane (a row) for each rank:
 #
 # ![1F1B with three micro-batches on four ranks as a timeline of 18 slots. A forward pass takes 1 slot, a backward pass 2; idle time is hatched. Arrows: each F0 waits for the F0 of the rank before, from rank 0 down to 3; each B0 waits for the B0 of the rank behind, from rank 3 up to 0.](../../images/reading_a_timeline.svg)
 #
 # You write four strings, one for each rank. `F3` is the forward pass of micro-batch 3
-# through this rank's layers, `B3` its backward pass. How you compute the strings is up
-# to you; lists of tuples as in unit 17 will do, too. A micro-batch is alive on a rank
-# from the beginning of its `F` to the end of its `B` (of its `W`, where there is one:
-# puzzles 5 and 6).
+# through this rank's layers, `B3` its backward pass. You may write the strings by hand
+# or compute them; lists of tuples as in unit 17 will do, too. A micro-batch is *alive*
+# on a rank from the beginning of its `F` to the end of its `B` (in puzzles 5 and 6, to
+# the end of its `W`).
 #
 # ![Rank 1 of 1F1B with five micro-batches. Below its forward and backward passes a bar for each micro-batch, from the beginning of its F to the end of its B. Below these, how many bars there are at a time: it climbs to 3, stays there, and falls to 0. Most alive: 3.](../../images/alive_on_a_rank.svg)
 #
@@ -86,18 +86,18 @@ def attempt(orders, title=None, v=1, **machine):
 attempt(one_f_one_b, "1F1B")
 
 # %% [markdown]
-# A slot is drawn as a second, and what a forward pass leaves behind as 1 MB.
+# In the picture a slot is one second, and a micro-batch that is alive takes 1 MB.
 #
-# Why 33 slots, and not one less? Find a rank that is never idle between its first and
-# its last action, and count what must happen before and after:
+# Why can no order take fewer than 33 slots? Find a rank that is never idle between its
+# first and its last action, and count what must happen before and after:
 #
 # ![1F1B with eight micro-batches on four ranks. The actions of rank 3 are framed: they follow each other without a gap. Before it begins 3 slots pass, F0 on ranks 0, 1 and 2; it works for 8 times (1 + 2) = 24 slots; after it 6 slots pass, B7 on ranks 2, 1 and 0. Together 33 slots, and no order is shorter.](../../images/never_idle.svg)
 #
 # ## When nobody can go on
 #
 # One action in the wrong place is enough. Rank 0 wants the gradient of micro-batch 0
-# before it has sent off micro-batch 1, and rank 1 wants to see both before it turns
-# back:
+# before it begins micro-batch 1, but rank 1 wants micro-batches 1 and 2 before it
+# computes that gradient:
 
 # %%
 stuck = [
@@ -107,16 +107,17 @@ stuck = [
 attempt(stuck)
 
 # %% [markdown]
-# It names the first action that can never run. Everything else on this page can be
-# repaired by looking at the picture: find a rank that waits, and ask for what.
+# The message names the first action that can never run. You can repair everything else
+# on this page by looking at the picture: find a rank that waits, and ask what it waits
+# for.
 #
 # ![Two ranks that stand still. The order of rank 0 is F0 B0 F1 F2, that of rank 1 is F0 F1 F2 B0. After F0 rank 0 is at B0, rank 1 at F1. Arrows make a circle: B0 of rank 0 needs B0 of rank 1, which needs F1 before it, which needs F1 of rank 0, which needs B0 before it.](../../images/nobody_goes_on.svg)
 
 # %% [markdown]
 # ## Puzzle 1: memory for two (2 points)
 #
-# Every rank has memory for two micro-batches. Look at rank 0: when may it begin a third
-# micro-batch, and how long does the first one take to come back?
+# Every rank has memory for two micro-batches. Look at rank 0: how long does its first
+# micro-batch take to come back, and when can rank 0 begin a third one?
 
 # %% nbgrader={"grade": false, "grade_id": "two_alive", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def two_alive() -> list[str]:
@@ -124,10 +125,10 @@ def two_alive() -> list[str]:
 
     Returns: list of 4 strings, the actions of each rank on 8 micro-batches
 
-    - within memory and time: at most 54 slots; at most two micro-batches of a rank are
-      between their F and their B.
+    - within memory and time: at most 54 slots; on each rank at most two micro-batches
+      are alive (from the start of F to the end of B).
 
-    Example: "F0 F1 B0 B1 F2 F3 B2 B3 F4 F5 B4 B5 F6 F7 B6 B7" is a rank's string.
+    Example: "F0 F1 B0 B1 F2 F3 B2 B3 F4 F5 B4 B5 F6 F7 B6 B7" is one rank's string.
     """
     ### BEGIN SOLUTION
     return [
@@ -148,9 +149,9 @@ attempt(two_alive(), "Memory for two")
 # %% [markdown]
 # ## Puzzle 2: memory for three (2 points)
 #
-# Now there is memory for one more. It is tempting to let every rank do forward and
-# backward passes in turn, as 1F1B does. But then a rank waits for a forward pass while
-# it has a backward pass to do.
+# Now every rank has memory for three. It is tempting to let every rank alternate
+# forward and backward passes, as in 1F1B. But then a rank waits for a forward pass
+# while it has a backward pass to do.
 
 # %% nbgrader={"grade": false, "grade_id": "three_alive", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def three_alive() -> list[str]:
@@ -158,10 +159,10 @@ def three_alive() -> list[str]:
 
     Returns: list of 4 strings, the actions of each rank on 8 micro-batches
 
-    - within memory and time: at most 45 slots; at most three micro-batches of a rank
-      are between their F and their B.
+    - within memory and time: at most 45 slots; on each rank at most three micro-batches
+      are alive (from the start of F to the end of B).
 
-    Example: "F0 F1 F2 B0 B1 B2 ..." keeps three at most.
+    Example: "F0 F1 F2 B0 B1 B2 ..." keeps at most three alive.
     """
     ### BEGIN SOLUTION
     return [
@@ -181,8 +182,9 @@ attempt(three_alive(), "Memory for three")
 # %% [markdown]
 # ## Puzzle 3: a slow stage (2 points)
 #
-# Rank 1 has twice the layers: 2 slots forward, 4 back. Whoever is slowest should
-# never wait. What must the others do for that, and who has to keep more than before?
+# Rank 1 has twice as many layers: F takes 2 slots there, B takes 4. The slowest rank
+# should never wait. How can the others see to that, and which of them has to keep more
+# micro-batches alive than before?
 
 # %% nbgrader={"grade": false, "grade_id": "slow_stage", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def slow_stage() -> list[str]:
@@ -190,9 +192,9 @@ def slow_stage() -> list[str]:
 
     Returns: list of 4 strings, the actions of each rank on 8 micro-batches
 
-    - within memory and time: at most 54 slots, where F and B take 2 and 4 on rank 1, 1
-      and 2 elsewhere; at most four micro-batches of a rank are between their F and
-      their B.
+    - within memory and time: F takes 2 slots on rank 1 and 1 elsewhere, B 4 and 2; at
+      most 54 slots; on each rank at most four micro-batches are alive (from the start
+      of F to the end of B).
 
     Example: rank 1 alone works for 8 (2 + 4) = 48 slots.
     """
@@ -216,9 +218,9 @@ attempt(slow_stage(), "A slow stage", **slow_second)
 # %% [markdown]
 # ## Puzzle 4: slow links (2 points)
 #
-# What one rank has computed reaches the next one only a slot later. All ranks are
-# equally fast again. 1F1B takes 49 slots and passes, but much less is possible: while
-# a micro-batch travels, a rank could compute another one, if it has one.
+# The result of one rank reaches the next rank only a slot later. All ranks are equally
+# fast again. 1F1B takes 49 slots and passes, but far fewer are possible: while one
+# micro-batch travels, a rank could compute another, if it has one.
 
 # %% nbgrader={"grade": false, "grade_id": "slow_links", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def slow_links() -> list[str]:
@@ -226,8 +228,8 @@ def slow_links() -> list[str]:
 
     Returns: list of 4 strings, the actions of each rank on 8 micro-batches
 
-    - within memory and time: at most 49 slots; at most six micro-batches of a rank are
-      between their F and their B.
+    - within memory and time: at most 49 slots; on each rank at most six micro-batches
+      are alive (from the start of F to the end of B).
 
     Example: F0 ends on rank 0 after slot 1 and may begin on rank 1 after slot 2.
     """
@@ -254,9 +256,9 @@ attempt(slow_links(), "Slow links", **slow_hops)
 # %% [markdown]
 # ## Puzzle 5: weights later (2 points)
 #
-# The backward pass in two parts: `B3` is the gradient of the input, `W3`, any time
-# later on the same rank, that of the weights; each takes a slot, and so does `F3`. What
-# `W` needs stays alive until then.
+# The backward pass is split in two: `B3` computes the gradient of the input, and `W3`,
+# any time later on the same rank, that of the weights. `F3`, `B3` and `W3` take a slot
+# each. A micro-batch stays alive until its `W` is done.
 
 # %% nbgrader={"grade": false, "grade_id": "three_parts", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def three_parts() -> list[str]:
@@ -264,10 +266,10 @@ def three_parts() -> list[str]:
 
     Returns: list of 4 strings, the actions of each rank on 8 micro-batches
 
-    - within memory and time: at most 30 slots, where F, B and W take one each; at most
-      five micro-batches of a rank are between their F and their W.
+    - within memory and time: F, B and W take 1 slot each; at most 30 slots; on each
+      rank at most five micro-batches are alive (from the start of F to the end of W).
 
-    Example: "F0 B0 F1 W0 B1 W1 ..." keeps two at most.
+    Example: "F0 B0 F1 W0 B1 W1 ..." keeps at most two alive.
     """
     ### BEGIN SOLUTION
     return [
@@ -292,9 +294,9 @@ attempt(three_parts(), "Weights later", **in_parts)
 # %% [markdown]
 # ## Puzzle 6: a heavy head (2 points)
 #
-# The last rank has the vocabulary to deal with, too: its F, B and W take 2 slots
-# each, those of the others 1. This one is nicer than it looks: who is in a hurry
-# here, and who is not?
+# The last rank also has the head, which computes a logit for each token of the
+# vocabulary: its F, B and W take 2 slots each, those of the others 1. This puzzle is
+# easier than it looks: which ranks must hurry here, and which need not?
 
 # %% nbgrader={"grade": false, "grade_id": "heavy_head", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def heavy_head() -> list[str]:
@@ -302,9 +304,9 @@ def heavy_head() -> list[str]:
 
     Returns: list of 4 strings, the actions of each rank on 8 micro-batches
 
-    - within memory and time: at most 57 slots, where F, B and W take 2 each on rank 3,
-      1 each elsewhere; at most two micro-batches of a rank are between their F and
-      their W.
+    - within memory and time: F, B and W take 2 slots each on rank 3, 1 each elsewhere;
+      at most 57 slots; on each rank at most two micro-batches are alive (from the start
+      of F to the end of W).
 
     Example: rank 3 alone works for 8 (2 + 2 + 2) = 48 slots.
     """
@@ -331,11 +333,11 @@ attempt(heavy_head(), "A heavy head", **heavy_last)
 # %% [markdown]
 # ## Puzzle 7: two chunks on each rank (2 points)
 #
-# Rank r has the layers r and r + 4 of eight parts of the model. `F3.0` is micro-batch 3
-# through this rank's first chunk, `F3.1` through its second. A forward pass of a chunk
-# takes 1 slot, a backward pass 2. After `F3.0` on rank 3 comes `F3.1` on rank 0. The
-# order of unit 17, Megatron-LM's, is as fast as possible and keeps eleven on rank 0:
-# too many.
+# The model is cut into eight chunks, and rank r has the chunks r and r + 4. `F3.0` is
+# micro-batch 3 through this rank's first chunk, `F3.1` through its second. A forward
+# pass of a chunk takes 1 slot, a backward pass 2. After `F3.0` on rank 3 comes `F3.1`
+# on rank 0. Megatron-LM's order in unit 17 is as fast as possible, but keeps eleven
+# forward passes alive on rank 0: too many.
 
 # %% nbgrader={"grade": false, "grade_id": "two_chunks", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def two_chunks() -> list[str]:
@@ -344,8 +346,8 @@ def two_chunks() -> list[str]:
     Returns: list of 4 strings, the actions of each rank on both chunks of 8
         micro-batches
 
-    - within memory and time: at most 60 slots, where F takes 1 and B takes 2; at most
-      eight forward passes of a rank, of both chunks together, wait for their B.
+    - within memory and time: F takes 1 slot and B takes 2; at most 60 slots; on each
+      rank at most eight forward passes, of both chunks together, wait for their B.
 
     Example: "F0.0 F1.0 F2.0 F3.0 F0.1 ..." can begin rank 0's string.
     """
@@ -373,23 +375,23 @@ attempt(two_chunks(), "Two chunks on each rank", **chunks)
 # %% [markdown]
 # ## What was to be found
 #
-# All seven bounds come from the same idea: *somebody* is never idle, and you count what
-# must happen before that rank can begin and after it is done.
+# All seven bounds come from the same idea: some rank (or its memory) is never idle, and
+# you count what must happen before it can begin and after it is done.
 #
 # | puzzle | who is never idle | slots |
 # |---|---|---|
-# | memory for two | rank 0's two places: a micro-batch is back after 12 slots, another one 3 later | 4 x 12 + 3 = 51 |
-# | memory for three | rank 0's three places: three rounds, the last of them with two | 3 x 12 + 3 = 39 |
+# | memory for two | rank 0's memory: a micro-batch is back after 12 slots, the second one 3 later | 4 x 12 + 3 = 51 |
+# | memory for three | rank 0's memory: three rounds, the last with only two | 3 x 12 + 3 = 39 |
 # | a slow stage | rank 1: 8 x 6 slots, 1 before, 2 after | 51 |
 # | slow links | the last rank: 8 x 3 slots, 6 before, 9 after | 39 |
 # | weights later | the last rank: 8 x 3 slots, 3 before | 27 |
 # | a heavy head | the last rank: 8 x 6 slots, 3 before | 51 |
 # | two chunks | the last rank: 16 x 3 slots, 3 before, 6 after | 57 |
 #
-# All seven can be reached. What that costs in memory is the other half of the game, and
-# there we have proven nothing: the best known numbers on your cards are those of orders
-# that we have found. Some of the prices, with 1F1B and with one micro-batch at a time
-# beside them:
+# All seven bounds can be reached. The other half of the game is the memory that this
+# takes, and there we have proved nothing: the best known numbers on your cards are
+# those of orders that we have found. Here is what some of your orders cost, next to
+# 1F1B and one micro-batch at a time:
 
 # %% tags=["raises-exception"]
 in_turn = [" ".join(f"F{k} B{k}" for k in range(8))] * 4
@@ -405,12 +407,12 @@ for title, orders, machine in (
     print(f"{title:30}{ran.elapsed:3g} slots, {ran.alive.sum():2} alive together")
 
 # %% [markdown]
-# Your own best is kept in `work/records.json`; delete the file to begin again.
+# Your best results are kept in `work/records.json`; delete the file to start again.
 #
 # ## Deeper
 #
 # - P. Qi, X. Wan, G. Huang, M. Lin, *Zero Bubble Pipeline Parallelism*, arXiv
-#   2401.10241: the idea of puzzle 5, with more memory and without, and a program that
+#   2401.10241: the idea of puzzle 5, with and without more memory, and a program that
 #   searches for orders.
 # - D. Narayanan et al., *Efficient Large-Scale Language Model Training on GPU Clusters
-#   Using Megatron-LM*, 2021: chunks.
+#   Using Megatron-LM*, 2021: chunks, as in puzzle 7.
