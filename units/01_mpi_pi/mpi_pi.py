@@ -257,7 +257,7 @@ if rank == 0:
 # ### A stream for every rank (2 points)
 #
 # Give every rank its own generator. The sequence of numbers that a generator draws is
-# its **stream**. `seed` identifies the experiment: the same seed must give the same run
+# its *stream*. `seed` identifies the experiment: the same seed must give the same run
 # again, and another seed an independent run. So the stream has to depend on `seed`
 # *and* on `rank`.
 #
@@ -313,7 +313,7 @@ if rank == 0:
 # | lower case | `total = comm.allreduce(value)` | any Python object, pickled; Python does the adding |
 # | upper case | `comm.Allreduce(array, total)` | the memory of an array; MPI does the adding |
 #
-# The first is convenient: Python packs any object into bytes, a **pickle**. The second
+# The first is convenient: Python packs any object into bytes, a *pickle*. The second
 # works on **buffers**, the memory of arrays, and needs an array for the result, of the
 # same size and type, which you make *before* the call. In return nothing is packed or
 # unpacked, and no Python object is made.

@@ -91,7 +91,7 @@ print([batch.tolist() for batch in loader])
 #
 # The sampler asked the process group how many ranks there are and which one it runs on.
 # You can also tell it, with `num_replicas` and `rank`. Then it needs no process group,
-# and you can look at every rank's **share**, that is, its ids, from the notebook:
+# and you can look at every rank's *share*, that is, its ids, from the notebook:
 
 # %%
 def stock(n, num_replicas, **options):
