@@ -10,7 +10,9 @@ from nbgrader.utils import is_grade
 
 from autograder.grading.formulas import with_formulas
 
-_SCRIPT = re.compile(r"<!-- Load mathjax -->.*?<!-- End of mathjax configuration -->", re.DOTALL)
+_SCRIPT = re.compile(
+    r"(?:<!-- Loading mathjax macro -->\s*)?<!-- Load mathjax -->.*?<!-- End of mathjax configuration -->", re.DOTALL
+)
 
 
 class CardsAlone(NbGraderPreprocessor):
