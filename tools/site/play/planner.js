@@ -91,21 +91,21 @@ class Planner {
     );
     this.answer.append(
       made("p", `${heading.join("; ")}.`),
-      made("h3", "Seconds of a step"),
+      made("h2", "Seconds of a step"),
       this.key(SPENT, plan.plans, "seconds"),
       this.bars(plan.plans, "seconds", SPENT, 1, "s"),
       made("p", plan.explanation),
-      made("h3", "Memory of the fullest GPU"),
+      made("h2", "Memory of the fullest GPU"),
       this.key(HELD, plan.plans, "memory"),
       this.bars(plan.plans, "memory", HELD, 1e9, "GB", memory),
       made("p", `The dashed line: the ${(memory / 1e9).toFixed(0)} GB of a GPU, of which ${plan.reserve / 1e9} are kept for buffers.`),
-      made("h3", "The ten best meshes"),
+      made("h2", "The ten best meshes"),
       this.table(plan.plans),
     );
     if (picture) {
       const place = made("div", "", { class: "planner-scroll", tabindex: "0", role: "group", "aria-label": "Pipeline of the best mesh" });
       place.innerHTML = picture; // made by the course's own renderer
-      this.answer.append(made("h3", "The pipeline of the best mesh"), made("p", caption), place);
+      this.answer.append(made("h2", "The pipeline of the best mesh"), made("p", caption), place);
     }
   }
 
