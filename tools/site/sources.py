@@ -12,7 +12,7 @@ import nbformat
 from autograder import content
 from tools.build_notebooks import homeworks, is_homework, solved_of, units
 from tools.site import claims, glossary, mistakes, start
-from tools.site.play.pages import pages as play_pages
+from tools.site.play import pages as play
 from tools.site.units import Links, page_of
 
 CSS = Path(__file__).with_name("site.css")
@@ -51,12 +51,14 @@ def tree(root: Path | None = None, solutions: bool = True, only: tuple[str, ...]
         text = advice.read_text(encoding="utf-8")
         built.files[advice.name] = Links(root, "docs", advice.name, pages).rewritten(text)
     if playable:
-        built.files |= play_pages(root, names, pages)
+        built.files |= play.pages(root, names, pages)
     built.files["_static/site.css"] = CSS.read_text(encoding="utf-8")
     for path in sorted((root / "images").glob("*.svg")):
         built.files[f"images/{path.name}"] = path.read_bytes()
     there = {path.removesuffix(".md") for path in built.files}
-    built.files["index.md"] = start.page(content.course(root), titles, list(pages.values()), solutions, there)
+    puzzles = built.files.get("play/index.md")
+    playing = play.front(puzzles) if isinstance(puzzles, str) else ""
+    built.files["index.md"] = start.page(content.course(root), titles, list(pages.values()), solutions, there, playing)
     terms = glossary.patterns(root) if glossary.is_there(root) else {}
     built.files["site.json"] = json.dumps({"figures": built.figures, "terms": terms})
     return built

@@ -18,20 +18,21 @@ LOOK_UP = {  # page -> its title, and what the first page says of it
 }
 
 
-PLAY = (
-    "**[Play: a pipeline of four ranks](play/index.md)**, in your browser, before you install anything: make the white "
-    "part of a picture smaller. Then write [exercises of the course](play/exercises.md) there, or "
-    "[plan a training](play/planner.md): which mesh for which model, on how many GPUs.\n\n"
-)
+COURSE = "\n## The course as pages\n\n"
 
 
 def page(
-    course: content.Content, titles: dict[str, str], documents: list[str], solutions: bool, there: set[str]
+    course: content.Content,
+    titles: dict[str, str],
+    documents: list[str],
+    solutions: bool,
+    there: set[str],
+    playing: str = "",
 ) -> str:
     """The first words of the course's README, if it has one, and a map of its units, with links.
 
     titles: unit or homework -> title. documents: pages of units and homeworks, in order, "units/03_collectives.ipynb".
-    there: the pages that the site has, of `LOOK_UP` and of those to play on.
+    there: the pages that the site has. playing: a puzzle for this page, as markdown.
     """
     readme = course.root / "README.md"
     about = re.split(r"\n\s*\n", readme.read_text(encoding="utf-8"))[1] if readme.is_file() else ""
@@ -42,7 +43,7 @@ def page(
 
 {about}
 
-{PLAY if "play/index" in there else ""}\
+{f"{playing}{COURSE}" if playing else ""}\
 These pages are for reading. Their cells were run, and what each gave stands below it. {WITH if solutions else WITHOUT}
 To run the cells, to write the exercises and to have them checked, install the course: its README says how, in two
 commands.

@@ -71,6 +71,7 @@ def test_a_site_without_the_pages_says_nothing_of_them():
 def test_the_first_page_leads_to_them():
     files = tree(only=names.UNITS, playable=True).files
     assert "(play/index.md)" in files["index.md"] and {"play/index.md", "play/exercises.md", "play/planner.md"} <= set(files)
+    assert list(starts(files["index.md"])) == ["two_alive"] and '"play/play.js"' in files["index.md"]
     assert "play/" not in tree(only=names.UNITS).files["index.md"]
 
 
@@ -213,6 +214,17 @@ def test_python_is_loaded_by_the_first_run_and_what_is_written_stays(address, br
     assert reader.part("two_alive", "text").input_value() == right
     assert "passed" in reader.run("two_alive")
     assert "as good as your own best" in reader.part("two_alive", "card").inner_text()
+    assert all(url.startswith((address, "data:")) for url in reader.asked)
+    reader.page.context.close()
+
+
+@needs("browser", "npm")
+@pytest.mark.timeout(600)
+def test_the_first_page_has_the_first_puzzle(address, browser):
+    reader = Reader(browser, address, "../index", viewport={"width": 390, "height": 844})
+    assert "96 slots" in reader.run("two_alive")
+    assert reader.part("two_alive", "picture").locator("svg").count() == 1
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= 390
     assert all(url.startswith((address, "data:")) for url in reader.asked)
     reader.page.context.close()
 

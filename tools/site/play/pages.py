@@ -101,6 +101,22 @@ SCRIPTS = """```{raw} html
 <script src="play.js" defer></script>
 ```
 """
+FRONT = f"""## Make the idle part smaller
+
+Four ranks train a model together, a quarter of its layers each. An order is four strings, one for each rank: `F3` is
+the forward pass of micro-batch 3 through this rank's layers, `B3` its backward pass. Here every rank does one
+micro-batch after the other, so that three of four ranks wait at any time: 96 slots for eight micro-batches. The puzzle
+asks for 54 or fewer, with at most two micro-batches alive on a rank. Press *Run*, change the strings, and run it again.
+It is the course's own check, in this page: Python is loaded first ({SIZE}), and nothing that you write leaves your
+browser.
+
+"""
+MORE = """
+[All seven puzzles](play/index.md) say more about the rules and draw how to read the picture. [Twelve
+exercises](play/exercises.md) can be written in a page, too, and a third one [plans a training](play/planner.md): which
+mesh for which model, on how many GPUs. Everything else needs ranks that talk to each other, so it needs the course
+installed.
+"""
 
 
 def pages(root: Path, names: list[str], documents: dict[str, str]) -> dict[str, str]:
@@ -116,6 +132,14 @@ def pages(root: Path, names: list[str], documents: dict[str, str]) -> dict[str, 
         if set(functions) <= set(found):
             built[path] = "\n".join([about, *(found[function] for function in functions), SCRIPTS])
     return {**built, planner.PATH: planner.page(SIZE)} if len(built) == 2 else {}
+
+
+def front(puzzles: str) -> str:
+    """The first puzzle for the site's first page. puzzles: the page of all of them."""
+    found = re.search(r"```\{raw\} html\n<div class=\"play\" data-exercise=\"two_alive\".*?\n```\n", puzzles, re.S)
+    assert found is not None
+    scripts = SCRIPTS.replace('"play.', f'"{FOLDER}/play.')
+    return f"{FRONT}{found[0]}{MORE}\n{scripts}"
 
 
 def _of_unit(root: Path, name: str, path: str, functions: tuple[str, ...], documents: dict[str, str]) -> dict[str, str]:
