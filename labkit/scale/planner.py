@@ -157,15 +157,9 @@ def energy(gpus: int, watts: float, days: float, pue: float = PUE) -> float:
     return gpus * watts * pue * days * 24 / 1000
 
 
-@cache
-def powers() -> dict:
-    """`power.toml` as it stands: the watts of accelerators, each with `source`."""
-    return tomllib.loads((HERE / "power.toml").read_text(encoding="utf-8"))
-
-
 def power(on: Machine) -> float | None:
     """The watts of one of its accelerators by design (TDP); None where no source was found."""
-    return powers().get(hardware()["node"][on.name]["accelerator"], {}).get("watts")
+    return hardware()["accelerator"][hardware()["node"][on.name]["accelerator"]].get("power")
 
 
 def default_tokens(model: Model) -> float:

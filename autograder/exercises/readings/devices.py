@@ -1,4 +1,4 @@
-"""Harnesses of unit 10's exercises, their right and mistaken numbers, and readings of the ranks' numbers."""
+"""The right and the mistaken numbers of unit 10's exercises, and readings of the ranks' numbers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Replicas on logical CPUs, in one process that has TensorFlow: what unit 13's harnesses share, and its kind of
-exercise.
-"""
+"""Unit 13's kind of exercise: replicas on logical CPUs, in one process that has TensorFlow."""
 
 from __future__ import annotations
 

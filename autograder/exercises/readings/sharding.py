@@ -1,4 +1,4 @@
-"""Harnesses of unit 15's exercises that count the bytes alive, and the same networks in numpy."""
+"""The networks of unit 15's exercises in numpy, and readings of the bytes that a rank kept alive."""
 
 from __future__ import annotations
 

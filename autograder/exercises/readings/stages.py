@@ -1,4 +1,4 @@
-"""Stages of a pipeline: how layers are parted, what runs on the ranks of a case, charged, and the same in numpy."""
+"""Stages of a pipeline: how layers are parted, what a pass is charged, and the same network in numpy."""
 
 from __future__ import annotations
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import html
 import re
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from machine import CHROMIUM, needs
+from machine import needs
 from playable import declared, needs_numpy
+from served import chromium, served
 
 from autograder.browser import names
 from autograder.browser.inside import RunnersInside
@@ -70,7 +68,9 @@ def test_a_site_without_the_pages_says_nothing_of_them():
 
 def test_the_first_page_leads_to_them():
     files = tree(only=names.UNITS, playable=True).files
-    assert "(play/index.md)" in files["index.md"] and {"play/index.md", "play/exercises.md", "play/planner.md"} <= set(files)
+    assert "(play/index.md)" in files["index.md"] and {"play/index.md", "play/exercises.md", "play/planner.md"} <= set(
+        files
+    )
     assert list(starts(files["index.md"])) == ["two_alive"] and '"play/play.js"' in files["index.md"]
     assert "play/" not in tree(only=names.UNITS).files["index.md"]
 
@@ -105,35 +105,19 @@ def test_what_npm_says_is_told(tmp_path, monkeypatch):
 # ---------------------------------------------------------------------------------------------- in a browser
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *message):
-        pass
-
-
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """Where the site with these pages is served, in a subfolder, on this machine alone."""
     folder = tmp_path_factory.mktemp("served")
     assert cli.main(["--to", str(folder / "sub" / "site"), *names.UNITS]) == 0
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/sub/site"
-    server.shutdown()
-    thread.join(timeout=10)
-    server.server_close()
+    with served(folder) as address:
+        yield f"{address}/sub/site"
 
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        try:
-            yield started
-        finally:
-            started.close()
+    with chromium() as started:
+        yield started
 
 
 class Reader:

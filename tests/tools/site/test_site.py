@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import html
 import re
-import threading
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from machine import CHROMIUM, needs
+from machine import needs
+from served import chromium, served
 
 from tools.build_notebooks import source_of
 from tools.site import cli, mistakes
@@ -101,35 +99,19 @@ def test_a_folder_that_is_no_site_is_kept(tmp_path):
 # ------------------------------------------------------------------------------------------- the whole site, in a browser
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *message):
-        pass
-
-
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """Where the whole site is served, on this machine alone."""
     to = tmp_path_factory.mktemp("whole") / "site"
     assert cli.main(["--to", str(to)]) == 0
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(to)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join(timeout=10)
-    server.server_close()
+    with served(to) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
 def browser():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
-        try:
-            yield started
-        finally:
-            started.close()
+    with chromium() as started:
+        yield started
 
 
 @needs("browser")
