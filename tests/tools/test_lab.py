@@ -20,6 +20,7 @@ from pathlib import Path
 import psutil
 import pytest
 from machine import CHROMIUM, needs
+from served import lab_address
 
 from labkit.jupyter.server_extension import end_tasks
 
@@ -50,19 +51,14 @@ def running_lab(folder: Path):
         "--no-browser",
         "--ServerApp.port=0",
     ]
-    start = time.monotonic()
     with log.open("wb") as output:
         server = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
         )
     children = []
     try:
-        found = None
-        while not found:
-            assert server.poll() is None and time.monotonic() - start < DEADLINE_S, log.read_text()
-            time.sleep(0.1)
-            found = re.search(r"http://localhost:(\d+)/lab\?token=(\w+)", log.read_text())
-        lab = {"url": f"http://127.0.0.1:{found[1]}", "token": found[2], "work": work, "log": log, "server": server}
+        url, token = lab_address(server, log, DEADLINE_S)
+        lab = {"url": url, "token": token, "work": work, "log": log, "server": server}
         open_url(lab, "/lab").close()
         yield lab
         _wait_for_kernels(lab)
@@ -258,7 +254,9 @@ def test_a_browser_shows_the_start_page_its_exercise_and_a_notebook_whose_code_i
 
             page.goto(f"{lab['url']}/lab/tree/09_multi_node_image_lab/multi_node_image_lab.ipynb", timeout=60_000)
             # Lab opens the other notebook's tab again, too, and a cell of that one is first and hidden
-            page.locator(".lm-TabBar-tab.lm-mod-current", has_text="multi_node_image_lab.ipynb").wait_for(timeout=60_000)
+            page.locator(".lm-TabBar-tab.lm-mod-current", has_text="multi_node_image_lab.ipynb").wait_for(
+                timeout=60_000
+            )
             editor = page.locator(".jp-CodeCell .cm-content:visible").first
             editor.wait_for(state="visible", timeout=60_000)
             page.wait_for_function(

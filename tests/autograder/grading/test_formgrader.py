@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import nbformat
@@ -18,6 +17,7 @@ import psutil
 import pytest
 from machine import CHROMIUM, needs
 from released_course import CHECK, OWN_EXERCISE, OWN_UNIT, SOLUTION, course_release
+from served import lab_address
 
 UNIT = "77_own_unit"
 START_S = 60
@@ -87,12 +87,7 @@ def server(root) -> str:
             start_new_session=True,
         )
     try:
-        start, found = time.monotonic(), None
-        while not found:
-            assert process.poll() is None and time.monotonic() - start < START_S, log.read_text()
-            time.sleep(0.1)
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/lab\?token=(\w+)", log.read_text())
-        yield f"http://127.0.0.1:{found[1]}", found[2]
+        yield lab_address(process, log, START_S)
     finally:
         children = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGTERM)
