@@ -32,7 +32,7 @@ from labkit.launch import launcher
 from labkit.ranks import unwritten
 
 if TYPE_CHECKING:
-    from autograder.homework.handed_in import Judge
+    from autograder.homework.handed_in import HomeworkJudge
 
 unwritten.install()  # every notebook with an exercise imports this module
 _last: dict[str, Result] = {}  # by function: what its last check said
@@ -131,10 +131,10 @@ def check_homework(
         )
 
 
-_homeworks: dict[str, Judge] = {}  # the files as they were last -> what was judged of them
+_homeworks: dict[str, HomeworkJudge] = {}  # the files as they were last -> what was judged of them
 
 
-def _homework(folder: Path, part: str, name: str | None) -> Judge:
+def _homework(folder: Path, part: str, name: str | None) -> HomeworkJudge:
     """The judge of these files, who still knows what was judged before if none of them has changed."""
     from autograder.homework import handed_in, registry
 
@@ -142,7 +142,7 @@ def _homework(folder: Path, part: str, name: str | None) -> Judge:
     digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
     if digest not in _homeworks:
         _homeworks.clear()
-        _homeworks[digest] = handed_in.Judge(files, launcher.for_notebook(), PUBLIC_KEY)
+        _homeworks[digest] = handed_in.HomeworkJudge(files, launcher.for_notebook(), PUBLIC_KEY)
     return _homeworks[digest]
 
 

@@ -446,7 +446,7 @@ def nonces(
     from autograder.course import BadKey, Course
     from autograder.homework.registry import UnknownHomework
     from autograder.homework.registry import get as homework_called
-    from autograder.reports.results import NoCourse, notebooks, open_course, students
+    from autograder.reports.results import NoResults, notebooks, open_course, students
 
     try:
         found = open_course(course)
@@ -455,7 +455,7 @@ def nonces(
         if not students(found):
             _refuse("the gradebook knows no student yet; nbgrader db student import students.csv")
         given = Course(course.resolve()).give_nonces(assignment, students(found))
-    except (NoCourse, BadKey, UnknownHomework) as error:
+    except (NoResults, BadKey, UnknownHomework) as error:
         _refuse(str(error))
     print(
         f"{Course(course).nonce_file(assignment)}: {len(given)} codes. "
@@ -472,7 +472,7 @@ def extend(
 ) -> None:
     """Let one student hand an assignment in later. It counts when the work is graded the next time."""
     from autograder.course import Course
-    from autograder.reports.results import NoCourse, notebooks, open_course, students
+    from autograder.reports.results import NoResults, notebooks, open_course, students
 
     try:
         found = open_course(course)
@@ -482,7 +482,7 @@ def extend(
         if not 0 <= days <= 365:
             _refuse(f"an extension has between 0 and 365 days, not {days:g}")
         Course(course.resolve()).extend(assignment, student, days)
-    except NoCourse as error:
+    except NoResults as error:
         _refuse(str(error))
     print(f"{student}: {days:g} days for {assignment}. `autograder grade {assignment}` applies it.")
 
@@ -491,11 +491,11 @@ def _of_class(make, course: Path, assignment: str, *more):
     """The assignment that `make` makes; what a user can cause is said in one line."""
     from autograder.course import BadKey
     from autograder.reports.marks import UnknownAssignment
-    from autograder.reports.results import NoCourse, open_course
+    from autograder.reports.results import NoResults, open_course
 
     try:
         return make(open_course(course), assignment, *more)
-    except (NoCourse, UnknownAssignment, BadKey) as error:
+    except (NoResults, UnknownAssignment, BadKey) as error:
         _refuse(str(error))
 
 

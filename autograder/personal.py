@@ -27,7 +27,7 @@ MOST_BYTES = 1 << 20
 KEPT = 100  # of what was ever the best of one record
 
 
-class Unreadable(ValueError):
+class UnreadableFile(ValueError):
     """The file holds what this module has not written."""
 
 
@@ -51,7 +51,7 @@ def keep_records(result: Result, start: Path | None = None, today: date | None =
         path = folder / FILE
         try:
             _note(result, path, (today or date.today()).isoformat())
-        except Unreadable:
+        except UnreadableFile:
             for record in result.records:
                 record.personal = (
                     f"your own best is not known: {path.name} in {folder.name}/ cannot be read (delete it)"
@@ -96,28 +96,28 @@ def _read(path: Path) -> dict:
     if not os.path.lexists(path):
         return {}
     if not path.is_file() or path.stat().st_size > MOST_BYTES:  # a pipe would be waited for
-        raise Unreadable
+        raise UnreadableFile
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
-        raise Unreadable from None
+        raise UnreadableFile from None
     if not isinstance(found, dict):
-        raise Unreadable
+        raise UnreadableFile
     return found
 
 
 def _best_of(entry: object) -> list[dict]:
     """The best values kept in an entry of the file. Raises Unreadable if it is no list of such."""
     if not isinstance(entry, list):
-        raise Unreadable
+        raise UnreadableFile
     for one in entry:
         try:
             there = math.isfinite(one["value"]) and one["value"] > 0 and not isinstance(one["value"], bool)
             date.fromisoformat(one["on"])
         except (TypeError, ValueError, KeyError, IndexError, OverflowError):
-            raise Unreadable from None
+            raise UnreadableFile from None
         if not there:
-            raise Unreadable
+            raise UnreadableFile
     return entry
 
 

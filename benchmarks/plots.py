@@ -69,7 +69,7 @@ class Truth:
 
 
 @dataclass
-class Case:
+class PlotCase:
     """A figure: its kind, its file, its curves, and what else matters for the comparison."""
 
     kind: str
@@ -82,10 +82,10 @@ class Case:
 
 
 @dataclass
-class Outcome:
+class PlotOutcome:
     """The outcome of a case. verdict: "read", "roughly", "person" or "wrong"."""
 
-    case: Case
+    case: PlotCase
     verdict: str
     error: float
     seconds: float
@@ -95,7 +95,7 @@ class Outcome:
 # -- drawing -----------------------------------------------------------------------------------------------------------
 
 
-def draw(kind: str, seed: int, folder: Path) -> Case:
+def draw(kind: str, seed: int, folder: Path) -> PlotCase:
     """Draw one figure of a kind. Everything about it comes from the seed."""
     import matplotlib
 
@@ -110,7 +110,7 @@ def draw(kind: str, seed: int, folder: Path) -> Case:
         if kind == "plotly":
             return _plotly(random, seed, path)
         style = _style(random, kind, plt)
-        case = Case(kind, seed, path, [], bool(random.random() < 0.8), kind == "long", style)
+        case = PlotCase(kind, seed, path, [], bool(random.random() < 0.8), kind == "long", style)
         _DRAWERS[kind](case, random, plt)
         plt.savefig(
             path, transparent=bool(random.random() < 0.15), bbox_inches="tight" if random.random() < 0.3 else None
@@ -164,7 +164,7 @@ def _look(random, k: int) -> dict:
 
 
 def _finish(
-    case: Case, random, ax, curves: list[tuple[str, np.ndarray, np.ndarray]], panel: int = 0, percent: bool = False
+    case: PlotCase, random, ax, curves: list[tuple[str, np.ndarray, np.ndarray]], panel: int = 0, percent: bool = False
 ) -> None:
     """Labels, limits and legend of one axes; its truth."""
     ax.set_xlabel(str(random.choice(["epoch", "Epoch", "Epoche", "époque", "steps"])))
@@ -181,7 +181,7 @@ def _finish(
     case.truth += [Truth(name, x, y, panel, bounds, scales, percent) for name, x, y in curves]
 
 
-def _two(case: Case, random, ax, epochs: int | None = None, panel: int = 0, same_look: bool = False) -> None:
+def _two(case: PlotCase, random, ax, epochs: int | None = None, panel: int = 0, same_look: bool = False) -> None:
     x, first, second = _training(random, epochs or int(random.integers(3, 40)))
     names = NAMES[int(random.integers(0, len(NAMES)))]
     curves = []
@@ -457,7 +457,7 @@ _DRAWERS = {
 }  # fmt: skip
 
 
-def _plotly(random, seed: int, path: Path) -> Case:
+def _plotly(random, seed: int, path: Path) -> PlotCase:
     import plotly.graph_objects as go
 
     template = str(
@@ -491,10 +491,10 @@ def _plotly(random, seed: int, path: Path) -> Case:
     figure.update_yaxes(title="accuracy", type=kind, range=span[2:])
     truth = [Truth(name, x, y, 0, bounds, (kind, kind)) for name, y in (("training", first), ("validation", second))]
     path.with_suffix(".json").write_text(figure.to_json())
-    return Case("plotly", seed, path, truth, True, False, {"template": template, "log": log})
+    return PlotCase("plotly", seed, path, truth, True, False, {"template": template, "log": log})
 
 
-def export(cases: list[Case]) -> str:
+def export(cases: list[PlotCase]) -> str:
     """Save plotly's figures, all with one browser. Returns why that is impossible here, or ""."""
     waiting = [case for case in cases if case.kind == "plotly" and not case.path.exists()]
     if not waiting:
@@ -512,7 +512,7 @@ def export(cases: list[Case]) -> str:
 # -- comparing ---------------------------------------------------------------------------------------------------------
 
 
-def compare(case: Case, figure: Figure) -> tuple[str, float, str]:
+def compare(case: PlotCase, figure: Figure) -> tuple[str, float, str]:
     """(verdict, largest error as a fraction of the axes, a remark)."""
     if figure.verdict != READABLE:
         return "person", 0.0, figure.reason
@@ -609,7 +609,7 @@ def _position(values: np.ndarray, truth: Truth, k: int) -> np.ndarray:
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def run(figures: int, seed: int, folder: Path) -> tuple[list[Outcome], str]:
+def run(figures: int, seed: int, folder: Path) -> tuple[list[PlotOutcome], str]:
     """Draw and read that many figures, the kinds in turn. Returns the outcomes and why plotly's are missing, if they
     are.
     """
@@ -622,11 +622,11 @@ def run(figures: int, seed: int, folder: Path) -> tuple[list[Outcome], str]:
         began = time.perf_counter()
         figure = pdf_figure.read(case.path)
         seconds = time.perf_counter() - began
-        outcomes.append(Outcome(case, *compare(case, figure)[:2], seconds, compare(case, figure)[2]))
+        outcomes.append(PlotOutcome(case, *compare(case, figure)[:2], seconds, compare(case, figure)[2]))
     return outcomes, missing
 
 
-def table(outcomes: list[Outcome], missing: str) -> str:
+def table(outcomes: list[PlotOutcome], missing: str) -> str:
     by_kind = defaultdict(list)
     for outcome in outcomes:
         by_kind[outcome.case.kind].append(outcome)

@@ -208,7 +208,7 @@ def rank_program(job: str, address: str, rank: int) -> None:
 # --- in the parent
 
 
-class Job:
+class TrainingJob:
     """Two processes that train in one way or several: stopped unless they are asked for something."""
 
     def __init__(self, name: str, address: str, folder: Path) -> None:
@@ -261,13 +261,13 @@ class Job:
 
 
 @contextlib.contextmanager
-def jobs_running(names: tuple[str, ...]) -> Iterator[dict[str, Job]]:
+def jobs_running(names: tuple[str, ...]) -> Iterator[dict[str, TrainingJob]]:
     """The jobs, started and stopped."""
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, Listener(f"{folder}/socket", backlog=16) as listener:
-        jobs: dict[str, Job] = {}
+        jobs: dict[str, TrainingJob] = {}
         try:
             for name in names:
-                jobs[name] = Job(name, listener.address, Path(folder))
+                jobs[name] = TrainingJob(name, listener.address, Path(folder))
             accept(listener, jobs)
             yield jobs
         finally:
@@ -275,7 +275,7 @@ def jobs_running(names: tuple[str, ...]) -> Iterator[dict[str, Job]]:
                 job.close()
 
 
-def accept(listener: Listener, jobs: dict[str, Job]) -> None:
+def accept(listener: Listener, jobs: dict[str, TrainingJob]) -> None:
     """Waits until every process has called. Raises RuntimeError if one ends or is too late."""
     end = time.monotonic() + START_SECONDS
     for _ in range(RANKS * len(jobs)):
@@ -292,7 +292,7 @@ def accept(listener: Listener, jobs: dict[str, Job]) -> None:
             jobs[name].signal(signal.SIGSTOP)
 
 
-def measure(jobs: dict[str, Job], name: str, rounds: int, seconds: float) -> dict[str, list[float]]:
+def measure(jobs: dict[str, TrainingJob], name: str, rounds: int, seconds: float) -> dict[str, list[float]]:
     """Images per second, both ranks together, of each way and round."""
     steps: dict[str, int] = {}
     for way, job in WAYS.items():

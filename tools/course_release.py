@@ -64,7 +64,7 @@ PRIVATE = (
 )  # solutions, keys, and what is said of whom: the owner's alone
 
 
-class Trouble(Exception):
+class ReleaseError(Exception):
     """An error that the instructor can mend."""
 
 
@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         made = release(options.root.resolve(), options.units)
-    except (Trouble, OSError) as error:
+    except (ReleaseError, OSError) as error:
         print(f"course-release: {error}", file=sys.stderr)
         return 1
     print(f"{options.root}: {len(made)} units released; students get {options.root / 'student'}")
@@ -86,17 +86,17 @@ def main(arguments: list[str] | None = None) -> int:
 def release(root: Path, only: list[str] | None = None) -> list[str]:
     """Bring the class's root up to date and return the names of the units in it. Raises Trouble."""
     if any(root == here or here in root.parents for here in (ROOT, content.root())):
-        raise Trouble(
+        raise ReleaseError(
             f"{root} lies in the course's repository: choose a folder outside, grades and keys do not belong here"
         )
     if root.exists() and any(root.iterdir()) and not (root / "overlay").is_dir():
-        raise Trouble(f"{root} holds something else: choose a new folder")
+        raise ReleaseError(f"{root} holds something else: choose a new folder")
     prepare(root)
     os.environ[OVERLAY] = str(root / "overlay")
     sources = unit_roots(root / "overlay")
     unknown = set(only or ()) - set(sources)
     if unknown:
-        raise Trouble(f"no such unit: {', '.join(sorted(unknown))}. There are: {', '.join(sources)}")
+        raise ReleaseError(f"no such unit: {', '.join(sorted(unknown))}. There are: {', '.join(sources)}")
     units = [unit for unit in sources if not only or unit in only]
     for unit in units:
         Course(root).key(unit)
@@ -181,7 +181,7 @@ def generate(root: Path, units: list[str]) -> None:
         try:
             GenerateAssignment(coursedir=CourseDirectory(config=config), config=config).start()
         except SystemExit:
-            raise Trouble(
+            raise ReleaseError(
                 f"nbgrader could not release {unit}; the lines above say why. Nothing of the class was lost"
             ) from None
 

@@ -56,7 +56,7 @@ _EXAMPLE = "Example: "
 
 
 @dataclass(frozen=True)
-class Text:
+class DescribedCell:
     """The cell above, the docstring, its parameters' names, and how the list of these may end."""
 
     above: str
@@ -65,7 +65,7 @@ class Text:
     ends: tuple[str, ...]
 
 
-def text_of(exercise: Exercise, root: Path = ROOT) -> Text | None:
+def text_of(exercise: Exercise, root: Path = ROOT) -> DescribedCell | None:
     """The text of an exercise on its unit's page, or None where the page does not define its function."""
     cells = jupytext.read(builder.source_of(root, exercise.unit), fmt="py:percent").cells
     for above, cell in zip([None, *cells], cells, strict=False):
@@ -73,7 +73,7 @@ def text_of(exercise: Exercise, root: Path = ROOT) -> Text | None:
             found = _definition(cell.source, exercise.function)
             if found is not None:
                 prose = above.source if above is not None and above.cell_type == "markdown" else ""
-                return Text(prose, ast.get_docstring(found) or "", *_signature(found))
+                return DescribedCell(prose, ast.get_docstring(found) or "", *_signature(found))
     return None
 
 
@@ -118,7 +118,7 @@ def _purpose(paragraph: str) -> list[str]:
     return [] if len(sentences) == 1 and paragraph.endswith(".") else ["begin with one sentence that says the purpose"]
 
 
-def _arguments(text: Text, paragraph: str) -> list[str]:
+def _arguments(text: DescribedCell, paragraph: str) -> list[str]:
     """Items begin at the margin, their further lines are indented."""
     items = [_ITEM.match(item) for item in re.split(r"\n(?=\S)", paragraph)]
     heads = [head.strip() for item in items if item for head in item[1].split(",")]

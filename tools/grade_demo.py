@@ -79,7 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
         students = list(pretend_class(options.unit, options.students, random.Random(options.seed)))
         try:
             return demonstrate(root, options.unit, students, options)
-        except course_release.Trouble as error:
+        except course_release.ReleaseError as error:
             print(f"grade-demo: {error}", file=sys.stderr)
             return 1
 
@@ -120,7 +120,7 @@ def run(root: Path, *command: str, check: bool = True) -> int:
     done = subprocess.run([path, *command[1:]], cwd=root, capture_output=True, text=True, timeout=3600)
     print(f"{time.monotonic() - start:6.1f} s  {' '.join(command)}", flush=True)
     if check and done.returncode:
-        raise course_release.Trouble(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+        raise course_release.ReleaseError(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
     return done.returncode
 
 
@@ -133,7 +133,7 @@ def pretend_class(unit: str, count: int, rng: random.Random) -> Iterator[Student
     exercises = [e for e in all_exercises() if e.unit == unit]
     answers = list(bank.answers(unit=unit))
     if not exercises or not answers:
-        raise course_release.Trouble(f"no such unit with a bank: {unit}")
+        raise course_release.ReleaseError(f"no such unit with a bank: {unit}")
     right = {e.function: [a for a in answers if a.exercise is e and a.right] for e in exercises}
     mistakes = [a for a in answers if a.verdict in ("wrong", "raised", "missing")]
     failures = [a for a in answers if a.verdict in ("crashed", "hung", "too_slow")] or mistakes
@@ -156,14 +156,14 @@ def pretend_class(unit: str, count: int, rng: random.Random) -> Iterator[Student
         yield student
 
 
-def give(student: Student, kind: str, *wrong: bank.Answer) -> None:
+def give(student: Student, kind: str, *wrong: bank.BankAnswer) -> None:
     student.kind = kind
     for answer in wrong:
         student.answers[answer.exercise.function] = text(answer)
         student.expected[answer.exercise.function] = (answer.verdict, answer.diagnosis)
 
 
-def text(answer: bank.Answer) -> str:
+def text(answer: bank.BankAnswer) -> str:
     """The answer without the line that says what it must get."""
     return answer.source.partition("\n")[2]
 
@@ -248,7 +248,7 @@ def compare(root: Path, unit: str, students: list[Student]) -> int:
     return 1 if wrong else 0
 
 
-def verdicts(student: Student, found: results.Submitted | None) -> tuple[str, str, bool]:
+def verdicts(student: Student, found: results.SubmittedNotebook | None) -> tuple[str, str, bool]:
     """(expected, given, whether they agree), in words."""
     if student.refused:
         refused = bool(found and (found.refused or (found.graded and found.graded.refused)))

@@ -40,7 +40,7 @@ START_LIMIT = 240.0  # s until the hub answers; most of it is building the class
 PROXY = "configurable-http-proxy"
 
 
-class Trouble(Exception):
+class HubError(Exception):
     """An error that the reader of the terminal can mend."""
 
 
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         return options.action(options)
-    except Trouble as trouble:
+    except HubError as trouble:
         print(f"hub: {trouble}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -127,7 +127,7 @@ def has_account(name: str) -> bool:
 def try_out(options: argparse.Namespace) -> int:
     """Starts a hub, prints how to log in, and ends it on Ctrl-C or SIGTERM."""
     if reason := missing(options.spawner):
-        raise Trouble(reason)
+        raise HubError(reason)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     start = time.monotonic()
     print(f"Making a class and starting a hub with the {options.spawner} spawner ...", flush=True)
@@ -147,7 +147,7 @@ def try_out(options: argparse.Namespace) -> int:
             part.replace(options.ready)
         with contextlib.suppress(KeyboardInterrupt):
             wait_for(hub["pid"])
-            raise Trouble(f"the hub has ended by itself. The end of its log:\n{tail(Path(hub['log']))}")
+            raise HubError(f"the hub has ended by itself. The end of its log:\n{tail(Path(hub['log']))}")
     print("The hub, its accounts and its files are gone.")
     return 0
 
@@ -187,7 +187,7 @@ def throw_away_hub(spawner: str, port: int, students: int, units, assign, log: P
         deadline = time.monotonic() + START_LIMIT
         while not answers(f"{address}/hub/api/"):
             if process.poll() is not None or time.monotonic() > deadline:
-                raise Trouble(f"it does not start. The end of its log:\n{tail(log)}")
+                raise HubError(f"it does not start. The end of its log:\n{tail(log)}")
             time.sleep(0.3)
         first = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
         yield {"address": address, "passwords": told["passwords"], "pid": first, "log": str(log), "base": told["base"]}
@@ -238,7 +238,7 @@ def free_ports(first: int) -> list[int]:
             try:
                 sock.bind(("127.0.0.1", wanted))
             except OSError:
-                raise Trouble(f"port {wanted} is taken: make hub PORT={wanted + 1}") from None
+                raise HubError(f"port {wanted} is taken: make hub PORT={wanted + 1}") from None
             found.append(sock.getsockname()[1])
         return found
 
@@ -250,7 +250,7 @@ def base_folder() -> Path:
     for name in ("/srv", "/mnt", "/media", "/opt"):
         if Path(name).is_dir() and not any(path.is_relative_to(name) for path in needed):
             return Path(name)
-    raise Trouble("/srv, /mnt, /media and /opt are all in use or missing: make one of them")
+    raise HubError("/srv, /mnt, /media and /opt are all in use or missing: make one of them")
 
 
 def end_groups(port: int) -> None:
@@ -523,9 +523,9 @@ def publish(options: argparse.Namespace) -> int:
     nobody."""
     student, shared = options.class_root.resolve() / "student", options.shared.resolve()
     if not (student / "requirements.lock.txt").is_file():
-        raise Trouble(f"{options.class_root} is no root of a class: make course-release DIR={options.class_root}")
+        raise HubError(f"{options.class_root} is no root of a class: make course-release DIR={options.class_root}")
     if (shared / "solutions").exists():
-        raise Trouble(f"{shared} holds solutions/: a clone is not for students; choose another folder")
+        raise HubError(f"{shared} holds solutions/: a clone is not for students; choose another folder")
     changed, removed = copy_course(student, shared)
     print(f"{shared}: {changed} files new or changed, {removed} removed")
     if not options.files_only:
@@ -537,14 +537,14 @@ def publish(options: argparse.Namespace) -> int:
         }
         command = [options.python, str(shared / "tools" / "bootstrap.py"), "setup", "--wait-horovod"]
         if subprocess.run(command, cwd=shared, env={**environment, **kept}, umask=0o022).returncode:
-            raise Trouble(f"the environment could not be made: see above, and {shared}/.cache/setup")
+            raise HubError(f"the environment could not be made: see above, and {shared}/.cache/setup")
     if os.geteuid() == 0 and not options.files_only:
         from course_hub.places import as_nobody, shut_folder
 
         python = shared / ".venv" / "bin" / "python"
         said = as_nobody([str(python), "-c", "import autograder, labkit, jupyterhub, torch"])
         if said.returncode:
-            raise Trouble(f"an ordinary user cannot use {python}: {shut_folder(python) or said.stderr.strip()[-400:]}")
+            raise HubError(f"an ordinary user cannot use {python}: {shut_folder(python) or said.stderr.strip()[-400:]}")
         print(f"An ordinary user can run {python}.")
     return 0
 

@@ -64,7 +64,7 @@ _SAYS = re.compile(r"\*\*It takes\*\* about (\d+) minutes(?:, the \*stretch\* (\
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A section of a page: its heading, whether it is stretch, and the minutes it takes."""
 
     heading: str
@@ -72,7 +72,7 @@ class Section:
     minutes: float
 
 
-def sections(page: Path) -> list[Section]:
+def sections(page: Path) -> list[PageSection]:
     """The sections of a page (an .ipynb with its solutions), by headings down to the third level, in their order."""
     found: dict[tuple[str, bool], float] = {}
     heading, stretch_level = "", 0
@@ -91,7 +91,7 @@ def sections(page: Path) -> list[Section]:
                     heading = title[2]
         key = (heading, stretch_level > 0)
         found[key] = found.get(key, 0.0) + _minutes(cell)
-    return [Section(heading, stretch, minutes) for (heading, stretch), minutes in found.items()]
+    return [PageSection(heading, stretch, minutes) for (heading, stretch), minutes in found.items()]
 
 
 def totals(page: Path) -> tuple[float, float]:

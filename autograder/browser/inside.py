@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 
-from autograder.judging.runners import Asked, Runner, Runners
+from autograder.judging.runners import CaseRequest, Runner, Runners
 from labkit.launch import rank_program
 from labkit.launch.each_rank import EachRankInside
 from labkit.launch.launcher import Launcher
@@ -14,7 +14,7 @@ from labkit.relay import wire
 from labkit.relay.outcome import Outcome, RankOutcome
 
 
-class Kept:
+class SocketEnds:
     """Both ends of a socket, by which a rank reports to this process."""
 
     def __init__(self):
@@ -47,9 +47,9 @@ class InThisProcess(Runner):
         super().__init__(runners)
         self.outcomes: list[Outcome] = []
 
-    def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
+    def run(self, asked: CaseRequest) -> tuple[Outcome, list[dict]]:
         ((job, payload),) = asked.jobs
-        sock, rank, printed = Kept(), RankOutcome("running"), []
+        sock, rank, printed = SocketEnds(), RankOutcome("running"), []
         surroundings = rank_program.Surroundings()
         rank_program.run_job(sock, job, payload, apart_by=EachRankInside)
         surroundings.restore_settings()

@@ -32,7 +32,7 @@ from traitlets.config import Config, ConfigFileNotFound, PyFileConfigLoader
 from autograder.course import Course
 from autograder.grading.store import Store
 from autograder.grading.submission import reading, rebuilding
-from autograder.grading.submission.reading import Flag, HandedIn
+from autograder.grading.submission.reading import HandedIn, SubmissionFlag
 from autograder.grading.submission.rebuilding import Rebuilt
 from autograder.homework import handed_in as homework
 from autograder.homework import registry
@@ -257,11 +257,13 @@ def handed_in(coursedir: CourseDirectory, assignment: str, student: str, noteboo
 def _handed_in(coursedir: CourseDirectory, assignment: str, student: str, notebook: str) -> HandedIn:
     path = notebook_file(coursedir, assignment, student, notebook)
     given = reading.modules_of(Path(coursedir.format_path(coursedir.release_directory, ".", assignment)))
-    renamed = Flag("renamed", f"The notebook has another name than it was given: it counts as {notebook}.ipynb.")
+    renamed = SubmissionFlag(
+        "renamed", f"The notebook has another name than it was given: it counts as {notebook}.ipynb."
+    )
     root = submissions_root(coursedir, assignment, student)
     flags = [renamed] * (path.stem != notebook)
     if time := Store(Path(coursedir.root)).time_note(assignment, student):
-        flags.append(Flag("time", f"{time}: the later time counts.", needs_person=True))
+        flags.append(SubmissionFlag("time", f"{time}: the later time counts.", needs_person=True))
     found = HandedIn.at(path, given, flags, root, lambda file: owner_of(coursedir, file))
     asks = _asks_for_files(str(source_folder(coursedir, assignment) / f"{notebook}.ipynb"))
     if asks and found.refused not in (reading.LINKED, reading.BORROWED):

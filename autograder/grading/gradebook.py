@@ -25,7 +25,7 @@ from nbgrader.api import (
 from nbgrader.plugins import BasePlugin
 from sqlalchemy import select
 
-from autograder.grading.submission.finishing import Finished
+from autograder.grading.submission.finishing import FinishedNotebook
 
 
 @contextlib.contextmanager
@@ -64,7 +64,7 @@ def enter_nothing(notebook: SubmittedNotebook) -> None:
         grade.auto_score, grade.needs_manual_grade = 0, False
 
 
-def enter_grades(gradebook: Gradebook, notebook: SubmittedNotebook, finished: Finished) -> None:
+def enter_grades(gradebook: Gradebook, notebook: SubmittedNotebook, finished: FinishedNotebook) -> None:
     """Points and comments of a notebook. A score given by hand stays; it, what waits, and what no machine grades are
     for a person.
 

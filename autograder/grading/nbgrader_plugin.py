@@ -36,9 +36,9 @@ from autograder.grading.formgrader import careful_formgrader
 from autograder.grading.gradebook import enter_grades, notebooks_of, transaction
 from autograder.grading.store import Busy, Store
 from autograder.grading.submission import finishing, reading
-from autograder.grading.submission.finishing import Finished, Terms
+from autograder.grading.submission.finishing import FinishedNotebook, Terms
 from autograder.grading.submission.rebuilding import Rebuilt
-from autograder.grading.writer import Writer, writing
+from autograder.grading.writer import GradebookWriter, writing
 from autograder.judging.judge import Runners
 from autograder.verdict import HINT_LEVELS
 from labkit.launch.launcher import Launcher
@@ -186,7 +186,7 @@ def _guard(converter: Autograde, wait_s: float) -> None:
     converter.convert_notebooks = convert_notebooks
 
 
-def _begin(converter: Autograde, writer: Writer, student: str) -> None:
+def _begin(converter: Autograde, writer: GradebookWriter, student: str) -> None:
     """Files and rows of a submission, and which of its notebooks are to be converted. Raises NbGraderException where
     none is known."""
     if not course_files.is_student(student):
@@ -244,7 +244,7 @@ class Judge(_Step):
         resources["autograder"] = done
         return nbformat.v4.reads(done.text), resources
 
-    def finished(self, rebuilt: Rebuilt, assignment: str) -> Finished:
+    def finished(self, rebuilt: Rebuilt, assignment: str) -> FinishedNotebook:
         """A rebuilt notebook of this course as it is written. Raises what
         `autograder.grading.submission.finishing.finished` raises."""
         root, spec = Path(self.coursedir.root), jail(self.allow_weak_isolation)

@@ -38,9 +38,9 @@ worker.main()
 
 
 @dataclass
-class Task:
-    """A student's submission on its way through the pool. request: what `autograder.grading.worker.Judging.judge`
-    takes."""
+class SubmissionTask:
+    """A student's submission on its way through the pool. request: the argument of
+    `autograder.grading.worker.SubmissionJudge.judge`."""
 
     student: str
     request: dict
@@ -48,9 +48,9 @@ class Task:
 
 
 @dataclass
-class Done:
-    """graded: what `autograder.grading.worker.Judging.judge` returned; None: the worker died over it each time. lost:
-    how, in words."""
+class PoolResult:
+    """graded: the result of `autograder.grading.worker.SubmissionJudge.judge`; None: the worker died over it each
+    time. lost: how, in words."""
 
     student: str
     graded: dict[str, dict] | None
@@ -60,7 +60,7 @@ class Done:
 
 
 @dataclass
-class Pool:
+class SubmissionPool:
     """Base class of both kinds. size: the number of submissions judged at the same time. running: student -> since
     when."""
 
@@ -71,11 +71,11 @@ class Pool:
     given: int = 0  # tasks taken over and not yet handed back
 
     def submit(self, student: str, request: dict) -> None:
-        """Take over a submission. request: see `Task`."""
+        """Take over a submission. request: see `SubmissionTask`."""
         self.given += 1
-        self.tasks.put(Task(student, request))
+        self.tasks.put(SubmissionTask(student, request))
 
-    def result(self, timeout: float) -> Done | None:
+    def result(self, timeout: float) -> PoolResult | None:
         """The next result, or None when none has come within `timeout` seconds. Raises CannotJudge, DiskFull."""
         try:
             done = self.results.get(timeout=timeout)
@@ -90,7 +90,7 @@ class Pool:
         """End all workers, in the middle of their work too."""
 
 
-class LocalPool(Pool):
+class LocalPool(SubmissionPool):
     """Worker processes on this machine, each with a thread here that feeds it. Started when there is something to
     do."""
 
@@ -124,7 +124,7 @@ class LocalPool(Pool):
                 task.attempts += 1
                 worker = worker or self._start(slot)
                 graded = worker.judge(task.request)
-                self.results.put(Done(task.student, graded, time.monotonic() - start))
+                self.results.put(PoolResult(task.student, graded, time.monotonic() - start))
             except _WorkerLost as lost:
                 self._forget(worker)
                 worker = None
@@ -133,11 +133,11 @@ class LocalPool(Pool):
                 if task.attempts < ATTEMPTS:
                     self.tasks.put(task)
                 else:
-                    self.results.put(Done(task.student, None, time.monotonic() - start, str(lost)))
+                    self.results.put(PoolResult(task.student, None, time.monotonic() - start, str(lost)))
             except WeakIsolation as error:
-                self.results.put(Done(task.student, None, error=CannotJudge(str(error))))
+                self.results.put(PoolResult(task.student, None, error=CannotJudge(str(error))))
             except Exception as error:
-                self.results.put(Done(task.student, None, error=error))
+                self.results.put(PoolResult(task.student, None, error=error))
             finally:
                 self.running.pop(task.student, None)
 
@@ -232,7 +232,7 @@ class _Worker:
         self.process.stdout.close()
 
 
-class EnginePool(Pool):
+class EnginePool(SubmissionPool):
     """Engines of an ipyparallel cluster that runs already: one slot each, load balanced. profile: as in `ipcluster
     start --profile`."""
 
@@ -278,7 +278,7 @@ class EnginePool(Pool):
             self.running[task.student] = start = time.monotonic()
             self.flying.append((task, start, self.view.apply_async(on_engine, task.request)))
 
-    def result(self, timeout: float) -> Done | None:
+    def result(self, timeout: float) -> PoolResult | None:
         self._collect(timeout)
         self._send()
         return super().result(0.001)
@@ -293,14 +293,16 @@ class EnginePool(Pool):
             task, start, answer = entry
             self.running.pop(task.student, None)
             try:
-                self.results.put(Done(task.student, answer.get(), time.monotonic() - start))
+                self.results.put(PoolResult(task.student, answer.get(), time.monotonic() - start))
             except self.ipyparallel.error.EngineError as error:  # the engine has died
                 if task.attempts < ATTEMPTS and self.client.ids:
                     self.tasks.put(task)
                 else:
-                    self.results.put(Done(task.student, None, time.monotonic() - start, str(error)))
+                    self.results.put(PoolResult(task.student, None, time.monotonic() - start, str(error)))
             except Exception as error:
-                self.results.put(Done(task.student, None, time.monotonic() - start, f"{type(error).__name__}: {error}"))
+                self.results.put(
+                    PoolResult(task.student, None, time.monotonic() - start, f"{type(error).__name__}: {error}")
+                )
 
     def close(self) -> None:
         for _, _, answer in self.flying:

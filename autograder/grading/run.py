@@ -30,13 +30,13 @@ from autograder.course import BadKey, Course
 from autograder.grading import course_files, isolation, store
 from autograder.grading.gradebook import notebooks_of, scores_of, total_of
 from autograder.grading.nbgrader_plugin import Judge
-from autograder.grading.pool import CannotJudge, Done, EnginePool, LocalPool, Pool
+from autograder.grading.pool import CannotJudge, EnginePool, LocalPool, PoolResult, SubmissionPool
 from autograder.grading.store import free_bytes, is_disk_full
-from autograder.grading.submission.finishing import Finished, keep
+from autograder.grading.submission.finishing import FinishedNotebook, keep
 from autograder.grading.submission.grades import Graded, ItemGrade
-from autograder.grading.submission.reading import Flag
+from autograder.grading.submission.reading import SubmissionFlag
 from autograder.grading.submission.rebuilding import Rebuilt
-from autograder.grading.writer import Writer, writing
+from autograder.grading.writer import GradebookWriter, writing
 from labkit.environment import cores
 
 AHEAD = 2  # submissions prepared beyond what the workers have in hand, so that none of them waits for this process
@@ -119,7 +119,7 @@ def grade(
     course: Path,
     options: GradingOptions,
     progress: Progress | None = None,
-    pool: Callable[[GradingOptions], Pool] | None = None,
+    pool: Callable[[GradingOptions], SubmissionPool] | None = None,
 ) -> GradingOutcome:
     """Grade an assignment in the course root `course`. Raises CannotGrade, `autograder.grading.store.Busy`."""
     start, run = time.monotonic(), None
@@ -156,10 +156,12 @@ def lost(rebuilt: Rebuilt, unit: str | None, hints: str, how: str) -> Graded:
     said = ["The grader itself failed on this notebook. A person will look at it."]
     fault = f"the process that judged it died each time ({how})"
     items = [ItemGrade(i.grade_id, 0.0, i.points, "missing", "fault", said=said, fault=fault) for i in rebuilt.items]
-    return Graded(unit or "", items, [*rebuilt.flags, Flag("fault", f"Not graded: {fault}.", needs_person=True)], hints)
+    return Graded(
+        unit or "", items, [*rebuilt.flags, SubmissionFlag("fault", f"Not graded: {fault}.", needs_person=True)], hints
+    )
 
 
-def _pool(options: GradingOptions) -> Pool:
+def _pool(options: GradingOptions) -> SubmissionPool:
     if options.engines:
         return EnginePool(options.engines, options.weak)
     return LocalPool(options.workers or cores(), options.weak)
@@ -192,7 +194,12 @@ class _Run:
     time."""
 
     def __init__(
-        self, coursedir: CourseDirectory, config: Config, options: GradingOptions, writer: Writer, progress: Progress
+        self,
+        coursedir: CourseDirectory,
+        config: Config,
+        options: GradingOptions,
+        writer: GradebookWriter,
+        progress: Progress,
     ):
         self.coursedir, self.config, self.options, self.writer, self.progress = (
             coursedir,
@@ -206,7 +213,7 @@ class _Run:
         self.outcome = GradingOutcome(options.assignment)
         self.in_progress: dict[str, InProgress] = {}
 
-    def go(self, make_pool: Callable[[GradingOptions], Pool]) -> None:
+    def go(self, make_pool: Callable[[GradingOptions], SubmissionPool]) -> None:
         """Grade all that is due. Raises CannotGrade, and what `grade` makes one of."""
         self.store.remove_leftovers()
         self._read_the_assignment()
@@ -260,7 +267,7 @@ class _Run:
 
     # -- one submission
 
-    def _begin(self, student: str, pool: Pool) -> None:
+    def _begin(self, student: str, pool: SubmissionPool) -> None:
         """Has a submission judged, or leaves it alone if its grade is current."""
         try:
             files = course_files.hashes_of_submission(self.coursedir, self.assignment, student)
@@ -291,7 +298,7 @@ class _Run:
         found = {name: course_files.handed_in(self.coursedir, self.assignment, student, name) for name in names}
         return {name: {"released": self.notebooks[name], "handed_in": one.to_json()} for name, one in found.items()}
 
-    def _store(self, done: Done) -> None:
+    def _store(self, done: PoolResult) -> None:
         """Write a submission that has come back into the gradebook and into autograded/; only then say that it is
         graded."""
         work = self.in_progress.pop(done.student)
@@ -311,25 +318,25 @@ class _Run:
             return
         self._record(outcome)
 
-    def _notebooks(self, done: Done, work: InProgress) -> dict[str, Finished]:
+    def _notebooks(self, done: PoolResult, work: InProgress) -> dict[str, FinishedNotebook]:
         """Raises CannotGrade where the worker says that it failed over one."""
         if not done.graded:
             return {name: self._lost(done, name) for name in work.names}
         for result in done.graded.values():
             if "failed" in result:
                 raise CannotGrade(result["failed"])
-        found = {name: Finished.from_json(result) for name, result in done.graded.items()}
+        found = {name: FinishedNotebook.from_json(result) for name, result in done.graded.items()}
         if self.options.engines:  # a worker of this machine has kept its results itself
             for notebook in found.values():
                 keep(self.store, notebook.digest, notebook.graded)
         return found
 
-    def _lost(self, done: Done, name: str) -> Finished:
+    def _lost(self, done: PoolResult, name: str) -> FinishedNotebook:
         """The stand-in for the result of a notebook whose judge crashed on every attempt."""
         rebuilt = course_files.load(self.coursedir, self.config, self.assignment, done.student, name)
-        return Finished.of(rebuilt, lost(rebuilt, self.unit, self.hints, done.lost), self.hints)
+        return FinishedNotebook.of(rebuilt, lost(rebuilt, self.unit, self.hints, done.lost), self.hints)
 
-    def _outcome(self, done: Done, notebooks: dict[str, Finished]) -> SubmissionOutcome:
+    def _outcome(self, done: PoolResult, notebooks: dict[str, FinishedNotebook]) -> SubmissionOutcome:
         kept = all(notebook.kept for notebook in notebooks.values())
         graded = [notebook.graded for notebook in notebooks.values()]
         return SubmissionOutcome(
@@ -341,7 +348,7 @@ class _Run:
             [flag.sentence for one in graded for flag in one.flags if flag.needs_person],
         )
 
-    def _mark(self, work: InProgress, notebooks: dict[str, Finished], outcome: SubmissionOutcome) -> None:
+    def _mark(self, work: InProgress, notebooks: dict[str, FinishedNotebook], outcome: SubmissionOutcome) -> None:
         """Marks the submission as graded, unless a fault of ours decided a result: then the next run tries again."""
         if any(item.fault for notebook in notebooks.values() for item in notebook.graded.items):
             return

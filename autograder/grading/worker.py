@@ -26,7 +26,7 @@ from autograder.course import OVERLAY
 from autograder.grading.isolation import WeakIsolation, spec
 from autograder.grading.store import DiskFull, Store, code_version
 from autograder.grading.submission import rebuilding
-from autograder.grading.submission.finishing import Finished, Terms, finished
+from autograder.grading.submission.finishing import FinishedNotebook, Terms, finished
 from autograder.grading.submission.reading import HandedIn
 from autograder.judging.judge import Runners
 from labkit.cells.slicing import Chunk
@@ -50,7 +50,7 @@ def trial(x):
 """
 
 
-class Judging:
+class SubmissionJudge:
     """Judges submissions in a jail (`autograder.grading.isolation.spec`). Owns a launcher, warm from the first judged
     case to `close`."""
 
@@ -85,7 +85,8 @@ class Judging:
 
         task: {"unit", "key", "hints", "course": its root, "again": judge what has been judged before, too,
         "notebooks": {name: {"released": text of the notebook, "handed_in": `HandedIn` as JSON}}}.
-        keeps: new results in the course's store. Returns {name: `Finished` as JSON}, or {name: {"failed": why}}.
+        keeps: new results in the course's store.
+        Returns {name: `FinishedNotebook` as JSON}, or {name: {"failed": why}}.
         """
         terms = Terms(task["unit"], task["key"], task["hints"], self.level, task["again"])
         done = {}
@@ -98,7 +99,7 @@ class Judging:
                 done[name] = {"failed": f"{type(error).__name__}: {error}"}
         return done
 
-    def _finish(self, notebook: dict, terms: Terms, store: Store) -> Finished:
+    def _finish(self, notebook: dict, terms: Terms, store: Store) -> FinishedNotebook:
         rebuilt = rebuilding.rebuild_handed_in(
             _released(notebook["released"]), HandedIn.from_json(notebook["handed_in"])
         )
@@ -154,7 +155,7 @@ def main() -> None:
 
     tasks: queue.Queue[dict] = queue.Queue()
     try:
-        judging = Judging(json.loads(sys.argv[1]))
+        judging = SubmissionJudge(json.loads(sys.argv[1]))
         threading.Thread(target=_listen, args=(tasks, judging), daemon=True).start()
         answer(ready=os.getpid())
         while True:
@@ -165,7 +166,7 @@ def main() -> None:
         answer(full=str(error))
 
 
-def _listen(tasks: queue.Queue, judging: Judging) -> None:
+def _listen(tasks: queue.Queue, judging: SubmissionJudge) -> None:
     """Take tasks as they come. At the end of the input end everything, in the middle of a case too: nobody waits for
     its result."""
     try:
@@ -180,7 +181,7 @@ def _listen(tasks: queue.Queue, judging: Judging) -> None:
 
 # -- on an engine of ipyparallel --------------------------------------------------------------------------------------
 
-_here: Judging | None = None
+_here: SubmissionJudge | None = None
 
 
 def prepare_engine(options: dict, course_code: str) -> str:
@@ -194,7 +195,7 @@ def prepare_engine(options: dict, course_code: str) -> str:
     if code_version() != course_code:
         return f"{Path(__file__).resolve().parents[2]} on {os.uname().nodename} is another version of the course"
     try:
-        _here = _here or Judging(spec(options["slot"], weak=options["weak"]))
+        _here = _here or SubmissionJudge(spec(options["slot"], weak=options["weak"]))
         _here.make_sure()
     except (WeakIsolation, CannotJudge) as error:
         return str(error)
@@ -202,7 +203,7 @@ def prepare_engine(options: dict, course_code: str) -> str:
 
 
 def on_engine(task: dict) -> dict:
-    """`Judging.judge` on this engine, where the course's folder need not be. Raises what that raises."""
+    """`SubmissionJudge.judge` on this engine, where the course's folder need not be. Raises what that raises."""
     return _here.judge(task, keeps=False)
 
 

@@ -24,10 +24,10 @@ from autograder.course import Course
 from autograder.grading import copying, course_files
 from autograder.grading.gradebook import enter_grades, enter_nothing, enter_penalty, enter_submission, transaction
 from autograder.grading.store import Store
-from autograder.grading.submission.finishing import Finished
+from autograder.grading.submission.finishing import FinishedNotebook
 
 
-class Writer:
+class GradebookWriter:
     """Writes the submissions of one assignment. Owns the open gradebook; whoever calls it holds the course's lock
     (`writing`).
 
@@ -42,7 +42,7 @@ class Writer:
         self.penalties = AssignLatePenalties(config=config)
         self.penalties.init_plugin()
 
-    def write(self, student: str, finished: Mapping[str, Finished]) -> None:
+    def write(self, student: str, finished: Mapping[str, FinishedNotebook]) -> None:
         """Put the submission's folder and its grades in the place of what stood there. finished: by notebook; all
         that was handed in.
 
@@ -123,7 +123,7 @@ class Writer:
 @contextlib.contextmanager
 def writing(
     coursedir: CourseDirectory, config: Config, assignment: str, options: Autograde | None = None, wait: float = 0.0
-) -> Iterator[Writer]:
+) -> Iterator[GradebookWriter]:
     """A writer that holds the course's lock and an open gradebook, in the course root, where hooks and plug-ins expect
     to be. Raises `autograder.grading.store.Busy` after `wait` seconds.
     """
@@ -131,7 +131,9 @@ def writing(
         stack.enter_context(Store(coursedir.root).lock(f"grades {assignment}", wait))
         stack.enter_context(contextlib.chdir(coursedir.root))
         gradebook = stack.enter_context(Gradebook(coursedir.db_url, coursedir.course_id))
-        yield Writer(coursedir, config, assignment, gradebook, options or Autograde(coursedir=coursedir, config=config))
+        yield GradebookWriter(
+            coursedir, config, assignment, gradebook, options or Autograde(coursedir=coursedir, config=config)
+        )
 
 
 def copy_what_is_ordinary(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograder.holes import records
-from autograder.holes.run import EQUIVALENT, Report
+from autograder.holes.run import EQUIVALENT, HolesReport
 from autograder.holes.trying import ALIVE, BROKEN, BY_KEY, KILLED
 
 STATES = (KILLED, BY_KEY, EQUIVALENT, ALIVE, BROKEN)
 
 
-def lines_of(report: Report) -> list[str]:
+def lines_of(report: HolesReport) -> list[str]:
     """A report as lines: the counts, then each hole with the lines as they were and as they are."""
     where = f"{report.unit}/{report.answer}"
     if report.failed:
@@ -36,7 +36,7 @@ def _way(what: str) -> str:
     return {"never true": " where its condition is true", "never false": " where its condition is false"}.get(what, "")
 
 
-def summary(reports: Iterable[Report]) -> str:
+def summary(reports: Iterable[HolesReport]) -> str:
     """All reports in one line."""
     reports = list(reports)
     exercises = len({(report.unit, report.answer.partition("/")[0]) for report in reports})

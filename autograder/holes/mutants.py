@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from autograder.holes.operators import OPERATORS, Place
+from autograder.holes.operators import OPERATORS, NodePlace
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Mutant:
         return self.operator, self.old, self.new, self.occurrence
 
 
-class Text:
+class SourceText:
     """A source whose nodes can be read and replaced. Columns of `ast` count bytes of UTF-8."""
 
     def __init__(self, source: str):
@@ -71,7 +71,7 @@ def _stripped(lines: str) -> str:
 def candidates(source: str, function: str) -> list[Mutant]:
     """The candidates that the operators make of an answer to the exercise of that function, by line, column and
     operator: some are no programs, and some are the same."""
-    tree, text, found = ast.parse(source), Text(source), []
+    tree, text, found = ast.parse(source), SourceText(source), []
     for place in _places(tree, text, function):
         for name, of in OPERATORS.items():
             for node, new in of(place):
@@ -112,11 +112,11 @@ def _program(source: str) -> str:
     return ast.dump(tree)
 
 
-def _places(tree: ast.Module, text: Text, function: str) -> Iterator[Place]:
+def _places(tree: ast.Module, text: SourceText, function: str) -> Iterator[NodePlace]:
     """Yields every node that may be changed, with the node it stands in. Imports, annotations, docstrings and texts
     with values in them stay as they are."""
 
-    def walk(node: ast.AST, inside: str) -> Iterator[Place]:
+    def walk(node: ast.AST, inside: str) -> Iterator[NodePlace]:
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "returns", "decorator_list", "type_params"):
                 continue
@@ -124,7 +124,7 @@ def _places(tree: ast.Module, text: Text, function: str) -> Iterator[Place]:
                 if not isinstance(child, ast.AST) or isinstance(child, (ast.Import, ast.ImportFrom, ast.JoinedStr)):
                     continue
                 returned = isinstance(node, ast.Return) and inside == function
-                yield Place(child, node, text.of, returned)
+                yield NodePlace(child, node, text.of, returned)
                 named = isinstance(child, (ast.FunctionDef, ast.Lambda, ast.ClassDef))
                 yield from walk(child, getattr(child, "name", "") if named else inside)
 

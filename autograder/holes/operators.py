@@ -14,7 +14,7 @@ Found = tuple[ast.AST, str]  # a node, and the text in its place
 
 
 @dataclass(frozen=True)
-class Place:
+class NodePlace:
     """A node of an answer, what it stands in, and how the text of any node is read. returned: whether the node is what
     the exercise's own function returns."""
 
@@ -29,7 +29,7 @@ class Place:
         return f"({self.text(node)})" if isinstance(node, loose) else self.text(node)
 
 
-Operator = Callable[[Place], Iterator[Found]]
+Operator = Callable[[NodePlace], Iterator[Found]]
 OPERATORS: dict[str, Operator] = {}
 
 
@@ -52,7 +52,7 @@ _TURNED = {
 
 
 @operator("comparison turned")
-def _comparison(place: Place) -> Iterator[Found]:
+def _comparison(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.Compare):
         values = [node.left, *node.comparators]
@@ -72,7 +72,7 @@ _SIGNS = {
 
 
 @operator("branch always taken")
-def _always(place: Place) -> Iterator[Found]:
+def _always(place: NodePlace) -> Iterator[Found]:
     if isinstance(place.node, (ast.If, ast.IfExp)) and not isinstance(place.node.test, ast.Constant):
         yield place.node.test, "True"
     if isinstance(place.node, ast.comprehension):
@@ -81,20 +81,20 @@ def _always(place: Place) -> Iterator[Found]:
 
 
 @operator("branch never taken")
-def _never(place: Place) -> Iterator[Found]:
+def _never(place: NodePlace) -> Iterator[Found]:
     if isinstance(place.node, (ast.If, ast.IfExp, ast.While)):
         yield place.node.test, "False"
 
 
 @operator("and for or")
-def _and_for_or(place: Place) -> Iterator[Found]:
+def _and_for_or(place: NodePlace) -> Iterator[Found]:
     if isinstance(place.node, ast.BoolOp):
         sign = "or" if isinstance(place.node.op, ast.And) else "and"
         yield place.node, "(" + f" {sign} ".join(place.part(value) for value in place.node.values) + ")"
 
 
 @operator("part of a condition dropped")
-def _half(place: Place) -> Iterator[Found]:
+def _half(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.BoolOp):
         for k in range(len(node.values)):
@@ -108,7 +108,7 @@ def _half(place: Place) -> Iterator[Found]:
 
 
 @operator("not dropped")
-def _not(place: Place) -> Iterator[Found]:
+def _not(place: NodePlace) -> Iterator[Found]:
     if isinstance(place.node, ast.UnaryOp) and isinstance(place.node.op, (ast.Not, ast.USub, ast.Invert)):
         if not isinstance(place.node.operand, ast.Constant):
             yield place.node, place.part(place.node.operand)
@@ -122,25 +122,25 @@ def _is_whole(node: ast.AST) -> bool:
 
 
 @operator("one more")
-def _one_more(place: Place) -> Iterator[Found]:
+def _one_more(place: NodePlace) -> Iterator[Found]:
     if _is_whole(place.node):
         yield place.node, str(place.node.value + 1)
 
 
 @operator("one less")
-def _one_less(place: Place) -> Iterator[Found]:
+def _one_less(place: NodePlace) -> Iterator[Found]:
     if _is_whole(place.node):
         yield place.node, str(place.node.value - 1) if place.node.value else "-1"
 
 
 @operator("index one further")
-def _index(place: Place) -> Iterator[Found]:
+def _index(place: NodePlace) -> Iterator[Found]:
     if isinstance(place.node, ast.Subscript) and isinstance(place.node.slice, (ast.Name, ast.Attribute, ast.BinOp)):
         yield place.node.slice, f"{place.text(place.node.slice)} + 1"
 
 
 @operator("range one shorter")
-def _range(place: Place) -> Iterator[Found]:
+def _range(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range" and node.args:
         if not _is_whole(end := node.args[0 if len(node.args) == 1 else 1]):
@@ -150,14 +150,14 @@ def _range(place: Place) -> Iterator[Found]:
 
 
 @operator("true for false")
-def _boolean(place: Place) -> Iterator[Found]:
+def _boolean(place: NodePlace) -> Iterator[Found]:
     if isinstance(place.node, ast.Constant) and type(place.node.value) is bool:
         if not isinstance(place.parent, (ast.If, ast.While)):
             yield place.node, str(not place.node.value)
 
 
 @operator("term dropped")
-def _term(place: Place) -> Iterator[Found]:
+def _term(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.BitOr, ast.BitXor)):
         yield node, place.part(node.left)
@@ -166,7 +166,7 @@ def _term(place: Place) -> Iterator[Found]:
 
 
 @operator("factor dropped")
-def _factor(place: Place) -> Iterator[Found]:
+def _factor(place: NodePlace) -> Iterator[Found]:
     node = place.node
     divided = (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult, ast.BitAnd)
     if isinstance(node, ast.BinOp) and isinstance(node.op, divided) and not isinstance(node.left, ast.JoinedStr):
@@ -176,7 +176,7 @@ def _factor(place: Place) -> Iterator[Found]:
 
 
 @operator("minus for plus")
-def _minus(place: Place) -> Iterator[Found]:
+def _minus(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
         sign = "-" if isinstance(node.op, ast.Add) else "+"
@@ -184,7 +184,7 @@ def _minus(place: Place) -> Iterator[Found]:
 
 
 @operator("// for /")
-def _whole_division(place: Place) -> Iterator[Found]:
+def _whole_division(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv)):
         sign = "//" if isinstance(node.op, ast.Div) else "/"
@@ -203,7 +203,7 @@ _OTHERS = {a: b for one, other in _PAIRS for a, b in ((one, other), (other, one)
 _NARROWER = {"float64": "float32", "double": "float", "int64": "int32", "long": "int", "float32": "float16"}
 
 
-def _renamed(place: Place, names: dict[str, str], of_calls: bool) -> Iterator[Found]:
+def _renamed(place: NodePlace, names: dict[str, str], of_calls: bool) -> Iterator[Found]:
     node = place.node
     if of_calls and not (isinstance(place.parent, ast.Call) and place.parent.func is node):
         if not (isinstance(node, ast.Attribute) and node.attr.isupper()):
@@ -215,12 +215,12 @@ def _renamed(place: Place, names: dict[str, str], of_calls: bool) -> Iterator[Fo
 
 
 @operator("min for max")
-def _min_for_max(place: Place) -> Iterator[Found]:
+def _min_for_max(place: NodePlace) -> Iterator[Found]:
     yield from _renamed(place, _OTHERS, of_calls=True)
 
 
 @operator("narrower type")
-def _narrower(place: Place) -> Iterator[Found]:
+def _narrower(place: NodePlace) -> Iterator[Found]:
     if isinstance(place.node, ast.Attribute):
         yield from _renamed(place, _NARROWER, of_calls=False)
 
@@ -232,7 +232,7 @@ _MATTERS = {  # what a call is made around: dropped, its argument is left
 
 
 @operator("call around dropped")
-def _around(place: Place) -> Iterator[Found]:
+def _around(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.Call) and len(node.args) >= 1 and not isinstance(node.args[0], (ast.Starred, ast.Constant)):
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
@@ -247,7 +247,7 @@ _OF_ITSELF = {
 
 
 @operator("method dropped")
-def _method(place: Place) -> Iterator[Found]:
+def _method(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
         if node.func.attr in _OF_ITSELF and not node.keywords:
@@ -255,7 +255,7 @@ def _method(place: Place) -> Iterator[Found]:
 
 
 @operator("len for numel")
-def _len(place: Place) -> Iterator[Found]:
+def _len(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.Attribute) and node.attr == "size" and not isinstance(place.parent, ast.Call):
         yield node, f"len({place.text(node.value)})"
@@ -268,7 +268,7 @@ def _len(place: Place) -> Iterator[Found]:
 
 
 @operator("argument dropped")
-def _keyword(place: Place) -> Iterator[Found]:
+def _keyword(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.Call):
         for k, one in enumerate(node.keywords):
@@ -278,7 +278,7 @@ def _keyword(place: Place) -> Iterator[Found]:
 
 
 @operator("default removed")
-def _default(place: Place) -> Iterator[Found]:
+def _default(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.FunctionDef):
         arguments = [*node.args.posonlyargs, *node.args.args]
@@ -298,7 +298,7 @@ class _Span(ast.AST):
 
 
 @operator("end of a slice dropped")
-def _slice(place: Place) -> Iterator[Found]:
+def _slice(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.Slice):
         parts = [place.text(part) if part is not None else "" for part in (node.lower, node.upper, node.step)]
@@ -309,7 +309,7 @@ def _slice(place: Place) -> Iterator[Found]:
 
 
 @operator("slice from the end")
-def _from_the_end(place: Place) -> Iterator[Found]:
+def _from_the_end(place: NodePlace) -> Iterator[Found]:
     """`x[len(x) - k:]` as `x[-k:]`, which is all of x where k is 0; `x[:n - k]` as `x[:-k]` likewise."""
     if isinstance(place.node, ast.Slice):
         for part in (place.node.lower, place.node.upper):
@@ -329,7 +329,7 @@ def _reads(node: ast.AST) -> set[str]:
 
 
 @operator("statement dropped")
-def _statement(place: Place) -> Iterator[Found]:
+def _statement(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.Expr) and isinstance(node.value, (ast.Call, ast.Await, ast.Yield, ast.YieldFrom)):
         yield node, "pass"
@@ -343,13 +343,13 @@ def _statement(place: Place) -> Iterator[Found]:
 
 
 @operator("not raised")
-def _raise(place: Place) -> Iterator[Found]:
+def _raise(place: NodePlace) -> Iterator[Found]:
     if isinstance(place.node, ast.Raise):
         yield place.node, "pass"
 
 
 @operator("break for continue")
-def _break(place: Place) -> Iterator[Found]:
+def _break(place: NodePlace) -> Iterator[Found]:
     if isinstance(place.node, (ast.Break, ast.Continue)):
         yield place.node, "continue" if isinstance(place.node, ast.Break) else "break"
         yield place.node, "pass"
@@ -359,7 +359,7 @@ _SIGN = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: 
 
 
 @operator("in place")
-def _in_place(place: Place) -> Iterator[Found]:
+def _in_place(place: NodePlace) -> Iterator[Found]:
     node = place.node
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
         value = node.value
@@ -381,7 +381,7 @@ _RETURNED = {
 
 
 def _returned(how: str) -> Operator:
-    def of_return(place: Place) -> Iterator[Found]:
+    def of_return(place: NodePlace) -> Iterator[Found]:
         if place.returned:
             yield place.node, how.format(place.text(place.node))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.exercise import PUBLIC_KEY
-from autograder.holes.trying import Judge
+from autograder.holes.trying import MutantJudge
 
 _NOTE = "_note_of_a_line"
 _TOLD = """
@@ -99,7 +99,7 @@ def with_notes(source: str, path: str) -> tuple[str, list[Spot]]:
     return _TOLD.format(name=_NOTE, path=path) + ast.unparse(tree), notes.spots
 
 
-def reached(judge: Judge, source: str) -> Reached:
+def reached(judge: MutantJudge, source: str) -> Reached:
     """The spots of a right answer that the cases of the public key reach and miss."""
     with tempfile.TemporaryDirectory(prefix="holes-") as folder:
         path = Path(folder, "reached")

@@ -14,9 +14,9 @@ from autograder.answers import BANK
 from autograder.holes import records, results
 from autograder.holes.mutants import Mutant, mutants
 from autograder.holes.reached import Reached, reached
-from autograder.holes.trying import ALIVE, BROKEN, BY_KEY, KILLED, OTHER_KEYS, Fate, Judge
+from autograder.holes.trying import ALIVE, BROKEN, BY_KEY, KILLED, OTHER_KEYS, Fate, MutantJudge
 from autograder.judging import bank
-from autograder.judging.bank import Answer
+from autograder.judging.bank import BankAnswer
 from labkit.launch.launcher import Launcher
 
 EQUIVALENT = "equivalent"
@@ -40,7 +40,7 @@ class Options:
 
 
 @dataclass
-class Report:
+class HolesReport:
     """The fates of one answer's mutants. failed: why it could not be judged, "" where it was. needless: records of
     mutants that are killed."""
 
@@ -72,16 +72,16 @@ class Report:
         return not (self.failed or self.needless or self.reached.missed or any(self.open()))
 
 
-def chosen(options: Options, unit: str | None, exercise: str | None) -> list[Answer]:
+def chosen(options: Options, unit: str | None, exercise: str | None) -> list[BankAnswer]:
     """The right answers to be changed."""
-    found: dict[str, list[Answer]] = {}
+    found: dict[str, list[BankAnswer]] = {}
     for answer in bank.answers(options.bank, unit, exercise):
         if answer.right and not answer.exercise.lacking:
             found.setdefault(f"{answer.exercise.unit}/{answer.exercise.function}", []).append(answer)
     return [answer for of in found.values() for answer in (of[: options.answers] if options.answers else of)]
 
 
-def run(answers: list[Answer], options: Options, processes: int = PROCESSES) -> Iterator[Report]:
+def run(answers: list[BankAnswer], options: Options, processes: int = PROCESSES) -> Iterator[HolesReport]:
     """The report on each answer, in their order."""
     if processes == 1 or len(answers) == 1:
         yield from map(partial(_in_process, options), *zip(*map(_place, answers), strict=True))
@@ -94,11 +94,11 @@ def run(answers: list[Answer], options: Options, processes: int = PROCESSES) -> 
 _launcher: Launcher | None = None
 
 
-def _place(answer: Answer) -> tuple[str, str, str]:
+def _place(answer: BankAnswer) -> tuple[str, str, str]:
     return answer.exercise.unit, answer.exercise.function, answer.name
 
 
-def _in_process(options: Options, unit: str, function: str, name: str) -> Report:
+def _in_process(options: Options, unit: str, function: str, name: str) -> HolesReport:
     """The report on one answer; the process keeps its launcher for the next."""
     global _launcher
     if _launcher is None:
@@ -107,13 +107,13 @@ def _in_process(options: Options, unit: str, function: str, name: str) -> Report
     return report_of(answer, _launcher, options)
 
 
-def report_of(answer: Answer, launcher: Launcher, options: Options) -> Report:
+def report_of(answer: BankAnswer, launcher: Launcher, options: Options) -> HolesReport:
     """The report on one answer. What is known already is not judged again."""
     exercise, source = answer.exercise, answer.source
-    report = Report(exercise.unit, f"{exercise.function}/{answer.name}.py")
+    report = HolesReport(exercise.unit, f"{exercise.function}/{answer.name}.py")
     kept = results.Results(exercise, answer.name, options.results, options.survivors)
     made = mutants(source, exercise.function)
-    with Judge(exercise, launcher) as judge:
+    with MutantJudge(exercise, launcher) as judge:
         report.reached = reached(judge, source)
         if report.reached.unknown and (failure := judge.failure(source, "public")) is not None:
             report.failed = f"the right answer itself fails: {failure.verdict} {failure.diagnosis}"
@@ -141,7 +141,7 @@ def _equivalent(made: list[Mutant], entries: list[records.Equivalent]) -> dict[t
     return found | {identity: entry.reason for entry in entries for identity in entry.mutants}
 
 
-def _compare_with_records(report: Report, entries: list[records.Equivalent]) -> None:
+def _compare_with_records(report: HolesReport, entries: list[records.Equivalent]) -> None:
     fates = {mutant.identity: fate for mutant, fate in report.fates}
     for entry in entries:
         for identity in entry.mutants:
@@ -152,7 +152,7 @@ def _compare_with_records(report: Report, entries: list[records.Equivalent]) -> 
                 report.needless.append(f"recorded as equivalent, but killed ({fate.how}): {records.said(identity)}")
 
 
-def record(reports: list[Report], options: Options) -> int:
+def record(reports: list[HolesReport], options: Options) -> int:
     """Write the holes of some answers into the records, each with an empty reason, which a person has to fill in.
     Returns how many."""
     written = 0

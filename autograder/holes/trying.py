@@ -57,7 +57,7 @@ class Failure:
     diagnosis: str
 
 
-class Judge:
+class MutantJudge:
     """Says of answers to one exercise, one after the other, whether its cases fail them. Its ranks stay warm."""
 
     def __init__(self, exercise: Exercise, launcher: Launcher, limits: Limits = LIMITS):
@@ -70,7 +70,7 @@ class Judge:
         """The exercise's cases under that key."""
         return _cases(self.exercise, key)
 
-    def __enter__(self) -> Judge:
+    def __enter__(self) -> MutantJudge:
         return self
 
     def __exit__(self, *exc) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autograder.homework.figures import Figures
-from autograder.homework.folder import Files, Homework
+from autograder.homework.folder import CollectedFiles, Homework
 from autograder.homework.rubric import Flag, PartResult, Report, Rubric
 from labkit.launch.launcher import Launcher
 
 
 @dataclass(frozen=True)
-class Asked:
+class JudgeRequest:
     """A judge's arguments. homework: the files. key: where data, seeds and meshes are drawn from. nonce: the code given
     to this student, "" if none was. launcher: starts ranks, in the jail if there is one; None where nothing is to be
     started. jail: for whatever else opens a student's file (`inside.run`). figures: reads the PDFs, each once.
@@ -27,7 +27,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Judging:
+class JudgedParts:
     """Parts that one judge decides together. parts: names; the first is the one to ask for. judge: its findings are on
     lines of all these parts; lines it leaves out wait for a person, and if it raises, all do. starts: it runs what a
     student wrote. draws: whether the page shows this PDF's curves (given its role) below the first part. missing:
@@ -36,7 +36,7 @@ class Judging:
     """
 
     parts: tuple[str, ...]
-    judge: Callable[[Asked], PartResult]
+    judge: Callable[[JudgeRequest], PartResult]
     starts: bool = False
     draws: Callable[[str], bool] = lambda role: False
     missing: Callable[[Homework], str] = lambda homework: ""
@@ -54,8 +54,8 @@ class Assignment:
     name: str
     title: str
     rubric: Rubric
-    files: Files
-    judges: tuple[Judging, ...]
+    files: CollectedFiles
+    judges: tuple[JudgedParts, ...]
     not_judged: frozenset[str] = frozenset()
     beside: Callable[[PartResult], str] = lambda result: ""
     compare: Callable[[Mapping[str, Report]], dict[str, list[Flag]]] = field(default=lambda reports: {})
@@ -65,7 +65,7 @@ class Assignment:
         """The parts to ask for, one of each judge: the others come with them."""
         return tuple(judging.parts[0] for judging in self.judges)
 
-    def judging_of(self, part: str) -> Judging:
+    def judging_of(self, part: str) -> JudgedParts:
         """The judge of this part. Raises KeyError."""
         for judging in self.judges:
             if part in judging.parts:

@@ -1,8 +1,8 @@
 """The files of a student's folder and their roles: found by name, said, and copied before anything is read.
 
 Names may vary as people vary them (`Accuracy-2.PDF`, `logs/run_2.jsonl`, `accuracy_02.pdf`); what is taken for what is
-in `Homework.names`, and each homework says what it takes (`Files`). Only plain files within limits are taken: links,
-pipes and devices are refused by name, so that nothing outside the folder is ever read.
+in `Homework.names`, and each homework says what it takes (`CollectedFiles`). Only plain files within limits are taken:
+links, pipes and devices are refused by name, so that nothing outside the folder is ever read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PASSED_BY = {"__pycache__", "node_modules", "site-packages", "venv", "env"}
 
 
 @dataclass(frozen=True)
-class Files:
+class CollectedFiles:
     """The files that a homework collects. assignment: its name. role: path -> (role, how unusual the name is), ("", 0)
     for none; of several files for a role the most usual is taken. A role "not:scaling.pdf" is a picture that should be
     that PDF. cap: role -> bytes. usual: role -> the name that the file should have, where that is not the role, or the
@@ -64,7 +64,7 @@ class Homework:
         return sorted(int(role.removeprefix("run_")) for role in self.files if role.startswith("run_"))
 
 
-def collect(folder: Path, into: Path, wanted: Files) -> Homework:
+def collect(folder: Path, into: Path, wanted: CollectedFiles) -> Homework:
     """Find the wanted files below `folder` and copy them to `into`, an empty folder of the grader's own.
 
     Raises NotADirectoryError where `folder` is none.
@@ -83,7 +83,7 @@ def collect(folder: Path, into: Path, wanted: Files) -> Homework:
     return found
 
 
-def _take(found: Homework, role: str, folder: Path, ranked: list[str], into: Path, wanted: Files) -> None:
+def _take(found: Homework, role: str, folder: Path, ranked: list[str], into: Path, wanted: CollectedFiles) -> None:
     """Copy the best candidate for a role; say what was refused and what was passed over."""
     near = role.removeprefix("not:")
     if near != role:  # accuracy_2.png: told only where there is no PDF

@@ -60,7 +60,7 @@ class Fault(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Found:
+class PartGrade:
     """The grade of one part. share: of its points. waits: some of them wait for a person. diagnosis: of the first line
     that lost any."""
 
@@ -71,7 +71,7 @@ class Found:
     json: dict
 
 
-class Judge:
+class HomeworkJudge:
     """Judges the parts of one packed homework, each when it is asked for and each once. flags: (kind, sentence) for a
     person.
 
@@ -83,7 +83,7 @@ class Judge:
         self.results: dict[str, PartResult] = {}
         self.flags: list[tuple[str, str]] = []
 
-    def part(self, name: str) -> Found:
+    def part(self, name: str) -> PartGrade:
         """The grade of a part. Raises Fault where the grader failed; what is wrong with the files is a finding."""
         if name not in self.results:
             judged = self._judged(name).parts
@@ -116,14 +116,14 @@ class Judge:
             )
 
 
-def found_in(result: PartResult) -> Found:
+def found_in(result: PartResult) -> PartGrade:
     """The grade of a judged part: its points, their share, whether a person must look, the first mistake."""
     earned = sum(finding.earned or 0.0 for finding in result.findings)
     possible = sum(finding.line.points for finding in result.findings)
     lost = [finding for finding in result.findings if finding.verdict != "passed"]
     diagnosis = lost[0].diagnosis if lost else ""
     waits = any(finding.earned is None for finding in result.findings)
-    return Found(earned, earned / possible if possible else 0.0, waits, diagnosis, result.to_json())
+    return PartGrade(earned, earned / possible if possible else 0.0, waits, diagnosis, result.to_json())
 
 
 def shared_runs(results: Iterable[tuple[str, dict]]) -> dict[str, list[tuple[str, str]]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import autograder.homework.inside as inside
 import autograder.homework.registry as registry
 from autograder.exercise import PUBLIC_KEY
-from autograder.homework.assignment import Asked, Assignment, Judging
+from autograder.homework.assignment import Assignment, JudgedParts, JudgeRequest
 from autograder.homework.figures import Figures
 from autograder.homework.folder import Homework, collect
 from autograder.homework.rubric import PartResult, Report, shown
@@ -61,7 +61,7 @@ def judge_files(
     frameworks = [name for judging in chosen if judging.starts for name in judging.frameworks(homework)]
     found: list[PartResult] = []
     with _own(launcher, jail, frameworks) if frameworks else contextlib.nullcontext(launcher) as ready:
-        asked = Asked(homework, key, nonce, ready, jail, figures)
+        asked = JudgeRequest(homework, key, nonce, ready, jail, figures)
         for judging in chosen:
             results = _guarded(assignment, judging, asked)
             drawn = [role for role in figures.roles if judging.draws(role)]
@@ -73,7 +73,7 @@ def judge_files(
     return Report(found, dict(homework.names), list(homework.notes), assignment.name)
 
 
-def _guarded(assignment: Assignment, judging: Judging, asked: Asked) -> list[PartResult]:
+def _guarded(assignment: Assignment, judging: JudgedParts, asked: JudgeRequest) -> list[PartResult]:
     """A result for each of the parts, with a finding for each line of the rubric. Where the judge fails, every line
     needs a person."""
     rubric = assignment.rubric

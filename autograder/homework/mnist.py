@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 
 import autograder.homework.inside as inside
-from autograder.homework.assignment import Asked, Assignment, Judging
-from autograder.homework.folder import MIB, Files, Homework
+from autograder.homework.assignment import Assignment, JudgedParts, JudgeRequest
+from autograder.homework.folder import MIB, CollectedFiles, Homework
 from autograder.homework.mnist_rubric import MORE_SIZES, RUBRIC, SIZES, lines_of, lost
 from autograder.homework.port import source
 from autograder.homework.rubric import Flag, PartResult, Report
@@ -100,7 +100,7 @@ def _missing(homework: Homework) -> str:
     return without_frameworks() if _needs_horovod(homework) else ""
 
 
-def _port(asked: Asked) -> PartResult:
+def _port(asked: JudgeRequest) -> PartResult:
     """The parts "port" and "bonus"."""
     script = asked.homework.files.get("script")
     if script is not None:
@@ -115,7 +115,7 @@ def _port(asked: Asked) -> PartResult:
     return PartResult("port", [lost(line.name, "missing_file", said, teach) for line in lines])
 
 
-def _scaling(asked: Asked) -> PartResult:
+def _scaling(asked: JudgeRequest) -> PartResult:
     from autograder.homework.scaling import judge as scaling
     from autograder.homework.scaling import rerun
 
@@ -126,7 +126,7 @@ def _scaling(asked: Asked) -> PartResult:
     return scaling.judge(asked.homework, logs, asked.figures, broken=broken, nonce=asked.nonce, again=again)
 
 
-def _plots(asked: Asked) -> PartResult:
+def _plots(asked: JudgeRequest) -> PartResult:
     from autograder.homework.plots import judge as plots
 
     logs, broken = read_logs(asked.homework)
@@ -151,18 +151,18 @@ SCALING_MNIST = Assignment(
     name="scaling_mnist",
     title="Scaling MNIST",
     rubric=RUBRIC,
-    files=Files("scaling_mnist", role_of, _cap, USUAL, ALSO),
+    files=CollectedFiles("scaling_mnist", role_of, _cap, USUAL, ALSO),
     judges=(
         # the warm-up is seen in the runs that judge the port
-        Judging(
+        JudgedParts(
             ("port", "bonus"),
             _port,
             starts=True,
             missing=_missing,
             frameworks=lambda homework: FRAMEWORKS if _needs_horovod(homework) else ("torch",),
         ),
-        Judging(("scaling",), _scaling, draws=lambda role: role == "scaling.pdf"),
-        Judging(("plots",), _plots, draws=lambda role: role.startswith("accuracy_")),
+        JudgedParts(("scaling",), _scaling, draws=lambda role: role == "scaling.pdf"),
+        JudgedParts(("plots",), _plots, draws=lambda role: role.startswith("accuracy_")),
     ),
     not_judged=frozenset({"notebook", "discussion"}),
     beside=_beside,

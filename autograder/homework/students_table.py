@@ -3,8 +3,8 @@ habits of their countries.
 
 A number like "1.234" can be read in two ways. What the other numbers of the table show decides: in a table with "0,5"
 or "13.989.008" a comma is the decimal mark, in one with "0.5" or "1,234.5" a point is. Where they show nothing, or
-both, `Number.value` is the reading with a decimal mark and `Number.other` the one with thousands: the run logs, which
-the homework's judges know, then decide between them.
+both, `WrittenNumber.value` is the reading with a decimal mark and `WrittenNumber.other` the one with thousands: the run
+logs, which the homework's judges know, then decide between them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TableError(ValueError):
 
 
 @dataclass(frozen=True)
-class Number:
+class WrittenNumber:
     """A number as written. half: half a unit of its last digit. other: a second way to read it ("1.234" as 1234), or
     nan."""
 
@@ -41,8 +41,8 @@ class Number:
     def readings(self) -> tuple[float, ...]:
         return (self.value,) if math.isnan(self.other) else (self.value, self.other)
 
-    def scaled(self, factor: float) -> Number:
-        return Number(self.value * factor, self.half * factor, self.percent, self.other * factor)
+    def scaled(self, factor: float) -> WrittenNumber:
+        return WrittenNumber(self.value * factor, self.half * factor, self.percent, self.other * factor)
 
 
 def read_rows(path: Path) -> list[list[str]]:
@@ -109,7 +109,7 @@ def _plain(written: str) -> str:
     return re.sub(f"[{_BLANKS}]", "", written)
 
 
-def number(text: str, decimal: str = "") -> Number | None:
+def number(text: str, decimal: str = "") -> WrittenNumber | None:
     """The number that a cell begins with, None where it begins with none. decimal: the table's `decimal_mark`."""
     text = text.strip().lstrip("~≈≃ ")
     found = _NUMBER.match(text)
@@ -124,7 +124,7 @@ def number(text: str, decimal: str = "") -> Number | None:
     except (ValueError, OverflowError):
         return None
     percent = text[found.end() :].lstrip(" )").startswith("%")
-    return Number(value, unit / 2, percent, other * factor) if math.isfinite(value) else None
+    return WrittenNumber(value, unit / 2, percent, other * factor) if math.isfinite(value) else None
 
 
 def _with_point(digits: str, decimal: str) -> tuple[str, float]:

@@ -15,7 +15,7 @@ from autograder.exercise import Exercise
 from autograder.inputs.edges import edges_of_all
 from autograder.inputs.strategies import added_cases, cases_of, draw
 from autograder.judging.judge import Runners, chunks_of_file, with_references
-from autograder.judging.trial import Trial
+from autograder.judging.trial import CandidateTrial
 from autograder.registry import find
 from autograder.verdict import CaseResult
 from labkit.cells.slicing import Chunk, bound_names
@@ -86,7 +86,7 @@ def judged(launcher: Launcher, exercise: Exercise, answer: Program, cases: Itera
     with Runners(launcher) as runners:
         runners.most = max((case.world_size for case in cases), default=1)
         for case in cases:
-            results.append(Trial(runners, exercise, chunks, seed).run_until_sure(case))
+            results.append(CandidateTrial(runners, exercise, chunks, seed).run_until_sure(case))
     return results
 
 

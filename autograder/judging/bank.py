@@ -24,7 +24,7 @@ _WINDOWS = 2  # nobody's points hang on it: whether a Horovod answer of the bank
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer(Entry):
+class BankAnswer(Entry):
     """An entry of the bank with the exercise that it answers."""
 
     exercise: Exercise
@@ -39,7 +39,7 @@ class Answer(Entry):
 class Tried:
     """An answer with what the judge said of it."""
 
-    answer: Answer
+    answer: BankAnswer
     result: Result
 
     @property
@@ -66,13 +66,13 @@ class Tried:
         return named and not self.other_levels
 
 
-def answers(folder: Path = BANK, unit: str | None = None, exercise: str | None = None) -> Iterator[Answer]:
+def answers(folder: Path = BANK, unit: str | None = None, exercise: str | None = None) -> Iterator[BankAnswer]:
     """The bank's answers, by unit, exercise and name. Raises BadBank."""
     for unit_name, function in exercises(folder):
         asked = unit in (None, unit_name, unit_name.split("_")[0]) and exercise in (None, function)
         if asked and not is_left_out(unit_name, function):
             for entry in of_exercise(folder, unit_name, function):
-                yield Answer(**vars(entry), exercise=find(function, unit_name))
+                yield BankAnswer(**vars(entry), exercise=find(function, unit_name))
 
 
 def names(folder: Path = BANK, unit: str | None = None) -> list[str]:

@@ -17,7 +17,7 @@ from autograder.judging.hiding import REFERENCE
 from autograder.judging.measured import says_of
 from autograder.judging.naming import keep_names_that_explain_all
 from autograder.judging.runners import LAST_S, Runners
-from autograder.judging.trial import Trial
+from autograder.judging.trial import CandidateTrial
 from autograder.verdict import CaseResult, LevelResult, Result
 from labkit.cells.slicing import Cell, Chunk, bound_names, slice_cells
 from labkit.launch.launcher import Launcher, Limits
@@ -57,7 +57,7 @@ def judge_with(
 
     until_named: only the verdict and the diagnosis are asked for. The judging ends as soon as nothing can change them;
     the result has the levels that were judged until then. unseen: inputs for an answer that is right in all cases (see
-    `Trial.knows_only_its_cases`).
+    `CandidateTrial.knows_only_its_cases`).
     """
     if chunks is None:
         return _nothing(exercise, "syntax_error" if note else "missing", note)
@@ -76,7 +76,7 @@ def _judge(
 ) -> Result:
     cases = [*drawn(exercise, key), *drawn_further(exercise, key)]
     seed = seed_of(key, exercise.unit, exercise.function)
-    trial = Trial(runners, exercise, chunks, seed, until_named)
+    trial = CandidateTrial(runners, exercise, chunks, seed, until_named)
     levels = []
     for name, points in exercise.levels.items():
         results = _level(trial, exercise, (case for case in cases if case.level == name))
@@ -100,7 +100,7 @@ def _judge(
     return result
 
 
-def _level(trial: Trial, exercise: Exercise, cases: Iterable[Case]) -> list[CaseResult]:
+def _level(trial: CandidateTrial, exercise: Exercise, cases: Iterable[Case]) -> list[CaseResult]:
     """The results of a level's cases, as far as they tell something new. The first is run even when the time for the
     candidate is used
     up: it says what is wrong."""

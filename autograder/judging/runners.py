@@ -34,7 +34,7 @@ class Ranks(Enum):
 
 
 @dataclass(frozen=True)
-class Asked:
+class CaseRequest:
     """One case to be run. jobs: see `labkit.launch.launcher.make_jobs`. hurry: an earlier case of this candidate was
     too slow."""
 
@@ -64,7 +64,7 @@ class Runner:
             limits = replace(limits, deadline=min(limits.deadline, 10.0), patience=min(limits.patience, 1.0))
         return limits
 
-    def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
+    def run(self, asked: CaseRequest) -> tuple[Outcome, list[dict]]:
         """Run a case: its outcome, and how each rank's process ended, where it did. Raises LauncherError."""
         raise NotImplementedError
 
@@ -89,7 +89,7 @@ class OnRelay(Runner):
         if self.served_others > MOST_SERVED:
             self.close()
 
-    def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
+    def run(self, asked: CaseRequest) -> tuple[Outcome, list[dict]]:
         case, limits, how = asked.case, asked.limits, (asked.exercise.shares_files, asked.exercise.withheld)
         most = self.runners.most if asked.ranks is Ranks.SHARED else 0
         usable = self.set is not None and self.set.serves(case.world_size, limits, *how)
@@ -114,7 +114,7 @@ class OnMpi(Runner):
         super().__init__(runners)
         self.job: MpiRunner | None = None
 
-    def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
+    def run(self, asked: CaseRequest) -> tuple[Outcome, list[dict]]:
         most = max(asked.case.world_size, *(case.world_size for case in drawn(asked.exercise)))
         if self.job is None or self.job.most < most:
             self.close()
@@ -134,7 +134,7 @@ class OnHorovod(Runner):
     cpu_seconds, hurried = 6, 1  # it builds graphs
     horovod = True
 
-    def run(self, asked: Asked) -> tuple[Outcome, list[dict]]:
+    def run(self, asked: CaseRequest) -> tuple[Outcome, list[dict]]:
         if sentence := without_frameworks(self.horovod):
             raise LauncherError(sentence)
         windows = min(self.runners.windows, HURRIED) if asked.hurry else self.runners.windows
@@ -225,7 +225,7 @@ class Runners:
         how["untouched"] = True
         how |= {"apart": exercise.apart, "rank_at": rank_at}
         jobs = make_jobs(chunks, exercise.function, arguments, **how)
-        return runner.run(Asked(exercise, case, jobs, limits, ranks, hurry, seed))
+        return runner.run(CaseRequest(exercise, case, jobs, limits, ranks, hurry, seed))
 
     def close(self) -> None:
         """End all processes of all runners."""

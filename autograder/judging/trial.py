@@ -20,7 +20,7 @@ CALLED_AGAIN = ("plain", "torch", "mpi4py")  # runtimes whose ranks serve more t
 FEW = 4  # of so many inputs that no check has, an answer may be wrong for one
 
 
-class Trial:
+class CandidateTrial:
     """One candidate's way through the cases.
 
     passed: the cases that were right, each with its outcome. ranks: in which processes the next case runs. hurry: an

@@ -291,7 +291,7 @@ class Compared:
 
 def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compared:
     """Compare the submissions of a course (`nbgrader.coursedir.CourseDirectory`). Raises
-    `autograder.reports.results.NoCourse`."""
+    `autograder.reports.results.NoResults`."""
     from autograder.reports import results  # nbgrader takes a second to import
 
     known, given, written = _given(coursedir, assignment)
@@ -310,7 +310,7 @@ def compare_class(coursedir, assignment: str, enough: float = ENOUGH) -> Compare
 
 def same_in_class(coursedir, assignment: str) -> tuple[Same, ...]:
     """The part of `compare_class` that takes no time: students whose answers are the same letter by letter. Raises
-    `autograder.reports.results.NoCourse`."""
+    `autograder.reports.results.NoResults`."""
     from autograder.reports import results
 
     known, given, _ = _given(coursedir, assignment)

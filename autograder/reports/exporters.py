@@ -19,7 +19,7 @@ from pathlib import Path
 from nbgrader.plugins import ExportPlugin
 from traitlets import Unicode
 
-from autograder.reports.marks import Marks, Row, read_marks
+from autograder.reports.marks import Marks, StudentMarks, read_marks
 
 _FORMULA = ("=", "+", "-", "@")
 _PLAIN_NUMBER = re.compile(r"-?\d+(\.\d+)?")
@@ -82,7 +82,7 @@ class CsvExporter(ExportPlugin):
         rows = [[*head, *map(safe, names), "penalty", "score", "max_score"]]
         return rows + [self._row(one, row, names) for one in marks for row in one.rows]
 
-    def _row(self, one: Marks, row: Row, names: list[str]) -> list[str]:
+    def _row(self, one: Marks, row: StudentMarks, names: list[str]) -> list[str]:
         scores = {c.name: (row.marks or {}).get((c.notebook, c.cell)) for c in one.columns}
         cells = [one.assignment, row.student, row.last_name, row.first_name, row.email]
         facts = [

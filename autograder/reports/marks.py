@@ -28,7 +28,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Mark:
+class CellMark:
     """The mark of one student on one graded cell. to_grade: a person has to look at it (again), so the score is
     provisional.
 
@@ -41,7 +41,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Row:
+class StudentMarks:
     """One student. timestamp: when the work was handed in, UTC. marks: by (notebook, cell); empty for those who
     handed in nothing.
 
@@ -57,7 +57,7 @@ class Row:
     seconds_late: float = 0.0
     penalty: float = 0.0
     score: float | None = None
-    marks: dict[tuple[str, str], Mark] | None = None
+    marks: dict[tuple[str, str], CellMark] | None = None
 
     @property
     def handed_in(self) -> bool:
@@ -82,7 +82,7 @@ class Marks:
     assignment: str
     points: float
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[StudentMarks, ...]
 
 
 def read_marks(gradebook, assignment: str, students: list[str] | None = None) -> Marks:
@@ -122,8 +122,8 @@ def _columns(assignment) -> tuple[Column, ...]:
     )
 
 
-def _row(student, submission, columns: tuple[Column, ...]) -> Row:
-    person = Row(
+def _row(student, submission, columns: tuple[Column, ...]) -> StudentMarks:
+    person = StudentMarks(
         student.id,
         student.first_name or "",
         student.last_name or "",
@@ -136,11 +136,11 @@ def _row(student, submission, columns: tuple[Column, ...]) -> Row:
     for notebook in submission.notebooks:
         for grade in notebook.grades:
             if (notebook.name, grade.name) in known:
-                marks[notebook.name, grade.name] = Mark(
+                marks[notebook.name, grade.name] = CellMark(
                     float(grade.score or 0), bool(grade.needs_manual_grade), grade.manual_score is not None
                 )
     penalty = float(submission.late_submission_penalty or 0)
-    return Row(
+    return StudentMarks(
         person.student,
         person.first_name,
         person.last_name,

@@ -23,8 +23,8 @@ from autograder.grading import course_files
 from autograder.grading.submission.reading import readable_name
 from autograder.judging.measured import EQUAL, above, quantity, share
 from autograder.pages import page
-from autograder.reports.marks import Row
-from autograder.reports.results import Submitted, answers, marks, submitted
+from autograder.reports.marks import StudentMarks
+from autograder.reports.results import SubmittedNotebook, answers, marks, submitted
 from autograder.verdict import RecordResult
 
 # Letters that can be taken for others: of Cyrillic, Greek, Armenian and the Latin of other languages, then digits.
@@ -50,7 +50,7 @@ LINE = re.compile(r"^[ \t]*#[ \t]*my records:(.*)$", re.MULTILINE | re.IGNORECAS
 
 
 @dataclass(frozen=True)
-class Line:
+class RecordLine:
     """One student's. place: from 1; equal values share it. to_best, to_bound: how far above them, in words."""
 
     place: int
@@ -70,7 +70,7 @@ class Board:
     best: str
     bound: str
     why: str
-    lines: tuple[Line, ...]
+    lines: tuple[RecordLine, ...]
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class ClassRecords:
 
 
 def records_of(coursedir: CourseDirectory, assignment: str) -> ClassRecords:
-    """The records of a class. Raises `autograder.reports.results.NoCourse`,
+    """The records of a class. Raises `autograder.reports.results.NoResults`,
     `autograder.reports.marks.UnknownAssignment`."""
     rows = marks(coursedir, assignment).rows
     wanted: dict[str, str] = {}
@@ -118,7 +118,7 @@ def _names(notebook: NotebookNode) -> Iterator[str]:
     return filter(None, (name.strip() for source in code for name in LINE.findall(source)))
 
 
-def names_to_show(wanted: dict[str, str], rows: Sequence[Row]) -> tuple[dict[str, str], tuple[str, ...]]:
+def names_to_show(wanted: dict[str, str], rows: Sequence[StudentMarks]) -> tuple[dict[str, str], tuple[str, ...]]:
     """(student -> name, sentences about those who are not shown). Nobody appears under the name of somebody else in the
     class, nor under one whose letters are of two alphabets or are not seen, unless it is their own; who shares a name
     with another one gets a number behind it."""
@@ -173,7 +173,7 @@ def _base(letter: str) -> str:
     return "".join(one for one in unicodedata.normalize("NFKD", letter.casefold()) if not unicodedata.combining(one))
 
 
-def boards_of(judged: Iterable[Submitted], names: dict[str, str]) -> tuple[Board, ...]:
+def boards_of(judged: Iterable[SubmittedNotebook], names: dict[str, str]) -> tuple[Board, ...]:
     """A board for every record that somebody who is listed has, as the notebooks have them. names: student -> name."""
     found: dict[tuple[str, str, str], dict[str, RecordResult]] = {}
     for one in judged:
@@ -188,14 +188,14 @@ def boards_of(judged: Iterable[Submitted], names: dict[str, str]) -> tuple[Board
 
 
 def _board(exercise: str, mine: dict[str, RecordResult]) -> Board:
-    lines: list[Line] = []
+    lines: list[RecordLine] = []
     ordered = sorted(mine.items(), key=lambda one: (one[1].value, one[0]))
     for k, (name, record) in enumerate(ordered, 1):
         alike = k > 1 and record.value <= ordered[k - 2][1].value * (1 + EQUAL)
         place = lines[-1].place if alike else k
         to_bound = "" if record.bound is None else _above(record.value, record.bound)
         lines.append(
-            Line(place, name, quantity(record.value, record.unit), _above(record.value, record.best), to_bound)
+            RecordLine(place, name, quantity(record.value, record.unit), _above(record.value, record.best), to_bound)
         )
     one = ordered[0][1]
     bound = "" if one.bound is None else quantity(one.bound, one.unit)

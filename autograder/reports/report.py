@@ -21,8 +21,8 @@ from autograder.homework.rubric import PartResult
 from autograder.pages import page
 from autograder.registry import all_exercises
 from autograder.reports.copies import Same, same_in_class
-from autograder.reports.marks import Column, Marks, Row
-from autograder.reports.results import Submitted
+from autograder.reports.marks import Column, Marks, StudentMarks
+from autograder.reports.results import SubmittedNotebook
 from autograder.verdict import VERDICTS, Result
 
 STOPPED = ("hung", "crashed", "out_of_memory", "too_slow")
@@ -148,7 +148,7 @@ class ClassReport:
     course: str
     when: str
     points: float
-    rows: Sequence[Row]
+    rows: Sequence[StudentMarks]
     columns: Sequence[Column]
     todo: list[Todo]
     to_read: list[WrittenAnswers]
@@ -165,7 +165,7 @@ class ClassReport:
         return len(self.rows)
 
     @property
-    def handed_in(self) -> list[Row]:
+    def handed_in(self) -> list[StudentMarks]:
         """The rows of students with a submission."""
         return [row for row in self.rows if row.handed_in]
 
@@ -195,7 +195,7 @@ class ClassReport:
         return any(written.waiting for written in self.to_read)
 
     @property
-    def late(self) -> list[Row]:
+    def late(self) -> list[StudentMarks]:
         """The rows of students who were late, the latest first."""
         return sorted((row for row in self.handed_in if row.seconds_late > 0), key=lambda row: -row.seconds_late)
 
@@ -264,7 +264,7 @@ def _talked_about(those: Sequence[MistakeMade]) -> TalkedAbout:
 
 def class_report(
     marks: Marks,
-    submitted: Iterable[Submitted],
+    submitted: Iterable[SubmittedNotebook],
     course: str = "",
     when: datetime | None = None,
     same: Sequence[Same] = (),
@@ -290,7 +290,7 @@ def class_report(
     )
 
 
-def _todo(marks: Marks, judged: Sequence[Submitted]) -> list[Todo]:
+def _todo(marks: Marks, judged: Sequence[SubmittedNotebook]) -> list[Todo]:
     """The list of what needs a person, student by student: first what is not graded at all, then what may be wrong."""
     rows = {row.student: row for row in marks.rows}
     again = f"`autograder grade {marks.assignment}`"
@@ -308,7 +308,9 @@ def _todo(marks: Marks, judged: Sequence[Submitted]) -> list[Todo]:
     return [todo for _, todo in sorted(found, key=lambda entry: entry[0])]
 
 
-def _not_graded(rows: Mapping[str, Row], judged: Sequence[Submitted], again: str) -> Iterator[tuple[int, Todo]]:
+def _not_graded(
+    rows: Mapping[str, StudentMarks], judged: Sequence[SubmittedNotebook], again: str
+) -> Iterator[tuple[int, Todo]]:
     """(rank, what to do) for those who handed in and are not in the gradebook; the lowest rank comes first."""
     for student in dict.fromkeys(one.student for one in judged):
         if student not in rows:
@@ -318,7 +320,7 @@ def _not_graded(rows: Mapping[str, Row], judged: Sequence[Submitted], again: str
             yield 0, Todo(student, "everything", "Handed in, but not graded yet.", f"Run {again}.")
 
 
-def _of_a_notebook(one: Submitted) -> Iterator[tuple[int, Todo]]:
+def _of_a_notebook(one: SubmittedNotebook) -> Iterator[tuple[int, Todo]]:
     """Yields (rank, what to do) for each thing that was noticed in a notebook."""
     if one.refused:
         action = "Look at the file; ask for a new one, or grade it by hand."
@@ -334,7 +336,7 @@ def _of_a_notebook(one: Submitted) -> Iterator[tuple[int, Todo]]:
             yield 2 if flag.kind == "fault" else 3, Todo(one.student, _plain(where), _sentence(rest), action)
 
 
-def _of_the_gradebook(row: Row, marks: Marks, told: Collection[tuple[str, str]]) -> Iterator[tuple[int, Todo]]:
+def _of_the_gradebook(row: StudentMarks, marks: Marks, told: Collection[tuple[str, str]]) -> Iterator[tuple[int, Todo]]:
     """(rank, what to do) about checks that the gradebook marks for a person, but for those that are `told` already."""
     faults = _faults(row, marks)
     names = [column.name for column in faults if (row.student, column.name) not in told]
@@ -358,7 +360,7 @@ _ACTIONS = {
 }
 
 
-def _for_a_person(row: Row | None, marks: Marks) -> list[Column]:
+def _for_a_person(row: StudentMarks | None, marks: Marks) -> list[Column]:
     """The checks that are marked for a person, although a machine grades them."""
     if row is None or not row.handed_in:
         return []
@@ -369,7 +371,7 @@ def _for_a_person(row: Row | None, marks: Marks) -> list[Column]:
     ]
 
 
-def _faults(row: Row | None, marks: Marks) -> list[Column]:
+def _faults(row: StudentMarks | None, marks: Marks) -> list[Column]:
     """The columns on which the judge failed."""
     return [column for column in _for_a_person(row, marks) if not row.marks[column.notebook, column.cell].by_hand]
 
@@ -389,7 +391,7 @@ def _to_read(marks: Marks) -> list[WrittenAnswers]:
     return found
 
 
-def _exercise(marks: Marks, column: Column, judged: Sequence[Submitted]) -> ExerciseReport:
+def _exercise(marks: Marks, column: Column, judged: Sequence[SubmittedNotebook]) -> ExerciseReport:
     place = (column.notebook, column.cell)
     scores = tuple(row.marks[place].score for row in marks.rows if row.handed_in and place in row.marks)
     items = [
@@ -404,7 +406,7 @@ def _exercise(marks: Marks, column: Column, judged: Sequence[Submitted]) -> Exer
     return ExerciseReport(column.name, title, column.points, scores, verdicts, _mistakes(column.name, items))
 
 
-def _item(one: Submitted, cell: str) -> ItemGrade | None:
+def _item(one: SubmittedNotebook, cell: str) -> ItemGrade | None:
     return next((item for item in one.graded.items if item.grade_id == cell), None) if one.graded else None
 
 
@@ -445,7 +447,7 @@ def hint_of(item: ItemGrade) -> str:
     return item.said[-1] if item.said else ""
 
 
-def _stopped(marks: Marks, judged: Sequence[Submitted]) -> list[StoppedRun]:
+def _stopped(marks: Marks, judged: Sequence[SubmittedNotebook]) -> list[StoppedRun]:
     names = {(column.notebook, column.cell): column.name for column in marks.columns}
     found = []
     for one in judged:
@@ -462,7 +464,7 @@ def _stopped(marks: Marks, judged: Sequence[Submitted]) -> list[StoppedRun]:
     return sorted(found, key=lambda s: (STOPPED.index(s.verdict), s.exercise, s.student))
 
 
-def _noticed(judged: Sequence[Submitted]) -> list[Noticed]:
+def _noticed(judged: Sequence[SubmittedNotebook]) -> list[Noticed]:
     """The repairs that were made, the most frequent first; those that need a person are in the list of what to do,
     too."""
     groups: dict[str, dict[str, str]] = defaultdict(dict)
@@ -493,7 +495,7 @@ def render(report: ClassReport) -> str:
 
 def report_of(coursedir, assignment: str) -> ClassReport:
     """The report of an assignment of a course (`nbgrader.coursedir.CourseDirectory`). Raises
-    `autograder.reports.results.NoCourse` and `autograder.reports.marks.UnknownAssignment`."""
+    `autograder.reports.results.NoResults` and `autograder.reports.marks.UnknownAssignment`."""
     from autograder.reports import results  # nbgrader takes a second to import
 
     found = results.marks(coursedir, assignment)

@@ -22,14 +22,14 @@ from autograder.grading import course_files, isolation
 from autograder.grading.store import Store
 from autograder.grading.submission.finishing import Terms, kept_at_any_level, kept_result
 from autograder.grading.submission.grades import Graded
-from autograder.grading.submission.reading import Flag, read
+from autograder.grading.submission.reading import SubmissionFlag, read
 from autograder.grading.submission.rebuilding import Rebuilt
 from autograder.homework import handed_in
 from autograder.reports.marks import Marks, read_marks
 
 
 @dataclass(frozen=True)
-class Submitted:
+class SubmittedNotebook:
     """One notebook of one student. graded: the judge's result; None where it has not been judged as it stands now, or
     where the judge failed. flags: what was noticed when it was rebuilt and judged. refused: why it was not read, or
     ""."""
@@ -37,11 +37,11 @@ class Submitted:
     student: str
     name: str
     graded: Graded | None
-    flags: tuple[Flag, ...] = ()
+    flags: tuple[SubmissionFlag, ...] = ()
     refused: str = ""
 
 
-class NoCourse(ValueError):
+class NoResults(ValueError):
     """The folder is no course root, or it lacks what was asked for."""
 
 
@@ -50,7 +50,7 @@ def open_course(root: Path) -> CourseDirectory:
     try:
         return CourseDirectory(config=course_files.settings(root))
     except course_files.NoCourseRoot as error:
-        raise NoCourse(str(error)) from None
+        raise NoResults(str(error)) from None
 
 
 def marks(coursedir: CourseDirectory, assignment: str) -> Marks:
@@ -68,7 +68,7 @@ def students(coursedir: CourseDirectory) -> list[str]:
 def _gradebook(coursedir: CourseDirectory) -> Gradebook:
     database = coursedir.db_url.removeprefix("sqlite:///")
     if coursedir.db_url.startswith("sqlite:///") and not Path(database).exists():
-        raise NoCourse(f"there is no gradebook {database}: release and grade an assignment first")
+        raise NoResults(f"there is no gradebook {database}: release and grade an assignment first")
     return Gradebook(coursedir.db_url, coursedir.course_id)
 
 
@@ -77,11 +77,11 @@ def notebooks(coursedir: CourseDirectory, assignment: str) -> list[str]:
     try:
         Course(Path(coursedir.root)).key_file(assignment)
     except BadName as error:
-        raise NoCourse(str(error)) from None
+        raise NoResults(str(error)) from None
     folder = Path(coursedir.format_path(coursedir.source_directory, ".", assignment))
     names = sorted(path.stem for path in folder.glob("*.ipynb"))
     if not names:
-        raise NoCourse(f"{folder} holds no notebook")
+        raise NoResults(f"{folder} holds no notebook")
     return names
 
 
@@ -92,7 +92,7 @@ def source(coursedir: CourseDirectory, assignment: str, notebook: str) -> Notebo
     )
 
 
-def submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted]:
+def submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[SubmittedNotebook]:
     """Every submitted notebook of the class with what the judge said of it, and what only the whole class shows."""
     found = list(_submitted(coursedir, assignment))
     shared = handed_in.shared_runs(
@@ -103,11 +103,11 @@ def submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted
         if item.homework is not None
     )
     for one in found:
-        more = [Flag(kind, sentence, needs_person=True) for kind, sentence in shared.pop(one.student, ())]
+        more = [SubmissionFlag(kind, sentence, needs_person=True) for kind, sentence in shared.pop(one.student, ())]
         yield replace(one, flags=(*one.flags, *more))
 
 
-def _submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitted]:
+def _submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[SubmittedNotebook]:
     names, store, judged = notebooks(coursedir, assignment), Store(Path(coursedir.root)), _Judged(coursedir, assignment)
     for student in course_files.submitted_students(coursedir, assignment):
         mark = store.mark(assignment, student) or {}
@@ -117,7 +117,7 @@ def _submitted(coursedir: CourseDirectory, assignment: str) -> Iterator[Submitte
         for name in names:
             graded = kept_result(store, mark["results"].get(name, "")) if unchanged else None
             if graded is not None:
-                yield Submitted(student, name, graded, tuple(graded.flags), graded.refused)
+                yield SubmittedNotebook(student, name, graded, tuple(graded.flags), graded.refused)
             else:
                 yield judged.now(student, name)
 
@@ -151,12 +151,14 @@ class _Judged:
         )
         self.levels = levels()
 
-    def now(self, student: str, name: str) -> Submitted:
+    def now(self, student: str, name: str) -> SubmittedNotebook:
         """Rebuilt here, as for grading: for what the formgrader's button graded, and for what is not graded."""
         rebuilt = course_files.load(self.coursedir, self.coursedir.config, self.assignment, student, name)
         graded, level = kept_at_any_level(rebuilt, self.terms, self.levels, self.store)
         self.levels.sort(key=lambda one: one != level)  # the others were probably judged at the same level
-        return Submitted(student, name, graded, tuple(graded.flags if graded else rebuilt.flags), rebuilt.refused)
+        return SubmittedNotebook(
+            student, name, graded, tuple(graded.flags if graded else rebuilt.flags), rebuilt.refused
+        )
 
 
 def levels() -> list[str]:

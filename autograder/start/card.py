@@ -8,7 +8,7 @@ from pathlib import Path
 import autograder.pages as pages
 import autograder.progress as progress
 from autograder.personal import folder_of
-from autograder.start.page import Row, row_of
+from autograder.start.page import UnitRow, row_of
 from autograder.start.units import all_units
 
 EMPTY = "Here your own copy of this page shows your points, and the mistakes that you have made and mended."
@@ -40,9 +40,8 @@ def unit_card(unit: str, start: Path | None = None) -> None:
         display({"text/html": as_html(row, entries), "text/plain": text}, raw=True)
 
 
-def _said(row: Row) -> str:
-    """The points of a unit, what is left of it, and the time: "12 of 17 points, 2 exercises left, 50 minutes of work".
-    """
+def _said(row: UnitRow) -> str:
+    """The points, the work left and the time of a unit: "12 of 17 points, 2 exercises left, 50 minutes of work"."""
     points = f"{pages.number(row.points)} of {pages.number(row.unit.points)} points"
     left = sum(done.state in ("", "begun") for done in row.tasks)
     done = f"{left} exercise{'' if left == 1 else 's'} left" if left else "all exercises passed"
@@ -55,7 +54,7 @@ def _mistakes(entry: dict) -> list[tuple[str, str, bool]]:
     return [(name, one["says"], bool(one["mended"])) for name, one in entry.get("mistakes", {}).items()]
 
 
-def as_text(row: Row, entries: dict[str, dict]) -> str:
+def as_text(row: UnitRow, entries: dict[str, dict]) -> str:
     lines = [f"{row.unit.title}: {_said(row)}"]
     for done in row.tasks:
         if done.state == "written":
@@ -69,7 +68,7 @@ def as_text(row: Row, entries: dict[str, dict]) -> str:
     return "\n".join(lines)
 
 
-def as_html(row: Row, entries: dict[str, dict]) -> str:
+def as_html(row: UnitRow, entries: dict[str, dict]) -> str:
     cell = 'style="text-align:left;padding:2px 14px 2px 0;vertical-align:top;white-space:nowrap"'
     last = cell.replace("nowrap", "normal")
     rows = []

@@ -16,7 +16,7 @@ import autograder.progress as progress
 from autograder.pages import page
 from autograder.personal import FILE as RECORDS
 from autograder.personal import MOST_BYTES
-from autograder.start.units import ROOT, Task, Unit, all_units
+from autograder.start.units import ROOT, Unit, UnitTask, all_units
 
 MOST_RECORDS = 12
 # What is no student's trouble on a laptop: said by `make doctor`, not here.
@@ -24,22 +24,22 @@ NOT_HERE = {"isolation", "scheduler", "browser", "GPUs"}
 
 
 @dataclass(frozen=True)
-class Done:
+class TaskState:
     """A task with what the student has of it. state: "passed", "begun", "" or, for an answer in words, "written"."""
 
-    task: Task
+    task: UnitTask
     points: float
     state: str
     tries: int
 
 
 @dataclass(frozen=True)
-class Row:
+class UnitRow:
     """A unit of the map. here: the student has its notebook. last: the day of the last check, "" without one. minutes:
     those of the student's own work on it."""
 
     unit: Unit
-    tasks: tuple[Done, ...]
+    tasks: tuple[TaskState, ...]
     here: bool
     last: str
     minutes: int = 0
@@ -58,34 +58,36 @@ class Row:
         return "begun" if any(done.tries for done in checked) else ""
 
     @property
-    def todo(self) -> Done | None:
+    def todo(self) -> TaskState | None:
         """The first exercise that has not passed."""
         return next((done for done in self.tasks if done.state in ("", "begun")), None)
 
 
-def rows(work: Path, course: Path = ROOT) -> list[Row]:
+def rows(work: Path, course: Path = ROOT) -> list[UnitRow]:
     """The units of the course with what is kept of them in this work/."""
     kept = progress.kept_in(work)
     return [row_of(unit, kept, (work / unit.path).is_file()) for unit in all_units(course)]
 
 
-def row_of(unit: Unit, kept: dict, here: bool = True) -> Row:
+def row_of(unit: Unit, kept: dict, here: bool = True) -> UnitRow:
     """The row of a unit, filled from `kept`, which `progress.kept_in` returned."""
     entries = {task.name: kept.get(f"{unit.name}/{task.name}") for task in unit.tasks}
     tasks = tuple(_done(task, entries[task.name]) for task in unit.tasks)
     last = max((entry["on"] for entry in entries.values() if entry), default="")
-    return Row(unit, tasks, here, last, progress.minutes_of(kept, unit.name))
+    return UnitRow(unit, tasks, here, last, progress.minutes_of(kept, unit.name))
 
 
-def _done(task: Task, entry: dict | None) -> Done:
+def _done(task: UnitTask, entry: dict | None) -> TaskState:
     if task.written:
-        return Done(task, 0, "written", 0)
+        return TaskState(task, 0, "written", 0)
     if not entry:
-        return Done(task, 0, "", 0)
-    return Done(task, min(entry["points"], task.points), "passed" if entry["passed_at"] else "begun", entry["tries"])
+        return TaskState(task, 0, "", 0)
+    return TaskState(
+        task, min(entry["points"], task.points), "passed" if entry["passed_at"] else "begun", entry["tries"]
+    )
 
 
-def next_of(found: list[Row]) -> tuple[Row, Done] | None:
+def next_of(found: list[UnitRow]) -> tuple[UnitRow, TaskState] | None:
     """The place to go on: the unit of the last check while something is left in it, else the first one that is not
     done; None when all is."""
     open_rows = [row for row in found if row.here and row.todo and not row.unit.is_homework]

@@ -24,7 +24,7 @@ UNANSWERED = "?"
 
 
 @dataclass(frozen=True)
-class Question:
+class RecapQuestion:
     """unit: where it is taught. ask, why: Markdown. choices: none where the answer is a number. answer: a letter, or a
     number with its tolerance (relative).
     """
@@ -70,17 +70,17 @@ class Question:
 
 
 @functools.cache
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[RecapQuestion, ...]:
     """All questions, by unit, in the order of its file."""
     found = [
-        Question(room.unit, **{**one, "choices": tuple(one.get("choices", ()))})
+        RecapQuestion(room.unit, **{**one, "choices": tuple(one.get("choices", ()))})
         for room in content.course().rooms
         for one in room.about.get("question", [])
     ]
     return tuple(sorted(found, key=lambda question: question.unit))
 
 
-def due(unit: str, known: tuple[Question, ...] | None = None) -> list[Question]:
+def due(unit: str, known: tuple[RecapQuestion, ...] | None = None) -> list[RecapQuestion]:
     """The questions of the unit's recap: the last unit's questions first. Units are counted among those that have
     questions.
 
@@ -123,7 +123,7 @@ def recap(unit: str, *answers: object) -> None:
     _show([_judged(question, answer) for question, answer in zip(asked, answers, strict=True)])
 
 
-def _judged(question: Question, answer: object) -> tuple[Question, bool | None, str]:
+def _judged(question: RecapQuestion, answer: object) -> tuple[RecapQuestion, bool | None, str]:
     """(question, right, what to say first)."""
     try:
         right = question.judge(answer)

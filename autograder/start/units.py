@@ -20,7 +20,7 @@ _MEMORY = re.compile(r"They\s+take\s+(about\s+[\d.]+\s+GB)\s+of\s+memory")
 
 
 @dataclass(frozen=True)
-class Task:
+class UnitTask:
     """An exercise of a unit's notebook. cell: the id of the cell that a student writes, or of its check. written: it is
     answered in words, and a person gives the points.
     """
@@ -50,7 +50,7 @@ class Unit:
     promise: str
     optional: bool
     frameworks: bool
-    tasks: tuple[Task, ...]
+    tasks: tuple[UnitTask, ...]
 
     @property
     def points(self) -> float:
@@ -123,7 +123,7 @@ def _minutes(takes: str) -> int | None:
     return numbers[0] if numbers else 60 if "hour" in takes else None
 
 
-def _tasks(cells: list[dict]) -> list[Task]:
+def _tasks(cells: list[dict]) -> list[UnitTask]:
     there = {cell.get("id") for cell in cells}
     found = []
     for cell in cells:
@@ -131,7 +131,7 @@ def _tasks(cells: list[dict]) -> list[Task]:
         if marks.get("grade"):
             name = marks["grade_id"].removeprefix("check_")
             place, written = name if name in there else cell.get("id", ""), bool(marks.get("solution"))
-            found.append(Task(name, marks.get("points", 0), place, written))
+            found.append(UnitTask(name, marks.get("points", 0), place, written))
     return found
 
 

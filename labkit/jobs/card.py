@@ -15,7 +15,7 @@ _WIDTH = 110
 
 
 @dataclass
-class Report:
+class JobReport:
     """The card. verdict: how it ended, in a few words. rows: (label, text). tail: the last lines of the output, where
     they explain it.
 
@@ -42,7 +42,7 @@ class Report:
 # --- the card ---------------------------------------------------------------------------------------------------------
 
 
-def text_card(report: Report) -> str:
+def text_card(report: JobReport) -> str:
     """The card as text."""
     lines = [f"{report.title}{report.verdict:>{max(2, _WIDTH - len(report.title))}}"]
     lines += [f"  {label:<13}{text}" for label, text in report.rows]
@@ -60,7 +60,7 @@ def text_card(report: Report) -> str:
 _MONO = "font-family:var(--jp-code-font-family,monospace);font-size:12px"
 
 
-def html_card(report: Report) -> str:
+def html_card(report: JobReport) -> str:
     """The card as HTML, in the style of the cards that checks draw."""
     colour = (ORANGE if report.warnings else GREEN) if report.good else VERMILLION
     cell = "text-align:left;padding:2px 14px 2px 0;vertical-align:top"
@@ -96,7 +96,7 @@ def html_card(report: Report) -> str:
     )
 
 
-def html_page(report: Report) -> str:
+def html_page(report: JobReport) -> str:
     """A page of its own with the card, for a browser."""
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{html.escape(report.title)}</title>'

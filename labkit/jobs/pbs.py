@@ -33,7 +33,7 @@ from labkit.jobs.job import (
     seconds_of,
     unreachable,
 )
-from labkit.jobs.pbs_script import Chunk, parse_select, read_script
+from labkit.jobs.pbs_script import SelectChunk, parse_select, read_script
 from labkit.jobs.tables import table
 
 # --- PBS --------------------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def _select_options(
         warnings.append("The script has no `#PBS -l select`: as many cores as ranks are asked for on each node.")
     chunk = _first_chunk(select or f"1:ncpus={request.ranks_per_node or 1}")
     ranks = {"mpiprocs": str(request.ranks_per_node)} if request.ranks_per_node is not None else {}
-    chunk = Chunk(request.nodes or chunk.count, chunk.resources | ranks)
+    chunk = SelectChunk(request.nodes or chunk.count, chunk.resources | ranks)
     options += ["-l", "select=" + ":".join([str(chunk.count), *map("=".join, chunk.resources.items())])]
     if chunk.count > 1 and "place" not in resources:
         options += ["-l", "place=scatter"]
@@ -169,15 +169,15 @@ def _pbs_quoted(value: str) -> str:
     return f'"{value}"' if "," in value else value
 
 
-def _first_chunk(select: str) -> Chunk:
+def _first_chunk(select: str) -> SelectChunk:
     """The first kind of chunk; an empty chunk if qsub could not read the statement."""
     try:
         return parse_select(select)[0]
     except ValueError:
-        return Chunk(1, {})
+        return SelectChunk(1, {})
 
 
-def _shared(chunk: Chunk) -> list[str]:
+def _shared(chunk: SelectChunk) -> list[str]:
     """Sentences about what the ranks of a chunk would share: cores with other ranks' threads, GPUs."""
     ranks, threads = chunk.number("mpiprocs", 1), chunk.number("ompthreads", 1)
     cores, gpus, found = chunk.number("ncpus", 1), chunk.number("ngpus"), []
@@ -196,7 +196,7 @@ def _pbs_asked(request: Request, resources: dict[str, str], queue: str | None) -
     if select and "+" in select:
         asked = [("chunks", select, "script")]
     else:
-        chunk = _first_chunk(select) if select else Chunk(1, {})
+        chunk = _first_chunk(select) if select else SelectChunk(1, {})
         asked = [
             asked_row("nodes", request.nodes, str(chunk.count) if select else None, "1 (PBS's default)"),
             asked_row("ranks per node", request.ranks_per_node, chunk.resources.get("mpiprocs"), "1 (PBS's default)"),

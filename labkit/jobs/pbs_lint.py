@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labkit.jobs import pbs_options
-from labkit.jobs.pbs_script import NAME, Chunk, Script, parse_select, read_script, seconds, size_in_bytes
+from labkit.jobs.pbs_script import NAME, Script, SelectChunk, parse_select, read_script, seconds, size_in_bytes
 from labkit.jobs.tables import table
 
 # In a chunk of a select statement or not: pbs_resources(7B). ngpus is added by the administrator, nearly everywhere.
@@ -55,7 +55,7 @@ class Problem:
 class Site:
     """The nodes of a cluster, described as chunks: 560:ncpus=64:ngpus=4:mem=512gb+4:ncpus=128."""
 
-    kinds: tuple[Chunk, ...]
+    kinds: tuple[SelectChunk, ...]
 
     @classmethod
     def parse(cls, text: str) -> Site:
@@ -67,13 +67,13 @@ class Site:
             )
         return cls(kinds)
 
-    def fitting(self, chunk: Chunk, times: int = 1) -> int:
+    def fitting(self, chunk: SelectChunk, times: int = 1) -> int:
         """The number of nodes that hold this chunk `times` times. What the description leaves out does not limit."""
         named = ("ncpus", "ngpus", "mem")
         return sum(kind.count for kind in self.kinds if all(_fits(name, chunk, kind, times) for name in named))
 
 
-def _fits(name: str, chunk: Chunk, node: Chunk, times: int) -> bool:
+def _fits(name: str, chunk: SelectChunk, node: SelectChunk, times: int) -> bool:
     if name == "mem":
         asked, there = (size_in_bytes(piece.resources.get(name, "")) for piece in (chunk, node))
         return asked is None or there is None or asked * times <= there
@@ -459,7 +459,7 @@ def packs_nodes(context: Context) -> Found:
         yield line, "error", f"{says} Write #PBS -l place=scatter"
 
 
-def _named_host(chunk: Chunk) -> bool:
+def _named_host(chunk: SelectChunk) -> bool:
     return bool({"host", "vnode"} & set(chunk.resources))
 
 

@@ -38,7 +38,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Chunk:
+class SelectChunk:
     """`count` pieces of one host each: 2:ncpus=4:ngpus=1 -> Chunk(2, {"ncpus": "4", "ngpus": "1"})."""
 
     count: int
@@ -72,7 +72,7 @@ class Script:
         """(line, value) of -l NAME=VALUE. The first one: in directives qsub does not replace a resource."""
         return next(((line, value) for line, asked, value in self.requests if asked == name), None)
 
-    def chunks(self) -> list[Chunk]:
+    def chunks(self) -> list[SelectChunk]:
         """The chunks that -l select asks for; none if there is none or qsub would refuse it."""
         asked = self.request("select")
         try:
@@ -179,7 +179,7 @@ def split_resources(text: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def parse_select(text: str) -> list[Chunk]:
+def parse_select(text: str) -> list[SelectChunk]:
     """2:ncpus=4:mpiprocs=4+1:ncpus=1 as chunks. Raises ValueError with a sentence where qsub would refuse it."""
     chunks = []
     for part in _split_outside_quotes(text, "+"):
@@ -193,7 +193,7 @@ def parse_select(text: str) -> list[Chunk]:
             if name in resources:
                 raise ValueError(f"`{name}` stands twice in one chunk")
             resources[name] = value
-        chunks.append(Chunk(count, resources))
+        chunks.append(SelectChunk(count, resources))
     return chunks
 
 

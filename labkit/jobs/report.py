@@ -30,7 +30,7 @@ from labkit.jobs.advice import (
     size_of,
     throughput,
 )
-from labkit.jobs.card import Report
+from labkit.jobs.card import JobReport
 from labkit.jobs.job import (
     CANCELLED,
     COMPLETED,
@@ -54,7 +54,7 @@ def examine(
     script: str = "SCRIPT",
     base: Path | None = None,
     wants_log: bool = False,
-) -> Report:
+) -> JobReport:
     """The card of a job that has ended (or of one that runs, so far).
 
     folder: what it left, None if there is nothing. output: where its output is. script: as it was submitted, for the
@@ -65,7 +65,7 @@ def examine(
     tail = last_lines(output, 200) if output else []
     complete_from(job, left, tail)
     shown = relative(folder, base) if folder else ""
-    report = Report(f"{job.name or 'job'}, job {job.id}", _verdict(job, left), _is_good(job))
+    report = JobReport(f"{job.name or 'job'}, job {job.id}", _verdict(job, left), _is_good(job))
     report.rows += (
         _ran_on(job, left) + _times(job) + _speed(left, base) + _processors(left) + _gpus(left) + _figures(left)
     )

@@ -31,7 +31,7 @@ from pathlib import Path
 from labkit.jobs import card, pbs, schedulers, slurm
 from labkit.jobs import job as jobs_job
 from labkit.jobs import report as job_report
-from labkit.jobs.card import Report
+from labkit.jobs.card import JobReport
 from labkit.jobs.job import (
     COMPLETED,
     ENDED,
@@ -63,7 +63,7 @@ def submit(
     scheduler: str | None = None,
     dry_run: bool = False,
     follow: bool = True,
-) -> Report | Planned | Submitted | None:
+) -> JobReport | Planned | Submitted | None:
     """Submit a job script and follow its job to the end.
 
     arguments: for the script. nodes, ranks_per_node, time: override its directives; time as in "10m", "1h30m",
@@ -125,7 +125,7 @@ def cancel(number: str, scheduler: str | None = None) -> str:
     return f"Job {number} is cancelled."
 
 
-def follow(number: str, scheduler: str | None = None) -> Report | None:
+def follow(number: str, scheduler: str | None = None) -> JobReport | None:
     """Follows a job submitted earlier and returns its card, at once if it has ended. Raises SchedulerError."""
     kind = schedulers.present(scheduler, number)
     with watcher() as shown:
@@ -181,7 +181,7 @@ def watch(
     arguments: Sequence[str] = (),
     from_end: bool = False,
     tick: float = TICK,
-) -> Report | None:
+) -> JobReport | None:
     """Follow a job to its end; returns its card, None if interrupted. The job itself is never touched.
 
     arguments: of the script; without them those that the scheduler has kept.
@@ -454,7 +454,7 @@ class Terminal(Watcher):
         self.status.stop()
 
 
-class Cell(Watcher):
+class CellProgress(Watcher):
     """Progress in a notebook's cell: a status line that is updated in place, the output below it."""
 
     def __init__(self) -> None:
@@ -478,7 +478,7 @@ def watcher() -> Iterator[Watcher]:
     """The watcher for this place: terminal, cell or pipe. A notebook's `!command` only seems to have a terminal."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is not None and hasattr(shell, "kernel"):
-        chosen = Cell()
+        chosen = CellProgress()
     elif sys.stdout.isatty() and "JPY_PARENT_PID" not in os.environ:
         chosen = Terminal()
     else:
@@ -526,7 +526,7 @@ def command(
         return 2
 
 
-def _end(report: Report | None) -> int:
+def _end(report: JobReport | None) -> int:
     if report is None:
         return 130
     print(f"\n{report}")

@@ -28,7 +28,7 @@ def _not_yet(line: str, cell: str) -> None:
     """Run this cell on the ranks."""
     from IPython.display import display
 
-    from labkit.ranks.output import Message
+    from labkit.ranks.output import Remark
 
     why = (
         "This kernel has just been started or restarted: no ranks are running, and nothing that you had run is known "
@@ -38,4 +38,4 @@ def _not_yet(line: str, cell: str) -> None:
         'Run the cells above first, from the top (menu Run, "Run All Above Selected Cell"); '
         "one of them starts the ranks."
     )
-    display(Message("The cell did not run.", (why, how)))
+    display(Remark("The cell did not run.", (why, how)))

@@ -39,7 +39,7 @@ class Change:
     kind: str
 
 
-class Watched:
+class WatchedFunction:
     """A function in whose place it is called: what its calls have changed is in `changes`, the first of each argument.
 
     may_change: names of its arguments at which nobody looks; None: at none of them. returns: the type that it shall

@@ -46,7 +46,7 @@ os._exit(code if code >= 0 else 1)
 """
 
 
-class Cell:
+class RankCell:
     """A rank and what holds it. rank: its number among all, -1 until a stub has called for it."""
 
     def __init__(self, spec: dict, command: list[str], place: int):
@@ -157,8 +157,8 @@ class _Job:
         os.chmod(f"{jail.JOB_FOLDER}/{PLACE}", 0o777)
         self.server.listen(ranks)
         self.mpiexec = jail.start(spec, mpiexec)
-        self.waiting = [Cell(spec, rank, place) for place in range(ranks)]
-        self.alive: list[Cell] = []
+        self.waiting = [RankCell(spec, rank, place) for place in range(ranks)]
+        self.alive: list[RankCell] = []
         self.shielded = False
 
     def stay(self) -> int:

@@ -54,12 +54,12 @@ class MpiRunner:
 
     def __init__(self, most: int, limits: Limits, isolation: dict | None = None):
         self.most, self.limits, self.isolation = most, limits, isolation
-        self._job: _Job | None = None
+        self._job: _MpiJob | None = None
 
     def run(self, jobs: Sequence[tuple[dict, bytes]]) -> tuple[Outcome, list[dict]]:
         """Run one case (one job per rank, see `labkit.launch.launcher.make_jobs`)."""
         if self._job is None:
-            self._job = _Job(self.most, self.limits, self.isolation)
+            self._job = _MpiJob(self.most, self.limits, self.isolation)
         outcome, ends, usable = self._job.run(jobs, self.limits.deadline, self.limits.patience)
         if not usable:
             self.close()
@@ -71,7 +71,7 @@ class MpiRunner:
             self._job = None
 
 
-class _Job:
+class _MpiJob:
     def __init__(self, most: int, limits: Limits, isolation: dict | None = None):
         self.isolation, self.limits = isolation, limits
         self.lifeline: socket.socket | None = None  # of a jail: it ends when this closes

@@ -25,7 +25,7 @@ import numpy as np
 
 from labkit.cells.slicing import Chunk, execute
 from labkit.launch.apart import Apart, Raised
-from labkit.launch.arguments import Watched
+from labkit.launch.arguments import WatchedFunction
 from labkit.launch.each_rank import EachRank
 from labkit.launch.process import let_look_into
 from labkit.relay import wire
@@ -359,11 +359,11 @@ def _function(job: dict, chunks: list[Chunk], harness: Callable | None, *_):
     function = namespace[job["function"]]
     watched = None
     if callable(function) and (job.get("may_change") is not None or job.get("returns")):
-        function = watched = Watched(function, job.get("may_change"), job.get("returns", ""))
+        function = watched = WatchedFunction(function, job.get("may_change"), job.get("returns", ""))
     return functools.partial(harness, function) if harness else function, watched
 
 
-def _changes(watched: Watched | None) -> list[dict]:
+def _changes(watched: WatchedFunction | None) -> list[dict]:
     """The changes that calls of the student's function have made to their arguments, as plain data."""
     return [vars(change) for change in watched.changes.values()] if watched is not None else []
 

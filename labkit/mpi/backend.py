@@ -42,7 +42,7 @@ from labkit.mpi.operations import (  # noqa: E402
     Finished,
     Members,
     Message,
-    Operation,
+    MpiCall,
     at_once,
     profiled,
 )
@@ -152,17 +152,17 @@ class ProcessGroup(dist.ProcessGroup):
 
         stream, detail = self._streams.here(), detail + place()
         if opts.asyncOp or not stream.begin_at_once():
-            operation = Operation(self._members, kind, tensor, peer=root, blocking=False)
+            operation = MpiCall(self._members, kind, tensor, peer=root, blocking=False)
             return stream.submit(Queued(operation, checked, result, stream))
         try:
-            operation = Operation(self._members, kind, tensor, peer=root)
+            operation = MpiCall(self._members, kind, tensor, peer=root)
             with profiled(kind), at_once(operation):
                 checked()
         finally:
             stream.end_at_once()
         return Finished(result)
 
-    def _agree(self, operation: Operation, detail: str, complaint: str = "") -> None:
+    def _agree(self, operation: MpiCall, detail: str, complaint: str = "") -> None:
         """Raise RuntimeError on every rank where they do not all call the same collective on tensors that fit together.
 
         MPI would not notice: some ranks get a wrong value, others an error or none at all, and the next operation meets
@@ -508,7 +508,7 @@ class ProcessGroup(dist.ProcessGroup):
 
     def send(self, tensors, destination: int, tag: int):
         tensor = buffers.in_one_piece(buffers.usable(tensors[0]))
-        operation = Operation(self._members, "send", tensor, destination, tag, blocking=False)
+        operation = MpiCall(self._members, "send", tensor, destination, tag, blocking=False)
         request = self._communicator.Isend(buffers.bytes_of(tensor), destination, tag)
         return self._under_way(Message(operation, request, tensor))
 
@@ -521,7 +521,7 @@ class ProcessGroup(dist.ProcessGroup):
     def _receive(self, tensor: torch.Tensor, source: int | None, tag: int):
         target = buffers.usable(tensor)
         room = buffers.room_for(target)
-        operation = Operation(self._members, "recv", target, source, tag, blocking=False)
+        operation = MpiCall(self._members, "recv", target, source, tag, blocking=False)
         request = self._communicator.Irecv(buffers.bytes_of(room), MPI.ANY_SOURCE if source is None else source, tag)
         return self._under_way(Message(operation, request, room, target if room is not target else None))
 

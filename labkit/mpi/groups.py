@@ -13,7 +13,7 @@ import torch.distributed as dist  # noqa: E402 (MPI starts when mpi4py is import
 from mpi4py import MPI  # noqa: E402
 
 from labkit.mpi.backend import ProcessGroup  # noqa: E402
-from labkit.mpi.operations import Members, Operation, at_once, end_job_on_uncaught_exception, start_watch  # noqa: E402
+from labkit.mpi.operations import Members, MpiCall, at_once, end_job_on_uncaught_exception, start_watch  # noqa: E402
 
 _DEFAULT_TIMEOUT = timedelta(minutes=30)  # PyTorch's own for every backend but NCCL
 _next_timeout = _DEFAULT_TIMEOUT  # of the group that PyTorch is about to make
@@ -35,7 +35,7 @@ def prepare(ranks: list[int], store: dist.Store, timeout: timedelta | None) -> d
     world = _world()
     start_watch()
     members = Members(tuple(range(world.Get_size())), world.Get_rank(), True, _next_timeout.total_seconds())
-    with at_once(Operation(members, "init_process_group")):
+    with at_once(MpiCall(members, "init_process_group")):
         return _shared_store(world, _next_timeout)
 
 
@@ -52,7 +52,7 @@ def create(ranks: list[int]) -> ProcessGroup | None:
     members = Members(order, order.index(world.Get_rank()), order == everybody, _next_timeout.total_seconds())
     start_watch()
     end_job_on_uncaught_exception()
-    with at_once(Operation(members, "new_group" if ranks else "init_process_group")):
+    with at_once(MpiCall(members, "new_group" if ranks else "init_process_group")):
         communicator = world.Create_group(world.Get_group().Incl(list(ranks))) if ranks else world.Dup()
     members.operations = 0
     return ProcessGroup(communicator, members)

@@ -63,7 +63,7 @@ class Watched:
         return now - self.since > self.members.timeout
 
 
-class Operation(Watched):
+class MpiCall(Watched):
     """One call of a communication function; watched while it blocks.
 
     peer: group rank of the other side or of the root; None: any rank, or no root.
@@ -270,7 +270,7 @@ class Message(dist.Work):
     end."""
 
     def __init__(
-        self, operation: Operation, request: MPI.Request, tensor: torch.Tensor, target: torch.Tensor | None = None
+        self, operation: MpiCall, request: MPI.Request, tensor: torch.Tensor, target: torch.Tensor | None = None
     ):
         super().__init__()
         self._operation, self._request, self._tensor, self._target = operation, request, tensor, target
@@ -380,12 +380,12 @@ def seconds_of(timeout: timedelta | None) -> float | None:
     return timeout.total_seconds() or None if timeout is not None else None
 
 
-def too_late(operation: Operation, timeout: timedelta) -> RuntimeError:
+def too_late(operation: MpiCall, timeout: timedelta) -> RuntimeError:
     return RuntimeError(f"not complete after {timeout.total_seconds():g} s: {operation}")
 
 
 @contextmanager
-def at_once(operation: Operation):
+def at_once(operation: MpiCall):
     """Around an operation that this thread carries out itself: under the deadline, and at its end in the flight
     recorder."""
     try:

@@ -34,7 +34,7 @@ import torch
 import torch.distributed as dist
 
 from labkit.mpi.operations import (
-    Operation,
+    MpiCall,
     Watched,
     close_at_exit,
     profiled_until_complete,
@@ -63,10 +63,10 @@ def place() -> str:
     return " in a callback" + " of a callback" * (_here.depth - 1) if _here.depth else ""
 
 
-class Progress:
+class CollectiveProgress:
     """The progress of a collective, shared by its work object and its futures without each other's tensors."""
 
-    def __init__(self, operation: Operation, stream: Stream):
+    def __init__(self, operation: MpiCall, stream: Stream):
         self.operation, self.stream = operation, stream
         self.carried_out = False
         self.callbacks = 0  # attached and not returned
@@ -217,7 +217,11 @@ class Callback(Watched):
     number: int  # its place in the order of the program
 
     def __init__(
-        self, progress: Progress, run: Callable[[], None], depth: int, awaited: torch.futures.Future | None = None
+        self,
+        progress: CollectiveProgress,
+        run: Callable[[], None],
+        depth: int,
+        awaited: torch.futures.Future | None = None,
     ):
         self._progress, self._run, self._depth, self._awaited = progress, run, depth, awaited
         self.members = progress.operation.members
@@ -273,7 +277,7 @@ def _streams_held_up() -> list[Stream]:
     return streams
 
 
-def _require_not_behind(stream: Stream, operation: Operation) -> None:
+def _require_not_behind(stream: Stream, operation: MpiCall) -> None:
     """Raise RuntimeError in a callback for which everything in `stream` that is not done waits."""
     if stream in _streams_held_up():
         raise RuntimeError(
@@ -289,7 +293,7 @@ class OrderedFuture(torch.futures.Future):
     returned.
     """
 
-    def __init__(self, progress: Progress, stream: Stream):
+    def __init__(self, progress: CollectiveProgress, stream: Stream):
         super().__init__()
         self._progress, self._stream = progress, stream
 
@@ -367,10 +371,10 @@ class Queued(dist.Work):
 
     number: int  # its place in the order of the program
 
-    def __init__(self, operation: Operation, run: Callable[[], None], result, stream: Stream):
+    def __init__(self, operation: MpiCall, run: Callable[[], None], result, stream: Stream):
         super().__init__()
         self._operation, self._run, self._result = operation, run, result
-        self._progress, self._depth = Progress(operation, stream), _here.depth
+        self._progress, self._depth = CollectiveProgress(operation, stream), _here.depth
         # made when somebody asks: most collectives are just waited for
         self._future: OrderedFuture | None = None
         self._error: BaseException | None = None

@@ -74,7 +74,7 @@ class Member:
 
 
 @dataclass
-class Run:
+class RankRequest:
     """One rank's part of a cell that is running."""
 
     member: Member
@@ -350,7 +350,7 @@ class Cluster:
         sent: dict[int, bytes],
         deadline: float,
         listen: Callable[[int, dict], None],
-    ) -> list[Run]:
+    ) -> list[RankRequest]:
         """Start a cell on the ranks that `sent` names (engine.run_cell says what the rest means).
 
         listen(rank, message): takes their output, in ipyparallel's thread.
@@ -369,7 +369,9 @@ class Cluster:
             if member.rank in sent:
                 arguments = (source, label, first_line, sent[member.rank], deadline)
                 runs.append(
-                    Run(member, self._send(member.engine, engine.run_cell, arguments, partial(receive, member.rank)))
+                    RankRequest(
+                        member, self._send(member.engine, engine.run_cell, arguments, partial(receive, member.rank))
+                    )
                 )
         self._client.history.clear()
         return runs

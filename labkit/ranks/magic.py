@@ -30,14 +30,14 @@ from labkit.cells.notebook import executed_cells
 from labkit.palette import BLUE
 from labkit.ranks.carry import CannotSend, Notebook, SentNames
 from labkit.ranks.order import CannotRun, Order, understood
-from labkit.ranks.output import Code, Message, RankOutput, label
+from labkit.ranks.output import Code, RankOutput, Remark, label
 from labkit.ranks.screen import Screen, say
 from labkit.watch import recorder
 from labkit.watch.events import Event, RankState
 from labkit.watch.hang import HangReport, describe, direction, explain, list_ranks
 
 if TYPE_CHECKING:
-    from labkit.ranks.cluster import Cluster, Run
+    from labkit.ranks.cluster import Cluster, RankRequest
 _IMPORT_LIMIT = 60.0  # s for what a rank does before its cell begins: importing torch, taking in names
 _REPLY_LIMIT = 10.0  # s for the reply of a rank whose cell has ended
 _GRACE = 1.0  # s for which nothing may move after one rank raised, until the others are ended
@@ -60,7 +60,7 @@ class Outcome:
     (labkit.watch.hang.KINDS, "busy")."""
 
     kind: str
-    message: Message | None = None
+    message: Remark | None = None
     outputs: tuple[RankOutput, ...] = ()
 
 
@@ -90,7 +90,7 @@ def start(n: int | None = None, *, torch: bool = False) -> None:
     try:
         n = _checked_number(n)
     except CannotRun as reason:
-        say(Message("The ranks were not started.", reason.args))
+        say(Remark("The ranks were not started.", reason.args))
         return
     _asked = n, torch or (_asked is not None and _asked[1])
     if _session is None or not _is_whole(_session.cluster, n):
@@ -126,7 +126,7 @@ def _new_session(n: int, torch: bool) -> _Session | None:
     try:
         return _Session(Cluster(n, torch), SentNames())
     except StartFailed as reason:
-        say(Message("The ranks did not start.", reason.args))
+        say(Remark("The ranks did not start.", reason.args))
         return None
 
 
@@ -142,7 +142,7 @@ def _wait_until_ready(torch: bool = False) -> bool:
     except StartFailed as reason:
         stop()
         hint = f"Try {_start_call()} again; `labkit doctor` checks the installation."
-        say(Message("The ranks did not start.", (Code(reason), hint)))
+        say(Remark("The ranks did not start.", (Code(reason), hint)))
     except KeyboardInterrupt:
         stop()
         raise Interrupted(f"Interrupted: no ranks are running. {_start_call()} starts them.") from None
@@ -238,7 +238,7 @@ def timeline():
     found = [replace(event, kind=direction(event.kind) or event.kind) for event in events()]
     if not found:
         hint = "Run a %%ranks cell in which the ranks communicate."
-        say(Message("There is no communication to draw yet.", (hint,), BLUE))
+        say(Remark("There is no communication to draw yet.", (hint,), BLUE))
         return None
     return drawing.draw(found, _session.cluster.world_size)
 
@@ -268,7 +268,7 @@ def _magic(line: str, cell: str) -> None:
         if not _wait_until_ready():
             return
     except (CannotRun, CannotSend) as reason:
-        last = Outcome("refused", Message("The cell did not run.", reason.args))
+        last = Outcome("refused", Remark("The cell did not run.", reason.args))
         say(last.message)
         return
     last = _run(cell, name, order, sent)
@@ -340,14 +340,14 @@ def _run(cell: str, name: str, order: Order, sent: dict[int, bytes]) -> Outcome:
         where = _report(_states(runs), sent)
         screen.close()
         _renew()
-        raise Interrupted(repr(Message("Interrupted. The ranks stood here:", (_code(where.rows), _FRESH)))) from None
+        raise Interrupted(repr(Remark("Interrupted. The ranks stood here:", (_code(where.rows), _FRESH)))) from None
     screen.close()
     if message is not None:
         say(message)
     return Outcome(kind, message, tuple(outputs.values()))
 
 
-def _watch(runs: list[Run], sent_at: float, order: Order, screen: Screen) -> tuple[Message | None, str]:
+def _watch(runs: list[RankRequest], sent_at: float, order: Order, screen: Screen) -> tuple[Remark | None, str]:
     """Wait for the end of the cell, whichever it is: what to say about it, and its kind."""
     cluster = _session.cluster
     sent = [run.rank for run in runs]
@@ -376,7 +376,7 @@ def _watch(runs: list[Run], sent_at: float, order: Order, screen: Screen) -> tup
     return _ended(_raised(runs))
 
 
-def _ended(raised: dict[int, dict[str, str]]) -> tuple[Message | None, str]:
+def _ended(raised: dict[int, dict[str, str]]) -> tuple[Remark | None, str]:
     """All ranks are done. What to say about exceptions, and about collectives that came through although they did not
     fit."""
     disagreement = _disagreement()
@@ -385,11 +385,11 @@ def _ended(raised: dict[int, dict[str, str]]) -> tuple[Message | None, str]:
         message = _exception(raised)
         return replace(message, parts=message.parts + found), "raised"
     if disagreement is not None:
-        return Message("The cell came to an end, but its ranks did not do the same.", found), disagreement.kind
+        return Remark("The cell came to an end, but its ranks did not do the same.", found), disagreement.kind
     return None, "returned"
 
 
-def _began(runs: list[Run], sent_at: float) -> float:
+def _began(runs: list[RankRequest], sent_at: float) -> float:
     """When the last unfinished rank began to run the cell: importing torch first is no fault of the cell's."""
     found = recorder.began(_session.cluster.flight)
     times = [found.get(run.rank, 0.0) for run in runs if not run.is_done()]
@@ -404,7 +404,7 @@ class _Stillness:
         self.seen: list[tuple] | None = None
         self.when = 0.0
 
-    def since(self, runs: list[Run]) -> float:
+    def since(self, runs: list[RankRequest]) -> float:
         """The seconds of waiting; 0 while one of them computes, or runs where it cannot be seen."""
         unfinished = {run.rank for run in runs if not run.is_done()}
         states = [state for state in recorder.states(self.cluster.flight) if state.rank in unfinished]
@@ -414,7 +414,7 @@ class _Stillness:
         return time.monotonic() - self.when
 
 
-def _states(runs: list[Run], dead: list[int] = ()) -> list[RankState]:
+def _states(runs: list[RankRequest], dead: list[int] = ()) -> list[RankState]:
     """The states of the ranks; for those that are done (perhaps on another node, where nothing else is seen) their
     end."""
     done = {run.rank: run.result() for run in runs if run.is_done()}
@@ -428,7 +428,7 @@ def _states(runs: list[Run], dead: list[int] = ()) -> list[RankState]:
     return states
 
 
-def _raised(runs: list[Run]) -> dict[int, dict[str, str]]:
+def _raised(runs: list[RankRequest]) -> dict[int, dict[str, str]]:
     """{rank: what it raised} of the ranks that are done."""
     results = {run.rank: run.result() for run in runs if run.is_done()}
     return {rank: result for rank, result in results.items() if result["state"] == "raised"}
@@ -460,7 +460,7 @@ def _report(states: list[RankState], ran: list[int] | dict) -> HangReport:
     return report
 
 
-def _died(runs: list[Run], dead: list[int]) -> Message:
+def _died(runs: list[RankRequest], dead: list[int]) -> Remark:
     _session.cluster.wait_for_reports([run.rank for run in runs if not run.is_done() and run.rank not in dead])
     states = _states(runs, dead)
     causes = _session.cluster.cause_of_death(dead)
@@ -475,10 +475,10 @@ def _died(runs: list[Run], dead: list[int]) -> Message:
     ]
     report = _report(states, [run.rank for run in runs])
     _renew()
-    return Message(f"{label(list(causes)).capitalize()} died.", (_code(report.rows), report.sentence, _FRESH))
+    return Remark(f"{label(list(causes)).capitalize()} died.", (_code(report.rows), report.sentence, _FRESH))
 
 
-def _hung(states: list[RankState], sent: list[int], order: Order) -> tuple[Message, str]:
+def _hung(states: list[RankState], sent: list[int], order: Order) -> tuple[Remark, str]:
     unfinished = [
         state.rank for state in states if state.state in ("waiting", "running") and state.rank in sent
     ] or sent
@@ -489,10 +489,10 @@ def _hung(states: list[RankState], sent: list[int], order: Order) -> tuple[Messa
     else:
         hint = ()
     title = f"{label(unfinished).capitalize()} did not come to an end within {order.deadline:g} s."
-    return Message(title, (_code(report.rows), report.sentence, *hint, _FRESH)), report.kind
+    return Remark(title, (_code(report.rows), report.sentence, *hint, _FRESH)), report.kind
 
 
-def _exception(raised: dict[int, dict[str, str]]) -> Message:
+def _exception(raised: dict[int, dict[str, str]]) -> Remark:
     """Every different exception once, with the ranks that raised it."""
     told = [_unwritten(result) for result in raised.values()]
     if told and None not in told:
@@ -508,12 +508,12 @@ def _exception(raised: dict[int, dict[str, str]]) -> Message:
         for (error, message, trace), ranks in groups.items()
     ]
     if len(raised_by) == 1:
-        return Message(raised_by[0][0], raised_by[0][1:])
+        return Remark(raised_by[0][0], raised_by[0][1:])
     title = f"{label(list(raised)).capitalize()} raised exceptions."
-    return Message(title, tuple(part for exception in raised_by for part in exception))
+    return Remark(title, tuple(part for exception in raised_by for part in exception))
 
 
-def _unwritten(result: dict[str, str]) -> Message | None:
+def _unwritten(result: dict[str, str]) -> Remark | None:
     """The remark for a rank that raised because a function is not written yet."""
     function = re.findall(r", in (\w+)$", result["traceback"], re.MULTILINE)[-1:]
     return unwritten.explained(result["error"], result["message"], "".join(function), _running_cell())
@@ -525,7 +525,7 @@ def _running_cell() -> str:
     return cells[-1].source.partition("\n")[2] if cells else ""
 
 
-def _ended_after(raised: dict[int, dict[str, str]], runs: list[Run]) -> Message:
+def _ended_after(raised: dict[int, dict[str, str]], runs: list[RankRequest]) -> Remark:
     """One rank raised, others wait in MPI, from where only their end brings them back."""
     message = _exception(raised)
     waiting = [run.rank for run in runs if not run.is_done()]

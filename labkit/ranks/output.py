@@ -15,7 +15,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 
 @dataclass
-class Text:
+class PrintedText:
     """Printed text."""
 
     text: str
@@ -42,7 +42,7 @@ class RankOutput:
     """The output of one rank in one cell, in the order it came."""
 
     rank: int
-    items: list[Text | Rich] = field(default_factory=list)
+    items: list[PrintedText | Rich] = field(default_factory=list)
     left_out: int = 0  # characters
     _clear_next: bool = False
 
@@ -75,24 +75,24 @@ class RankOutput:
 
     def _print(self, text: str, is_error: bool) -> None:
         last = self.items[-1] if self.items else None
-        if isinstance(last, Text) and last.is_error == is_error:
+        if isinstance(last, PrintedText) and last.is_error == is_error:
             last.text += text
         else:
-            last = Text(text, is_error)
+            last = PrintedText(text, is_error)
             self.items.append(last)
         if len(last.text) > 4 * _LIMIT:  # a rank that prints without end must not fill the notebook's memory
             self.left_out += len(last.text) - 2 * _LIMIT
             last.text = f"{last.text[:_LIMIT]}\n... {self.left_out} characters left out ...\n{last.text[-_LIMIT:]}"
 
-    def shown(self) -> list[Text | Rich]:
+    def shown(self) -> list[PrintedText | Rich]:
         """The items as they are shown: no colour codes, progress bars at their last state, no empty text."""
-        result: list[Text | Rich] = []
+        result: list[PrintedText | Rich] = []
         for item in self.items:
-            if isinstance(item, Text):
+            if isinstance(item, PrintedText):
                 text = _settle(item.text)
                 if len(text) > 2 * _LIMIT:
                     text = f"{text[:_LIMIT]}\n... {len(text) - 2 * _LIMIT} characters left out ...\n{text[-_LIMIT:]}"
-                item = Text(text, item.is_error)
+                item = PrintedText(text, item.is_error)
                 if not item.text.strip("\n"):
                     continue
             result.append(item)
@@ -121,12 +121,12 @@ class Section:
     """One label and what stands beside it."""
 
     label: str
-    texts: tuple[Text, ...]
+    texts: tuple[PrintedText, ...]
 
 
 def arranged(outputs: Iterable[RankOutput]) -> list[list[Section] | Rich]:
     """Blocks of labelled text, and between them the figures, each after the label of its ranks."""
-    groups: dict[tuple, tuple[list[int], list[Text | Rich]]] = {}
+    groups: dict[tuple, tuple[list[int], list[PrintedText | Rich]]] = {}
     for output in sorted(outputs, key=lambda output: output.rank):
         items = output.shown()
         if items:
@@ -140,10 +140,10 @@ def arranged(outputs: Iterable[RankOutput]) -> list[list[Section] | Rich]:
             blocks.append([section])
 
     for ranks, items in groups.values():
-        texts: list[Text] = []
+        texts: list[PrintedText] = []
         named = False
         for item in items:
-            if isinstance(item, Text):
+            if isinstance(item, PrintedText):
                 texts.append(item)
                 continue
             if texts or not named:
@@ -209,7 +209,7 @@ class Code(str):
 
 
 @dataclass(frozen=True)
-class Message:
+class Remark:
     """The course's remark about a cell: a title, and below it sentences and code."""
 
     title: str

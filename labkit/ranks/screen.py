@@ -6,12 +6,12 @@ import sys
 import time
 from dataclasses import replace
 
-from labkit.ranks.output import Message, RankOutput, Rich, Shown, Text, arranged, as_html
+from labkit.ranks.output import PrintedText, RankOutput, Remark, Rich, Shown, arranged, as_html
 
 _LIVE_AFTER = 0.5  # s after which output is shown while the cell still runs, and how often
 
 
-def say(message: Message) -> None:
+def say(message: Remark) -> None:
     """A sentence to the student, on the screen."""
     from IPython.display import display
 
@@ -49,7 +49,9 @@ class Screen:
         for block in arranged(list(self.outputs.values())):
             if not isinstance(block, Rich):
                 sections += block
-        return [section if section.texts else replace(section, texts=(Text("(figure)"),)) for section in sections]
+        return [
+            section if section.texts else replace(section, texts=(PrintedText("(figure)"),)) for section in sections
+        ]
 
     def close(self) -> None:
         """The final order: text and figures of rank 0, of rank 1 ..."""

@@ -13,7 +13,7 @@ import traceback
 
 from labkit.cells.slicing import bound_names
 from labkit.palette import BLUE
-from labkit.ranks.output import Message
+from labkit.ranks.output import Remark
 
 STUB = "write this function"  # see `autograder.course.CODE_STUB`
 # Of ranks, as another exception tells it.
@@ -22,7 +22,7 @@ _UNDEFINED = re.compile(r"name '(\w+)' is not defined|no (?:name|variable) (?:ca
 _missing: dict[str, str] = {}  # name -> the function because of which no cell has made it
 
 
-def explained(kind: str, text: str, function: str, source: str) -> Message | None:
+def explained(kind: str, text: str, function: str, source: str) -> Remark | None:
     """The remark about an exception whose reason is an unwritten function, else None.
 
     kind, text: of the exception; function: in which it was raised; source: of the cell, whose names are missing from
@@ -42,7 +42,7 @@ def explained(kind: str, text: str, function: str, source: str) -> Message | Non
         return None
     for name in bound_names(source):
         _missing.setdefault(name, told)
-    return Message(why, ("Write it, run its cell and the cells from there on again.",), BLUE)
+    return Remark(why, ("Write it, run its cell and the cells from there on again.",), BLUE)
 
 
 def install() -> None:

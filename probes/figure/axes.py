@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from probes.figure.calibration import EXACT, Fit, calibrate, distinct
-from probes.figure.page import Page
+from probes.figure.page import FigurePage
 from probes.figure.sides import Side, frames, same, segment, sides
 from probes.figure.types import Axis, Panel
 
 
 @dataclass
-class Drawn:
+class DrawnPanel:
     """A panel with what its axes were read from."""
 
     panel: Panel
@@ -21,11 +21,11 @@ class Drawn:
     fits: dict[str, list[Fit]]
 
 
-def panels(page: Page, index: int) -> list[Drawn]:
+def panels(page: FigurePage, index: int) -> list[DrawnPanel]:
     """The panels of a page: frames with tick labels on at least one side, or with curves. Twin panels are one panel
     with two y axes."""
     found = frames(page)
-    result: list[Drawn] = []
+    result: list[DrawnPanel] = []
     for frame, of_frame in zip(found, sides(page, found), strict=True):
         if any(same(frame, other.panel.frame, 3.0) for other in result):
             continue
@@ -45,7 +45,7 @@ def panels(page: Page, index: int) -> list[Drawn]:
         panel = Panel(index, frame, axes[level], axes[upright])
         if upright == "left" and labelled["right"] >= 2:
             panel.right = axes["right"]
-        result.append(Drawn(panel, of_frame, fits))
+        result.append(DrawnPanel(panel, of_frame, fits))
     result = [one for one in result if not _holds_panel(one, result)]
     for one in result:
         _share(one, result, "x")
@@ -53,7 +53,7 @@ def panels(page: Page, index: int) -> list[Drawn]:
     return result
 
 
-def _holds_panel(one: Drawn, others: list[Drawn]) -> bool:
+def _holds_panel(one: DrawnPanel, others: list[DrawnPanel]) -> bool:
     """True if it is only a rectangle around panels, or around a part of one."""
     left, bottom, right, top = one.panel.frame
     read = bool(one.panel.x.scale) + bool(one.panel.y.scale)
@@ -69,7 +69,7 @@ def _holds_panel(one: Drawn, others: list[Drawn]) -> bool:
     return False
 
 
-def _share(one: Drawn, others: list[Drawn], which: str) -> None:
+def _share(one: DrawnPanel, others: list[DrawnPanel], which: str) -> None:
     """Panels below or beside each other that share an axis have labels at one of them only; their ticks stand at the
     same places."""
     axis: Axis = getattr(one.panel, which)

@@ -8,8 +8,8 @@ from functools import partial
 
 import numpy as np
 
-from probes.figure.axes import Drawn, same, segment
-from probes.figure.page import Page, Path, Rect, Text
+from probes.figure.axes import DrawnPanel, same, segment
+from probes.figure.page import FigurePage, Path, Rect, Text
 from probes.figure.seen import Seen, some_places, within
 from probes.figure.types import Curve
 
@@ -46,7 +46,7 @@ class Series:
 
 
 def curves(
-    page: Page, drawn: Drawn, samples: list[Sample], owners: dict[int, int], index: int, seen: Seen
+    page: FigurePage, drawn: DrawnPanel, samples: list[Sample], owners: dict[int, int], index: int, seen: Seen
 ) -> tuple[list[Curve], list[tuple]]:
     """(the curves of a panel in page coordinates, their looks). owners: order of a path -> index of the panel that it
     belongs to. seen: of the page; what nobody sees is no curve, and a problem of the panel."""
@@ -86,7 +86,7 @@ def curves(
     return found, looks
 
 
-def owners_of(page: Page, drawn: list[Drawn]) -> dict[int, int]:
+def owners_of(page: FigurePage, drawn: list[DrawnPanel]) -> dict[int, int]:
     """The panel of each path: the one it is clipped to, else the one that it lies in."""
     owners = {}
     frames = [one.panel.frame for one in drawn]
@@ -111,7 +111,7 @@ def owners_of(page: Page, drawn: list[Drawn]) -> dict[int, int]:
     return owners
 
 
-def lost_lines(page: Page, drawn: list[Drawn]) -> bool:
+def lost_lines(page: FigurePage, drawn: list[DrawnPanel]) -> bool:
     """True if there is a line that looks like a curve and is clipped to a rectangle in which no axes were found."""
     frames = [one.panel.frame for one in drawn]
     for path in page.paths:
@@ -292,7 +292,7 @@ def _is_drawn_again(path: Path, lines: list[Path]) -> bool:
     return any(all(map(partial(np.allclose, atol=AT_PLACE), path.pieces, pieces)) for pieces in alike)
 
 
-def _curve(path: Path, page: Page, frame: Rect) -> Curve:
+def _curve(path: Path, page: FigurePage, frame: Rect) -> Curve:
     pieces = [piece for piece in path.pieces if len(piece) > 1] or path.pieces
     points = np.concatenate(pieces)
     breaks = np.cumsum([len(piece) for piece in pieces])[:-1].tolist()

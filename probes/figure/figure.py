@@ -31,7 +31,7 @@ from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
 from probes.figure import axes as pdf_axes
 from probes.figure import calibration, curves, naming, numbers, redrawn
 from probes.figure import page as pdf_drawing
-from probes.figure.page import Page, Text, TooMuch
+from probes.figure.page import FigurePage, PageTooFull, Text
 from probes.figure.seen import Seen
 from probes.figure.types import MAX_JSON_POINTS, NEEDS_PERSON, READABLE, Axis, Curve, Figure, Panel, Tick, symlog
 
@@ -81,7 +81,7 @@ def read(path: str | os.PathLike) -> Figure:
 # (what pdfminer or a limit raises, the kind of figure that this is, what the PDF is or does)
 _UNREADABLE = (
     ((PDFPasswordIncorrect, PDFEncryptionError), "encrypted", "is encrypted"),
-    (TooMuch, "too_large", "is no plain figure: {error}"),
+    (PageTooFull, "too_large", "is no plain figure: {error}"),
     (MemoryError, "too_large", "needs more memory than a figure would"),
     (RecursionError, "broken", "has objects that are nested too deeply"),
     (zlib.error, "broken", "is damaged: its packed content cannot be unpacked to the end"),
@@ -109,7 +109,7 @@ def _plain_text(value) -> str:
     return str(value or "")[:200]
 
 
-def _read_pages(figure: Figure, pages: list[Page]) -> Figure:
+def _read_pages(figure: Figure, pages: list[FigurePage]) -> Figure:
     pictures = False
     for index, page in enumerate(pages):
         drawn = pdf_axes.panels(page, index)
@@ -126,7 +126,7 @@ def _read_pages(figure: Figure, pages: list[Page]) -> Figure:
     return _judge(figure, pages, pictures)
 
 
-def _look(figure: Figure, data: bytes, pages: list[Page]) -> Figure:
+def _look(figure: Figure, data: bytes, pages: list[FigurePage]) -> Figure:
     """The same figure; a person must look where a page with panels looks otherwise than what was read from it."""
     for index, page in enumerate(pages) if figure.verdict == READABLE else ():
         frames = [panel.frame for panel in figure.panels if panel.page == index]
@@ -141,7 +141,7 @@ def _overlap(a: pdf_drawing.Rect, b: pdf_drawing.Rect) -> float:
     return max(0.0, width) * max(0.0, height) / ((b[2] - b[0]) * (b[3] - b[1]))
 
 
-def _judge(figure: Figure, pages: list[Page], pictures: bool) -> Figure:
+def _judge(figure: Figure, pages: list[FigurePage], pictures: bool) -> Figure:
     """The verdict on the whole."""
     if not any(page.paths or page.texts or page.pictures for page in pages):
         return figure.needs_person("empty", "The PDF's pages are empty." if pages else "The PDF has no pages.")
@@ -170,7 +170,7 @@ def _judge(figure: Figure, pages: list[Page], pictures: bool) -> Figure:
     return figure
 
 
-def _read_curves(page: Page, drawn: list[pdf_axes.Drawn]) -> None:
+def _read_curves(page: FigurePage, drawn: list[pdf_axes.DrawnPanel]) -> None:
     """Fill in the curves of all panels of a page, their names and values."""
     samples = naming.legend(page, drawn)
     owners, seen = curves.owners_of(page, drawn), Seen(page)
@@ -194,7 +194,7 @@ def _read_curves(page: Page, drawn: list[pdf_axes.Drawn]) -> None:
         naming.name_by_ends(one.panel.curves, one, page, taken)
 
 
-def _twins(panel: Panel, one: pdf_axes.Drawn, looks: list[tuple]) -> bool:
+def _twins(panel: Panel, one: pdf_axes.DrawnPanel, looks: list[tuple]) -> bool:
     """True if the right axis is another one than the left; if so, its curves are told from the others'."""
     left, right = panel.y, panel.right
     if (
@@ -208,7 +208,7 @@ def _twins(panel: Panel, one: pdf_axes.Drawn, looks: list[tuple]) -> bool:
     return True
 
 
-def _settle(one: pdf_axes.Drawn) -> None:
+def _settle(one: pdf_axes.DrawnPanel) -> None:
     """Decide between several scales that agree with an axis's labels by what is drawn, or say that it cannot be
     decided."""
     panel, none = one.panel, np.zeros(0)
@@ -224,7 +224,7 @@ def _settle(one: pdf_axes.Drawn) -> None:
 # -- labels and titles -------------------------------------------------------------------------------------------------
 
 
-def _taken(page: Page, drawn: list[pdf_axes.Drawn], samples) -> set[int]:
+def _taken(page: FigurePage, drawn: list[pdf_axes.DrawnPanel], samples) -> set[int]:
     """The orders of texts that are tick labels or stand in a legend."""
     taken = {sample.text.order for sample in samples}
     for one in drawn:
@@ -233,7 +233,7 @@ def _taken(page: Page, drawn: list[pdf_axes.Drawn], samples) -> set[int]:
     return taken
 
 
-def _read_texts(figure: Figure, page: Page, drawn: list[pdf_axes.Drawn]) -> None:
+def _read_texts(figure: Figure, page: FigurePage, drawn: list[pdf_axes.DrawnPanel]) -> None:
     """Axis labels and titles: what stands beside a frame and is nothing else."""
     taken = _taken(page, drawn, naming.legend(page, drawn))
     names = {curve.name for one in drawn for curve in one.panel.curves if curve.named_by == "text"}
@@ -294,7 +294,7 @@ def _after(last: Text, text: Text) -> float:
     return text.box[1] - last.box[3] if last.angle > 0 else last.box[1] - text.box[3]
 
 
-def _label(lines, one: pdf_axes.Drawn, drawn: list[pdf_axes.Drawn], which: str) -> str:
+def _label(lines, one: pdf_axes.DrawnPanel, drawn: list[pdf_axes.DrawnPanel], which: str) -> str:
     """The text nearest to a side of a panel, of those that no other panel is nearer to; "" if there is none."""
     best = (np.inf, "")
     for text, box, angle in lines:
@@ -309,17 +309,17 @@ def _label(lines, one: pdf_axes.Drawn, drawn: list[pdf_axes.Drawn], which: str) 
     return best[1]
 
 
-def _labelled(one: pdf_axes.Drawn, side: str) -> bool:
+def _labelled(one: pdf_axes.DrawnPanel, side: str) -> bool:
     return bool(one.sides[side].labels) and (one.panel.right is not None or one.panel.y.side == side)
 
 
-def _with_tick_labels(one: pdf_axes.Drawn) -> pdf_drawing.Rect:
+def _with_tick_labels(one: pdf_axes.DrawnPanel) -> pdf_drawing.Rect:
     """The frame and the tick labels around it."""
     boxes = [one.panel.frame, *(n.text.box for side in one.sides.values() for n in side.labels)]
     return tuple(pick(box[k] for box in boxes) for k, pick in enumerate((min, min, max, max)))
 
 
-def _text_gap(box: pdf_drawing.Rect, angle: float, one: pdf_axes.Drawn, which: str) -> float:
+def _text_gap(box: pdf_drawing.Rect, angle: float, one: pdf_axes.DrawnPanel, which: str) -> float:
     """Points from a text to where the label of that kind stands; infinite where it can be none."""
     left, bottom, right, top = _with_tick_labels(one)
     x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from probes.figure.axes import Drawn
+from probes.figure.axes import DrawnPanel
 from probes.figure.curves import AT_PLACE, SMALL, Sample, channels, colours_apart, place_of, shape_of, within_frame
 from probes.figure.numbers import number
-from probes.figure.page import Page, Path, Rect, Text
+from probes.figure.page import FigurePage, Path, Rect, Text
 from probes.figure.sides import same, segment
 from probes.figure.types import Curve
 
 
-def legend(page: Page, drawn: list[Drawn]) -> list[Sample]:
+def legend(page: FigurePage, drawn: list[DrawnPanel]) -> list[Sample]:
     """The samples of all legends of a page: a short level line or a mark, and the text beside it."""
     frames = [one.panel.frame for one in drawn]
     texts = [text for text in page.texts if text.upright and not number(text)]
@@ -51,7 +51,7 @@ def legend(page: Page, drawn: list[Drawn]) -> list[Sample]:
     return [one for one in found if one.dash is not None or one.shape is not None]
 
 
-def _on_a_curve(mark: Path, page: Page) -> bool:
+def _on_a_curve(mark: Path, page: FigurePage) -> bool:
     """True if a mark stands on a corner of a line that is not clipped: then it belongs to that curve and to no
     legend."""
     place, _ = place_of(mark)
@@ -85,11 +85,11 @@ def _beside(box: Rect, order: int, texts: Iterable[Text]) -> Text | None:
     return min(right or left)[3] if right or left else None
 
 
-def _legends_for(drawn: Drawn, others: list[Drawn], samples: list[Sample], count: int) -> list[list[Sample]]:
+def _legends_for(drawn: DrawnPanel, others: list[DrawnPanel], samples: list[Sample], count: int) -> list[list[Sample]]:
     """The legends that may name a panel's curves: its own, the figure's, another panel's if that has as many entries as
     here are curves."""
 
-    def within(one: Drawn, sample: Sample) -> bool:
+    def within(one: DrawnPanel, sample: Sample) -> bool:
         return within_frame((*sample.at, *sample.at), one.panel.frame, 0.0)
 
     own = [s for s in samples if within(drawn, s)]
@@ -99,7 +99,7 @@ def _legends_for(drawn: Drawn, others: list[Drawn], samples: list[Sample], count
 
 
 def name_by_legend(
-    curve_list: list[Curve], looks: list[tuple], samples: list[Sample], drawn: Drawn, others: list[Drawn]
+    curve_list: list[Curve], looks: list[tuple], samples: list[Sample], drawn: DrawnPanel, others: list[DrawnPanel]
 ) -> None:
     """Give each curve the text of the one legend sample that looks like it. others: the page's other panels."""
     chosen: list[list[Sample]] = []
@@ -177,7 +177,7 @@ BEFORE_THE_END, BEHIND_THE_END = 6.0, 40.0
 ABOVE_OR_BELOW, LEVEL_WITH = 1.6, 0.35
 
 
-def name_by_ends(curve_list: list[Curve], drawn: Drawn, page: Page, taken: set[int]) -> None:
+def name_by_ends(curve_list: list[Curve], drawn: DrawnPanel, page: FigurePage, taken: set[int]) -> None:
     """Give each nameless curve the text behind its last visible point, if there is one for each and no doubt which.
 
     taken: orders of texts that are something else (tick labels, axis labels, titles, legends).
@@ -237,7 +237,7 @@ def _grey(colour: str) -> bool:
     return float(np.ptp(channels(colour))) < 12
 
 
-def twin_axes(curve_list: list[Curve], looks: list[tuple], drawn: Drawn) -> bool:
+def twin_axes(curve_list: list[Curve], looks: list[tuple], drawn: DrawnPanel) -> bool:
     """Say which curve of a twin panel goes with the right axis, by the order of painting: matplotlib draws one axes,
     then the other.
 

@@ -37,7 +37,7 @@ MAX_CONTENT = 32 << 20
 Rect = tuple[float, float, float, float]  # left, bottom, right, top
 
 
-class TooMuch(ValueError):
+class PageTooFull(ValueError):
     """The page holds more than a figure would."""
 
 
@@ -127,7 +127,7 @@ class Text:
 
 
 @dataclass
-class Page:
+class FigurePage:
     """One page: its size in points and what is on it, in the order of painting. pictures: the boxes of its images."""
 
     width: float
@@ -243,9 +243,9 @@ class _Interpreter(PDFPageInterpreter):
             return
         self.device.forms += 1
         if self.device.forms > MAX_FORMS:
-            raise TooMuch(f"it is made of more than {MAX_FORMS} different drawings")
+            raise PageTooFull(f"it is made of more than {MAX_FORMS} different drawings")
         if self.depth >= MAX_DEPTH:
-            raise TooMuch("its drawings are nested too deeply")
+            raise PageTooFull("its drawings are nested too deeply")
         paths, chars = len(self.device.page.paths), len(self.device.chars)
         interpreter = self.subinterp()
         interpreter.depth, interpreter.inherited = self.depth + 1, state
@@ -264,7 +264,7 @@ class _Device(PDFTextDevice):
 
     def __init__(self, resources: PDFResourceManager) -> None:
         super().__init__(resources)
-        self.page = Page(0, 0)
+        self.page = FigurePage(0, 0)
         self.chars: list[Char] = []
         self.known_forms: dict = {}
         self.order = self.points = self.forms = self.block = 0
@@ -273,7 +273,7 @@ class _Device(PDFTextDevice):
         left, bottom, right, top = page.mediabox
         corners = [_apply(ctm, x, y) for x in (left, right) for y in (bottom, top)]
         width, height = (max(c[k] for c in corners) - min(c[k] for c in corners) for k in (0, 1))
-        self.page = Page(width, height)
+        self.page = FigurePage(width, height)
 
     def paint_path(self, graphicstate, stroke, fill, evenodd, path) -> None:
         self.order += 1
@@ -324,7 +324,7 @@ class _Device(PDFTextDevice):
     def _count(self, points: int) -> None:
         self.points += points
         if len(self.page.paths) >= MAX_PATHS or self.points > MAX_POINTS:
-            raise TooMuch(f"it holds more than {MAX_PATHS} lines or {MAX_POINTS} points")
+            raise PageTooFull(f"it holds more than {MAX_PATHS} lines or {MAX_POINTS} points")
 
     def picture(self, ctm) -> None:
         corners = np.array([_apply(ctm, x, y) for x in (0, 1) for y in (0, 1)])
@@ -352,7 +352,7 @@ class _Device(PDFTextDevice):
     def _character(self, text: str, matrix, advance: float, rise: float, size: float, said: str) -> None:
         self.order += 1
         if len(self.chars) >= MAX_CHARACTERS:
-            raise TooMuch(f"it holds more than {MAX_CHARACTERS} characters")
+            raise PageTooFull(f"it holds more than {MAX_CHARACTERS} characters")
         a, b, c, d = matrix[:4]
         start, end = _apply(matrix, 0, rise), _apply(matrix, advance, rise)
         if not all(map(math.isfinite, (*start, *end))):
@@ -361,7 +361,7 @@ class _Device(PDFTextDevice):
         self.chars.append(Char(text, start, end, abs(size) * math.hypot(c, d), angle, said, self.order, self.block))
 
 
-def pages(file: BinaryIO, most: int) -> tuple[list[Page], int, dict]:
+def pages(file: BinaryIO, most: int) -> tuple[list[FigurePage], int, dict]:
     """(the first `most` pages, how many there are (at most `most` + 1 are counted), the document's information).
 
     Raises TooMuch, or whatever pdfminer raises for a broken or an encrypted file.
@@ -393,7 +393,7 @@ def _whole(page: PDFPage) -> None:
         unpacking = zlib.decompressobj()
         unpacking.decompress(packed, MAX_CONTENT)
         if unpacking.unconsumed_tail:
-            raise TooMuch(f"its page holds more than {MAX_CONTENT >> 20} MiB")
+            raise PageTooFull(f"its page holds more than {MAX_CONTENT >> 20} MiB")
         if not unpacking.eof:
             raise zlib.error("the content of the page is cut off")
 

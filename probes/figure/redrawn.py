@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from probes.figure.curves import within_frame
-from probes.figure.page import Page, Path, Rect, Text
+from probes.figure.page import FigurePage, Path, Rect, Text
 
 OTHER = (
     "What is seen on the page is not what was read from the file: a part of it is covered, masked, cut off, switched"
@@ -30,7 +30,7 @@ _LEAST_INK, _INK = 2, 24.0  # pixels of a text; by how much they differ from wha
 _LARGEST, _MOST_TEXT = 40.0, 0.7  # points: of a larger text nobody knows the ink; the part of a panel below texts
 
 
-def compare(drawn: np.ndarray, page: Page, frames: list[Rect]) -> str:
+def compare(drawn: np.ndarray, page: FigurePage, frames: list[Rect]) -> str:
     """The reason why a page is not what was read from it, "" if it is. drawn: as `pixels` gives it; frames: of the
     panels."""
     again = pixels(_as_pdf(page), 0)
@@ -102,7 +102,7 @@ def _pixels_of(box: Rect, height: int, scale: float) -> tuple[slice, slice]:
 # -- a PDF of paths ----------------------------------------------------------------------------------------------------
 
 
-def _as_pdf(page: Page) -> bytes:
+def _as_pdf(page: FigurePage) -> bytes:
     """A PDF of one page with the paths of this one."""
     alphas = sorted({(path.alpha, path.fill_alpha) for path in page.paths})
     names = {both: f"A{k}" for k, both in enumerate(alphas)}

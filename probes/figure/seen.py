@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from probes.figure.page import Page, Path, Rect
+from probes.figure.page import FigurePage, Path, Rect
 
 LEAST = 24.0  # of 255, in red, green or blue: what differs by less nobody sees
 THIN = 0.25  # points: a line of this width is seen, a thinner one less in proportion
@@ -24,7 +24,7 @@ class Seen:
     """The areas of a page, in the order of painting. Called with the paths of a line or of marks, and the places at
     which they stand, shape (n, 2), it says at which of them something of theirs is seen, shape (n,)."""
 
-    def __init__(self, page: Page):
+    def __init__(self, page: FigurePage):
         filled = [path for path in page.paths if path.fill and path.alpha > 0 and _size(path) > LARGE]
         wide = [path for path in page.paths if path.stroke and not path.fill and path.width > LARGE / 2]
         self._areas = sorted(filled[-_MOST:] + wide[-_MOST:], key=lambda path: path.order)

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from probes.figure.numbers import Number, as_written, comma_of, number
-from probes.figure.page import Page, Path, Rect, Text
+from probes.figure.page import FigurePage, Path, Rect, Text
 
 SMALLEST = 24.0  # points: a panel is at least as wide and as high
 LABELS_WITHIN = 90.0  # points between a frame and its tick labels, at most
 
 
-def frames(page: Page) -> list[Rect]:
+def frames(page: FigurePage) -> list[Rect]:
     """Rectangles that may be panels: those that are filled or drawn, and those that lines are clipped to."""
     found: list[Rect] = []
     for path in page.paths:
@@ -38,7 +38,7 @@ def _is_rectangle(path: Path) -> bool:
     return bool((on_x & on_y).all())
 
 
-def _add(found: list[Rect], box: Rect, page: Page) -> None:
+def _add(found: list[Rect], box: Rect, page: FigurePage) -> None:
     left, bottom, right, top = box
     if right - left < SMALLEST or top - bottom < SMALLEST:
         return
@@ -48,7 +48,7 @@ def _add(found: list[Rect], box: Rect, page: Page) -> None:
         found.append(tuple(float(v) for v in box))
 
 
-def _add_spines(found: list[Rect], page: Page) -> None:
+def _add_spines(found: list[Rect], page: FigurePage) -> None:
     """Rectangles between a left and a bottom line that meet (a figure without background)."""
     lines = [(path, segment(path)) for path in page.paths]
     across = [s for path, s in lines if s and s[0] == "h" and path.clip is None and s[3] - s[2] > SMALLEST]
@@ -99,7 +99,7 @@ class Side:
         return (left, right) if self.level else (bottom, top)
 
 
-def sides(page: Page, found: list[Rect]) -> list[dict[str, Side]]:
+def sides(page: FigurePage, found: list[Rect]) -> list[dict[str, Side]]:
     """The four sides of every frame, each number with the one frame and side it stands closest to."""
     all_sides = [{name: Side(frame, name) for name in ("bottom", "left", "right", "top")} for frame in found]
     lines = [(path, line) for path in page.paths if (line := segment(path))]
@@ -221,7 +221,7 @@ MULTIPLIER = re.compile(
 )
 
 
-def _multiplier(side: Side, page: Page) -> Text | None:
+def _multiplier(side: Side, page: FigurePage) -> Text | None:
     """matplotlib's text at the end of an axis that all labels are to be multiplied by, or added to."""
     left, bottom, right, top = side.frame
     for text in page.texts:

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from labkit.jobs import pbs_lint
-from labkit.jobs.pbs_script import Chunk, read_script, seconds
+from labkit.jobs.pbs_script import SelectChunk, read_script, seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 PBS, SLURM = ROOT / "job_scripts" / "pbs", ROOT / "job_scripts" / "slurm"
@@ -336,12 +336,12 @@ def left(job) -> list[str]:
 def test_the_layout_of_chunks():
     from emulated_pbs import layout
 
-    nodes, chunk = ["a", "b"], Chunk(2, {"ncpus": "4", "mpiprocs": "2"})
+    nodes, chunk = ["a", "b"], SelectChunk(2, {"ncpus": "4", "mpiprocs": "2"})
     assert layout([chunk], True, nodes) == ["a", "a", "b", "b"]
     assert layout([chunk], False, nodes) == ["a", "a", "a", "a"]  # packed: what `labkit lint-pbs` warns of
-    assert layout([Chunk(2, {"ncpus": "2"})], True, nodes) == ["a", "b"]
+    assert layout([SelectChunk(2, {"ncpus": "2"})], True, nodes) == ["a", "b"]
     with pytest.raises(ValueError, match="stays queued"):
-        layout([Chunk(3, {"ncpus": "1"})], True, nodes)
+        layout([SelectChunk(3, {"ncpus": "1"})], True, nodes)
 
 
 def test_the_emulation_is_as_bare_as_pbs(pbs, tmp_path):

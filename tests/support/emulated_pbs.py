@@ -30,7 +30,7 @@ from pathlib import Path
 
 import psutil
 
-from labkit.jobs.pbs_script import Chunk, parse_select, read_script, seconds, split_resources
+from labkit.jobs.pbs_script import SelectChunk, parse_select, read_script, seconds, split_resources
 
 CORES = 8  # of each emulated node, for packing
 KILL_DELAY = 10.0  # seconds between SIGTERM and SIGKILL
@@ -81,7 +81,7 @@ class Job:
         return self.folder / "jobs" / f"{self.name}-{self.number.split('.')[0]}"
 
 
-def layout(chunks: list[Chunk], scatter: bool, nodes: list[str], cores: int = CORES) -> list[str]:
+def layout(chunks: list[SelectChunk], scatter: bool, nodes: list[str], cores: int = CORES) -> list[str]:
     """The lines of the node file. Without scatter a node is filled first, as place=free does it.
 
     Raises ValueError for what would stay queued.

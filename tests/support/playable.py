@@ -9,12 +9,12 @@ NEEDS_NUMPY = {
 }
 
 
-def needs_numpy(answer: bank.Answer) -> bool:
+def needs_numpy(answer: bank.BankAnswer) -> bool:
     """True for an answer that a page cannot judge."""
     return answer.name in NEEDS_NUMPY.get(answer.exercise.function, ())
 
 
-def declared(answer: bank.Answer) -> list:
+def declared(answer: bank.BankAnswer) -> list:
     """Verdict, diagnosis and levels of an answer, as its head says; the levels None where nobody has recorded them."""
     levels = [True] * len(answer.exercise.levels) if answer.right else answer.levels
     return [answer.verdict, answer.diagnosis, None if levels is None else list(levels)]

@@ -339,7 +339,7 @@ def test_on_a_gpu_its_allocator_is_asked(monkeypatch):
 
 def test_a_view_of_what_was_there_is_not_counted():
     weights = torch.zeros(1000)
-    with memory.Counted() as counted:
+    with memory.CountedBytes() as counted:
         view = weights[:500]
         made = view + 1
         assert counted.now() == made.nbytes == 2000

@@ -24,7 +24,7 @@ OLDEST = (2, 10)  # torch
 
 
 @dataclass(frozen=True)
-class Check:
+class GpuCheck:
     """A module's `rows`, on how many ranks, joined by which backend. backend: "" for none."""
 
     module: str
@@ -49,18 +49,18 @@ def lesson_backend(setting: Setting) -> str:
 
 
 CHECKS = {
-    "collectives": Check(
+    "collectives": GpuCheck(
         "collectives",
         "1 collectives: NCCL, a rank for each GPU (on a CPU: gloo, two ranks)",
         collective_ranks,
         lambda setting: "nccl" if setting.device == "cuda" else "gloo",
     ),
-    "ddp": Check("replicas", "2 DDP: gloo, two ranks on one device", lambda setting: 2, lambda setting: "gloo"),
-    "precision": Check("precision", "3 precision: steps in float32, bfloat16 and float16"),
-    "memory": Check("memory", "4 memory: unit 15's arithmetic"),
-    "loader": Check("loading", "5 input: does the device wait for data?"),
-    "lessons": Check("lessons", "6 lessons: the cells with a DEVICE", lesson_ranks, lesson_backend),
-    "programs": Check("programs", "7 programs that choose a GPU"),
+    "ddp": GpuCheck("replicas", "2 DDP: gloo, two ranks on one device", lambda setting: 2, lambda setting: "gloo"),
+    "precision": GpuCheck("precision", "3 precision: steps in float32, bfloat16 and float16"),
+    "memory": GpuCheck("memory", "4 memory: unit 15's arithmetic"),
+    "loader": GpuCheck("loading", "5 input: does the device wait for data?"),
+    "lessons": GpuCheck("lessons", "6 lessons: the cells with a DEVICE", lesson_ranks, lesson_backend),
+    "programs": GpuCheck("programs", "7 programs that choose a GPU"),
 }
 
 

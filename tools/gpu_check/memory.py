@@ -25,7 +25,7 @@ from labkit.models import gpt
 CLOSE = 0.02  # of the arithmetic: the allocator rounds each tensor up, and Adam counts its steps
 
 
-class Counted(TorchDispatchMode):
+class CountedBytes(TorchDispatchMode):
     """Bytes alive that were made while it is on, and their peak, on a CPU."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class Allocated:
 def rows(setting: Setting, rank: int, world: int) -> Iterator[Row]:
     """Bytes for a parameter, for the activations, and the peaks with and without checkpointing."""
     device, sizes, batch = torch.device(setting.device), shape(setting.small), 2 if setting.small else 8
-    meter = Allocated if device.type == "cuda" else Counted
+    meter = Allocated if device.type == "cuda" else CountedBytes
     if device.type == "cuda":  # the first step makes workspaces that stay
         state_bytes(sizes, False, device, meter)
     for mixed in (False, True):

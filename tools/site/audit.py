@@ -29,7 +29,7 @@ IN_CSS = re.compile(r"url\(\s*[\"']?((?:https?:)?//[^\"')]+)|@import\s+[\"']((?:
 
 
 @dataclass
-class Page(HTMLParser):
+class AuditedPage(HTMLParser):
     """The names on one page: ids, links, what it loads; and its pictures without a text."""
 
     ids: set[str] = field(default_factory=set)
@@ -55,7 +55,7 @@ class Page(HTMLParser):
 
 
 @dataclass(frozen=True)
-class Report:
+class SiteReport:
     """pages, links, pictures: how many there are. troubles: a line each; none: the site is whole."""
 
     pages: int
@@ -71,7 +71,7 @@ class Report:
         return "\n".join([*self.troubles, said])
 
 
-def audit(folder: Path) -> Report:
+def audit(folder: Path) -> SiteReport:
     """Looks at every page and style sheet below `folder`."""
     pages = {path.relative_to(folder).as_posix(): _read(path) for path in sorted(folder.rglob("*.html"))}
     troubles, links = [], 0
@@ -89,16 +89,16 @@ def audit(folder: Path) -> Report:
     for path in sorted(folder.rglob("*.css")):
         text = path.read_text(encoding="utf-8", errors="replace")
         troubles += [f"{path.relative_to(folder)}: loads {one or other}" for one, other in IN_CSS.findall(text)]
-    return Report(len(pages), links, sum(page.pictures for page in pages.values()), tuple(troubles))
+    return SiteReport(len(pages), links, sum(page.pictures for page in pages.values()), tuple(troubles))
 
 
-def _read(path: Path) -> Page:
-    page = Page()
+def _read(path: Path) -> AuditedPage:
+    page = AuditedPage()
     page.feed(path.read_text(encoding="utf-8"))
     return page
 
 
-def _broken(folder: Path, pages: dict[str, Page], here: str, address: str) -> list[str]:
+def _broken(folder: Path, pages: dict[str, AuditedPage], here: str, address: str) -> list[str]:
     """Sentences on what is wrong with an address inside the site: one, or none."""
     parts = urlsplit(address)
     path = posixpath.normpath(posixpath.join(posixpath.dirname(here), unquote(parts.path))) if parts.path else here

@@ -21,7 +21,7 @@ NOTHING_TO_SEE = {"unrecognised"}  # no mistake of its own: a check says so wher
 
 
 @dataclass(frozen=True)
-class Entry:
+class IndexEntry:
     """A line of the index. unit, function: the exercise; both "" where it can happen in any. symptom: of `SYMPTOMS`."""
 
     symptom: str
@@ -37,19 +37,19 @@ def public_exercises() -> list[Exercise]:
     return [e for e in all_exercises() if Path(inspect.getfile(type(e))).resolve() in public]
 
 
-def entries(of: Iterable[Exercise]) -> list[Entry]:
+def entries(of: Iterable[Exercise]) -> list[IndexEntry]:
     """The diagnoses of any exercise, then every diagnosis of these, in their order."""
     common = {**{name: Diagnosis(why) for name, why in KINDS.items()}, **BUILT_IN}
-    found = [Entry(symptom(n, t.why), n, t) for n, t in common.items() if n not in NOTHING_TO_SEE]
+    found = [IndexEntry(symptom(n, t.why), n, t) for n, t in common.items() if n not in NOTHING_TO_SEE]
     for exercise in of:
         seen = symptoms_of(exercise)
-        found += [Entry(seen[n], n, t, exercise.unit, exercise.function) for n, t in exercise.diagnoses.items()]
+        found += [IndexEntry(seen[n], n, t, exercise.unit, exercise.function) for n, t in exercise.diagnoses.items()]
     return found
 
 
 def pages(of: Iterable[Exercise], titles: dict[str, str]) -> dict[str, str]:
     """The index as pages: path -> markdown. titles: unit -> title, of the units that are pages of the site."""
-    by_symptom: dict[str, list[Entry]] = defaultdict(list)
+    by_symptom: dict[str, list[IndexEntry]] = defaultdict(list)
     for entry in entries(of):
         by_symptom[entry.symptom].append(entry)
     built = {f"{FOLDER}/index.md": _overview(by_symptom)}
@@ -58,7 +58,7 @@ def pages(of: Iterable[Exercise], titles: dict[str, str]) -> dict[str, str]:
     return built
 
 
-def _overview(by_symptom: dict[str, list[Entry]]) -> str:
+def _overview(by_symptom: dict[str, list[IndexEntry]]) -> str:
     total = sum(map(len, by_symptom.values()))
     lines = [
         "# Index of mistakes",
@@ -74,9 +74,9 @@ def _overview(by_symptom: dict[str, list[Entry]]) -> str:
     return "\n".join([*lines, "", "```{toctree}", ":hidden:", *shown, "```", ""])
 
 
-def _page(key: str, found: list[Entry], titles: dict[str, str]) -> str:
+def _page(key: str, found: list[IndexEntry], titles: dict[str, str]) -> str:
     says, about = SYMPTOMS[key]
-    by_unit: dict[str, list[Entry]] = defaultdict(list)
+    by_unit: dict[str, list[IndexEntry]] = defaultdict(list)
     for entry in found:
         by_unit[entry.unit].append(entry)
     lines = [f"# {says}", "", about, ""]
@@ -86,7 +86,7 @@ def _page(key: str, found: list[Entry], titles: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(entry: Entry, linked: bool) -> str:
+def _line(entry: IndexEntry, linked: bool) -> str:
     """The text of a mistake: what the student's code does, how to mend it, then the name and the exercise."""
     where = f"[`{entry.function}`](#{anchor(entry.function)})" if linked else f"`{entry.function}`"
     sentences = as_markdown(entry.text.why) + (f" *Mend it:* {as_markdown(entry.text.how)}" if entry.text.how else "")

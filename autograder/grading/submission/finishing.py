@@ -18,7 +18,7 @@ from autograder.judging.judge import Runners
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedNotebook:
     """A notebook that only has to be written into the gradebook and into autograded/.
 
     answers: as in `Rebuilt`. text: of its file. digest: under which the store keeps the result, or "". kept: it was
@@ -32,7 +32,7 @@ class Finished:
     kept: bool = False
 
     @classmethod
-    def of(cls, rebuilt: Rebuilt, graded: Graded, hints: str, digest: str = "", kept: bool = False) -> Finished:
+    def of(cls, rebuilt: Rebuilt, graded: Graded, hints: str, digest: str = "", kept: bool = False) -> FinishedNotebook:
         """The finished notebook, with its cards. Raises nbformat.ValidationError if it is no valid notebook."""
         return cls(graded, rebuilt.answers, carding.written(carding.carded(rebuilt, graded, hints)), digest, kept)
 
@@ -41,7 +41,7 @@ class Finished:
         return vars(self) | {"graded": self.graded.to_json()}
 
     @classmethod
-    def from_json(cls, data: dict) -> Finished:
+    def from_json(cls, data: dict) -> FinishedNotebook:
         """Raises ValueError for what another version wrote, or what is damaged."""
         return cls(**data | {"graded": Graded.from_json(data["graded"])})
 
@@ -63,10 +63,10 @@ class Terms:
 
 def finished(
     rebuilt: Rebuilt, terms: Terms, store: Store, runners: Callable[[], AbstractContextManager[Runners]]
-) -> Finished:
-    """`graded`, with the cards put in. Raises what `graded` and `Finished.of` raise."""
+) -> FinishedNotebook:
+    """`graded`, with the cards put in. Raises what `graded` and `FinishedNotebook.of` raise."""
     result, name, kept = graded(rebuilt, terms, store, runners)
-    return Finished.of(rebuilt, result, terms.hints, name, kept)
+    return FinishedNotebook.of(rebuilt, result, terms.hints, name, kept)
 
 
 def graded(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
-from autograder.grading.submission.reading import Flag
+from autograder.grading.submission.reading import SubmissionFlag
 
 FORMAT = 3  # of the JSON of `Graded`
 
@@ -46,7 +46,7 @@ class Graded:
 
     unit: str
     items: list[ItemGrade]
-    flags: list[Flag]
+    flags: list[SubmissionFlag]
     hints: str = "how"
     refused: str = ""
     seconds: float = 0.0
@@ -77,7 +77,7 @@ class Graded:
             if data["format"] != FORMAT:
                 raise ValueError("written by another version")
             items = [ItemGrade(**item) for item in data["items"]]
-            flags = [Flag(**flag) for flag in data["flags"]]
+            flags = [SubmissionFlag(**flag) for flag in data["flags"]]
             return cls(data["unit"], items, flags, data["hints"], data["refused"], data["seconds"])
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a result of the grader: {error!r}") from None

@@ -24,7 +24,7 @@ from dataclasses import replace
 from autograder.check import _figure
 from autograder.exercise import PUBLIC_KEY, Exercise
 from autograder.grading.submission.grades import Graded, ItemGrade
-from autograder.grading.submission.reading import Flag
+from autograder.grading.submission.reading import SubmissionFlag
 from autograder.grading.submission.rebuilding import Item, Rebuilt
 from autograder.homework import handed_in
 from autograder.inputs.unseen import unseen
@@ -85,11 +85,11 @@ class _Sitting:
     def __init__(self, rebuilt: Rebuilt, unit: str | None, runners: Runners, key: str, budget: float):
         self.rebuilt, self.unit, self.runners, self.key, self._budget = rebuilt, unit, runners, key, budget
         self._paces: list[float] = []  # measured before each item
-        self.homework = handed_in.Judge(rebuilt.files, runners.launcher, key)
+        self.homework = handed_in.HomeworkJudge(rebuilt.files, runners.launcher, key)
         self.deadline = min(runners.limits.deadline, WAITED_S)
         self.failed: set[str] = set()  # functions whose check was not passed
         self.causes: list[Judged] = []  # of these the ones whose failure follows from no other
-        self.followed: list[Flag] = []
+        self.followed: list[SubmissionFlag] = []
         self.spent = 0.0  # seconds, of the budget
 
     @property
@@ -136,17 +136,21 @@ class _Sitting:
         grade.follows = follows.function
         told = _followed(follows, grade.points, offered)
         grade.result["note"] = " ".join(part for part in (grade.result["note"], told) if part)
-        self.followed.append(Flag("follows", f"{item.grade_id}: {told}", needs_person=True))
+        self.followed.append(SubmissionFlag("follows", f"{item.grade_id}: {told}", needs_person=True))
 
-    def flags(self, grades: list[ItemGrade]) -> list[Flag]:
+    def flags(self, grades: list[ItemGrade]) -> list[SubmissionFlag]:
         """The flags for a person: our faults, the homework's files, the time, what waits for them."""
-        faults = [Flag("fault", f"{item.grade_id}: {item.fault}", needs_person=True) for item in grades if item.fault]
+        faults = [
+            SubmissionFlag("fault", f"{item.grade_id}: {item.fault}", needs_person=True)
+            for item in grades
+            if item.fault
+        ]
         if self.spent >= self.budget:
             told = _BUDGET_USED.format(self.budget) + " Should your machine have been that slow, grade it again."
-            faults.append(Flag("budget", told, True))
-        noticed = [Flag(kind, sentence, needs_person=True) for kind, sentence in self.homework.flags]
+            faults.append(SubmissionFlag("budget", told, True))
+        noticed = [SubmissionFlag(kind, sentence, needs_person=True) for kind, sentence in self.homework.flags]
         waiting = [item.grade_id for item in grades if item.waits]
-        waits = [Flag("waits", f"{name}: some of its points wait for a person.", True) for name in waiting]
+        waits = [SubmissionFlag("waits", f"{name}: some of its points wait for a person.", True) for name in waiting]
         return [*faults, *noticed, *waits, *self.followed]
 
 
@@ -261,7 +265,7 @@ def _judge(rebuilt: Rebuilt, item: Item, unit: str | None, runners: Runners, key
     )
 
 
-def _judge_part(item: Item, homework: handed_in.Judge) -> ItemGrade:
+def _judge_part(item: Item, homework: handed_in.HomeworkJudge) -> ItemGrade:
     """A part of the homework. One without points of its own (nbgrader knows no bonus) gives what it earns on top."""
     found = homework.part(item.part)
     verdict = "passed" if found.share == 1 else "wrong"

@@ -38,7 +38,7 @@ class Refused(ValueError):
 
 
 @dataclass(frozen=True)
-class Flag:
+class SubmissionFlag:
     """Something to know about a submission. needs_person: what was given may have to be corrected by hand."""
 
     kind: str
@@ -202,7 +202,7 @@ def odd_files(folder: Path, shut: bool = False) -> list[Path]:
     return found
 
 
-def file_flags(folder: Path) -> list[Flag]:
+def file_flags(folder: Path) -> list[SubmissionFlag]:
     """Flags for the files that were left out."""
     flags = []
     for path in odd_files(folder, shut=True)[:20]:
@@ -219,7 +219,9 @@ def file_flags(folder: Path) -> list[Flag]:
         if not path.is_symlink() and path.exists() and not os.access(path, os.R_OK):
             what = "may not be read"
         kind = "folder" if path.is_dir() else "file"
-        flags.append(Flag("file", f"The {kind} {name} {what}: it was left out.", needs_person=path.is_symlink()))
+        flags.append(
+            SubmissionFlag("file", f"The {kind} {name} {what}: it was left out.", needs_person=path.is_symlink())
+        )
     return flags
 
 
@@ -261,7 +263,7 @@ class HandedIn:
     content: bytes = b""
     refused: str = ""
     modules: dict[str, str] = field(default_factory=dict)
-    flags: list[Flag] = field(default_factory=list)
+    flags: list[SubmissionFlag] = field(default_factory=list)
     files: dict = field(default_factory=dict)
 
     @classmethod
@@ -269,7 +271,7 @@ class HandedIn:
         cls,
         path: Path,
         modules: dict[str, str],
-        flags: Iterable[Flag] = (),
+        flags: Iterable[SubmissionFlag] = (),
         root: Path | None = None,
         owner_of: Callable[[Path], str] = lambda file: "",
     ) -> HandedIn:
@@ -284,7 +286,7 @@ class HandedIn:
                 b"",
                 LINKED,
                 dict(modules),
-                [*flags, Flag("file", f"The folder {readable_name(link.name)} is a link.", True)],
+                [*flags, SubmissionFlag("file", f"The folder {readable_name(link.name)} is a link.", True)],
             )
         flags = [*flags, *file_flags(path.parent)]
         for file in [path, *sorted(path.parent.glob("*.py"))]:
@@ -294,7 +296,7 @@ class HandedIn:
                     f"The file {readable_name(file.name)} is the same one as {where} of the course (a hard link): "
                     "nothing was taken over."
                 )
-                return cls(b"", BORROWED, dict(modules), [*flags, Flag("file", sentence, needs_person=True)])
+                return cls(b"", BORROWED, dict(modules), [*flags, SubmissionFlag("file", sentence, needs_person=True)])
         modules = modules_of(path.parent) | modules
         try:
             return cls(_bytes_of(path), "", modules, flags)
@@ -308,7 +310,7 @@ class HandedIn:
     @classmethod
     def from_json(cls, data: dict) -> HandedIn:
         """The inverse of `to_json`."""
-        flags = [Flag(**flag) for flag in data["flags"]]
+        flags = [SubmissionFlag(**flag) for flag in data["flags"]]
         return cls(base64.b64decode(data["content"]), data["refused"], data["modules"], flags, data["files"])
 
 

@@ -14,7 +14,15 @@ from nbformat import NotebookNode, from_dict
 from autograder.exercise import Exercise
 from autograder.finite import is_finite
 from autograder.grading.submission.harmless import harmless_markdown
-from autograder.grading.submission.reading import FLAG_NAMES, NOTHING, Flag, HandedIn, Refused, read, readable_name
+from autograder.grading.submission.reading import (
+    FLAG_NAMES,
+    NOTHING,
+    HandedIn,
+    Refused,
+    SubmissionFlag,
+    read,
+    readable_name,
+)
 from autograder.homework import registry
 from autograder.judging.helpers import slice_for
 from autograder.judging.limit import TakesTooLong, processor_time
@@ -69,7 +77,7 @@ class Rebuilt:
     stubs: set[str] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
     items: list[Item] = field(default_factory=list)
-    flags: list[Flag] = field(default_factory=list)
+    flags: list[SubmissionFlag] = field(default_factory=list)
     answers: dict[str, bool] = field(default_factory=dict)
     refused: str = ""
     modules: dict[str, str] = field(default_factory=dict)
@@ -202,7 +210,7 @@ def rebuild(
     returned or raised. modules: what `modules_of` found beside it.
     """
     if isinstance(submitted, Refused):
-        flag = Flag("refused", f"The submission was refused: {submitted}", needs_person=True)
+        flag = SubmissionFlag("refused", f"The submission was refused: {submitted}", needs_person=True)
         rebuilt = _Builder(released, []).build()
         rebuilt.flags, rebuilt.refused = [flag], str(submitted)
         return rebuilt
@@ -215,7 +223,9 @@ def rebuild(
     unreadable = submitted.metadata.get("unreadable", 0) + sum("unreadable" in cell for cell in cells)
     if unreadable:
         rebuilt.flags.append(
-            Flag("unreadable", f"{_count(unreadable, 'cell')} could not be read and was left out.", needs_person=True)
+            SubmissionFlag(
+                "unreadable", f"{_count(unreadable, 'cell')} could not be read and was left out.", needs_person=True
+            )
         )
     return rebuilt
 
@@ -242,7 +252,7 @@ def _rebuild_handed_in(released: NotebookNode, found: HandedIn) -> Rebuilt:
     rebuilt = rebuild(released, submitted, found.modules)
     rebuilt.flags += found.flags
     if found.files and found.refused == NOTHING:
-        rebuilt.flags[0] = Flag(
+        rebuilt.flags[0] = SubmissionFlag(
             "no_notebook", "No notebook was handed in: the files beside it were judged without one.", True
         )
     rebuilt.files = found.files
@@ -278,7 +288,7 @@ class _Builder:
     def __init__(self, released: NotebookNode, submitted: list[NotebookNode]):
         self.released = released.cells
         self.submitted = submitted
-        self.flags: list[Flag] = []
+        self.flags: list[SubmissionFlag] = []
         # Place in the released notebook -> the submitted cell that stands for it.
         self.taken: dict[int, NotebookNode] = {}
         self.added: dict[int, list[NotebookNode]] = {}  # place -> cells the student put behind it
@@ -428,7 +438,7 @@ class _Builder:
     # what is said
 
     def _flag(self, kind: str, sentence: str, needs_person: bool = False) -> None:
-        flag = Flag(kind, sentence, needs_person)
+        flag = SubmissionFlag(kind, sentence, needs_person)
         if flag not in self.flags:
             self.flags.append(flag)
 

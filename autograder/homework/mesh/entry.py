@@ -7,8 +7,8 @@ import os
 import re
 
 import autograder.homework.inside as inside
-from autograder.homework.assignment import Asked, Assignment, Judging
-from autograder.homework.folder import MIB, Files
+from autograder.homework.assignment import Assignment, JudgedParts, JudgeRequest
+from autograder.homework.folder import MIB, CollectedFiles
 from autograder.homework.mesh.lines import RUBRIC, missing
 from autograder.homework.rubric import PartResult
 
@@ -64,7 +64,7 @@ def _cap(role: str) -> int:
     return CAPS.get(role, 16 * MIB if role.endswith(".pdf") else 8 * MIB)
 
 
-def _script(asked: Asked) -> PartResult:
+def _script(asked: JudgeRequest) -> PartResult:
     path = asked.homework.files.get("script")
     if path is None:
         said = asked.homework.absent("script", SCRIPT)
@@ -74,20 +74,20 @@ def _script(asked: Asked) -> PartResult:
     return script.judge(path, asked.key, asked.launcher)
 
 
-def _measured(asked: Asked) -> PartResult:
+def _measured(asked: JudgeRequest) -> PartResult:
     from autograder.homework.mesh import measured
 
     return measured.judge(asked.homework, asked.nonce, asked.launcher)
 
 
-def _figures(asked: Asked) -> PartResult:
+def _figures(asked: JudgeRequest) -> PartResult:
     from autograder.homework.mesh import figures
 
     asked.figures.read_all(asked.figures.roles)
     return inside.bounded(figures.judge, asked.homework, asked.figures)
 
 
-def _plan(asked: Asked) -> PartResult:
+def _plan(asked: JudgeRequest) -> PartResult:
     from autograder.homework.mesh import plan
 
     return plan.judge(asked.homework.files.get("plan"), asked.homework.absent("plan", "plan.toml"))
@@ -97,12 +97,12 @@ TRAIN_A_MESH = Assignment(
     name="train_a_mesh",
     title="Train a mesh",
     rubric=RUBRIC,
-    files=Files("train_a_mesh", role_of, _cap, USUAL),
+    files=CollectedFiles("train_a_mesh", role_of, _cap, USUAL),
     judges=(
-        Judging(("script", "bonus"), _script, starts=True),
-        Judging(("measured",), _measured),
-        Judging(("figures",), _figures, draws=lambda role: role.endswith(".pdf")),
-        Judging(("plan",), _plan),
+        JudgedParts(("script", "bonus"), _script, starts=True),
+        JudgedParts(("measured",), _measured),
+        JudgedParts(("figures",), _figures, draws=lambda role: role.endswith(".pdf")),
+        JudgedParts(("plan",), _plan),
     ),
     not_judged=frozenset({"notebook", "discussion"}),
 )

@@ -15,8 +15,8 @@ from autograder.homework.plots.curves import (
     LOSSES,
     METRICS,
     PERCENT,
+    LabelledCurve,
     Match,
-    Shown,
     best_run,
     match,
     quantity_of,
@@ -41,8 +41,8 @@ class Plot:
     figure: Figure
     log: RunLog | None
     logs: Mapping[int, RunLog]
-    all: list[Shown] = field(default_factory=list)
-    curves: dict[str, Shown] = field(default_factory=dict)
+    all: list[LabelledCurve] = field(default_factory=list)
+    curves: dict[str, LabelledCurve] = field(default_factory=dict)
     matches: dict[str, Match] = field(default_factory=dict)
     swapped_axes: bool = False
 
@@ -101,7 +101,7 @@ def _of_run(plot: Plot, findings: list[LineResult]) -> list[LineResult]:
     return [lost(one.line.name, "figure_of_other_runs", said, values.teach) if one.earned else one for one in findings]
 
 
-def _in_order(one: Shown, log: RunLog) -> bool:
+def _in_order(one: LabelledCurve, log: RunLog) -> bool:
     """True if a curve has the log's accuracies one after the other, wherever they stand along x."""
     _, y = one.curve.data()
     logged = (np.array(log.curve(metric)[1], float) for metric in METRICS.values())
@@ -136,17 +136,17 @@ def _find(plot: Plot) -> None:
                 plot.curves[role] = named[0]
 
 
-def _both(some: list[Shown]) -> bool:
+def _both(some: list[LabelledCurve]) -> bool:
     return {one.role for one in some} >= set(METRICS) or len(some) >= 2
 
 
-def _fits(one: Shown, log: RunLog, swapped: bool, metrics: Mapping[str, str] = METRICS) -> bool:
+def _fits(one: LabelledCurve, log: RunLog, swapped: bool, metrics: Mapping[str, str] = METRICS) -> bool:
     """True if the curve's values are those of one of the metrics, at all epochs that it shows."""
     found = [match(one, log, metric, swapped) for metric in metrics.values()]
     return any(m is not None and m.right and len(m.present) >= 2 for m in found)
 
 
-def _assign(plot: Plot, candidates: list[Shown], swapped: bool) -> None:
+def _assign(plot: Plot, candidates: list[LabelledCurve], swapped: bool) -> None:
     """Give the roles: to a curve whose words and values agree, else by the words, else by the values."""
     plot.curves, plot.matches = {}, {}
     found = {
@@ -308,7 +308,7 @@ def _epochs(plot: Plot, name: str) -> LineResult:
     return full(name, f"Training and validation accuracy over {len(wanted)} epochs.")
 
 
-def _stretched(one: Shown, epochs: int) -> float:
+def _stretched(one: LabelledCurve, epochs: int) -> float:
     """The last x of a curve that has a point for each epoch, evenly spaced, but counts something else; 0 if it does
     not."""
     x, _ = one.curve.data()
@@ -368,7 +368,7 @@ def _values_line(plot: Plot, broken: str) -> LineResult:
 _BLURRED = f"along its y axis, accuracies that differ by {BLURRED:.0%} and more look the same."
 
 
-def _only_the_start(one: Shown, found: Match) -> bool:
+def _only_the_start(one: LabelledCurve, found: Match) -> bool:
     """True if what a curve has besides the log's epochs is one point, an epoch before the first."""
     x, _ = one.curve.data()
     return found.other == 0 or (found.other == 1 and len(x) > 0 and abs(float(x.min()) - (found.first - 1)) < 0.05)
@@ -416,7 +416,7 @@ def _named(plot: Plot, name: str, compared: Mapping[str, Match], wrong: list[str
     return lost(name, "values_differ", said, "Draw the figure from the run log that you hand in.", earned)
 
 
-def _right(one: Shown, log: RunLog, metric: str) -> bool:
+def _right(one: LabelledCurve, log: RunLog, metric: str) -> bool:
     found = match(one, log, metric)
     return found is not None and found.right and len(found.present) >= min(2, len(log.epochs))
 
@@ -461,7 +461,7 @@ def _labels_line(plot: Plot) -> LineResult:
     return _units(plot, name, mine) or _legend(plot, name, mine) or full(name, "Axes and curves are named.")
 
 
-def label_of(one: Shown, which: str, plot: Plot) -> str:
+def label_of(one: LabelledCurve, which: str, plot: Plot) -> str:
     """The label of the curve's axis. Panels above each other may have a common x label, panels side by side a common y
     label."""
     axis = one.panel.x if which == "x" else one.axis
@@ -481,7 +481,7 @@ def _same_scale(a, b) -> bool:
     return a.scale == b.scale and abs(a.offset - b.offset) < 0.01 and abs(a.slope - b.slope) < 1e-6 * abs(a.slope)
 
 
-def _units(plot: Plot, name: str, mine: list[Shown]) -> LineResult | None:
+def _units(plot: Plot, name: str, mine: list[LabelledCurve]) -> LineResult | None:
     """Judges if percent is said where values are percent, and only there."""
     for role, one in plot.curves.items():
         found = plot.matches.get(role)
@@ -500,7 +500,7 @@ def _units(plot: Plot, name: str, mine: list[Shown]) -> LineResult | None:
     return None
 
 
-def _legend(plot: Plot, name: str, mine: list[Shown]) -> LineResult | None:
+def _legend(plot: Plot, name: str, mine: list[LabelledCurve]) -> LineResult | None:
     """Judges if training can be told from validation by the names."""
     if len(mine) < 2:
         return None

@@ -61,7 +61,7 @@ def quantity_of(*texts: str) -> str:
 
 
 @dataclass(eq=False)
-class Shown:
+class LabelledCurve:
     """A curve of a figure with what its words say. role, quantity: "" where they say nothing."""
 
     curve: Curve
@@ -77,7 +77,7 @@ class Shown:
         return f"“{self.name}”" if self.name else f"the curve in {self.curve.colour}"
 
 
-def shown_in(figure: Figure) -> list[Shown]:
+def shown_in(figure: Figure) -> list[LabelledCurve]:
     """All curves of a figure. A name of the panel serves where the curve has none that says what it is."""
     found = []
     for panel in figure.panels:
@@ -86,7 +86,7 @@ def shown_in(figure: Figure) -> list[Shown]:
             role = role_of(curve.name) or role_of(panel.title) or role_of(axis.label)
             quantity = quantity_of(curve.name, axis.label, panel.title, figure.title)
             name = curve.name or next((text for text in (panel.title, axis.label) if role_of(text)), "")
-            found.append(Shown(curve, panel, axis, role, quantity, name))
+            found.append(LabelledCurve(curve, panel, axis, role, quantity, name))
     for of_panel in _by_panel(found):  # Keras's names: "accuracy" and "val_accuracy"
         nameless = [one for one in of_panel if not one.role]
         if len(nameless) == 1 and len(of_panel) == 2 and nameless[0].name:
@@ -95,7 +95,7 @@ def shown_in(figure: Figure) -> list[Shown]:
     return found
 
 
-def _by_panel(found: list[Shown]) -> Iterator[list[Shown]]:
+def _by_panel(found: list[LabelledCurve]) -> Iterator[list[LabelledCurve]]:
     for panel in {id(one.panel): one.panel for one in found}.values():
         of_panel = [one for one in found if one.panel is panel]
         for quantity in {one.quantity for one in of_panel}:
@@ -138,7 +138,7 @@ class Match:
         return 1 - len(self.wrong) / len(self.present) if self.present else 0.0
 
 
-def match(one: Shown, log: RunLog, metric: str, swapped: bool = False) -> Match | None:
+def match(one: LabelledCurve, log: RunLog, metric: str, swapped: bool = False) -> Match | None:
     """The best comparison of a curve with a metric of a log, in both units and ways to count epochs; None: nothing to
     compare.
 
@@ -159,7 +159,7 @@ def match(one: Shown, log: RunLog, metric: str, swapped: bool = False) -> Match 
     return max(tried, key=lambda m: (m.share >= 0.5, len(m.present) - m.other, m.share, -m.difference / m.unit))
 
 
-def _firsts(one: Shown, number: int, swapped: bool) -> list[float]:
+def _firsts(one: LabelledCurve, number: int, swapped: bool) -> list[float]:
     """The numbers that a curve may give to the first epoch: its own, or 0; with the same fraction on top where all
     points stand beside whole numbers, as in series drawn side by side, and training accuracies drawn half an epoch
     earlier."""
@@ -179,7 +179,7 @@ def _points(curve: Curve, swapped: bool) -> tuple[np.ndarray, ...]:
 
 
 def _compare(
-    one: Shown, numbers, values, known, metric: str, unit: float, first: float, swapped: bool, last: bool
+    one: LabelledCurve, numbers, values, known, metric: str, unit: float, first: float, swapped: bool, last: bool
 ) -> Match:
     curve = one.curve
     x, y, across, up, seen = _points(curve, swapped)
@@ -266,7 +266,7 @@ def _steepness(across: np.ndarray, up: np.ndarray, place: float) -> float:
     return min(30.0, float(np.ptp(up[near])) / max(0.3, float(np.ptp(across[near]))))
 
 
-def best_run(one: Shown, logs: Mapping[int, RunLog], metric: str, but: int) -> int:
+def best_run(one: LabelledCurve, logs: Mapping[int, RunLog], metric: str, but: int) -> int:
     """The number of ranks of the other run whose values the curve has; 0 if there is none."""
     for size, log in logs.items():
         found = match(one, log, metric) if size != but else None

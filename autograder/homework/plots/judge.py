@@ -19,7 +19,7 @@ from autograder.homework.folder import Homework
 from autograder.homework.mnist_rubric import MORE_SIZES, SIZES, full, line, lost, needs_person
 from autograder.homework.plots.accuracy import EPOCH, UNREAD_SHAPES, Plot, has_unread_shapes, judge_accuracy, label_of
 from autograder.homework.plots.curves import (
-    Shown,
+    LabelledCurve,
     shown_in,
 )
 from autograder.homework.rubric import Flag, LineResult, PartResult, shown
@@ -142,7 +142,7 @@ def _of_runs(findings: list[LineResult], figure: Figure | None, logs: Mapping[in
     ]
 
 
-def _sizes(one: Shown) -> set[int]:
+def _sizes(one: LabelledCurve) -> set[int]:
     """The numbers of ranks at which the curve has a point."""
     x, _ = one.curve.seen()
     if re.search(EPOCH, one.panel.x.label.lower()):
@@ -151,7 +151,7 @@ def _sizes(one: Shown) -> set[int]:
     return {p for p in (*SIZES, *MORE_SIZES) if (np.abs(x / p - 1) < 0.03).any()}
 
 
-def _is_perfect(one: Shown) -> bool:
+def _is_perfect(one: LabelledCurve) -> bool:
     """True if a curve is proportional to the number of ranks, or the same for all, more exactly than any
     measurement."""
     x, y = one.curve.data()
@@ -161,7 +161,7 @@ def _is_perfect(one: Shown) -> bool:
     return bool(np.ptp(rate) < 1e-3 * rate.mean() or np.ptp(y) < 1e-3 * y.mean())
 
 
-def _scaling_curves(over: list[tuple[Shown, set[int]]], sizes: list[int], figure: Figure) -> LineResult:
+def _scaling_curves(over: list[tuple[LabelledCurve, set[int]]], sizes: list[int], figure: Figure) -> LineResult:
     name = "scaling_pdf_curves"
     if not over:
         labels = [panel.x.label for panel in figure.panels if re.search(EPOCH, panel.x.label.lower())]
@@ -189,7 +189,7 @@ def _scaling_curves(over: list[tuple[Shown, set[int]]], sizes: list[int], figure
     return full(name, f"A curve over {', '.join(map(str, sorted(most)))} ranks.")
 
 
-def _scaling_labels(over: list[Shown], figure: Figure) -> LineResult:
+def _scaling_labels(over: list[LabelledCurve], figure: Figure) -> LineResult:
     name = "scaling_pdf_labels"
     plot = Plot(SIZES[0], figure, None, {}, over)
     mine = over or shown_in(figure)

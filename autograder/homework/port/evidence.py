@@ -15,17 +15,17 @@ from autograder.homework.port.runs import (
     HOROVOD,
     NotComputable,
     ObservedRun,
-    Setting,
+    RunSetting,
     expected,
     watch,
 )
 from autograder.homework.rubric import LineResult, shown
 from labkit.launch.launcher import Launcher, Limits
 
-TWO = Setting(2, 64)
-THREE = Setting(3, 97, apart=True, ranks_per_node=2)  # ranks 0 and 1 on one machine, rank 2 on another
-ONE = Setting(1, 40, epochs=1, arrays=0)
-LONG = Setting(2, 64, epochs=20, arrays=0)  # for a warm-up that is longer than the other runs
+TWO = RunSetting(2, 64)
+THREE = RunSetting(3, 97, apart=True, ranks_per_node=2)  # ranks 0 and 1 on one machine, rank 2 on another
+ONE = RunSetting(1, 40, epochs=1, arrays=0)
+LONG = RunSetting(2, 64, epochs=20, arrays=0)  # for a warm-up that is longer than the other runs
 GPUS = replace(THREE, gpus=2, arrays=0)  # each rank ends where it has chosen a GPU
 LIMITS = Limits(cpu_seconds=30, memory_bytes=2 << 30, file_bytes=64 << 20, deadline=150.0)
 HURRY = replace(LIMITS, cpu_seconds=6, deadline=40.0)  # once the script has proved endless
@@ -33,17 +33,17 @@ SLEEPY = replace(LIMITS, deadline=40.0)  # once its runs have taken so long, all
 PATIENT_S = 200.0  # a run takes ten seconds or twenty
 
 
-class Runs:
+class ScriptRuns:
     """The script's runs, each made when it is first asked for."""
 
     def __init__(self, name: str, text: str, key: str, launcher: Launcher, ddp: bool = False):
         self.name, self.text, self.key, self.launcher = shown(name, 60), text, key, launcher
         self.means = DDP if ddp else HOROVOD
-        self.made: dict[Setting, ObservedRun] = {}
+        self.made: dict[RunSetting, ObservedRun] = {}
         self._expected: dict[tuple, dict | str] = {}
         self._left = PATIENT_S
 
-    def __call__(self, setting: Setting) -> ObservedRun:
+    def __call__(self, setting: RunSetting) -> ObservedRun:
         unending = next((seen for seen in self.made.values() if not seen.ends and not any(seen.counts)), None)
         if setting not in self.made and unending is not None:  # its processes could hardly be ended: not once more
             self.made[setting] = replace(unending, setting=setting)
@@ -60,17 +60,17 @@ class Runs:
             self.made[setting] = seen
         return self.made[setting]
 
-    def once(self, setting: Setting) -> ObservedRun:
+    def once(self, setting: RunSetting) -> ObservedRun:
         """A run that says nothing on the others."""
         return self._watch(setting, SLEEPY)
 
-    def _watch(self, setting: Setting, limits: Limits, **how) -> ObservedRun:
+    def _watch(self, setting: RunSetting, limits: Limits, **how) -> ObservedRun:
         began = time.monotonic()
         seen = watch(self.launcher, self.name, self.text, self.key, setting, limits, means=self.means, **how)
         self._left -= (time.monotonic() - began) / max(seen.outcome.slowed, 1.0)
         return seen
 
-    def training(self, setting: Setting) -> ObservedRun:
+    def training(self, setting: RunSetting) -> ObservedRun:
         """The run of that setting. Where one mistake ends it before it has begun, it is put right, so that the other
         steps can be seen: a missing `hvd.init()` or `init_process_group()`, and a broadcast that not all ranks call
         (nobody waits for it then)."""
@@ -134,7 +134,7 @@ def stuck_in(seen: ObservedRun) -> str:
 class Evidence:
     """The evidence for each line of the rubric."""
 
-    def __init__(self, runs: Runs, source: port_source.Source):
+    def __init__(self, runs: ScriptRuns, source: port_source.Source):
         self.runs, self.source = runs, source
         self.words = words.DDP if runs.means is DDP else words.HOROVOD
         self.teach = self.words.teach

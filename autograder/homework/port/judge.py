@@ -27,13 +27,13 @@ from autograder.homework.port.evidence import (
     THREE,
     TWO,
     Evidence,
-    Runs,
+    ScriptRuns,
     is_not_initialised,
     stuck_in,
     who_waits,
 )
 from autograder.homework.port.metrics import global_metrics, run_log
-from autograder.homework.port.runs import BATCH, DDP, EPOCHS, ObservedRun, Step
+from autograder.homework.port.runs import BATCH, DDP, EPOCHS, ObservedRun, RecordedUpdate
 from autograder.homework.rubric import Flag, LineResult, PartResult, shown
 from labkit.launch.launcher import Launcher
 from labkit.watch.hang import list_ranks
@@ -68,7 +68,7 @@ def judge(script: Path, *, key: str = PUBLIC_KEY, launcher: Launcher) -> PartRes
     if source.horovod_for_torch:
         said = "The script trains with horovod.torch, which nobody watches here: a person reads it."
         return PartResult("port", [needs_person(one.name, said) for one in lines])
-    runs = Runs(Path(script).name, text, key, launcher, ddp=not source.uses_horovod)
+    runs = ScriptRuns(Path(script).name, text, key, launcher, ddp=not source.uses_horovod)
     evidence = Evidence(runs, source)
     return PartResult("port", findings_of(evidence), flags_of(evidence), facts_of(evidence))
 
@@ -487,7 +487,7 @@ def _sent_for(seen: ObservedRun) -> tuple[str, str]:
     return "gradients_not_sent", f"{said} gradients: every rank has computed those of the others as well."
 
 
-def _exchanged(step: Step) -> int:
+def _exchanged(step: RecordedUpdate) -> int:
     """Elements of all collectives since the update before."""
     return step.reduced + sum(elements for _, elements, _ in step.broadcasts)
 

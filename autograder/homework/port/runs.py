@@ -60,7 +60,7 @@ PATIENCE_OF_A_RANK = 30.0  # s that a rank on the relay may compute, or sleep, w
 
 
 @dataclass(frozen=True)
-class Setting:
+class RunSetting:
     """One run: how many ranks, on how many images, whether the ranks are started apart, ranks on each machine (0: one
     machine)."""
 
@@ -78,7 +78,7 @@ class Setting:
 
 
 @dataclass
-class Step:
+class RecordedUpdate:
     """One update on one rank. numbers: of the images it was made from. Arrays: one vector each, None where they were
     not kept."""
 
@@ -97,8 +97,10 @@ class Step:
 class ObservedRank:
     """One rank's part of a run, as it was seen."""
 
-    steps: list[Step] = field(default_factory=list)
-    after: Step = field(default_factory=lambda: Step([], [], 0.0))  # what came after the last update
+    steps: list[RecordedUpdate] = field(default_factory=list)
+    after: RecordedUpdate = field(
+        default_factory=lambda: RecordedUpdate([], [], 0.0)
+    )  # what came after the last update
     tests: list[tuple[int, list[int]]] = field(default_factory=list)  # (updates so far, numbers of test images)
     reductions: list[tuple[int, list[float], list[float]]] = field(
         default_factory=list
@@ -123,7 +125,7 @@ class ObservedRank:
 class ObservedRun:
     """One run, as it was seen."""
 
-    setting: Setting
+    setting: RunSetting
     data: dict
     rate: float
     nonce: str
@@ -152,7 +154,7 @@ class ObservedRun:
         """Updates of each rank."""
         return [len(rank.steps) for rank in self.ranks]
 
-    def epochs(self, rank: int) -> list[list[Step]]:
+    def epochs(self, rank: int) -> list[list[RecordedUpdate]]:
         """The rank's steps by epochs: equal parts where the script came to its end, else what an epoch would hold."""
         steps = self.ranks[rank].steps
         per_epoch = len(steps) / self.setting.epochs
@@ -188,7 +190,7 @@ def read_log(text: str | None, world_size: int) -> tuple[runlog.RunLog | None, s
 # -- the data ----------------------------------------------------------------------------------------------------------
 
 
-def draw(key: str, setting: Setting) -> dict:
+def draw(key: str, setting: RunSetting) -> dict:
     """Images of ten kinds, uint8, that carry their numbers, and labels, some of them wrong: losses differ from image to
     image."""
     random = np.random.default_rng(seed_of(key, "port", setting.world_size, setting.images))
@@ -213,7 +215,7 @@ def watch(
     name: str,
     source: str,
     key: str,
-    setting: Setting,
+    setting: RunSetting,
     limits: Limits,
     patience: int = PATIENCE,
     means: Means = HOROVOD,
@@ -249,10 +251,10 @@ def watch(
     return ObservedRun(setting, data, rate, nonce, ranks, outcome, ends, name, means, wall)
 
 
-def seen_by(notes: list[tuple[dict, bytes]], setting: Setting) -> ObservedRank:
+def seen_by(notes: list[tuple[dict, bytes]], setting: RunSetting) -> ObservedRank:
     """A rank's notes, put in order. What is not as the probe would have written it is left out."""
     rank = ObservedRank()
-    now = Step([], [], 0.0)
+    now = RecordedUpdate([], [], 0.0)
     for meta, payload in notes:
         with contextlib.suppress(KeyError, TypeError, ValueError, OverflowError, IndexError):
             now = _take(rank, now, meta, payload, setting)
@@ -260,7 +262,7 @@ def seen_by(notes: list[tuple[dict, bytes]], setting: Setting) -> ObservedRank:
     return rank
 
 
-def _take(rank: ObservedRank, now: Step, meta: dict, payload: bytes, setting: Setting) -> Step:
+def _take(rank: ObservedRank, now: RecordedUpdate, meta: dict, payload: bytes, setting: RunSetting) -> RecordedUpdate:
     """Add one note to what is known; returns the step that has not been completed yet."""
     what = meta["saw"]
     if what == "batch":
@@ -279,7 +281,7 @@ def _take(rank: ObservedRank, now: Step, meta: dict, payload: bytes, setting: Se
         rank.steps.append(now)
         now_by_our_clock = float(meta.get("arrived", math.nan))
         rank.updated = rank.updated[0] if rank.updated else now_by_our_clock, now_by_our_clock
-        return Step([], [], 0.0)
+        return RecordedUpdate([], [], 0.0)
     elif what == "collective":
         size = int(meta["size"])
         if meta["what"] == "broadcast":
@@ -300,7 +302,7 @@ def _take(rank: ObservedRank, now: Step, meta: dict, payload: bytes, setting: Se
     return now
 
 
-def _take_batch(rank: ObservedRank, now: Step, meta: dict, payload: bytes, setting: Setting) -> None:
+def _take_batch(rank: ObservedRank, now: RecordedUpdate, meta: dict, payload: bytes, setting: RunSetting) -> None:
     numbers = [int(number) for number in meta["numbers"]]
     if numbers[0] >= TEST:
         rank.tests.append((len(rank.steps), [number - TEST for number in numbers]))
@@ -375,7 +377,7 @@ def _validated(seen: ObservedRun) -> dict[tuple[int, int], tuple]:
     return found
 
 
-def _plan(first: ObservedRank, whole: list[list[Step]], labels: np.ndarray) -> dict | None:
+def _plan(first: ObservedRank, whole: list[list[RecordedUpdate]], labels: np.ndarray) -> dict | None:
     """The arguments of `probes.one_process.replay` for a whole run; None for an optimizer that it does not know.
 
     whole: the steps of each rank.

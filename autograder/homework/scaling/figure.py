@@ -14,7 +14,7 @@ from autograder.homework.rubric import LineResult, shown
 from autograder.homework.scaling.measured import (
     LEAST_TOLERANCE,
     Range,
-    Runs,
+    ScalingLogs,
     Speed,
     Way,
     gain_ways,
@@ -26,7 +26,7 @@ from autograder.homework.scaling.measured import (
     speedup,
 )
 from autograder.homework.scaling.mistakes import efficiency_mistakes, rate_mistakes, speedup_mistakes
-from autograder.homework.scaling.table import Table
+from autograder.homework.scaling.table import ScalingTable
 from labkit.runlog import RunLog
 
 _WORDS = (  # looked for in this order; "speed" alone may be a speedup or images per second
@@ -42,7 +42,7 @@ _SHAPES = "Some of scaling.pdf is drawn as bars or areas, and their values are n
 
 
 @dataclass
-class Drawn:
+class DrawnCurve:
     """A curve over the number of ranks. quantity: a name of _WORDS, "" where nothing says which. points: ranks ->
     value.
 
@@ -58,7 +58,7 @@ class Drawn:
     several: int = 0
 
 
-def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table | None) -> LineResult:
+def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: ScalingTable | None) -> LineResult:
     """Do the curves of `figure` (a `probes.figure.types.Figure`) stand where the logs' numbers are?
 
     speeds: size -> throughput of the run; sizes: those that must be drawn.
@@ -103,7 +103,7 @@ def judge(figure, speeds: Mapping[int, Speed], sizes: list[int], claimed: Table 
 def shows_runs(figure, logs: Mapping[int, RunLog]) -> bool | None:
     """True if a curve of `figure` has the numbers of these runs, all but one at most, or those that a known mistake
     makes of them; None where nothing says what the curves are. Also True where the logs or the figure tell nothing."""
-    runs = Runs(dict(logs), {}, {})
+    runs = ScalingLogs(dict(logs), {}, {})
     speeds = {p: found for p, run in sorted(runs.usable.items()) if (found := speed(run)) is not None}
     if not speeds:
         return True
@@ -118,7 +118,7 @@ def shows_runs(figure, logs: Mapping[int, RunLog]) -> bool | None:
     return False if any(curve.quantity for curve in measured) else None
 
 
-def _all_ways(runs: Runs, speeds: Mapping[int, Speed]) -> list[Way]:
+def _all_ways(runs: ScalingLogs, speeds: Mapping[int, Speed]) -> list[Way]:
     """The numbers that each way of computing gives, right or by a known mistake."""
     base = min(speeds)
     mistakes = (rate_mistakes(runs, speeds), speedup_mistakes(runs, speeds, base), efficiency_mistakes(speeds, base))
@@ -126,7 +126,7 @@ def _all_ways(runs: Runs, speeds: Mapping[int, Speed]) -> list[Way]:
     return right + [way for known in mistakes for ways, _ in known.values() for way in ways]
 
 
-def _computed(curve: Drawn, ways: list[Way]) -> bool:
+def _computed(curve: DrawnCurve, ways: list[Way]) -> bool:
     """True if a curve's numbers on several ranks, all but one at most, were computed in one of these ways."""
     several = {p: y for p, y in curve.points.items() if p > 1}
 
@@ -136,7 +136,7 @@ def _computed(curve: Drawn, ways: list[Way]) -> bool:
     return len(in_one_way(ways, agrees)) >= max(2, len(several) - 1)
 
 
-def drawn(figure, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[int, Speed]) -> Iterator[Drawn]:
+def drawn(figure, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[int, Speed]) -> Iterator[DrawnCurve]:
     """The curves of a figure that stand over numbers of ranks."""
     for panel in figure.panels:
         if re.search(r"epoch|step|iteration", panel.x.label, re.IGNORECASE):
@@ -151,7 +151,9 @@ def drawn(figure, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[i
                 continue
             if quantity == "efficiency":
                 points = _fractions(points, axis.percent or "%" in axis.label)
-            made = Drawn(quantity, shown(curve.name, 40), points, _uncertainty(axis, panel.frame, max(points.values())))
+            made = DrawnCurve(
+                quantity, shown(curve.name, 40), points, _uncertainty(axis, panel.frame, max(points.values()))
+            )
             if axis.scale == "linear" and any(LOGARITHM.search(text) for text in (axis.label, curve.name)):
                 made = _undone(made, expected)
             flat = _is_perfect(points)
@@ -163,16 +165,16 @@ def drawn(figure, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[i
             yield made
 
 
-def _undone(made: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> Drawn:
+def _undone(made: DrawnCurve, expected: Mapping[str, Mapping[int, Range]]) -> DrawnCurve:
     """A curve whose label says that it shows logarithms, with the numbers they are of; of no known quantity where none
     is."""
     for base in BASES:
         points = {p: base**y for p, y in made.points.items() if y < 300}
         wrong_by = max(points.values(), default=0.0) * math.log(base) * made.uncertainty
-        undone = Drawn(made.quantity, made.name, points, wrong_by)
+        undone = DrawnCurve(made.quantity, made.name, points, wrong_by)
         if len(points) == len(made.points) and _quantity(undone, expected):
             return undone
-    return Drawn("", made.name, made.points, made.uncertainty)
+    return DrawnCurve("", made.name, made.points, made.uncertainty)
 
 
 def _ways(name: str, speeds: Mapping[int, Speed]) -> list[Way]:
@@ -180,7 +182,7 @@ def _ways(name: str, speeds: Mapping[int, Speed]) -> list[Way]:
     return ways[name](speeds)
 
 
-def _told(curve: Drawn, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[int, Speed]) -> bool:
+def _told(curve: DrawnCurve, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[int, Speed]) -> bool:
     """True if the curve's values are the logs', and not only within an interval that holds nearly everything."""
     name = _quantity(curve, expected)
     mine = [p for p in curve.points if p in expected[name]]
@@ -193,11 +195,13 @@ def _told(curve: Drawn, expected: Mapping[str, Mapping[int, Range]], speeds: Map
     return set(mine) <= in_one_way(_ways(name, speeds), agrees)
 
 
-def _told_and_right(curve: Drawn, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[int, Speed]) -> bool:
+def _told_and_right(
+    curve: DrawnCurve, expected: Mapping[str, Mapping[int, Range]], speeds: Mapping[int, Speed]
+) -> bool:
     return bool(_quantity(curve, expected)) and _told(curve, expected, speeds)
 
 
-def _too_wide(curve: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> LineResult:
+def _too_wide(curve: DrawnCurve, expected: Mapping[str, Mapping[int, Range]]) -> LineResult:
     name = _quantity(curve, expected)
     of = expected[name]
     at = max((p for p in curve.points if p in of), key=lambda p: of[p].accepted[1] / of[p].accepted[0])
@@ -230,7 +234,7 @@ def _expected(speeds: Mapping[int, Speed]) -> dict[str, dict[int, Range]]:
     }
 
 
-def _quantity(curve: Drawn, expected: Mapping[str, Mapping[int, Range]]) -> str:
+def _quantity(curve: DrawnCurve, expected: Mapping[str, Mapping[int, Range]]) -> str:
     """The quantity that the curve shows as the logs have it, "" for none."""
     for name in [curve.quantity] if curve.quantity else expected:
         of = expected[name]
@@ -272,7 +276,7 @@ def _is_perfect(points: dict[int, float]) -> bool:
     return growing or all(abs(y / value - 1) < 0.005 for y in points.values())
 
 
-def _nothing(figure, curves: list[Drawn]) -> LineResult:
+def _nothing(figure, curves: list[DrawnCurve]) -> LineResult:
     if any(panel.shapes for panel in figure.panels):
         return needs_person("figure", _SHAPES, "shapes_unread")
     if curves:
@@ -290,7 +294,7 @@ def _nothing(figure, curves: list[Drawn]) -> LineResult:
 
 
 def _wrong(
-    curve: Drawn, expected: Mapping[str, Mapping[int, Range]], claimed: Table | None, some_right: bool
+    curve: DrawnCurve, expected: Mapping[str, Mapping[int, Range]], claimed: ScalingTable | None, some_right: bool
 ) -> LineResult:
     of = expected[curve.quantity]
     at = next((p for p, y in sorted(curve.points.items()) if p in of and not of[p].holds(y, curve.uncertainty)), None)

@@ -25,7 +25,7 @@ from autograder.homework.scaling import rerun, suspicion, table
 from autograder.homework.scaling.measured import (
     LEAST_TOLERANCE,
     Range,
-    Runs,
+    ScalingLogs,
     Speed,
     Way,
     gain_ways,
@@ -37,8 +37,8 @@ from autograder.homework.scaling.measured import (
     speedup,
 )
 from autograder.homework.scaling.mistakes import Mistakes, efficiency_mistakes, rate_mistakes, speedup_mistakes
-from autograder.homework.scaling.table import Table
-from autograder.homework.students_table import Number
+from autograder.homework.scaling.table import ScalingTable
+from autograder.homework.students_table import WrittenNumber
 from labkit.runlog import RunLog
 from labkit.scaling import karp_flatt
 
@@ -70,7 +70,7 @@ def judge(
     there was none. again: runs the script once more, on a few ranks; None where no script is to be run.
     """
     names = {p: homework.names.get(f"run_{p}", f"run_{p}.jsonl") for p in {*logs, *SIZES, *homework.sizes}}
-    runs = Runs(dict(logs), dict(broken or {}), names)
+    runs = ScalingLogs(dict(logs), dict(broken or {}), names)
     speeds = {p: found for p, run in sorted(runs.usable.items()) if (found := speed(run)) is not None}
     claimed, why = _table(homework)
     findings = [
@@ -109,7 +109,7 @@ def shared_runs(reports: Mapping[str, Report]) -> dict[str, list[Flag]]:
 # -- the runs ----------------------------------------------------------------------------------------------------------
 
 
-def _runs(runs: Runs, homework: Homework) -> LineResult:
+def _runs(runs: ScalingLogs, homework: Homework) -> LineResult:
     sizes = [*SIZES, *(p for p in sorted({*runs.logs, *runs.broken}) if p not in SIZES)]
     work = _Work.of(runs.usable)
     wrong = {p: problem for p in sizes if (problem := _problem(p, runs, homework, work)) is not None}
@@ -153,7 +153,7 @@ class _Work:
         return cls(batch, usual, max(run.global_batch_size for run in told.values()))
 
 
-def _problem(p: int, runs: Runs, homework: Homework, work: _Work) -> tuple[str, str, str] | None:
+def _problem(p: int, runs: ScalingLogs, homework: Homework, work: _Work) -> tuple[str, str, str] | None:
     """(diagnosis, sentence, what it teaches) where something is wrong with the run on p ranks."""
     name = runs.names.get(p, f"run_{p}.jsonl")
     again = f"Run the script again on {p} rank{'s' * (p > 1)}, with `--log run_{p}.jsonl`."
@@ -228,7 +228,7 @@ def _other_work(p: int, run: RunLog, name: str, work: _Work) -> tuple[str, str, 
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
-def _table(homework: Homework) -> tuple[Table | None, tuple[str, str]]:
+def _table(homework: Homework) -> tuple[ScalingTable | None, tuple[str, str]]:
     """(the student's table, ("", "")), or (None, (diagnosis, why))."""
     path = homework.files.get("scaling.csv")
     if path is None:
@@ -239,7 +239,9 @@ def _table(homework: Homework) -> tuple[Table | None, tuple[str, str]]:
         return None, ("unreadable_table", f"`{shown(homework.names['scaling.csv'])}` could not be read: {error}.")
 
 
-def _columns(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, why: tuple[str, str]) -> list[LineResult]:
+def _columns(
+    runs: ScalingLogs, speeds: Mapping[int, Speed], claimed: ScalingTable | None, why: tuple[str, str]
+) -> list[LineResult]:
     """Findings on throughput, speedup and efficiency."""
     names = ("throughput", "speedup", "efficiency")
     timeless = [p for p in SIZES if p in runs.usable and p not in speeds]
@@ -276,7 +278,7 @@ def _columns(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, why
     return found
 
 
-def _asked(runs: Runs, claimed: Table, speeds: Mapping[int, Speed]) -> list[int]:
+def _asked(runs: ScalingLogs, claimed: ScalingTable, speeds: Mapping[int, Speed]) -> list[int]:
     """The sizes that a column is judged on: the four, and 16 where the table has it."""
     return [*SIZES, *(p for p in sorted(claimed.rows) if p not in SIZES and p in runs.usable and p in speeds)]
 
@@ -290,7 +292,7 @@ class _Column:
     """
 
     line: str
-    claims: dict[int, Number]
+    claims: dict[int, WrittenNumber]
     expected: dict[int, Range]
     also: dict[int, Range] = None
     mistakes: Mistakes | None = None
@@ -395,17 +397,17 @@ class _Column:
         return f"{self._word.capitalize()}: {'; '.join(told)}."
 
 
-def _is(number: Number, expected: Range) -> bool:
+def _is(number: WrittenNumber, expected: Range) -> bool:
     return any(expected.holds(value, min(number.half, _ROUNDING * abs(value))) for value in number.readings)
 
 
-def _close(number: Number, value: float) -> bool:
+def _close(number: WrittenNumber, value: float) -> bool:
     """True if a number was computed to be this value."""
     tolerance = LEAST_TOLERANCE * abs(value) + min(number.half, _ROUNDING * abs(value))
     return any(abs(reading - value) <= tolerance for reading in number.readings)
 
 
-def _near(number: Number, value: float) -> bool:
+def _near(number: WrittenNumber, value: float) -> bool:
     tolerance = _NAMING * abs(value) + min(number.half, _ROUNDING * abs(value))
     return any(abs(reading - value) <= tolerance for reading in number.readings)
 
@@ -443,7 +445,11 @@ def _figure_in_time(*given) -> LineResult:
 
 
 def _figure(
-    homework: Homework, runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None, reader: Callable[[Path], object]
+    homework: Homework,
+    runs: ScalingLogs,
+    speeds: Mapping[int, Speed],
+    claimed: ScalingTable | None,
+    reader: Callable[[Path], object],
 ) -> LineResult:
     """scaling.pdf: do its points stand where the numbers are?"""
     from autograder.homework.scaling import figure as scaling_figure
@@ -484,7 +490,7 @@ def _hash(script: Path | None) -> str:
     return hashlib.sha256(script.read_bytes()).hexdigest() if script else ""
 
 
-def _facts(runs: Runs, speeds: Mapping[int, Speed], claimed: Table | None) -> dict:
+def _facts(runs: ScalingLogs, speeds: Mapping[int, Speed], claimed: ScalingTable | None) -> dict:
     """The measurements, for the page and for comparing a class."""
     base = min(speeds, default=0)
     rows = []

@@ -234,7 +234,7 @@ def rises(values: list[tuple[int, Range]], margin: float) -> tuple[int, int] | N
 
 
 @dataclass
-class Runs:
+class ScalingLogs:
     """The logs of one submission. usable: those that are of as many ranks as their names say. broken: size -> why a log
     is none."""
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from autograder.homework.scaling.measured import MAIN, Runs, Speed, images_of
+from autograder.homework.scaling.measured import MAIN, ScalingLogs, Speed, images_of
 
 # name -> (what it gives for each size, in each way to compute; the lesson)
 Mistakes = dict[str, tuple[list[dict[int, float]], str]]
@@ -27,7 +27,7 @@ def _each(ways: list[dict[int, float]], change: Callable[[int, float], float]) -
     return [{p: change(p, value) for p, value in way.items()} for way in ways]
 
 
-def rate_mistakes(runs: Runs, speeds: Mapping[int, Speed]) -> Mistakes:
+def rate_mistakes(runs: ScalingLogs, speeds: Mapping[int, Speed]) -> Mistakes:
     """The throughputs that known mistakes give."""
     rates = _rates(speeds)
     batches = {p: runs.usable[p].global_batch_size or math.nan for p in speeds}
@@ -61,7 +61,7 @@ def _logarithms(ways: list[dict[int, float]]) -> list[dict[int, float]]:
     ]
 
 
-def speedup_mistakes(runs: Runs, speeds: Mapping[int, Speed], base: int) -> Mistakes:
+def speedup_mistakes(runs: ScalingLogs, speeds: Mapping[int, Speed], base: int) -> Mistakes:
     """The speedups over `base` ranks that known mistakes give."""
     rates = _rates(speeds)
     images = {p: images_of(runs.usable[p]) for p in speeds}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.homework.rubric import shown
-from autograder.homework.students_table import Number, TableError, decimal_mark, number, read_rows
+from autograder.homework.students_table import TableError, WrittenNumber, decimal_mark, number, read_rows
 
 COLUMNS = ("ranks", "images_per_second", "speedup", "efficiency")
 MOST_ROWS = 200
@@ -25,17 +25,17 @@ _WORDS = {  # looked for in this order
 
 
 @dataclass
-class Table:
+class ScalingTable:
     """rows: number of ranks -> column -> number; what a row does not have is not in it. problems: sentences."""
 
-    rows: dict[int, dict[str, Number]] = field(default_factory=dict)
+    rows: dict[int, dict[str, WrittenNumber]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     percent_columns: frozenset[str] = frozenset()
 
-    def column(self, name: str) -> dict[int, Number]:
+    def column(self, name: str) -> dict[int, WrittenNumber]:
         return {p: row[name] for p, row in sorted(self.rows.items()) if name in row}
 
-    def efficiencies(self) -> tuple[dict[int, Number], bool]:
+    def efficiencies(self) -> tuple[dict[int, WrittenNumber], bool]:
         """(the efficiencies as fractions, whether a percent sign stands beside fractions: "0.61 %" where 61 % is
         meant)."""
         column = self.column("efficiency")
@@ -48,14 +48,14 @@ class Table:
         return {p: n.scaled(0.01) if p in signed else n for p, n in column.items()}, marked and not signed
 
 
-def read(path: Path) -> Table:
+def read(path: Path) -> ScalingTable:
     """The table in a file. Raises TableError with one sentence where there is none in it, and OSError."""
     rows = read_rows(path)
     if not rows:
         raise TableError("the file is empty")
     if len(rows) > MOST_ROWS:
         raise TableError(f"it has {len(rows)} lines; a table of scaling has one for each number of ranks")
-    table, first = Table(), rows[0]
+    table, first = ScalingTable(), rows[0]
     columns, width = _named(first), len(first)
     if columns:
         table.percent_columns = frozenset(
@@ -91,7 +91,7 @@ def _named(header: list[str]) -> dict[str, int]:
     return found
 
 
-def _take(table: Table, cells: list[str], columns: dict[str, int], width: int, decimal: str) -> None:
+def _take(table: ScalingTable, cells: list[str], columns: dict[str, int], width: int, decimal: str) -> None:
     if len(cells) > width and len(cells) >= 2 * width - 1 and all(number(cell) for cell in cells):
         said = shown(",".join(cells))
         raise TableError(

@@ -14,7 +14,7 @@ _ROOT = Path("/sys/fs/cgroup")
 _PERIOD_US = 100_000
 
 
-class Limits:
+class UserLimits:
     """The groups of one user's server. `enter` is called in the new process, before it becomes the user; `remove` when
     it has ended.
     """

@@ -7,12 +7,12 @@ import stat
 import subprocess
 from pathlib import Path
 
-from course_hub.settings import Settings, SettingsError, account
+from course_hub.settings import HubSettings, SettingsError, account
 
 _NOBODY = 65534
 
 
-def prepare(settings: Settings) -> None:
+def prepare(settings: HubSettings) -> None:
     """Make and check what the hub needs. Must run as root. Raises SettingsError with what to do."""
     if os.geteuid() != 0:
         raise SettingsError("the hub starts servers as their users, so it must run as root: sudo, or a unit of systemd")
@@ -24,7 +24,7 @@ def prepare(settings: Settings) -> None:
     make_exchange(settings, grader.pw_uid, grader.pw_gid)
 
 
-def check_shared(settings: Settings) -> None:
+def check_shared(settings: HubSettings) -> None:
     """Raises SettingsError if an ordinary user cannot run the course's Python, such as one in somebody's home."""
     if (settings.shared / "solutions").exists():
         raise SettingsError(
@@ -70,7 +70,7 @@ def shut_folder(path: Path) -> str:
     return ""
 
 
-def check_class(settings: Settings, grader: int) -> None:
+def check_class(settings: HubSettings, grader: int) -> None:
     """The class belongs to the grader and is closed to all others: in it are solutions, keys, grades and everybody's
     work.
     """
@@ -85,7 +85,7 @@ def check_class(settings: Settings, grader: int) -> None:
         root.chmod(0o700)
 
 
-def make_exchange(settings: Settings, grader: int, group: int) -> None:
+def make_exchange(settings: HubSettings, grader: int, group: int) -> None:
     """nbgrader's exchange. nbgrader asks for a root in which everybody may write; sticky, so that nobody can move the
     course away and put another in its place. What is handed in cannot be listed, nor removed, by other students.
     """

@@ -73,7 +73,7 @@ class Idle:
 
 
 @dataclass(frozen=True)
-class Settings:
+class HubSettings:
     """All of it; the comments in hub.toml say what each is."""
 
     course: str
@@ -106,7 +106,7 @@ class Settings:
         return self.bin / "python"
 
 
-def load(path: str | Path | None = None) -> Settings:
+def load(path: str | Path | None = None) -> HubSettings:
     """The settings in a file (default: the one that the environment names). Raises SettingsError."""
     path = path or os.environ.get(FILE)
     if not path:
@@ -123,7 +123,7 @@ def load(path: str | Path | None = None) -> Settings:
         raise SettingsError("\n".join(f"{path}: {line}" for line in str(error).splitlines())) from None
 
 
-def _settings(told: dict) -> Settings:
+def _settings(told: dict) -> HubSettings:
     parts = {"web": Web, "login": Login, "spawner": SpawnerSettings, "idle": Idle}
     values = {name: value for name, value in told.items() if name not in (*parts, "profiles")}
     for name, kind in parts.items():
@@ -132,7 +132,7 @@ def _settings(told: dict) -> Settings:
         values["profiles"] = {
             name: _made(Profile, part, f"[profiles.{name}] ") for name, part in told["profiles"].items()
         }
-    settings = _made(Settings, values, "")
+    settings = _made(HubSettings, values, "")
     wrong = list(_wrong(settings))
     if wrong:
         raise SettingsError("\n".join(wrong))
@@ -169,7 +169,7 @@ def _made(kind, values: dict, where: str):
 _IN_WORDS = {"str": 'text in "quotes"', "int": "a whole number", "float": "a number"}
 
 
-def _wrong(settings: Settings):
+def _wrong(settings: HubSettings):
     if not re.fullmatch(r"[A-Za-z]\w*", settings.course):
         yield f"course = {settings.course!r}: letters, digits and _ only"
     for name in ("class_root", "shared", "exchange", "state", "scratch"):
@@ -196,7 +196,7 @@ def _wrong(settings: Settings):
         )
 
 
-def students(settings: Settings) -> list[str]:
+def students(settings: HubSettings) -> list[str]:
     """The names of the students: those listed, and the members of the group; instructors and the grader are none."""
     names = set(settings.students)
     if settings.students_group:

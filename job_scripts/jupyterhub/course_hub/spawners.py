@@ -13,8 +13,8 @@ from batchspawner import PBSSpawner, SlurmSpawner
 from jupyterhub.spawner import LocalProcessSpawner
 from tornado import web
 
-from course_hub.limits import Limits
-from course_hub.settings import Profile, Settings
+from course_hub.limits import UserLimits
+from course_hub.settings import HubSettings, Profile
 
 _FORM = """
 <p>Choose what your server may use. You can stop it and choose again at any time; your files stay.</p>
@@ -32,7 +32,7 @@ _CHOICE = """
 class _Chosen:
     """The choice of a profile, for every kind of spawner. `settings` is set by the hub's configuration."""
 
-    settings: Settings
+    settings: HubSettings
 
     def form(self) -> str:
         """The page's radio buttons; "" where there is nothing to choose."""
@@ -79,13 +79,13 @@ def in_words(profile: Profile, batch: bool) -> str:
 class CourseLocalSpawner(_Chosen, LocalProcessSpawner):
     """A server on this machine, within the limits of its profile; nothing of it is left when it is stopped."""
 
-    limits: Limits | None = None
+    limits: UserLimits | None = None
 
     async def start(self):
         profile = self.profile
         self._end_rest()
         tag = f"{self.settings.web.hub_port}-{self.user.name}"
-        self.limits = Limits(tag, profile.cores, profile.memory_gb, profile.processes)
+        self.limits = UserLimits(tag, profile.cores, profile.memory_gb, profile.processes)
         self.log.info("%s: %s", self.user.name, self.limits.in_words)
         return await super().start()
 
@@ -115,7 +115,7 @@ class CourseLocalSpawner(_Chosen, LocalProcessSpawner):
             shutil.rmtree(scratch_folder(self.settings, self.user.name), ignore_errors=True)
 
 
-def scratch_folder(settings: Settings, name: str) -> Path:
+def scratch_folder(settings: HubSettings, name: str) -> Path:
     return settings.scratch / f"{settings.course}-{name}"
 
 
@@ -183,7 +183,7 @@ exec {{cmd}}
 KINDS = {"local": CourseLocalSpawner, "slurm": CourseSlurmSpawner, "pbs": CoursePBSSpawner}
 
 
-def configure(c, settings: Settings) -> None:
+def configure(c, settings: HubSettings) -> None:
     """The hub's spawner, from the settings."""
     kind = KINDS[settings.spawner.kind]
     kind.settings = settings
@@ -204,7 +204,7 @@ def configure(c, settings: Settings) -> None:
     c.BatchSpawnerBase.batch_script = kind._template.replace("{{course}}", settings.course)
 
 
-def environment(settings: Settings) -> dict[str, str]:
+def environment(settings: HubSettings) -> dict[str, str]:
     """The environment of every server, a student's and the grader's: where the course is, and which one."""
     return {
         "PATH": os.pathsep.join([str(settings.bin), "/usr/local/bin", "/usr/bin", "/bin"]),

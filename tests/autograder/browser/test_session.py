@@ -64,7 +64,7 @@ def inside(tmp_path_factory):
     return ask
 
 
-def some_answers(function: str) -> list[bank.Answer]:
+def some_answers(function: str) -> list[bank.BankAnswer]:
     """Of a puzzle all; of another exercise two right and two wrong ones, and all that need numpy."""
     every = list(bank.answers(exercise=function))
     if function in PUZZLES:

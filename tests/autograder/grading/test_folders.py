@@ -36,7 +36,7 @@ from autograder.course import Course
 from autograder.grading import collecting, copying, course_files
 from autograder.grading.collecting import Collect
 from autograder.grading.submission import reading, rebuilding
-from autograder.grading.writer import Writer, copy_what_is_ordinary
+from autograder.grading.writer import GradebookWriter, copy_what_is_ordinary
 from autograder.reports import results
 
 FOLDERS = sorted((Path(__file__).parents[2] / "attacks" / "folders").glob("[0-9]*.py"))
@@ -178,7 +178,7 @@ def look_at(place: Place, comes: str, folder: Path) -> None:
 def copied_files(place: Place) -> dict[str, bytes]:
     """What of mallory's submission arrives in autograded/, by its name."""
     options = Autograde(coursedir=place.coursedir, config=place.config)
-    writer = Writer(place.coursedir, place.config, "homework", NoGradebook(), options)
+    writer = GradebookWriter(place.coursedir, place.config, "homework", NoGradebook(), options)
     writer.copy_files("mallory")
     return {str(path): path.read_bytes() for path in writer.folder("mallory").rglob("*") if not path.is_dir()}
 

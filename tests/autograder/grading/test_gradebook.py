@@ -13,7 +13,7 @@ pytest.importorskip("nbgrader.apps.api")
 from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.grading import gradebook as books
-from autograder.grading.submission.finishing import Finished
+from autograder.grading.submission.finishing import FinishedNotebook
 from autograder.grading.submission.grades import Graded, ItemGrade
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's about its own models
@@ -42,11 +42,11 @@ def gradebook(released, tmp_path):
         yield book
 
 
-def finished(*items: ItemGrade, **answers: bool) -> Finished:
-    return Finished(Graded("", list(items), []), answers, "")
+def finished(*items: ItemGrade, **answers: bool) -> FinishedNotebook:
+    return FinishedNotebook(Graded("", list(items), []), answers, "")
 
 
-def enter(book: Gradebook, done: Finished, late: float = 0.0, penalty: float | None = None) -> None:
+def enter(book: Gradebook, done: FinishedNotebook, late: float = 0.0, penalty: float | None = None) -> None:
     plugin = SimpleNamespace(late_submission_penalty=lambda student, score, seconds: penalty)
     with books.transaction(book):
         book.update_or_create_student("anna")

@@ -41,7 +41,7 @@ from autograder.grading.submission import judging as submission
 from autograder.grading.submission.finishing import Terms, digest
 from autograder.grading.submission.grades import Graded
 from autograder.grading.submission.judging import judge
-from autograder.grading.submission.reading import Flag, Refused, read
+from autograder.grading.submission.reading import Refused, SubmissionFlag, read
 from autograder.grading.submission.rebuilding import rebuild
 from autograder.judging import judge as judging
 from autograder.judging.judge import Runners
@@ -802,7 +802,7 @@ def test_a_refused_notebook_gets_a_card_that_says_why(runners):
     rebuilt = rebuild(released_notebook(), Refused("The file is empty."))
     graded = judge(rebuilt, None, runners)
     assert graded.points == 0 and graded.max_points == 11 and graded.needs_person
-    assert graded.flags == [Flag("refused", "The submission was refused: The file is empty.", True)]
+    assert graded.flags == [SubmissionFlag("refused", "The submission was refused: The file is empty.", True)]
     notebook = carding.carded(rebuilt, graded)
     nbformat.validate(notebook)
     assert "The file is empty." in cell_of(notebook, "check_fair_share").outputs[0].data["text/plain"]

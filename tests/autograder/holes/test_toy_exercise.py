@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autograder.holes import command, records, run, trying
-from autograder.holes.trying import Judge
+from autograder.holes.trying import MutantJudge
 from autograder.judging import bank
 from autograder.judging.case import judge_case
 
@@ -56,13 +56,13 @@ def options_of(root, **more) -> run.Options:
     return run.Options(bank=root / "bank", records=root / "holes", results=root / "results", **more)
 
 
-def report_of(root, warm, **more) -> run.Report:
+def report_of(root, warm, **more) -> run.HolesReport:
     options = options_of(root, **more)
     (answer,) = run.chosen(options, "90_toy", None)
     return run.report_of(answer, warm, options)
 
 
-def names(report: run.Report) -> set[str]:
+def names(report: run.HolesReport) -> set[str]:
     return {mutant.name for mutant, _ in report.open()}
 
 
@@ -100,7 +100,7 @@ def test_what_hangs_on_the_key_is_a_hole_of_its_own(toy, warm):
     module = toy / "autograder" / "exercises" / "unit_90_toy.py"
     module.write_text(MODULE.replace("*EDGE,", "4 + limit, 9"))
     (answer,) = run.chosen(options_of(toy), "90_toy", None)
-    with Judge(answer.exercise, warm) as judge:
+    with MutantJudge(answer.exercise, warm) as judge:
         fate = judge.fate(ANSWER.replace("v > limit", "v >= limit"))
         assert fate.state == "by key" and {None, 1} == set(fate.fails.values())
         assert judge.fate(ANSWER.replace("v > limit", "v < limit")).state == "killed"
@@ -137,7 +137,7 @@ def test_a_stale_record_and_one_of_a_killed_mutant_are_named(toy, warm):
 
 def test_what_is_known_is_not_judged_again(toy, warm, monkeypatch):
     first = report_of(toy, warm, keys=1)
-    monkeypatch.setattr(Judge, "fate", lambda *arguments: pytest.fail("judged again"))
+    monkeypatch.setattr(MutantJudge, "fate", lambda *arguments: pytest.fail("judged again"))
     assert report_of(toy, warm, keys=1).fates == first.fates
 
 

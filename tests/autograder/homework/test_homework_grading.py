@@ -200,7 +200,7 @@ def test_links_are_not_followed(root):
 
 @needs("horovod")
 def test_again_nothing_is_judged(root):
-    class Nobody(pool.Pool):
+    class Nobody(pool.SubmissionPool):
         def submit(self, student: str, request: dict) -> None:
             raise AssertionError(f"{student} was judged again")
 
@@ -347,7 +347,7 @@ def test_too_many_bytes_are_left_out_and_said(tmp_path, monkeypatch):
 
 def test_a_fault_of_ours_is_judged_again(tmp_path, monkeypatch):
     (tmp_path / "scaling.csv").write_text("ranks\n")
-    judge = handed_in.Judge(handed_in.packed(tmp_path, SCALING_MNIST), launcher=None, key="k")
+    judge = handed_in.HomeworkJudge(handed_in.packed(tmp_path, SCALING_MNIST), launcher=None, key="k")
     broken = RUBRIC.unjudged("scaling", "it failed", {"fault": "OSError"})
     told = [[broken], [rubric.PartResult("scaling", [RUBRIC.full("runs")])]]
     monkeypatch.setattr(judge, "_judged", lambda part: rubric.Report(told.pop(0)))

@@ -17,7 +17,16 @@ from autograder.homework.mnist_rubric import lines_of
 from autograder.homework.port import evidence, metrics, words
 from autograder.homework.port import judge as port
 from autograder.homework.port import source as port_source
-from autograder.homework.port.runs import BATCH, DDP, ObservedRank, ObservedRun, Setting, Step, draw, seen_by
+from autograder.homework.port.runs import (
+    BATCH,
+    DDP,
+    ObservedRank,
+    ObservedRun,
+    RecordedUpdate,
+    RunSetting,
+    draw,
+    seen_by,
+)
 from labkit.launch.launcher import Launcher
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch.hang import HangReport
@@ -55,7 +64,7 @@ def test_what_is_no_marked_image_has_no_number():
 
 
 def test_the_data_come_from_the_key():
-    one, same, other = (draw(key, Setting(2, 64)) for key in ("a", "a", "b"))
+    one, same, other = (draw(key, RunSetting(2, 64)) for key in ("a", "a", "b"))
     assert all(np.array_equal(one[name], same[name]) for name in one)
     assert not np.array_equal(one["y_train"], other["y_train"])
     assert script_probe.numbers(one["x_train"]) == list(range(64))
@@ -99,7 +108,7 @@ def test_growth_horovod_and_errors_are_read_from_the_source():
 
 
 def test_notes_that_no_probe_would_write_are_left_out():
-    setting = Setting(2, 64)
+    setting = RunSetting(2, 64)
     bad = [
         {},
         {"saw": "batch"},
@@ -119,13 +128,13 @@ def test_notes_that_no_probe_would_write_are_left_out():
 # -- lines, from what was seen -----------------------------------------------------------------------------------------
 
 
-def seen(setting: Setting, numbers, rates=None, **more) -> ObservedRun:
+def seen(setting: RunSetting, numbers, rates=None, **more) -> ObservedRun:
     """numbers: per rank a list of steps, each the numbers of its images. rates: per rank."""
     p = setting.world_size
     ranks = []
     for r in range(p):
         rate = (rates or [0.01 * p] * p)[r]
-        steps = [Step(list(one), [len(one)], rate) for one in numbers[r]]
+        steps = [RecordedUpdate(list(one), [len(one)], rate) for one in numbers[r]]
         ranks.append(ObservedRank(steps=steps, ended="returned", batches=len(steps), initialised=True, size=p))
     for name, values in more.items():
         for rank, value in zip(ranks, values, strict=True):
@@ -139,7 +148,7 @@ def batches(images) -> list[list[int]]:
     return [images[k : k + BATCH] for k in range(0, len(images), BATCH)]
 
 
-ONE_EPOCH = Setting(3, 97, epochs=1, ranks_per_node=2)
+ONE_EPOCH = RunSetting(3, 97, epochs=1, ranks_per_node=2)
 SHARDS = {
     "": [range(r, 96, 3) for r in range(3)],
     "same_data": [range(32)] * 3,
@@ -268,7 +277,7 @@ def test_which_gpu_a_rank_takes_is_seen_in_a_run_without_any():
     begin += "local, model = int(os.environ['LOCAL_RANK']), cnn()\ndist.init_process_group('nccl')\n"
     with Launcher() as launcher:
         for text, taken in CHOICES.items():
-            run = evidence.Runs("ddp.py", f"{begin}{text}\n", "key", launcher, ddp=True).once(evidence.GPUS)
+            run = evidence.ScriptRuns("ddp.py", f"{begin}{text}\n", "key", launcher, ddp=True).once(evidence.GPUS)
             assert [rank.device for rank in run.ranks] == taken, text
 
 
@@ -326,7 +335,7 @@ PARTS = [[(1.0, 4, 8), (2.0, 6, 8)], [(3.0, 2, 8), (2.0, 2, 8)]]
     ],
 )
 def test_a_log_by_another_clock(monkeypatch, step, says):
-    one = seen(Setting(1, 16), [[[0]]], updated=[(10.0, 14.0)])
+    one = seen(RunSetting(1, 16), [[[0]]], updated=[(10.0, 14.0)])
     one.wall = 20.0
     first = SimpleNamespace(seconds=step + 2.0, validation_seconds=0.0, step_seconds=[2.0, step])
     second = SimpleNamespace(seconds=step, validation_seconds=6.5 if step > 2 else 1.0, step_seconds=[step])
@@ -364,7 +373,7 @@ def test_a_script_that_sleeps_in_every_run_gets_little_time_in_the_later_ones(mo
 
     monkeypatch.setattr(evidence, "watch", watch)
     monkeypatch.setattr(evidence.time, "monotonic", lambda: clock[0])
-    runs = evidence.Runs("script.py", "", "a key", launcher=None)
+    runs = evidence.ScriptRuns("script.py", "", "a key", launcher=None)
     for setting in (evidence.TWO, evidence.THREE, evidence.ONE, evidence.LONG):
         runs(setting)
     assert given == [150.0, 150.0, 40.0, 40.0]

@@ -14,8 +14,8 @@ from autograder import cli
 from autograder.check import check_homework
 from autograder.grading.submission import rebuilding
 from autograder.homework import handed_in, judge, page, registry
-from autograder.homework.assignment import Asked, Assignment, Judging
-from autograder.homework.folder import Files
+from autograder.homework.assignment import Assignment, JudgedParts, JudgeRequest
+from autograder.homework.folder import CollectedFiles
 from autograder.homework.mnist import SCALING_MNIST
 from autograder.homework.rubric import Flag, PartResult, Rubric, RubricLine
 
@@ -29,7 +29,7 @@ ESSAY = Rubric(
 )
 
 
-def judged(asked: Asked) -> PartResult:
+def judged(asked: JudgeRequest) -> PartResult:
     words = len(asked.homework.files["essay.txt"].read_text().split())
     long = (
         ESSAY.full("long") if words >= 3 else ESSAY.lost("long", "too_short", f"It has {words} words.", "Write more.")
@@ -41,8 +41,10 @@ ESSAYS = Assignment(
     name="write_an_essay",
     title="An essay",
     rubric=ESSAY,
-    files=Files("write_an_essay", lambda path: (path, 0) if path.endswith("essay.txt") else ("", 0), lambda _: 100, {}),
-    judges=(Judging(("essay", "bonus"), judged), Judging(("sums",), lambda asked: 1 / 0)),
+    files=CollectedFiles(
+        "write_an_essay", lambda path: (path, 0) if path.endswith("essay.txt") else ("", 0), lambda _: 100, {}
+    ),
+    judges=(JudgedParts(("essay", "bonus"), judged), JudgedParts(("sums",), lambda asked: 1 / 0)),
     beside=lambda result: f"<b>{result.facts['words']} words</b>" if "words" in result.facts else "",
 )
 
@@ -103,7 +105,7 @@ def test_another_homework_is_judged_as_it_says(tmp_path):
 def test_it_travels_and_gets_its_own_card(tmp_path):
     packed = json.loads(json.dumps(handed_in.packed(folder(tmp_path / "x", "essay.txt", "run_1.jsonl"), ESSAYS)))
     assert set(packed["files"]) == {"essay.txt"} and packed["assignment"] == "write_an_essay"
-    judging = handed_in.Judge(packed, launcher=type("Nobody", (), {"isolation": None})(), key="k")
+    judging = handed_in.HomeworkJudge(packed, launcher=type("Nobody", (), {"isolation": None})(), key="k")
     assert judging.part("bonus").share == 1 and judging.part("essay").earned == 3
     with pytest.raises(handed_in.Fault):
         judging.part("sums")

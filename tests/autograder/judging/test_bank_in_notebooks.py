@@ -17,7 +17,7 @@ from machine import FULL, needs
 
 from autograder.grading.submission import judging, reading, rebuilding
 from autograder.judging import bank
-from autograder.judging.bank import Answer
+from autograder.judging.bank import BankAnswer
 from autograder.judging.hiding import REFERENCE
 from autograder.judging.judge import Runners, chunks_of_file
 from autograder.registry import find
@@ -35,14 +35,14 @@ def released(unit: str) -> nbformat.NotebookNode:
 
 
 @functools.cache
-def answers(unit: str) -> dict[str, list[Answer]]:
-    found: dict[str, list[Answer]] = {}
+def answers(unit: str) -> dict[str, list[BankAnswer]]:
+    found: dict[str, list[BankAnswer]] = {}
     for answer in bank.answers(unit=unit):
         found.setdefault(answer.exercise.function, []).append(answer)
     return found
 
 
-def rebuilt(unit: str, chosen: dict[str, Answer]) -> rebuilding.Rebuilt:
+def rebuilt(unit: str, chosen: dict[str, BankAnswer]) -> rebuilding.Rebuilt:
     """The unit's notebook with these answers in its solution cells."""
     notebook = nbformat.from_dict(json.loads(json.dumps(released(unit))))
     cells = {cell.metadata.nbgrader.grade_id: cell for cell in notebook.cells if "nbgrader" in cell.metadata}
@@ -89,7 +89,7 @@ def runners(warm):
         yield one
 
 
-def graded(unit: str, chosen: dict[str, Answer], runners: Runners) -> dict[str, tuple[float, float]]:
+def graded(unit: str, chosen: dict[str, BankAnswer], runners: Runners) -> dict[str, tuple[float, float]]:
     """function -> (points, points to be had)."""
     found = rebuilt(unit, chosen)
     result = judging.judge(found, unit, runners, key="a key nobody has seen")

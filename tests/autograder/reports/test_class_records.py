@@ -20,8 +20,8 @@ from autograder.grading.store import Store
 from autograder.grading.submission import judging
 from autograder.grading.submission.grades import Graded, ItemGrade
 from autograder.reports import records, results
-from autograder.reports.marks import Row
-from autograder.reports.results import Submitted
+from autograder.reports.marks import StudentMarks
+from autograder.reports.results import SubmittedNotebook
 from autograder.verdict import CaseResult, LevelResult, RecordResult, Result
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -125,9 +125,10 @@ def test_a_user_s_mistakes_are_one_line(root, tmp_path):
 
 def test_equal_values_share_a_place_and_what_nobody_counts_is_left_out():
     judged = [
-        Submitted(name, NOTEBOOK, graded(value)) for name, value in zip("abcd", (3e-5, 2e-5, 2e-5, 4e-5), strict=True)
+        SubmittedNotebook(name, NOTEBOOK, graded(value))
+        for name, value in zip("abcd", (3e-5, 2e-5, 2e-5, 4e-5), strict=True)
     ]
-    judged += [Submitted("e", NOTEBOOK, graded(1e-5, counted=False)), Submitted("f", NOTEBOOK, None)]
+    judged += [SubmittedNotebook("e", NOTEBOOK, graded(1e-5, counted=False)), SubmittedNotebook("f", NOTEBOOK, None)]
     (board,) = records.boards_of(judged, {name: name.upper() for name in "abcdef"})
     assert [(line.place, line.name) for line in board.lines] == [(1, "B"), (1, "C"), (3, "A"), (4, "D")]
     assert [line.to_best for line in board.lines] == ["-50 %", "-50 %", "-25 %", "reached"]
@@ -139,11 +140,11 @@ def test_equal_values_share_a_place_and_what_nobody_counts_is_left_out():
 def test_results_of_before_there_were_records_have_none():
     older = graded(1e-5)
     del older.items[0].result["records"]
-    assert records.boards_of([Submitted("a", NOTEBOOK, older)], {"a": "A"}) == ()
+    assert records.boards_of([SubmittedNotebook("a", NOTEBOOK, older)], {"a": "A"}) == ()
 
 
 def test_nobody_appears_under_somebody_else_s_name():
-    rows = [Row("s1", "Ada", "Lovelace", "ada@uni.example"), Row("s2"), Row("s3")]
+    rows = [StudentMarks("s1", "Ada", "Lovelace", "ada@uni.example"), StudentMarks("s2"), StudentMarks("s3")]
     for name in ("s1", "S1", "Ada  Lovelace", "lovelace, ada", "ada@uni.example"):
         shown, refused = records.names_to_show({"s2": name}, rows)
         assert (shown, len(refused)) == ({}, 1), name
@@ -192,20 +193,20 @@ UNSEEN = {
 @pytest.mark.parametrize("how", ALIKE)
 def test_a_name_that_looks_like_somebody_else_s_is_refused(how):
     first, last = ("Adam", "Clew") if how in ("r and n", "a large i", "two v", "c and l") else ("Ada", "Lovelace")
-    rows = [Row("s1", first, last, "ada@uni.example"), Row("s2", "Bob", "Boole"), Row("s3")]
+    rows = [StudentMarks("s1", first, last, "ada@uni.example"), StudentMarks("s2", "Bob", "Boole"), StudentMarks("s3")]
     assert records.names_to_show({"s2": ALIKE[how]}, rows)[0] == {}
     assert records.names_to_show({"s1": ALIKE[how]}, rows) == ({"s1": ALIKE[how]}, ()), "it is one's own"
 
 
 @pytest.mark.parametrize("how", UNSEEN)
 def test_a_name_of_two_alphabets_or_with_something_unseen_is_refused(how):
-    rows = [Row("s1", "Ada", "Lovelace"), Row("s2", "Bob", "Boole")]
+    rows = [StudentMarks("s1", "Ada", "Lovelace"), StudentMarks("s2", "Bob", "Boole")]
     shown, (sentence,) = records.names_to_show({"s2": UNSEEN[how]}, rows)
     assert not shown and ("one alphabet" in sentence or "somebody else" in sentence)
 
 
 def test_those_who_have_one_name_are_both_shown():
-    rows = [Row("s1", "Ada", "Bern"), Row("s2", "Ada", "Bem")]
+    rows = [StudentMarks("s1", "Ada", "Bern"), StudentMarks("s2", "Ada", "Bem")]
     assert records.names_to_show({"s1": "Ada Bern", "s2": "Ada Bem"}, rows)[0] == {
         "s1": "Ada Bern",
         "s2": "Ada Bem (2)",
@@ -227,7 +228,11 @@ NAMES += ("Straße 7", "O'Brien-Smith Jr.", "הילה", "สมชาย", "Ørs
 
 
 def test_pseudonyms_stay_as_they_are_chosen():
-    rows = [Row("s1", "Ada", "Lovelace"), Row("s2", "Bob", "Boole"), Row("s3", "Ольга", "Попова")]
+    rows = [
+        StudentMarks("s1", "Ada", "Lovelace"),
+        StudentMarks("s2", "Bob", "Boole"),
+        StudentMarks("s3", "Ольга", "Попова"),
+    ]
     for name in ("the fastest", "Ada B.", "Lovelace's fan", "Попова О.", "速い", "...", *NAMES):
         assert records.names_to_show({"s2": name}, rows) == ({"s2": name}, ()), name
     assert records.names_to_show({"s1": "nobody", "s2": "n0body"}, rows)[0] == {

@@ -8,10 +8,10 @@ from html.parser import HTMLParser
 import pytest
 
 from autograder.grading.submission.grades import Graded, ItemGrade
-from autograder.grading.submission.reading import Flag
+from autograder.grading.submission.reading import SubmissionFlag
 from autograder.pages import coded, marked, span
 from autograder.reports import report, results
-from autograder.reports.marks import Column, Mark, Marks, Row
+from autograder.reports.marks import CellMark, Column, Marks, StudentMarks
 from autograder.verdict import CaseResult, LevelResult, Result
 
 UNIT = "03_collectives"
@@ -58,13 +58,13 @@ def student(
 ):
     """(row of the gradebook, what the judge said) of a student with these mistakes."""
     items = [item("check_mean_over_ranks", 2.0, first), item("check_ring_all_reduce", 4.0, second)]
-    marks = {("collectives", one.grade_id): Mark(one.points, False) for one in items}
-    marks["collectives", "explain"] = Mark(explain or 0.0, explain is None)
+    marks = {("collectives", one.grade_id): CellMark(one.points, False) for one in items}
+    marks["collectives", "explain"] = CellMark(explain or 0.0, explain is None)
     score = sum(mark.score for mark in marks.values())
-    row = Row(
+    row = StudentMarks(
         name, "", last_name, timestamp=HANDED_IN + timedelta(seconds=late), seconds_late=late, score=score, marks=marks
     )
-    return row, results.Submitted(name, "collectives", Graded(UNIT, items, list(flags)), tuple(flags))
+    return row, results.SubmittedNotebook(name, "collectives", Graded(UNIT, items, list(flags)), tuple(flags))
 
 
 def of_class(*those, absent=()) -> report.ClassReport:
@@ -78,11 +78,11 @@ def of_class(*those, absent=()) -> report.ClassReport:
 @pytest.fixture(scope="module")
 def a_class() -> report.ClassReport:
     crowd = [student(f"s{k}", "sum_for_mean" if k < 4 else "", "deadlock" if k == 0 else "", 5.0) for k in range(6)]
-    edited = Flag("edited", "The cell check_mean_over_ranks was edited: the released one was used.")
+    edited = SubmissionFlag("edited", "The cell check_mean_over_ranks was edited: the released one was used.")
     return of_class(
         *crowd,
         student("t1", "NameError", "unrecognised", late=7200.0, flags=[edited]),
-        absent=[Row("zoe", "Zoe", "Last")],
+        absent=[StudentMarks("zoe", "Zoe", "Last")],
     )
 
 
@@ -130,7 +130,7 @@ def test_what_was_not_written_is_no_mistake_made_most_often():
 
 def test_points_that_a_person_may_give_stand_in_the_list_of_what_to_do():
     sentence = "check_ring_all_reduce: This follows from mean_over_ranks: a person decides whether this earns 4 points."
-    made = of_class(student("s1", "sum_for_mean", "sum_for_mean", flags=[Flag("follows", sentence, True)]))
+    made = of_class(student("s1", "sum_for_mean", "sum_for_mean", flags=[SubmissionFlag("follows", sentence, True)]))
     (todo,) = [todo for todo in made.todo if "follows" in todo.why]
     assert (todo.student, todo.where) == ("s1", "ring_all_reduce") and "4 points" in todo.why
     assert todo.action.endswith("Where it is one mistake, give the points there.")
@@ -148,22 +148,28 @@ def test_hints_that_differ_are_told_as_an_example():
 def test_what_needs_a_person_comes_first_and_says_why():
     ok = student("ok", explain=3.0)
     unreadable = student(
-        "a_cell", explain=3.0, flags=[Flag("unreadable", "1 cell could not be read and was left out.", True)]
+        "a_cell", explain=3.0, flags=[SubmissionFlag("unreadable", "1 cell could not be read and was left out.", True)]
     )
-    refused = Row("broken", score=0.0, marks={})
-    broken = results.Submitted(
-        "broken", "collectives", None, (Flag("refused", "The submission was refused: no JSON.", True),), "no JSON."
+    refused = StudentMarks("broken", score=0.0, marks={})
+    broken = results.SubmittedNotebook(
+        "broken",
+        "collectives",
+        None,
+        (SubmissionFlag("refused", "The submission was refused: no JSON.", True),),
+        "no JSON.",
     )
     fault = student(
-        "faulty", explain=3.0, flags=[Flag("fault", "check_ring_all_reduce: the grader failed on it (OSError)", True)]
+        "faulty",
+        explain=3.0,
+        flags=[SubmissionFlag("fault", "check_ring_all_reduce: the grader failed on it (OSError)", True)],
     )
-    fault[0].marks["collectives", "check_ring_all_reduce"] = Mark(0.0, True)
+    fault[0].marks["collectives", "check_ring_all_reduce"] = CellMark(0.0, True)
     silent = student("silent", explain=3.0)
-    silent[0].marks["collectives", "check_mean_over_ranks"] = Mark(0.0, True)
+    silent[0].marks["collectives", "check_mean_over_ranks"] = CellMark(0.0, True)
     corrected = student("corrected", explain=3.0)  # a score given by hand, then handed in again
-    corrected[0].marks["collectives", "check_ring_all_reduce"] = Mark(3.5, True, by_hand=True)
-    stale = student("stale", explain=3.0)[0], results.Submitted("stale", "collectives", None)
-    fresh = Row("fresh"), results.Submitted("fresh", "collectives", None)
+    corrected[0].marks["collectives", "check_ring_all_reduce"] = CellMark(3.5, True, by_hand=True)
+    stale = student("stale", explain=3.0)[0], results.SubmittedNotebook("stale", "collectives", None)
+    fresh = StudentMarks("fresh"), results.SubmittedNotebook("fresh", "collectives", None)
     stranger = student("stranger")[1]
     made = of_class(ok, unreadable, (refused, broken), fault, silent, corrected, stale, fresh, (None, stranger))
     assert [(t.student, t.where) for t in made.todo] == [
@@ -186,9 +192,9 @@ def test_what_needs_a_person_comes_first_and_says_why():
 
 
 def test_an_empty_class_and_one_without_results_have_a_page():
-    for made in (of_class(), of_class(absent=[Row("zoe")]), of_class(student("s1", explain=1.0))):
+    for made in (of_class(), of_class(absent=[StudentMarks("zoe")]), of_class(student("s1", explain=1.0))):
         Checked(report.render(made))
-    nothing = of_class(absent=[Row("zoe")])
+    nothing = of_class(absent=[StudentMarks("zoe")])
     assert (nothing.mean, nothing.median, nothing.talk, nothing.verdicts) == (None, None, [], [])
 
 
@@ -225,11 +231,11 @@ EVIL = (
 
 def test_nothing_that_a_student_wrote_becomes_part_of_the_page(monkeypatch):
     monkeypatch.setitem(MISTAKES, "NameError", ("hung", EVIL, EVIL))
-    flags = [Flag(EVIL, EVIL, True)]
+    flags = [SubmissionFlag(EVIL, EVIL, True)]
     row, judged = student("s1", "NameError", "NameError", flags=flags, last_name=EVIL)
     judged.graded.items[0].result["cases"][0]["differs"] = [EVIL]
     judged.graded.items[0].diagnosis = EVIL
-    evil_row = Row(EVIL, EVIL, EVIL)
+    evil_row = StudentMarks(EVIL, EVIL, EVIL)
     page = report.render(of_class((row, judged), absent=[evil_row]))
     checked = Checked(page)
     assert {tag for tag, _ in checked.elements} & {"script", "img", "iframe", "object", "link", "form", "base"} == set()

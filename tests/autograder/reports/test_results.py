@@ -104,7 +104,7 @@ def result(points: float) -> Graded:
     return Graded(UNIT, [item], [])
 
 
-def found(coursedir) -> dict[str, results.Submitted]:
+def found(coursedir) -> dict[str, results.SubmittedNotebook]:
     return {one.student: one for one in results.submitted(coursedir, UNIT)}
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from labkit import cli
 from labkit.jobs import pbs_lint
-from labkit.jobs.pbs_script import Chunk, parse_select, read_script, seconds, size_in_bytes
+from labkit.jobs.pbs_script import SelectChunk, parse_select, read_script, seconds, size_in_bytes
 
 PBS = Path(__file__).resolve().parents[3] / "job_scripts" / "pbs"
 
@@ -58,10 +58,10 @@ def test_the_first_request_of_a_resource_counts_and_the_last_of_another_option()
 
 def test_select_statements():
     assert parse_select("2:ncpus=4:ngpus=1+ncpus=1") == [
-        Chunk(2, {"ncpus": "4", "ngpus": "1"}),
-        Chunk(1, {"ncpus": "1"}),
+        SelectChunk(2, {"ncpus": "4", "ngpus": "1"}),
+        SelectChunk(1, {"ncpus": "1"}),
     ]
-    assert parse_select("3") == [Chunk(3, {})]
+    assert parse_select("3") == [SelectChunk(3, {})]
     for wrong in ("", "2:", "2:ncpus", "ncpus=", "1:ncpus=1:ncpus=2", "a+", "2::ncpus=1"):
         with pytest.raises(ValueError):
             parse_select(wrong)

@@ -921,11 +921,11 @@ def run(tmp_path, monkeypatch):
     return folder
 
 
-def card(folder: Path | None, job: Job | None = None) -> jobs_card.Report:
+def card(folder: Path | None, job: Job | None = None) -> jobs_card.JobReport:
     return job_report.examine(job or ended(), folder, folder and folder / "output.txt", "ddp.sh", wants_log=True)
 
 
-def said(report: jobs_card.Report) -> str:
+def said(report: jobs_card.JobReport) -> str:
     return "\n".join(f"{warning.says} {warning.do}" for warning in report.warnings)
 
 

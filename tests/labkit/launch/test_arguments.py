@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from labkit.launch import arguments
-from labkit.launch.arguments import Watched
+from labkit.launch.arguments import WatchedFunction
 
 
 def changed(function, *values, may_change=()):
     """(name, where, what, kind) of the first change that a call makes, or None."""
-    watched = Watched(function, may_change)
+    watched = WatchedFunction(function, may_change)
     watched(*values)
     return next((tuple(vars(change).values()) for change in watched.changes.values()), None)
 
@@ -94,7 +94,7 @@ def test_who_only_reads_changes_nothing(value):
 
 def test_the_same_object_handed_over_twice_is_told_of_by_both_names():
     shared = torch.ones(2)
-    watched = Watched(lambda a, b: a.add_(1))
+    watched = WatchedFunction(lambda a, b: a.add_(1))
     watched(shared, shared)
     assert set(watched.changes) == {"a", "b"}
 
@@ -115,14 +115,14 @@ def test_each_call_is_looked_at_those_that_raise_too():
         x.pop()
         raise ValueError
 
-    watched = Watched(refuses)
+    watched = WatchedFunction(refuses)
     with pytest.raises(ValueError):
         watched([1])
     assert watched.changes["x"].kind == "list"
 
 
 def test_whatever_else_is_asked_the_function_answers():
-    watched = Watched(changed)
+    watched = WatchedFunction(changed)
     assert watched.__globals__ is changed.__globals__ and watched.__name__ == "changed"
 
 

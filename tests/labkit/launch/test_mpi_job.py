@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from labkit.launch.launcher import Limits
-from labkit.launch.mpi_job import _Job
+from labkit.launch.mpi_job import _MpiJob
 
 WATCHER = """
 import sys
@@ -55,7 +55,7 @@ def test_its_ranks_run_here_in_an_allocation_of_other_nodes(scheduler, monkeypat
         told |= {"SLURM_JOB_NODELIST": "elsewhere[1-2].invalid", "SLURM_JOB_CPUS_PER_NODE": "2(x2)"}
     for name, value in told.items():
         monkeypatch.setenv(name, value)
-    job = _Job(5, Limits())
+    job = _MpiJob(5, Limits())
     try:
         assert all(psutil.pid_exists(pid) for pid in job.pids.values()) and len(job.pids) == 5
     finally:

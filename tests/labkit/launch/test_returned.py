@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from labkit.launch.arguments import Watched
+from labkit.launch.arguments import WatchedFunction
 from labkit.launch.returned import other_type
 
 RIGHT = [
@@ -57,9 +57,9 @@ def test_what_does_not(annotation, value, said):
 
 
 def test_a_watched_function_notes_the_first_such_result():
-    watched = Watched(lambda x: x / 2, None, "int")
+    watched = WatchedFunction(lambda x: x / 2, None, "int")
     assert watched(3) == 1.5 and watched(np.array([4.0])) == 2
     assert [vars(one) for one in watched.changes.values()] == [
         {"name": "", "where": "", "what": "a float where the signature says int", "kind": "return"}
     ]
-    assert not Watched(lambda x: x, (), "").changes
+    assert not WatchedFunction(lambda x: x, (), "").changes

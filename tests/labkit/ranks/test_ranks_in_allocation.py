@@ -12,7 +12,7 @@ import pytest
 from machine import needs
 
 from autograder.judging import bank
-from autograder.judging.bank import Answer
+from autograder.judging.bank import BankAnswer
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "tests" / "support" / "notebooks_in_job.py"
@@ -121,9 +121,9 @@ def test_a_user_s_notebook_on_the_login_host_has_its_ranks_on_the_nodes(slurm, l
     slurm.run(["rm", "-r", f"{home}/cells.json", f"{home}/found.json"])
 
 
-def first_of_each_runtime() -> dict[str, Answer]:
+def first_of_each_runtime() -> dict[str, BankAnswer]:
     """runtime -> a right answer to the course's first exercise that is judged by it."""
-    found: dict[str, Answer] = {}
+    found: dict[str, BankAnswer] = {}
     for answer in bank.answers():
         if answer.right:
             found.setdefault(answer.exercise.runtime, answer)

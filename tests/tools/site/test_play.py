@@ -162,7 +162,7 @@ async ([worker, asked]) => {
 """
 
 
-def few_meshes(function: str) -> list[bank.Answer]:
+def few_meshes(function: str) -> list[bank.BankAnswer]:
     """The exercise's answers; of those to `best_mesh`, each of which takes seconds, a few."""
     every = list(bank.answers(exercise=function))
     return [one for one in every if not one.right][:4] if function == "best_mesh" else every
