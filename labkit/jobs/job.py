@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar, Protocol
 
 from labkit.jobs.tables import table
 
@@ -105,6 +106,39 @@ class Job:
         """Seconds from start to end, or until now while the job runs; nan before that."""
         ended = self.ended if self.state == ENDED else time.time()
         return max(ended - self.began, 0.0)
+
+
+class Scheduler(Protocol):
+    """A scheduler as `labkit submit` uses it. Another one is a class with these names, entered in
+    `labkit.jobs.schedulers.SCHEDULERS`, and sentences for its messages in messages.toml.
+
+    name: as people write it. prefix: how the directives of its scripts begin. program: what submits; the scheduler is
+    here if that program is.
+    """
+
+    name: ClassVar[str]
+    prefix: ClassVar[str]
+    program: ClassVar[str]
+
+    def submission(
+        self,
+        script: Path,
+        text: str,
+        request: Request,
+        arguments: Sequence[str] = (),
+        variables: Mapping[str, str] | None = None,
+    ) -> Submission:
+        """The command that submits `script`, whose text is `text`, with `arguments` and environment `variables`. The
+        request wins over the script's directives. Raises SchedulerError where it cannot."""
+
+    def submit(self, submission: Submission, folder: Path) -> str:
+        """Runs the command in `folder`; returns the job's id. Raises SchedulerError."""
+
+    def job(self, number: str) -> Job:
+        """The state of a job; UNKNOWN where it is forgotten. Raises SchedulerError where nobody answers."""
+
+    def cancel(self, number: str) -> None:
+        """Cancels the job. Raises SchedulerError where that is refused."""
 
 
 # --- durations --------------------------------------------------------------------------------------------------------

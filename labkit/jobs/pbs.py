@@ -23,6 +23,7 @@ from labkit.jobs.job import (
     TIME_LIMIT,
     Job,
     Request,
+    Scheduler,
     SchedulerError,
     Submission,
     asked_row,
@@ -42,7 +43,7 @@ from labkit.jobs.tables import table
 _PBS_KILLS = {-24: "ncpus", -25: "ncpus", -26: "vmem", -27: "mem", -28: "cput", -29: "walltime"}
 
 
-class PBS:
+class PBS(Scheduler):
     """The scheduler whose scripts have lines that begin with #PBS: OpenPBS, PBS Professional."""
 
     name, prefix, program = "PBS", "#PBS", "qsub"

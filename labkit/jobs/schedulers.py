@@ -11,18 +11,14 @@ import re
 import shutil
 from pathlib import Path
 
-from labkit.jobs.job import (
-    SchedulerError,
-)
+from labkit.jobs.job import Scheduler, SchedulerError
 from labkit.jobs.pbs import PBS
 from labkit.jobs.slurm import Slurm
 
-# --- both -------------------------------------------------------------------------------------------------------------
-
-SCHEDULERS = {"slurm": Slurm, "pbs": PBS}
+SCHEDULERS: dict[str, type[Scheduler]] = {"slurm": Slurm, "pbs": PBS}
 
 
-def choose(wanted: str | None, text: str, script: Path) -> Slurm | PBS:
+def choose(wanted: str | None, text: str, script: Path) -> Scheduler:
     """The scheduler for a script: the one named, else the one that is here, else an error that says how to get one.
 
     Raises SchedulerError, also where the script was written for the other one.
@@ -50,7 +46,7 @@ def choose(wanted: str | None, text: str, script: Path) -> Slurm | PBS:
     return SCHEDULERS[fitting[0]]()
 
 
-def present(wanted: str | None, number: str = "") -> Slurm | PBS:
+def present(wanted: str | None, number: str = "") -> Scheduler:
     """The scheduler to ask about a job. A dot in a job's id is PBS's. Raises SchedulerError."""
     if wanted is None and "." in number and shutil.which("qstat"):
         return PBS()

@@ -21,6 +21,7 @@ from labkit.jobs.job import (
     TIME_LIMIT,
     Job,
     Request,
+    Scheduler,
     SchedulerError,
     Submission,
     asked_row,
@@ -62,7 +63,7 @@ _SHOWN = (
 )
 
 
-class Slurm:
+class Slurm(Scheduler):
     """The scheduler whose scripts have lines that begin with #SBATCH."""
 
     name, prefix, program = "Slurm", "#SBATCH", "sbatch"

@@ -28,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from labkit.jobs import card, pbs, schedulers, slurm
+from labkit.jobs import card, schedulers
 from labkit.jobs import job as jobs_job
 from labkit.jobs import report as job_report
 from labkit.jobs.card import JobReport
@@ -40,6 +40,7 @@ from labkit.jobs.job import (
     UNKNOWN,
     Job,
     Request,
+    Scheduler,
     SchedulerError,
     Submission,
     duration,
@@ -83,7 +84,7 @@ def submit(
         return watch(kind, job.id, shown, str(script), arguments)
 
 
-def plan(script, arguments, nodes, ranks_per_node, time_limit, scheduler) -> tuple[slurm.Slurm | pbs.PBS, Planned]:
+def plan(script, arguments, nodes, ranks_per_node, time_limit, scheduler) -> tuple[Scheduler, Planned]:
     """The scheduler and what it is going to be asked for. Raises SchedulerError."""
     path = Path(script)
     if path.is_dir() or not path.exists():
