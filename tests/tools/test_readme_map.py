@@ -19,6 +19,13 @@ def test_the_map_is_current(capsys):
     assert readme_map.main([]) == 0, capsys.readouterr().out
 
 
+def test_a_row_is_short_enough_to_be_read():
+    course = content.course()
+    for name in (*course.units, *course.homework):
+        after = course.room(name).about["after"]
+        assert len(after.split()) <= 12, f"{name}: at most twelve words, not {after!r}"
+
+
 def test_a_row_that_is_missing_or_old_is_written(tmp_path, monkeypatch, capsys):
     (tmp_path / "course.toml").write_text('title = "A"\nunits = ["00_a", "01_b"]\n')
     for name in ("00_a", "01_b"):
