@@ -18,8 +18,8 @@ SIXTEEN, TF32, FLOAT32 = "16 bits", "TF32", "float32"  # the number formats in w
 
 # The words in a device's name, and its peak in TFLOP/s: 16 bits on tensor cores, added up in 32 bits, without
 # sparsity; and float32 outside of them. The first line that fits counts. Sources: for 16 bits torchtitan,
-# torchtitan/tools/utils.py (get_peak_flops), which names NVIDIA's page or data sheet for each; for float32 G. Lockwood,
-# glennklockwood.com/garden/processors/A100 and h100, which quotes NVIDIA's data sheets. None: not looked up.
+# torchtitan/tools/utils.py (get_peak_flops), which names NVIDIA's page or data sheet for each; 989.4 and float32 are
+# units x clock x 2 (docs/gpu.md), which NVIDIA's data sheets round to 989, 67 and 19.5. None: not looked up.
 PEAKS: tuple[tuple[tuple[str, ...], float, float | None], ...] = (
     (("A100",), 312, 19.5),
     (("H100", "NVL"), 835, None),
