@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from labkit.relay.topology import Topology
+from labkit.scale.hidden import REPLICAS, Behind, behind
+from labkit.scale.overlap import Overlap
 from labkit.scale.step import Step
 from labkit.scale.wires import Wires
 
 Bytes = dict[str, dict[str, float]]  # axis -> class of link -> bytes of all ranks in one step
-REPLICAS = ("data", "context")
 
 
 def bubble(p: int, m: int, v: int = 1) -> float:
@@ -19,10 +21,10 @@ def bubble(p: int, m: int, v: int = 1) -> float:
     return (p - 1) / (v * m + p - 1)
 
 
-def hops(p: int, m: int, v: int = 1) -> int:
-    """The number of messages between stages on the critical path of 1F1B, or, with v > 1, of interleaved 1F1B, where
-    computing takes longer than a message."""
-    if v > 1:
+def hops(p: int, m: int, v: int = 1, eager: bool = False) -> int:
+    """The number of messages between stages on the critical path of 1F1B, of eager 1F1B, or, with v > 1, of interleaved
+    1F1B, where computing takes longer than a message."""
+    if v > 1 or eager:
         return 2 * (p * v - 1) if p > 1 else 0
     rounds, rest = divmod(m - 1, p)
     return 2 * (p - 1) * (rounds + 1) + max(0, 2 * (rest - 1)) if p > 1 else 0
@@ -31,7 +33,8 @@ def hops(p: int, m: int, v: int = 1) -> int:
 @dataclass(frozen=True)
 class Estimate:
     """Seconds of one step, from its parts: computing, each axis' messages, waiting in the pipeline. bytes: of all
-    ranks, by axis and class of link."""
+    ranks, by axis and class of link. hidden: seconds of an axis' messages beside them that go on while the slowest rank
+    computes, of those that the step's `overlap` names."""
 
     computing: float
     tensor: float
@@ -40,6 +43,7 @@ class Estimate:
     data: float
     waiting: float
     bytes: Bytes
+    hidden: dict[str, float] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
@@ -53,41 +57,71 @@ class Estimate:
 
 
 def estimate(step: Step, topology: Topology, wires: Wires | None = None) -> Estimate:
-    """The step under 1F1B, or interleaved 1F1B where there are several chunks on a rank. Exact where all chunks have
-    the same number of layers and messages are shorter than a layer's computing; else the slowest stage decides. wires:
-    of this mesh and topology, where they are at hand: steps of one mesh share them."""
+    """The step under its usual order: 1F1B, eager, or interleaved where there are several chunks on a rank. Exact where
+    all chunks have the same number of layers and messages are shorter than a layer's computing; else the slowest stage
+    decides. wires: of this mesh and topology, where they are at hand: steps of one mesh share them."""
     wires, mesh = wires or Wires(step.mesh, topology), step.mesh
     p, m, v = mesh.pipeline, step.micro_batches, step.chunks
     per_stage = [sum(step.layers_of[stage::p]) for stage in range(p)]
     busy = [m * n * (step.forward + step.backward) for n in per_stage]
     busy[-1] += 3 * m * step.head
     most = max(range(p), key=lambda stage: busy[stage])
-    groups = wires.collective("all_reduce", "tensor")
-    turns = [groups.in_turns(step.tensor_bytes, 2, seconds) for seconds in (step.forward, step.backward)]
-    tensor, at_first = sum(turns), 2 * groups.seconds(step.tensor_bytes) - turns[0]  # they begin together
+    turns, at_first = _of_tensor_groups(step, wires)
     ring = max(wires.ring(stage).seconds(step.context_bytes) for stage in range(p)) if mesh.context > 1 else 0.0
     twice = max(wires.ring(stage).seconds(2 * step.context_bytes) for stage in range(p)) if mesh.context > 1 else 0.0
-    context = (mesh.context - 1) * (ring + twice)
-    within, after = _of_replicas(step, wires)
+    rings = [(mesh.context - 1) * seconds for seconds in (ring, twice)]
+    replicas = _of_replicas(step, wires, [turn + ring for turn, ring in zip(turns, rings, strict=True)])
     computing = sum(busy) / p
-    mean = (computing + m * sum(per_stage) / p * (tensor + context)) / (m * v) + within  # a slot: forward and backward
+    talking = m * sum(per_stage) / p * (sum(turns) + sum(rings))
+    mean = (computing + talking) / (m * v) + replicas.within  # a slot: forward and backward
     waiting = (p - 1) * mean + busy[most] - computing
     there = sum(wires.forward(s).seconds(step.hop_bytes) + wires.backward(s).seconds(step.hop_bytes) for s in range(p))
-    return Estimate(
+    critical, late = hops(p, m, v, step.overlap.messages), sum(replicas.waits)
+    found = Estimate(
         computing=computing,
-        tensor=m * per_stage[most] * tensor + at_first,
-        context=m * per_stage[most] * context,
-        pipeline=hops(p, m, v) * there / (2 * p),
-        data=m * v * within + after,
+        tensor=m * per_stage[most] * sum(turns) + at_first,
+        context=m * per_stage[most] * sum(rings),
+        pipeline=critical * there / (2 * p) + (critical / 2 * late if step.zero >= 2 else (p - 1) * replicas.waits[1]),
+        data=m * v * replicas.within + replicas.after,
         waiting=waiting,
         bytes=traffic(step, topology, wires),
     )
+    return found if step.overlap == Overlap() else replace(found, hidden=_hidden(step, wires, found, replicas, there))
 
 
-def _of_replicas(step: Step, wires: Wires) -> tuple[float, float]:
-    """Seconds of the replicas' collectives: around each chunk's forward and backward pass, and at the end."""
-    if step.mesh.replicas == 1:
-        return 0.0, 0.0
+def _of_tensor_groups(step: Step, wires: Wires) -> tuple[list[float], float]:
+    """Seconds that a layer's all-reduces add to its forward and to its backward pass, and once, as all begin
+    together."""
+    groups, parts = wires.collective("all_reduce", "tensor"), step.overlap.tensor
+    each = step.tensor_bytes / parts
+    turns = [groups.in_turns(each, 2, seconds, parts) for seconds in (step.forward, step.backward)]
+    return turns, max(0.0, 2 * groups.seconds(each) - turns[0])
+
+
+def _hidden(step: Step, wires: Wires, found: Estimate, replicas: Behind, there: float) -> dict[str, float]:
+    """What messages take beside what they add."""
+    p, m, v = step.mesh.pipeline, step.micro_batches, step.chunks
+    alone = wires.collective("all_reduce", "tensor").seconds(step.tensor_bytes / step.overlap.tensor)
+    layers = max(sum(step.layers_of[stage::p]) for stage in range(p))
+    tensor = 4 * m * layers * step.overlap.tensor * alone - found.tensor if step.overlap.tensor > 1 else 0.0
+    fewer = hops(p, m) - hops(p, m, eager=True) if step.overlap.messages and v == 1 else 0
+    data = replicas.all - found.data if step.hides_replicas else 0.0
+    spared = {"tensor": tensor, "pipeline": fewer * there / (2 * p), "data": data}
+    return {axis: max(0.0, seconds) for axis, seconds in spared.items()}
+
+
+def _of_replicas(step: Step, wires: Wires, talking: Sequence[float]) -> Behind:
+    """The time of the replicas' collectives: around each chunk's forward and backward pass, and at the end. talking:
+    seconds of all other communication in a layer, forward and backward."""
+    if step.hides_replicas:
+        computing = (step.forward, step.backward)
+        return behind(step, wires, list(zip(computing, talking, strict=True)))
+    within, after = _in_the_open(step, wires) if step.mesh.replicas > 1 else (0.0, 0.0)
+    return Behind(within, after, (0.0, 0.0), step.micro_batches * step.chunks * within + after)
+
+
+def _in_the_open(step: Step, wires: Wires) -> tuple[float, float]:
+    """The same where everybody waits for each: seconds around each chunk's passes, and at the end."""
     gather, scatter = (wires.collective(kind, *REPLICAS).seconds for kind in ("all_gather", "reduce_scatter"))
     whole = step.chunks * step.gradient_bytes
     if step.zero == 0:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from labkit.relay.outcome import Outcome
 from labkit.relay.topology import Topology
+from labkit.scale.overlap import Use, at_the_end, pieces, uses
 from labkit.scale.step import Order, Step
 
 
@@ -30,7 +31,8 @@ def run_step(step: Step, topology: Topology, order: Callable | Sequence[Order]) 
 
 
 def _one_step(step: Step, rank: int, order: Order) -> None:
-    _Rank(step, rank).run([(*action, 0)[:3] for action in order])
+    which = _Hiding if step.hides_replicas else _Rank
+    which(step, rank).run([(*action, 0)[:3] for action in order])
 
 
 class _Rank:
@@ -45,6 +47,7 @@ class _Rank:
         self.tensor, self.replicas = self._group("tensor"), self._group("data", "context")
         self.stage = self._group("data", "context", "tensor")
         self.sent: list = []
+        self.reducing: list = []
 
     def _group(self, *axes: str):
         ranks = sorted(self._peer(**where) for where in _everywhere(self.step.mesh, axes))
@@ -62,16 +65,19 @@ class _Rank:
         for what, k, j in order:
             if coming[what, k, j] is not None:
                 coming[what, k, j].wait()
-            self._gather(self.step.zero == 3, self.step.shard_bytes)
+            if self.step.zero == 3 and self.replicas:
+                self._begin("all_gather", self.step.shard_bytes).wait()
             self._layers(what, k, j)
-            self._scatter(self.step.zero >= 2 and what == "B", self.step.gradient_bytes)
+            if self.step.zero >= 2 and what == "B" and self.replicas:
+                self._begin("reduce_scatter", self.step.gradient_bytes).wait()
             self._hand_on(what, k, j)
         self._leave_the_pipeline()
-        whole, shards = self.step.chunks * self.step.gradient_bytes, self.step.chunks * self.step.shard_bytes
-        if self.step.zero == 0 and self.replicas:
-            self.dist.all_reduce(self._bytes(whole), group=self.replicas)
-        self._scatter(self.step.zero == 1, whole)
-        self._gather(self.step.zero in (1, 2), shards)
+        self._at_the_end()
+
+    def _at_the_end(self) -> None:
+        for kind, nbytes in at_the_end(self.step):
+            if self.replicas:
+                self._begin(kind, nbytes).wait()
         for request in self.sent:
             request.wait()
 
@@ -85,17 +91,33 @@ class _Rank:
             self.dist.barrier(group=self.stage)
 
     def _layers(self, what: str, k: int, j: int) -> None:
+        chunk = self._chunk(j)
+        for _ in range(self.step.layers_of[chunk]):
+            self._layer(what, k)
+        self._head(what, k, chunk)
+
+    def _chunk(self, j: int) -> int:
+        return self.at["pipeline"] + j * self.step.mesh.pipeline
+
+    def _layer(self, what: str, k: int) -> None:
+        """A layer in as many parts as the step says: the all-reduces of one part go on while the next is computed."""
         from labkit.relay.charging import compute
 
-        step, chunk = self.step, self.at["pipeline"] + j * self.step.mesh.pipeline
-        for _ in range(step.layers_of[chunk]):
-            for _ in range(step.mesh.context - 1):
-                self._ring(step.context_bytes * (1 if what == "F" else 2))
-            compute(step.forward if what == "F" else step.backward, f"{what}{k}")
+        step, parts, works = self.step, self.step.overlap.tensor, []
+        for _ in range(step.mesh.context - 1):
+            self._ring(step.context_bytes * (1 if what == "F" else 2))
+        for nbytes in pieces(step.tensor_bytes, parts):
+            compute((step.forward if what == "F" else step.backward) / parts, f"{what}{k}")
             for _ in range(2 if self.tensor else 0):
-                self.dist.all_reduce(self._bytes(step.tensor_bytes), group=self.tensor)
-        if step.head and chunk == len(step.layers_of) - 1:
-            compute(step.head * (1 if what == "F" else 2), f"{what}{k}")
+                works.append(self.dist.all_reduce(self._bytes(nbytes), group=self.tensor, async_op=True))
+        for work in works:
+            work.wait()
+
+    def _head(self, what: str, k: int, chunk: int) -> None:
+        from labkit.relay.charging import compute
+
+        if self.step.head and chunk == len(self.step.layers_of) - 1:
+            compute(self.step.head * (1 if what == "F" else 2), f"{what}{k}")
 
     def _ring(self, nbytes: int) -> None:
         here, length = self.at["context"], self.step.mesh.context
@@ -106,15 +128,16 @@ class _Rank:
         for request in requests:
             request.wait()
 
-    def _gather(self, does: bool, nbytes: int) -> None:
-        if does and self.replicas:
-            whole = [self._bytes(nbytes) for _ in range(self.step.mesh.replicas)]
-            self.dist.all_gather(whole, self._bytes(nbytes), group=self.replicas)
-
-    def _scatter(self, does: bool, nbytes: int) -> None:
-        if does and self.replicas:
-            parts = list(self._bytes(nbytes).chunk(self.step.mesh.replicas))
-            self.dist.reduce_scatter(self._bytes(len(parts[0])), parts, group=self.replicas)
+    def _begin(self, kind: str, nbytes: int):
+        """A collective of the replicas, begun. nbytes: that a rank contributes."""
+        if kind == "all_reduce":
+            return self.dist.all_reduce(self._bytes(nbytes), group=self.replicas, async_op=True)
+        replicas = self.step.mesh.replicas
+        if kind == "all_gather":
+            whole = [self._bytes(nbytes) for _ in range(replicas)]
+            return self.dist.all_gather(whole, self._bytes(nbytes), group=self.replicas, async_op=True)
+        parts = list(self._bytes(nbytes).chunk(replicas))
+        return self.dist.reduce_scatter(self._bytes(len(parts[0])), parts, group=self.replicas, async_op=True)
 
     def _tag(self, what: str, k: int, chunk: int) -> int:
         """The number of the action that needs the message; 0 is the ring's."""
@@ -123,7 +146,7 @@ class _Rank:
     def _neighbour(self, what: str, j: int, onward: bool) -> tuple[int, int] | None:
         """The chunk that an action hands on to, or gets from, and its rank; None: there is none, or it is here."""
         p = self.step.mesh.pipeline
-        chunk = self.at["pipeline"] + j * p + (1 if (what == "F") == onward else -1)
+        chunk = self._chunk(j) + (1 if (what == "F") == onward else -1)
         if p == 1 or not 0 <= chunk < len(self.step.layers_of):
             return None
         return chunk, self._peer(pipeline=chunk % p)
@@ -132,13 +155,60 @@ class _Rank:
         found = self._neighbour(what, j, False)
         if found is None:
             return None
-        tag = self._tag(what, k, self.at["pipeline"] + j * self.step.mesh.pipeline)
+        tag = self._tag(what, k, self._chunk(j))
         return self.dist.irecv(self._bytes(self.step.hop_bytes), found[1], tag=tag)
 
     def _hand_on(self, what: str, k: int, j: int) -> None:
         if found := self._neighbour(what, j, True):
             tag = self._tag(what, k, found[0])
             self.sent.append(self.dist.isend(self._bytes(self.step.hop_bytes), found[1], tag=tag))
+
+
+class _Hiding(_Rank):
+    """The same with collectives of the replicas that go on while the rank computes."""
+
+    def run(self, order: list[tuple]) -> None:
+        """All receives are posted first; a gather is begun some layers ahead and waited for where its weights are
+        needed; a bucket's reduction is begun when it is full, and waited for at the end."""
+        step, coming = self.step, {action: self._receive(*action) for action in order}
+        passes = list(uses(step, self.at["pipeline"], order))
+        self.every, self.begun, self.gathers, place = [use for one in passes for use in one], 0, {}, 0
+        self._gather_until(step.overlap.gathers)
+        for (what, k, j), layers in zip(order, passes, strict=True):
+            if coming[what, k, j] is not None:
+                coming[what, k, j].wait()
+            for use in layers:
+                self._gather_until(place + step.overlap.gathers + 1)
+                if place in self.gathers:
+                    self.gathers.pop(place).wait()
+                self._use(use, what, k, j)
+                place += 1
+        self._at_the_end()
+
+    def _gather_until(self, place: int) -> None:
+        for one in range(self.begun, min(place, len(self.every))):
+            if self.every[one].gather:
+                self.gathers[one] = self._begin("all_gather", self.every[one].gather)
+        self.begun = max(self.begun, place)
+
+    def _use(self, use: Use, what: str, k: int, j: int) -> None:
+        """One layer; at the end of a pass its message to the next stage goes before the last bucket."""
+        if use.computes:
+            self._layer(what, k)
+        if use.last:
+            self._head(what, k, self._chunk(j))
+            self._hand_on(what, k, j)
+        if use.reduce:
+            work = self._begin("reduce_scatter" if self.step.zero else "all_reduce", use.reduce)
+            if self.step.overlap.gradients is None:
+                work.wait()
+            else:
+                self.reducing.append(work)
+
+    def _at_the_end(self) -> None:
+        for work in self.reducing:
+            work.wait()
+        super()._at_the_end()
 
 
 def _everywhere(mesh, axes: tuple[str, ...]) -> list[dict[str, int]]:

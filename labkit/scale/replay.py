@@ -8,13 +8,15 @@ are sent and nothing waits for a send.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from labkit import schedules
 from labkit.relay.topology import Topology
-from labkit.scale.formula import REPLICAS, Bytes
+from labkit.scale.formula import Bytes
+from labkit.scale.hidden import REPLICAS, network
+from labkit.scale.overlap import Overlap, Use, at_the_end, uses
 from labkit.scale.step import Order, Step
 from labkit.scale.trouble import Trouble
 from labkit.scale.wires import Wires
@@ -67,7 +69,8 @@ def replay_step(
 
     Raises ValueError where an order is not each action once, `labkit.schedules.StandStill` where nobody can go on.
     """
-    return _Replay(step, topology, step.orders(order), trouble or Trouble()).run()
+    which = _Hiding if step.hides_replicas else _Replay
+    return which(step, topology, step.orders(order), trouble or Trouble()).run()
 
 
 class _Table:
@@ -184,9 +187,8 @@ class _Replay:
         for layer in range(layers.max(initial=0)):
             on = layers > layer
             clock[on] = self._layer(clock[on], stages[on], kind, per_layer * factor[on])
-        head = step.head * (1 if kind == 0 else 2 / (table.kinds - 1))
-        if head and (ends := chunk == table.chunks - 1).any():
-            clock[ends] = self._compute(clock[ends], stages[ends], head * factor[ends])
+        if step.head and (ends := chunk == table.chunks - 1).any():
+            clock[ends] = self._head(clock[ends], stages[ends], kind)
         if step.zero >= 2 and kind == table.kinds - 1:
             clock = self._together(clock, "reduce_scatter", step.gradient_bytes, stages)
         self.first[number, 1] = clock[:, 0, 0, 0]
@@ -202,6 +204,11 @@ class _Replay:
         there = (other != self.table.nothing).reshape(-1, 1, 1, 1)
         return np.where(there, np.maximum(clock, self.end[other] + hop), clock)
 
+    def _head(self, clock: np.ndarray, stages: np.ndarray, kind: int) -> np.ndarray:
+        """What the last chunk does behind its layers."""
+        head = self.step.head * (1 if kind == 0 else 2 / (self.table.kinds - 1))
+        return self._compute(clock, stages, head * self.factor[stages])
+
     def _compute(self, clock: np.ndarray, stages: np.ndarray, seconds: np.ndarray) -> np.ndarray:
         if self.trouble.jitter:
             seconds = seconds * (1 + self.trouble.jitter * self.random.standard_exponential(clock.shape))
@@ -211,17 +218,24 @@ class _Replay:
     def _layer(self, clock: np.ndarray, stages: np.ndarray, kind: int, seconds: np.ndarray) -> np.ndarray:
         """The ring of keys and values, computing, two all-reduces."""
         mesh, step = self.step.mesh, self.step
-        if kind < 2:
+        if kind < 2 and mesh.context > 1:
+            clock = self._before_talking(clock, stages)
             for _ in range(mesh.context - 1):
                 clock = self._ring(clock, stages, kind)
         clock = self._compute(clock, stages, seconds)
         if mesh.tensor > 1 and kind < 2:
-            seconds = self.tensor.in_turns(step.tensor_bytes, 2, step.backward if kind else step.forward)
+            clock, parts = self._before_talking(clock, stages), step.overlap.tensor
+            each = step.tensor_bytes / parts
+            seconds = self.tensor.in_turns(each, 2, step.backward if kind else step.forward, parts)
             if self.first_time:  # all begin together
-                seconds, self.first_time = 2 * self.tensor.seconds(step.tensor_bytes), False
+                seconds, self.first_time = max(seconds, 2 * self.tensor.seconds(each)), False
             if self.slow is not None:
                 seconds = seconds * self.slow[stages].max(TENSOR, keepdims=True)
             clock = np.repeat(clock.max(TENSOR, keepdims=True) + seconds, mesh.tensor, TENSOR)
+        return clock
+
+    def _before_talking(self, clock: np.ndarray, stages: np.ndarray) -> np.ndarray:
+        """Once the cards are free."""
         return clock
 
     def _ring(self, clock: np.ndarray, stages: np.ndarray, kind: int) -> np.ndarray:
@@ -245,14 +259,9 @@ class _Replay:
 
     def _at_the_end(self) -> None:
         step, every = self.step, np.arange(self.step.mesh.pipeline)
-        whole, shards = step.chunks * step.gradient_bytes, step.chunks * step.shard_bytes
-        for kind, nbytes in {
-            0: [("all_reduce", whole)],
-            1: [("reduce_scatter", whole), ("all_gather", shards)],
-            2: [("all_gather", shards)],
-            3: [],
-        }[step.zero]:
+        for kind, nbytes in at_the_end(step):
             self.clock = self._together(self.clock, kind, nbytes, every)
+        for kind, nbytes in at_the_end(replace(step, overlap=Overlap())):
             self._add_collective("data", kind, REPLICAS, nbytes, np.ones(len(every)))
 
     def _add(self, axis: str, shares: dict[str, float], nbytes: float) -> None:
@@ -284,3 +293,72 @@ class _Replay:
                     source = (stage - 1 if kind == 0 else stage + 1) % step.mesh.pipeline
                     received = (table.other[stage][mine] != table.nothing).sum()
                     self._add("pipeline", self.hops[kind][source].counts, received * step.hop_bytes)
+
+
+class _Hiding(_Replay):
+    """The same where the replicas' collectives go on while ranks compute: a stage after the other, layer by layer. free:
+    when the network has done what each rank has begun. talking, hops: until when it holds cards that others need."""
+
+    def __init__(self, step: Step, topology: Topology, orders: Sequence[Order], trouble: Trouble):
+        super().__init__(step, topology, orders, trouble)
+        if self.table.kinds == 3:
+            raise ValueError("backward passes in two parts: nothing of the replicas' is hidden behind them")
+        self.on = network(step, self.wires)
+        self.passes = [list(uses(step, stage, order)) for stage, order in enumerate(orders)]
+        self.every: list[list[Use]] = [[use for one in passes for use in one] for passes in self.passes]
+        self.free, self.talking, self.hops_held = (np.zeros_like(self.clock) for _ in range(3))
+        self.place, self.ahead = [0] * len(orders), [0] * len(orders)
+        self.gathered: dict[tuple[int, int], np.ndarray] = {}
+        for stage in range(len(orders)):
+            self._gather(self.clock[stage], stage, step.overlap.gathers)
+
+    def _post(self, clock: np.ndarray, stage: int, price: tuple[float, float, float]) -> np.ndarray:
+        """The end of a collective of all replicas of a stage that is begun now."""
+        axes = (DATA - 1, CONTEXT - 1)
+        start = np.maximum(clock, self.free[stage]).max(axes, keepdims=True)
+        slow = 1.0 if self.slow is None else self.slow[stage].max(axes, keepdims=True)
+        for until, seconds in zip((self.free, self.talking, self.hops_held), price, strict=True):
+            until[stage] = start + seconds * slow
+        return self.free[stage].copy()
+
+    def _gather(self, clock: np.ndarray, stage: int, until: int) -> None:
+        """Begins to gather the weights of a stage's layers before this one, as they come."""
+        for place in range(self.ahead[stage], min(until, len(self.every[stage]))):
+            if nbytes := self.every[stage][place].gather:
+                self.gathered[stage, place] = self._post(clock, stage, self.on.price("all_gather", nbytes))
+        self.ahead[stage] = max(self.ahead[stage], until)
+
+    def _before_talking(self, clock: np.ndarray, stages: np.ndarray) -> np.ndarray:
+        return np.maximum(clock, self.talking[stages])
+
+    def _act(self, stages: np.ndarray, kind: int, at: np.ndarray) -> None:
+        for place, stage in enumerate(stages):
+            self._act_alone(stages[place : place + 1], int(stage), kind, int(at[place]))
+
+    def _act_alone(self, stages: np.ndarray, stage: int, kind: int, at: int) -> None:
+        """One action of one stage."""
+        step, table = self.step, self.table
+        number, chunk = int(table.number[stage, at]), int(table.chunk[stage, at])
+        clock = self._received(self.clock[stages], stages, kind, table.other[stages, at])
+        self.first[number, 0] = clock[0, 0, 0, 0]
+        for use in self.passes[stage][at]:
+            self._gather(clock[0], stage, self.place[stage] + step.overlap.gathers + 1)
+            if (end := self.gathered.pop((stage, self.place[stage]), None)) is not None:
+                clock = np.maximum(clock, end)
+            self.place[stage] += 1
+            if use.computes:
+                seconds = (step.backward if kind else step.forward) * self.factor[stages]
+                clock = self._layer(clock, stages, kind, seconds)
+            if use.last and step.head and chunk == table.chunks - 1:
+                clock = self._head(clock, stages, kind)
+            if use.last:
+                self.end[number] = np.maximum(clock[0], self.hops_held[stage])
+            if use.reduce:
+                end = self._post(clock[0], stage, self.on.reduction(use.reduce))
+                clock = clock if step.overlap.gradients is not None else end[None]
+        self.first[number, 1] = clock[0, 0, 0, 0]
+        self.clock[stage], self.done[number] = clock[0], True
+
+    def _at_the_end(self) -> None:
+        self.clock = np.maximum(self.clock, self.free)
+        super()._at_the_end()

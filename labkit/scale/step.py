@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from labkit.scale.mesh import Mesh
+from labkit.scale.overlap import Overlap
 
 Order = Sequence[tuple]
 
@@ -19,7 +21,8 @@ class Step:
     forward, backward: seconds that a rank computes for its part of one layer and one micro-batch. head: seconds of the
     forward pass of what the last chunk does besides; its backward pass takes twice as long.
 
-    Nothing is hidden behind computing: a rank that talks does not compute. Bytes, of one rank and one micro-batch:
+    overlap: what is hidden behind computing (`labkit.scale.overlap`). As it stands nothing: a rank that talks does not
+    compute; but it does not wait for what it sends to the next stage. Bytes, of one rank and one micro-batch:
     tensor_bytes: of each of the two all-reduces of a layer, in the forward pass and again in the backward pass.
     context_bytes: keys and values that are handed on in each of the context - 1 steps of a layer's ring; in the
     backward pass, with their gradients, twice as many. hop_bytes: an activation, or its gradient, from one stage to the
@@ -43,6 +46,7 @@ class Step:
     weight_bytes: int = 0
     gradient_bytes: int = 0
     zero: int = 0
+    overlap: Overlap = Overlap()
 
     def __post_init__(self):
         if self.zero not in range(4):
@@ -64,6 +68,24 @@ class Step:
         """The bytes that a replica contributes when a chunk's weights are gathered."""
         return self.weight_bytes // self.mesh.replicas
 
+    def layers_in_a_bucket(self, layers: int) -> int:
+        """Layers of a chunk of so many whose gradients the replicas add up together."""
+        cap = self.overlap.gradients
+        return layers if cap is None else min(layers, max(1, math.ceil(cap * layers / max(self.gradient_bytes, 1))))
+
+    @property
+    def hides_replicas(self) -> bool:
+        """True if some of the replicas' collectives go on while they compute."""
+        hides = self.overlap.gradients is not None or (self.overlap.gathers > 0 and self.zero > 0)
+        return hides and self.mesh.replicas > 1
+
+    @property
+    def usual_order(self) -> Callable:
+        """The order that the formulas count on: 1F1B, eager where that is said, interleaved where there are chunks."""
+        if self.chunks > 1:
+            return order_interleaved
+        return order_eager_1f1b if self.overlap.messages else order_1f1b
+
     def orders(self, order: Callable | Sequence[Order]) -> list[Order]:
         """The order of each stage: of `order(stage, p, m)`, with chunks `order(stage, p, m, v)`, or as they are."""
         if not callable(order):
@@ -74,7 +96,16 @@ class Step:
 
 def order_1f1b(stage: int, p: int, m: int) -> list[tuple[str, int]]:
     """One forward, one backward (unit 17): what to replay where no student's order is at hand."""
-    ahead = min(m, p - 1 - stage)
+    return _one_forward_one_backward(m, min(m, p - 1 - stage))
+
+
+def order_eager_1f1b(stage: int, p: int, m: int) -> list[tuple[str, int]]:
+    """1F1B with twice as many forward passes ahead (Zhuang et al. 2023): no message in the middle is waited for."""
+    return _one_forward_one_backward(m, min(m, 2 * (p - 1 - stage)))
+
+
+def _one_forward_one_backward(m: int, ahead: int) -> list[tuple[str, int]]:
+    """One forward and one backward pass in turn, after so many forward passes."""
     order = [("F", k) for k in range(ahead)]
     for k in range(m):
         order += [("F", ahead + k), ("B", k)] if ahead + k < m else [("B", k)]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class Together:
     shares: list[dict[str, float]] = field(init=False)
     _known: dict[float, float] = field(default_factory=dict)
     _alone: dict[float, tuple[float, float]] = field(default_factory=dict)
+    _held: dict[tuple[float, frozenset[str]], float] = field(default_factory=dict)
 
     def __post_init__(self):
         totals: dict[int, Counter[str]] = {}
@@ -44,14 +46,35 @@ class Together:
             self._known[nbytes] = max(_slowest(stage, nbytes) for stage in different)
         return self._known[nbytes]
 
-    def in_turns(self, nbytes: float, often: int, computing: float) -> float:
+    def in_turns(self, nbytes: float, often: int, computing: float, parts: int = 1) -> float:
         """The seconds that repeated communication adds, each time after `computing` seconds. Either a group waits for
-        itself alone, or the busiest card is never free."""
+        itself alone, or the busiest card is never free. parts: of that computing, each of which begins when the one
+        before is computed, and is then communicated, nbytes of it, while the next is computed."""
+        alone, card = self._alone_and_card(nbytes)
+        behind = parts - 1  # parts whose communication something is computed beside
+        added = often * alone + behind * max(0.0, often * alone - computing / parts)
+        return added if alone >= card else max(added, parts * often * card - computing)
+
+    def _alone_and_card(self, nbytes: float) -> tuple[float, float]:
+        """The seconds that a group takes by itself, and for which the busiest card of all is occupied."""
         if nbytes not in self._alone:
             alone = max((cost.seconds(nbytes) for stage in self.costs for cost in stage), default=0.0)
             self._alone[nbytes] = alone, max((_busiest(stage, nbytes) for stage in self.costs), default=0.0)
-        alone, card = self._alone[nbytes]
-        return often * alone if alone >= card else max(often * alone, often * card - computing)
+        return self._alone[nbytes]
+
+    @cached_property
+    def classes(self) -> frozenset[str]:
+        """The kinds of cards that it takes: those of the ranks inside their nodes, those of the nodes."""
+        return frozenset(card[0] for stage in self.costs for cost in stage for card in (*cost.out, *cost.into))
+
+    def held(self, nbytes: float, classes: frozenset[str]) -> float:
+        """The seconds for which cards of these kinds are occupied."""
+        key = nbytes, classes
+        if key not in self._held:
+            different = {id(stage): stage for stage in self.costs}.values()
+            loads = [one for stage in different for one in _cards(stage, nbytes).items()] if classes else []
+            self._held[key] = max((seconds for (_, card), seconds in loads if card[0] in classes), default=0.0)
+        return self._held[key]
 
 
 def _loads(cost: Collective, nbytes: float) -> dict[tuple, float]:
@@ -102,6 +125,14 @@ class Hops:
         ]
         per_card = [np.bincount(side[crossing].ravel()).max(initial=0) for side in own]
         self.on_a_card = 1 if self.topology.inside is None else max(per_card)
+
+    @property
+    def classes(self) -> frozenset[str]:
+        """The kinds of cards that the messages take, as those of `Together`."""
+        flat = self.topology.inside is None
+        return frozenset(
+            "rank" if flat or where == "inside" else "node" for where, count in self.counts.items() if count
+        )
 
     def seconds(self, nbytes: float) -> float:
         """Until the last message has arrived."""

@@ -1,0 +1,156 @@
+"""The replicas' collectives that go on while ranks compute, by formula: one rank's two clocks, of computing and of the
+network, over the layers of a few passes; the rest is multiplied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from labkit.scale.overlap import Use, at_the_end, uses_of_pass
+from labkit.scale.step import Step
+from labkit.scale.wires import Wires
+
+REPLICAS = ("data", "context")
+NOBODY: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Network:
+    """The prices of a step's collectives of replicas. talking, hops: the kinds of cards that all other communication
+    within a layer, and that messages between stages take: what is hidden makes it wait where it takes the same."""
+
+    step: Step
+    wires: Wires
+    talking: frozenset[str] = NOBODY
+    hops: frozenset[str] = NOBODY
+
+    def price(self, kind: str, nbytes: float) -> tuple[float, float, float]:
+        """Seconds of a collective, and those for which it holds cards that talking and that hops need."""
+        group = self.wires.collective(kind, *REPLICAS)
+        return group.seconds(nbytes), group.held(nbytes, self.talking), group.held(nbytes, self.hops)
+
+    def reduction(self, nbytes: float) -> tuple[float, float, float]:
+        """The same of the one that adds up gradients."""
+        return self.price("reduce_scatter" if self.step.zero else "all_reduce", nbytes)
+
+
+def network(step: Step, wires: Wires) -> Network:
+    """The network of a step's replicas."""
+    stages = range(step.mesh.pipeline)
+    talking, hops = NOBODY, NOBODY
+    if step.mesh.tensor > 1:
+        talking |= wires.collective("all_reduce", "tensor").classes
+    if step.mesh.context > 1:
+        talking |= frozenset().union(*(wires.ring(stage).classes for stage in stages))
+    if step.mesh.pipeline > 1:
+        hops |= frozenset().union(*(way(s).classes for way in (wires.forward, wires.backward) for s in stages))
+    return Network(step, wires, talking, hops)
+
+
+@dataclass
+class Clocks:
+    """Seconds until which a rank computes, and the network is busy for it; and for which a message that it sends at the
+    end of its last forward and backward pass then waits."""
+
+    now: float = 0.0
+    net: float = 0.0
+    talking: float = 0.0  # until then cards are held that talking needs
+    hops: float = 0.0
+    waits: tuple[float, float] = (0.0, 0.0)
+
+    def post(self, price: tuple[float, float, float]) -> float:
+        """The end of a collective that is begun now, or when the network is free."""
+        start = max(self.now, self.net)
+        seconds, talking, hops = price
+        self.net, self.talking, self.hops = start + seconds, start + talking, start + hops
+        return self.net
+
+
+def walk(on: Network, passes: Sequence[list[Use]], seconds: Sequence[tuple[float, float]]) -> Clocks:
+    """The clocks after these passes. seconds: of a layer forward and backward, computing and all other
+    communication."""
+    clocks, ends, ahead = Clocks(), {}, 0
+    every = [use for one in passes for use in one]
+
+    def gather(until: int) -> None:
+        nonlocal ahead
+        for place in range(ahead, min(until, len(every))):
+            if every[place].gather:
+                ends[place] = clocks.post(on.price("all_gather", every[place].gather))
+        ahead = max(ahead, until)
+
+    gather(on.step.overlap.gathers)
+    for place, use in enumerate(every):
+        gather(place + on.step.overlap.gathers + 1)
+        computing, talking = seconds[0 if use.forward else 1]
+        clocks.now = max(clocks.now, ends.get(place, 0.0)) + computing
+        if talking:
+            clocks.now = max(clocks.now, clocks.talking) + talking
+        if use.last:
+            waits, way = list(clocks.waits), 0 if use.forward else 1
+            waits[way] = max(0.0, clocks.hops - clocks.now)
+            clocks.waits = (waits[0], waits[1])
+        if use.reduce:
+            end = clocks.post(on.reduction(use.reduce))
+            if on.step.overlap.gradients is None:
+                clocks.now = end
+    return clocks
+
+
+@dataclass(frozen=True)
+class Behind:
+    """within: seconds that the replicas' collectives add to each forward and backward pass of a chunk; after: and once;
+    waits: to a message forward, and to one backward; all: that they take, hidden or not."""
+
+    within: float
+    after: float
+    waits: tuple[float, float]
+    all: float
+
+
+def behind(step: Step, wires: Wires, seconds: Sequence[tuple[float, float]]) -> Behind:
+    """The time of the replicas' collectives that does not fit behind computing, of the fullest chunks. seconds: as for
+    `walk`. A pass in the middle costs as much as the third one of a rank costs more than the second."""
+    on, layers, v = network(step, wires), max(step.layers_of), step.chunks
+    times = step.micro_batches * v
+    alone = layers * sum(map(sum, seconds))
+    few = min(2, times)
+    head, slot, tail = _passes(step, layers)
+
+    def clocks(slots: int) -> Clocks:
+        return walk(on, [*head, *slot * slots, *tail], seconds)
+
+    one, more = clocks(few), clocks(few + 1)
+    within = max(0.0, more.now - one.now - alone) if times > 1 else 0.0
+    growth = max(0.0, (more.net - more.now) - (one.net - one.now)) if times > 1 else 0.0
+    ends = layers * sum(sum(seconds[0 if one[0].forward else 1]) for one in (*head, *tail))
+    left = max(0.0, one.net - one.now + (times - few) * growth) + sum(on.price(*end)[0] for end in at_the_end(step))
+    after = one.now - few * (alone + within) - ends + left
+    return Behind(within, after, one.waits, _all(on, head, slot, tail, times))
+
+
+def _passes(step: Step, layers: int) -> tuple[list[list[Use]], list[list[Use]], list[list[Use]]]:
+    """The passes of a first stage that are different at the beginning and at the end of a step, and a forward and
+    backward pass between. With chunks p passes of each follow each other."""
+    zero, v, hidden = step.zero, step.chunks, step.overlap
+    plain = step.mesh.pipeline - 1 if v > 1 else 0
+    slot = [uses_of_pass(step, layers, True, zero == 3, False), uses_of_pass(step, layers, False, zero == 3, zero >= 2)]
+    rest = [[uses_of_pass(step, layers, way, False, False)] * plain for way in (True, False)]
+    head, tail = [], []
+    for _ in range(v):
+        if zero in (1, 2) and hidden.gathers:
+            head += [uses_of_pass(step, layers, True, True, False), *rest[0]]
+        if zero < 2 and hidden.gradients is not None:
+            tail += [*rest[1], uses_of_pass(step, layers, False, False, True)]
+    return head, slot, tail
+
+
+def _all(on: Network, head: list, slot: list, tail: list, times: int) -> float:
+    """Seconds of all collectives of the replicas in a step."""
+
+    def of(passes: list[list[Use]]) -> float:
+        every = [use for one in passes for use in one]
+        gathers = sum(on.price("all_gather", use.gather)[0] for use in every if use.gather)
+        return gathers + sum(on.reduction(use.reduce)[0] for use in every if use.reduce)
+
+    return of(head) + times * of(slot) + of(tail) + sum(on.price(*end)[0] for end in at_the_end(on.step))
