@@ -76,12 +76,11 @@ def estimate(step: Step, topology: Topology, wires: Wires | None = None) -> Esti
     mean = (computing + talking) / (m * v) + replicas.within  # a slot: forward and backward
     waiting = (p - 1) * mean + busy[most] - computing
     there = sum(wires.forward(s).seconds(step.hop_bytes) + wires.backward(s).seconds(step.hop_bytes) for s in range(p))
-    critical, late = hops(p, m, v, step.overlap.messages), sum(replicas.waits)
     found = Estimate(
         computing=computing,
         tensor=m * per_stage[most] * sum(turns) + at_first,
         context=m * per_stage[most] * sum(rings),
-        pipeline=critical * there / (2 * p) + (critical / 2 * late if step.zero >= 2 else (p - 1) * replicas.waits[1]),
+        pipeline=hops(p, m, v, step.overlap.messages) * there / (2 * p) + _for_cards(step, replicas, there / (2 * p)),
         data=m * v * replicas.within + replicas.after,
         waiting=waiting,
         bytes=traffic(step, topology, wires),
@@ -96,6 +95,18 @@ def _of_tensor_groups(step: Step, wires: Wires) -> tuple[list[float], float]:
     each = step.tensor_bytes / parts
     turns = [groups.in_turns(each, 2, seconds, parts) for seconds in (step.forward, step.backward)]
     return turns, max(0.0, 2 * groups.seconds(each) - turns[0])
+
+
+def _for_cards(step: Step, replicas: Behind, hop: float) -> float:
+    """Seconds that messages between stages wait for cards on the critical path. Where gradients are summed once, that
+    is in the last backward passes; else at each sender, and, between the first passes and the last, in 1F1B, at the
+    receiver, which has just begun its last bucket."""
+    p, m, v = step.mesh.pipeline, step.micro_batches, step.chunks
+    if step.zero < 2:
+        return (p - 1) * replicas.waits[1]
+    critical = hops(p, m, v, step.overlap.messages)
+    between = critical - 2 * (p - 1) if v == 1 else 0
+    return critical / 2 * replicas.waits[0] + between / 2 * max(0.0, replicas.last - hop)
 
 
 def _hidden(step: Step, wires: Wires, found: Estimate, replicas: Behind, there: float) -> dict[str, float]:
@@ -117,7 +128,7 @@ def _of_replicas(step: Step, wires: Wires, talking: Sequence[float]) -> Behind:
         computing = (step.forward, step.backward)
         return behind(step, wires, list(zip(computing, talking, strict=True)))
     within, after = _in_the_open(step, wires) if step.mesh.replicas > 1 else (0.0, 0.0)
-    return Behind(within, after, (0.0, 0.0), step.micro_batches * step.chunks * within + after)
+    return Behind(within, after, step.micro_batches * step.chunks * within + after)
 
 
 def _in_the_open(step: Step, wires: Wires) -> tuple[float, float]:

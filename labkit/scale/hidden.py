@@ -56,6 +56,7 @@ class Clocks:
     net: float = 0.0
     talking: float = 0.0  # until then cards are held that talking needs
     hops: float = 0.0
+    last: float = 0.0  # of that after a backward pass
     waits: tuple[float, float] = (0.0, 0.0)
 
     def post(self, price: tuple[float, float, float]) -> float:
@@ -94,18 +95,21 @@ def walk(on: Network, passes: Sequence[list[Use]], seconds: Sequence[tuple[float
             end = clocks.post(on.reduction(use.reduce))
             if on.step.overlap.gradients is None:
                 clocks.now = end
+            clocks.last = max(0.0, clocks.hops - clocks.now)
     return clocks
 
 
 @dataclass(frozen=True)
 class Behind:
     """within: seconds that the replicas' collectives add to each forward and backward pass of a chunk; after: and once;
-    waits: to a message forward, and to one backward; all: that they take, hidden or not."""
+    waits: to a message forward and one backward at their senders, and to one backward alone; last: for which a pass's
+    last bucket then holds cards that a message needs; all: that they take, hidden or not."""
 
-    within: float
-    after: float
-    waits: tuple[float, float]
-    all: float
+    within: float = 0.0
+    after: float = 0.0
+    all: float = 0.0
+    waits: tuple[float, float] = (0.0, 0.0)
+    last: float = 0.0
 
 
 def behind(step: Step, wires: Wires, seconds: Sequence[tuple[float, float]]) -> Behind:
@@ -126,7 +130,7 @@ def behind(step: Step, wires: Wires, seconds: Sequence[tuple[float, float]]) -> 
     ends = layers * sum(sum(seconds[0 if one[0].forward else 1]) for one in (*head, *tail))
     left = max(0.0, one.net - one.now + (times - few) * growth) + sum(on.price(*end)[0] for end in at_the_end(step))
     after = one.now - few * (alone + within) - ends + left
-    return Behind(within, after, one.waits, _all(on, head, slot, tail, times))
+    return Behind(within, after, _all(on, head, slot, tail, times), (sum(one.waits), one.waits[1]), one.last)
 
 
 def _passes(step: Step, layers: int) -> tuple[list[list[Use]], list[list[Use]], list[list[Use]]]:

@@ -202,7 +202,11 @@ class _Replay:
         if self.slow is not None:
             hop = hop * np.maximum(self.slow[source], self.slow[stages])
         there = (other != self.table.nothing).reshape(-1, 1, 1, 1)
-        return np.where(there, np.maximum(clock, self.end[other] + hop), clock)
+        return np.where(there, np.maximum(clock, self._sent(other, stages) + hop), clock)
+
+    def _sent(self, other: np.ndarray, stages: np.ndarray) -> np.ndarray:
+        """When the messages of these actions are on their way to these stages."""
+        return self.end[other]
 
     def _head(self, clock: np.ndarray, stages: np.ndarray, kind: int) -> np.ndarray:
         """What the last chunk does behind its layers."""
@@ -218,8 +222,7 @@ class _Replay:
     def _layer(self, clock: np.ndarray, stages: np.ndarray, kind: int, seconds: np.ndarray) -> np.ndarray:
         """The ring of keys and values, computing, two all-reduces."""
         mesh, step = self.step.mesh, self.step
-        if kind < 2 and mesh.context > 1:
-            clock = self._before_talking(clock, stages)
+        if kind < 2:
             for _ in range(mesh.context - 1):
                 clock = self._ring(clock, stages, kind)
         clock = self._compute(clock, stages, seconds)
@@ -297,7 +300,8 @@ class _Replay:
 
 class _Hiding(_Replay):
     """The same where the replicas' collectives go on while ranks compute: a stage after the other, layer by layer. free:
-    when the network has done what each rank has begun. talking, hops: until when it holds cards that others need."""
+    when the network has done what each rank has begun. began: when it began the last of that; talking, hops_held: and
+    until when that holds cards that other communication within a layer, and messages between stages need."""
 
     def __init__(self, step: Step, topology: Topology, orders: Sequence[Order], trouble: Trouble):
         super().__init__(step, topology, orders, trouble)
@@ -306,7 +310,7 @@ class _Hiding(_Replay):
         self.on = network(step, self.wires)
         self.passes = [list(uses(step, stage, order)) for stage, order in enumerate(orders)]
         self.every: list[list[Use]] = [[use for one in passes for use in one] for passes in self.passes]
-        self.free, self.talking, self.hops_held = (np.zeros_like(self.clock) for _ in range(3))
+        self.free, self.talking, self.hops_held, self.began = (np.zeros_like(self.clock) for _ in range(4))
         self.place, self.ahead = [0] * len(orders), [0] * len(orders)
         self.gathered: dict[tuple[int, int], np.ndarray] = {}
         for stage in range(len(orders)):
@@ -319,6 +323,7 @@ class _Hiding(_Replay):
         slow = 1.0 if self.slow is None else self.slow[stage].max(axes, keepdims=True)
         for until, seconds in zip((self.free, self.talking, self.hops_held), price, strict=True):
             until[stage] = start + seconds * slow
+        self.began[stage] = start
         return self.free[stage].copy()
 
     def _gather(self, clock: np.ndarray, stage: int, until: int) -> None:
@@ -327,6 +332,10 @@ class _Hiding(_Replay):
             if nbytes := self.every[stage][place].gather:
                 self.gathered[stage, place] = self._post(clock, stage, self.on.price("all_gather", nbytes))
         self.ahead[stage] = max(self.ahead[stage], until)
+
+    def _sent(self, other: np.ndarray, stages: np.ndarray) -> np.ndarray:
+        end = self.end[other]
+        return np.where(end > self.began[stages], np.maximum(end, self.hops_held[stages]), end)
 
     def _before_talking(self, clock: np.ndarray, stages: np.ndarray) -> np.ndarray:
         return np.maximum(clock, self.talking[stages])
