@@ -12,7 +12,7 @@ with in_place_of_numpy():
     from labkit import schedules, timeline
     from labkit.scale import planner_text
     from labkit.scale.plan import Plan
-    from labkit.scale.step import order_1f1b, order_interleaved
+    from labkit.scale.step import order_1f1b, order_eager_1f1b
 
 
 RANKS, ACTIONS = 8, 64  # what is drawn of a pipeline at most: stages, and actions of one of them
@@ -45,9 +45,10 @@ def pipeline(plan: Plan) -> tuple[str, str]:
     v = min(plan.chunks, ACTIONS // (4 * p))
     groups = min(plan.micro_batches // p, ACTIONS // (2 * v * p))
     m = p * max(1, groups) if v > 1 else min(plan.micro_batches, 2 * p)
-    orders = [order_interleaved(stage, p, m, v) if v > 1 else order_1f1b(stage, p, m) for stage in range(p)]
+    order = step.usual_order if v > 1 or plan.chunks == 1 else order_1f1b
+    orders = [order(stage, p, m, v) if v > 1 else order(stage, p, m) for stage in range(p)]
     ran = schedules.replay(orders, p, m, v, 1.0, step.backward / step.forward)
     parts = [(p, plan.mesh.pipeline, "stages"), (m, plan.micro_batches, "micro-batches"), (v, plan.chunks, "chunks")]
     shown = ", ".join(f"{few} of {all_} {name}" if few < all_ else f"{all_} {name}" for few, all_, name in parts)
-    kind = "Interleaved 1F1B" if v > 1 else "1F1B"
+    kind = "Interleaved 1F1B" if v > 1 else "Eager 1F1B" if order is order_eager_1f1b else "1F1B"
     return timeline.svg(ran.events, p), f"{kind}, {shown}. A forward pass of a chunk takes 1 s here."

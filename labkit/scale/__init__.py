@@ -8,12 +8,15 @@ relay; models, meshes and machines as numbers.
     ran = replay_step(plan.step(), plan.machine.topology, order_1f1b, Trouble(seed=1, jitter=0.02))
     ran.seconds, ran.idle, plan.utilisation(ran.seconds)
     explore.draw(plan), explore.sliders()                all of it as a figure (`from labkit.scale import explore`)
+    replace(plan, overlap=Overlap(gradients=25 << 20))   hidden behind computing: gradients, in buckets of 25 MiB
     planner.search(model, machine, planner.Wish(...))    the best meshes of all (`labkit plan`, docs/plan.md)
 
 In place of `order_1f1b` goes any function of unit 17's form: (stage, p, m), or with chunks (stage, p, m, v). A `Step`
 can be written by hand as well; of at most some hundred ranks `run_step` runs it as real code. Where the three part: a
-message that meets another one, or a collective, on a card waits for it on the relay alone; and tensor groups that
-share a card, because they span nodes, take turns without a gap by formula and replay (`labkit.scale.wires`).
+message that meets another one, or a collective that is not hidden, on a card waits for it on the relay alone; tensor
+groups that share a card, because they span nodes, take turns without a gap by formula and replay (`labkit.scale.wires`);
+and where hidden communication takes longer than what hides it, on cards that other messages need as well, who is
+first is not known to them.
 """
 
 from labkit.relay.topology import flat, nodes
@@ -22,10 +25,11 @@ from labkit.scale.machine import Machine, hardware, machine, published
 from labkit.scale.memory import Memory, alive, layer_activations, states
 from labkit.scale.mesh import Mesh, every_mesh
 from labkit.scale.model import Model, training_days, utilisation
+from labkit.scale.overlap import Overlap
 from labkit.scale.plan import Plan
 from labkit.scale.real import run_step
 from labkit.scale.replay import StepReplay, replay_step
-from labkit.scale.step import Step, order_1f1b, order_interleaved
+from labkit.scale.step import Step, order_1f1b, order_eager_1f1b, order_interleaved
 from labkit.scale.trouble import Run, Trouble, run_with_failures, young_daly
 
 __all__ = [
@@ -34,6 +38,7 @@ __all__ = [
     "Memory",
     "Mesh",
     "Model",
+    "Overlap",
     "Plan",
     "Run",
     "Step",
@@ -49,6 +54,7 @@ __all__ = [
     "machine",
     "nodes",
     "order_1f1b",
+    "order_eager_1f1b",
     "order_interleaved",
     "published",
     "replay_step",

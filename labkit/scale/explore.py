@@ -17,7 +17,6 @@ from labkit.scale.mesh import Mesh
 from labkit.scale.model import RECOMPUTE, Model
 from labkit.scale.plan import Plan
 from labkit.scale.replay import StepReplay, replay_step
-from labkit.scale.step import order_1f1b, order_interleaved
 
 HELD = {"parameters": BLUE, "gradients": ORANGE, "optimizer": GREEN, "activations": PURPLE}
 SPENT = {
@@ -52,8 +51,8 @@ def models() -> dict[str, Model]:
 def draw(plan: Plan) -> Figure:
     """Memory of a rank of each stage, seconds of a step by what they go into, and what the first rank of each stage
     does when."""
-    order = order_1f1b if plan.chunks == 1 else order_interleaved
-    ran = replay_step(plan.step(), plan.machine.topology, order)
+    step = plan.step()
+    ran = replay_step(step, plan.machine.topology, step.usual_order)
     figure, panels = plt.subplot_mosaic(
         [["memory", "time"], ["pipeline", "pipeline"]],
         figsize=(10, 6.4),

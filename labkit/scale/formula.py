@@ -73,7 +73,7 @@ def estimate(step: Step, topology: Topology, wires: Wires | None = None) -> Esti
     replicas = _of_replicas(step, wires, [turn + ring for turn, ring in zip(turns, rings, strict=True)])
     computing = sum(busy) / p
     talking = m * sum(per_stage) / p * (sum(turns) + sum(rings))
-    mean = (computing + talking) / (m * v) + replicas.within  # a slot: forward and backward
+    mean = (computing + talking) / (m * v) + replicas.filling  # a slot: forward and backward
     waiting = (p - 1) * mean + busy[most] - computing
     there = sum(wires.forward(s).seconds(step.hop_bytes) + wires.backward(s).seconds(step.hop_bytes) for s in range(p))
     found = Estimate(
@@ -128,7 +128,7 @@ def _of_replicas(step: Step, wires: Wires, talking: Sequence[float]) -> Behind:
         computing = (step.forward, step.backward)
         return behind(step, wires, list(zip(computing, talking, strict=True)))
     within, after = _in_the_open(step, wires) if step.mesh.replicas > 1 else (0.0, 0.0)
-    return Behind(within, after, step.micro_batches * step.chunks * within + after)
+    return Behind(within, within, after, step.micro_batches * step.chunks * within + after)
 
 
 def _in_the_open(step: Step, wires: Wires) -> tuple[float, float]:

@@ -101,11 +101,13 @@ def walk(on: Network, passes: Sequence[list[Use]], seconds: Sequence[tuple[float
 
 @dataclass(frozen=True)
 class Behind:
-    """within: seconds that the replicas' collectives add to each forward and backward pass of a chunk; after: and once;
+    """within: seconds that the replicas' collectives add to each forward and backward pass of a chunk; filling: and to
+    those for which other stages wait when a pipeline is filled and emptied; after: and once;
     waits: to a message forward and one backward at their senders, and to one backward alone; last: for which a pass's
     last bucket then holds cards that a message needs; all: that they take, hidden or not."""
 
     within: float = 0.0
+    filling: float = 0.0
     after: float = 0.0
     all: float = 0.0
     waits: tuple[float, float] = (0.0, 0.0)
@@ -121,16 +123,17 @@ def behind(step: Step, wires: Wires, seconds: Sequence[tuple[float, float]]) -> 
     few = min(2, times)
     head, slot, tail = _passes(step, layers)
 
-    def clocks(slots: int) -> Clocks:
-        return walk(on, [*head, *slot * slots, *tail], seconds)
+    def clocks(passes: list[list[Use]]) -> Clocks:
+        return walk(on, passes, seconds)
 
-    one, more = clocks(few), clocks(few + 1)
+    one, more = (clocks([*head, *slot * often, *tail]) for often in (few, few + 1))
     within = max(0.0, more.now - one.now - alone) if times > 1 else 0.0
     growth = max(0.0, (more.net - more.now) - (one.net - one.now)) if times > 1 else 0.0
+    filling = within and sum(clocks([way] * 3).now - clocks([way] * 2).now for way in slot) - alone
     ends = layers * sum(sum(seconds[0 if one[0].forward else 1]) for one in (*head, *tail))
     left = max(0.0, one.net - one.now + (times - few) * growth) + sum(on.price(*end)[0] for end in at_the_end(step))
     after = one.now - few * (alone + within) - ends + left
-    return Behind(within, after, _all(on, head, slot, tail, times), (sum(one.waits), one.waits[1]), one.last)
+    return Behind(within, max(0.0, filling), after, _all(on, head, slot, tail, times), (sum(one.waits), one.waits[1]), one.last)
 
 
 def _passes(step: Step, layers: int) -> tuple[list[list[Use]], list[list[Use]], list[list[Use]]]:

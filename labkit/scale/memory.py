@@ -127,10 +127,12 @@ def end_activations(model: Model, tokens: float, tensor: int, first: int, last: 
     return tokens * (mask + output) / tensor
 
 
-def alive(stage: int, p: int, m: int, v: int = 1) -> int:
-    """The most forward passes of a chunk that wait for their backward pass on a stage, under 1F1B or, with v > 1,
-    interleaved 1F1B."""
-    return min(m, p - stage) if v == 1 else min(m * v, 2 * (p - 1 - stage) + (v - 1) * p + 1)
+def alive(stage: int, p: int, m: int, v: int = 1, eager: bool = False) -> int:
+    """The most forward passes of a chunk that wait for their backward pass on a stage, under 1F1B, eager 1F1B or, with
+    v > 1, interleaved 1F1B."""
+    if v > 1:
+        return min(m * v, 2 * (p - 1 - stage) + (v - 1) * p + 1)
+    return min(m, 2 * (p - 1 - stage) + 1 if eager else p - stage)
 
 
 @lru_cache(1 << 12)

@@ -20,6 +20,7 @@ from labkit.scale.memory import (
 )
 from labkit.scale.mesh import Mesh
 from labkit.scale.model import Model, utilisation
+from labkit.scale.overlap import Overlap
 from labkit.scale.step import Step
 from labkit.scale.wires import Wires
 
@@ -36,8 +37,11 @@ class Plan:
     embedding and the output keep counts, too. experts: so many of the replicas have the routed experts of a mixture
     dealt out to them (memory alone: `step` knows no all-to-all, and refuses).
 
+    overlap: what is hidden behind computing (`labkit.scale.overlap`), as it stands nothing; weights that are gathered
+    ahead count as little memory as those in use, none.
+
     Activations travel and are kept in two bytes, divided over a tensor group where they can be (sequence parallelism).
-    Nothing is hidden behind computing; the embedding's lookup takes no time, and its gradients are not sent. Raises
+    The embedding's lookup takes no time, and its gradients are not sent. Raises
     ValueError where the parts do not come out even.
     """
 
@@ -55,6 +59,7 @@ class Plan:
     gradient_bytes: int = 4
     ends: bool = False
     experts: int = 1
+    overlap: Overlap = Overlap()
 
     def __post_init__(self):
         mesh, model = self.mesh, self.model
@@ -106,7 +111,8 @@ class Plan:
         mesh, model, tokens = self.mesh, self.model, self.tokens_at_once
         layer = layer_activations(model, tokens, mesh.tensor, self.recompute, sequence=self.sequence, flash=self.flash)
         layers = max(per_chunk(model.layers, mesh.pipeline * self.chunks)[stage :: mesh.pipeline])
-        found = layer * layers * alive(stage, mesh.pipeline, self.micro_batches, self.chunks)
+        eager = self.overlap.messages
+        found = layer * layers * alive(stage, mesh.pipeline, self.micro_batches, self.chunks, eager)
         if not self.ends:
             return found
         first = min(self.micro_batches, mesh.pipeline) if stage == 0 else 0
@@ -152,6 +158,7 @@ class Plan:
             weight_bytes=BYTES[0] * share * mesh.replicas,
             gradient_bytes=self.gradient_bytes * share * mesh.replicas,
             zero=self.zero,
+            overlap=self.overlap,
         )
 
     def estimate(self, wires: Wires | None = None) -> Estimate:
