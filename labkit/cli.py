@@ -143,6 +143,7 @@ def plan_command(
     flash: bool = typer.Option(True, help="Flash attention, which keeps no scores."),
     gradient_bytes: int = typer.Option(4, metavar="2|4", help="Of a parameter's gradient."),
     reserve: float = typer.Option(5.4, metavar="GB", help="Memory that is kept for buffers."),
+    overlap: str = typer.Option("", help="Hidden: usual, or gradients=25,gathers=1,tensor=4."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
     explain: bool = typer.Option(False, "--explain", help="Say why the runner-up loses."),
 ) -> None:
@@ -151,7 +152,7 @@ def plan_command(
 
     asked = (model, machine, gpus, tokens, sequence, batch, context, efficiency, mesh, top, pue)
     try:
-        answer = text.answer(text.Question(*asked, flash, gradient_bytes, 1e9 * reserve))
+        answer = text.answer(text.Question(*asked, flash, gradient_bytes, 1e9 * reserve, overlap))
     except ValueError as error:
         typer.echo(f"labkit plan: {error}", err=True)
         raise typer.Exit(2) from None

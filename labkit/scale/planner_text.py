@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from labkit.scale.machine import Machine
 from labkit.scale.mesh import AXES, Mesh
+from labkit.scale.overlap import USUAL, Overlap
 from labkit.scale.planner import (
     EFFICIENCY,
     PARTS,
@@ -28,13 +29,14 @@ from labkit.scale.planner import (
     search,
 )
 
+HIDES = ("gradients", "gathers", "tensor", "messages")
 HELD = ("parameters", "gradients", "optimizer", "activations")
 
 
 @dataclass(frozen=True)
 class Question:
     """The command's arguments. tokens, sequence, batch: 0 where nothing is said. mesh: "tensor=8,pipeline=16", the rest
-    being data; "" for all meshes. reserve: bytes."""
+    being data; "" for all meshes. reserve: bytes. overlap: as `parse_overlap` takes it."""
 
     model: str
     machine: str
@@ -50,6 +52,7 @@ class Question:
     flash: bool = True
     gradient_bytes: int = 4
     reserve: float = RESERVE
+    overlap: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ def answer(question: Question) -> Answer:
         question.flash,
         question.gradient_bytes,
         question.reserve,
+        parse_overlap(question.overlap),
     )
     tokens = question.tokens or default_tokens(named.model)
     found = search(named.model, on, wish)
@@ -105,6 +109,21 @@ def parse_mesh(text: str, gpus: int) -> Mesh:
     if rest or not data:
         raise ValueError(f"{known.size:,} ranks of one replica do not go into {gpus:,} GPUs")
     return Mesh(**lengths, data=data)
+
+
+def parse_overlap(text: str) -> Overlap:
+    """The options of what is hidden, as they are written: "gradients=25,gathers=1,tensor=4,messages=1", of which each
+    may be missing; gradients in MiB. "usual" is gradients=25,gathers=1, and "" hides nothing. Raises ValueError."""
+    if text in ("", "usual"):
+        return USUAL if text else Overlap()
+    found: dict[str, int] = {}
+    for piece in text.split(","):
+        name, equals, number = piece.strip().partition("=")
+        if not equals or name not in HIDES or not number.isdecimal() or name in found:
+            raise ValueError(f"an overlap is written usual, or gradients=25,gathers=1,tensor=4,messages=1; not {piece!r}")
+        found[name] = int(number)
+    bucket = found.pop("gradients") << 20 if "gradients" in found else None
+    return Overlap(bucket, found.get("gathers", 0), found.get("tensor", 1), bool(found.get("messages", 0)))
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
@@ -154,6 +173,8 @@ def _row(place: int, choice: Choice, said: Answer) -> dict[str, str]:
     for name, part in zip(names, PARTS, strict=True):
         if part != "context" or "c" in found:
             found[name] = f"{getattr(spent, part):.2f}"
+        if spent.hidden.get(part):
+            found[name] += f" + {spent.hidden[part]:.2f}"
     found |= {"step": f"{choice.seconds:.2f}", "idle %": f"{100 * spent.idle:.0f}"}
     return found | {"MFU": f"{choice.utilisation:.1%}", "days": f"{choice.days(said.tokens):.1f}"}
 
@@ -171,12 +192,27 @@ def _below(said: Answer) -> list[str]:
         f"{said.wish.reserve / 1e9:g} are kept for buffers.",
         "s: of a step, in computing, tensor groups, hops between stages, replicas, idle in the pipeline; idle %: all "
         "of it but computing.",
-        "Nothing is hidden behind computing, and nothing fails.",
+        _what_hides(said.wish.overlap),
     ]
     if watts is None:
         return [*lines, f"No energy: no source says what a GPU of {said.on.name} takes."]
     hours = best.kilowatt_hours(said.tokens, watts, said.pue)
     return [*lines, f"Energy of the first: {float(f'{hours:.3g}'):,.0f} kWh ({watts} W a GPU, PUE {said.pue:g})."]
+
+
+def _what_hides(hidden: Overlap) -> str:
+    if hidden == Overlap():
+        return "Nothing is hidden behind computing, and nothing fails."
+    parts = []
+    if hidden.gradients is not None:
+        parts.append(f"gradients in buckets of {hidden.gradients >> 20} MiB")
+    if hidden.gathers:
+        parts.append(f"gathers {hidden.gathers} layer{'s' * (hidden.gathers > 1)} ahead")
+    if hidden.tensor > 1:
+        parts.append(f"layers in {hidden.tensor} parts")
+    if hidden.messages:
+        parts.append("messages between stages")
+    return f"Behind computing: {', '.join(parts)}; a second number behind a plus is hidden. Nothing fails."
 
 
 def _why_nothing_fits(said: Answer) -> str:
@@ -228,6 +264,7 @@ def _object(choice: Choice, said: Answer, watts: float | None) -> dict:
         "zero": plan.zero,
         "memory": {part: getattr(choice.memory, part) for part in (*HELD, "total")},
         "seconds": {part: getattr(choice.estimate, part) for part in (*PARTS, "seconds")},
+        "hidden": {part: choice.estimate.hidden.get(part, 0.0) for part in ("tensor", "pipeline", "data")},
         "idle": choice.estimate.idle,
         "mfu": choice.utilisation,
         "days": choice.days(said.tokens),

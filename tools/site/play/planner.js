@@ -67,6 +67,7 @@ class Planner {
       sequence: number(asked.sequence),
       batch: number(asked.batch),
       tokens: 1e9 * number(asked.tokens),
+      overlap: asked.overlap,
     };
     ask(this, { plan: JSON.stringify(question) });
   }
@@ -146,6 +147,7 @@ class Planner {
       ...Object.fromEntries(Object.keys(HELD).map((part) => [`GB ${HELD[part]}`, (plan) => (plan.memory[part] / 1e9).toFixed(1)])),
       "GB in all": (plan) => (plan.memory.total / 1e9).toFixed(1),
       ...Object.fromEntries(Object.keys(SPENT).map((part) => [`s ${SPENT[part]}`, (plan) => plan.seconds[part].toFixed(2)])),
+      "s hidden": (plan) => Object.values(plan.hidden).reduce((sum, part) => sum + part, 0).toFixed(2),
       "s a step": (plan) => plan.seconds.seconds.toFixed(2),
       MFU: (plan) => `${(100 * plan.mfu).toFixed(1)} %`,
       days: (plan) => plan.days.toFixed(1),

@@ -35,8 +35,9 @@ parallelism that fits in memory, with every way to recompute and each stage of Z
 fills the memory of the fullest GPU, and where the seconds of a step go. It is the course's own command, `labkit plan`,
 in this page; all numbers are the same. Python is loaded when you press *Plan* for the first time ({size}).
 
-Unit 20 explains the formulas and says how far to trust them: nothing is hidden behind computing, nothing fails, and a
-GPU reaches half of its peak while it computes.
+Unit 20 explains the formulas and says how far to trust them: nothing fails, and a GPU reaches half of its peak while it
+computes. Replicas can gather weights and add up gradients while they compute: of that only what does not fit then
+counts as seconds of a step.
 """
 
 
@@ -59,6 +60,8 @@ def page(size: str) -> str:
 <label>Tokens of a sequence <input name="sequence" type="number" min="0" step="1"></label>
 <label>Sequences of a step <input name="batch" type="number" min="0" step="1"></label>
 <label>Tokens of the training, in billions <input name="tokens" type="number" min="0" step="any"></label>
+<label>Hidden behind computing <select name="overlap"><option value="">nothing</option>
+<option value="usual">what the replicas say</option></select></label>
 </div>
 <div class="play-buttons"><button type="submit" class="play-run" disabled>Plan</button>
 <span class="play-hint">An empty field: the model's own, or 20 tokens for each parameter.</span></div>
