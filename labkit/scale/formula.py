@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from labkit.relay.topology import Topology
-from labkit.scale.hidden import REPLICAS, Behind, behind
+from labkit.scale.hidden import REPLICAS, Behind, behind, longest
 from labkit.scale.overlap import Overlap
 from labkit.scale.step import Step
 from labkit.scale.wires import Wires
@@ -80,7 +80,7 @@ def estimate(step: Step, topology: Topology, wires: Wires | None = None) -> Esti
         computing=computing,
         tensor=m * per_stage[most] * sum(turns) + at_first,
         context=m * per_stage[most] * sum(rings),
-        pipeline=hops(p, m, v, step.overlap.messages) * there / (2 * p) + _for_cards(step, replicas, there / (2 * p)),
+        pipeline=hops(p, m, v, step.overlap.messages) * there / (2 * p) + _for_cards(step, wires, replicas),
         data=m * v * replicas.within + replicas.after,
         waiting=waiting,
         bytes=traffic(step, topology, wires),
@@ -97,16 +97,23 @@ def _of_tensor_groups(step: Step, wires: Wires) -> tuple[list[float], float]:
     return turns, max(0.0, 2 * groups.seconds(each) - turns[0])
 
 
-def _for_cards(step: Step, replicas: Behind, hop: float) -> float:
+def _for_cards(step: Step, wires: Wires, replicas: Behind) -> float:
     """Seconds that messages between stages wait for cards on the critical path. Where gradients are summed once, that
     is in the last backward passes; else at each sender, and, between the first passes and the last, in 1F1B, at the
     receiver, which has just begun its last bucket."""
     p, m, v = step.mesh.pipeline, step.micro_batches, step.chunks
+    if not step.hides_replicas or p == 1:
+        return 0.0
+    ways = [[longest(held, way(s).classes) for s in range(p)]
+            for held, way in zip(replicas.waits, (wires.forward, wires.backward), strict=True)]  # fmt: skip
     if step.zero < 2:
-        return (p - 1) * replicas.waits[1]
+        return sum(max(0.0, wait) for wait in ways[1][1:])
     critical = hops(p, m, v, step.overlap.messages)
     between = critical - 2 * (p - 1) if v == 1 else 0
-    return critical / 2 * replicas.waits[0] + between / 2 * max(0.0, replicas.last - hop)
+    coming = [longest(replicas.last, wires.forward(s).classes) - wires.backward(s + 1).seconds(step.hop_bytes)
+              for s in range(p - 1)]  # fmt: skip
+    late = sum(max(0.0, wait) for way in ways for wait in way) / p
+    return critical / 2 * late + between / 2 * sum(max(0.0, wait) for wait in coming) / (p - 1)
 
 
 def _hidden(step: Step, wires: Wires, found: Estimate, replicas: Behind, there: float) -> dict[str, float]:

@@ -4,7 +4,7 @@ network, over the layers of a few passes; the rest is multiplied."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from labkit.scale.overlap import Use, at_the_end, uses_of_pass
 from labkit.scale.step import Step
@@ -12,24 +12,29 @@ from labkit.scale.wires import Wires
 
 REPLICAS = ("data", "context")
 NOBODY: frozenset[str] = frozenset()
+CARDS = ("rank", "node")  # the kinds of cards: of ranks inside a node, of a node to the others
+Held = dict[str, float]  # seconds, of each kind of cards
+Price = tuple[float, float, Held]
+FREE: Held = dict.fromkeys(CARDS, 0.0)
+INSTANT = 1e-12
 
 
 @dataclass(frozen=True)
 class Network:
-    """The prices of a step's collectives of replicas. talking, hops: the kinds of cards that all other communication
-    within a layer, and that messages between stages take: what is hidden makes it wait where it takes the same."""
+    """The prices of a step's collectives of replicas. talking: the kinds of cards that all other communication within a
+    layer takes: what is hidden makes it wait where it takes the same."""
 
     step: Step
     wires: Wires
     talking: frozenset[str] = NOBODY
-    hops: frozenset[str] = NOBODY
 
-    def price(self, kind: str, nbytes: float) -> tuple[float, float, float]:
-        """Seconds of a collective, and those for which it holds cards that talking and that hops need."""
+    def price(self, kind: str, nbytes: float) -> Price:
+        """Seconds of a collective, and those for which it holds cards that talking needs, and cards of each kind."""
         group = self.wires.collective(kind, *REPLICAS)
-        return group.seconds(nbytes), group.held(nbytes, self.talking), group.held(nbytes, self.hops)
+        held = {one: group.held(nbytes, frozenset((one,))) for one in CARDS}
+        return group.seconds(nbytes), group.held(nbytes, self.talking), held
 
-    def reduction(self, nbytes: float) -> tuple[float, float, float]:
+    def reduction(self, nbytes: float) -> Price:
         """The same of the one that adds up gradients."""
         return self.price("reduce_scatter" if self.step.zero else "all_reduce", nbytes)
 
@@ -37,65 +42,69 @@ class Network:
 def network(step: Step, wires: Wires) -> Network:
     """The network of a step's replicas."""
     stages = range(step.mesh.pipeline)
-    talking, hops = NOBODY, NOBODY
+    talking = NOBODY
     if step.mesh.tensor > 1:
         talking |= wires.collective("all_reduce", "tensor").classes
     if step.mesh.context > 1:
         talking |= frozenset().union(*(wires.ring(stage).classes for stage in stages))
-    if step.mesh.pipeline > 1:
-        hops |= frozenset().union(*(way(s).classes for way in (wires.forward, wires.backward) for s in stages))
-    return Network(step, wires, talking, hops)
+    return Network(step, wires, talking)
+
+
+def longest(held: Held, classes: frozenset[str]) -> float:
+    """Of cards of these kinds."""
+    return max((held[one] for one in classes), default=0.0)
 
 
 @dataclass
 class Clocks:
-    """Seconds until which a rank computes, and the network is busy for it; and for which a message that it sends at the
-    end of its last forward and backward pass then waits."""
+    """Seconds until which a rank computes, and the network is busy for it. talking: until then it holds cards that
+    talking needs; held: when each collective begins, and for how long it holds cards. waits: for which a message to
+    another stage waits for cards at the end of the last forward and backward pass; last: and one that is to come in."""
 
     now: float = 0.0
     net: float = 0.0
-    talking: float = 0.0  # until then cards are held that talking needs
-    hops: float = 0.0
-    last: float = 0.0  # of that after a backward pass
-    waits: tuple[float, float] = (0.0, 0.0)
+    talking: float = 0.0
+    held: list[tuple[float, Held]] = field(default_factory=list)
+    waits: list[Held] = field(default_factory=lambda: [FREE, FREE])
+    last: Held = field(default_factory=lambda: FREE)
 
-    def post(self, price: tuple[float, float, float]) -> float:
+    def post(self, price: Price) -> float:
         """The end of a collective that is begun now, or when the network is free."""
         start = max(self.now, self.net)
-        seconds, talking, hops = price
-        self.net, self.talking, self.hops = start + seconds, start + talking, start + hops
+        seconds, talking, held = price
+        self.net, self.talking = start + seconds, start + talking
+        self.held = [one for one in self.held if one[0] + max(one[1].values()) > self.now]
+        self.held.append((start, held))
         return self.net
+
+    def until_free(self, coming: bool = False) -> Held:
+        """Seconds until no collective that has begun holds the cards. coming: one that begins now counts as well."""
+        begun = [(start, held) for start, held in self.held if start < self.now + coming * INSTANT]
+        return {one: max((start + held[one] - self.now for start, held in begun), default=0.0) for one in CARDS}
 
 
 def walk(on: Network, passes: Sequence[list[Use]], seconds: Sequence[tuple[float, float]]) -> Clocks:
     """The clocks after these passes. seconds: of a layer forward and backward, computing and all other
     communication."""
-    clocks, ends, ahead = Clocks(), {}, 0
+    clocks, ends, ahead, begun = Clocks(), {}, on.step.gathers_ahead, 0
     every = [use for one in passes for use in one]
-
-    def gather(until: int) -> None:
-        nonlocal ahead
-        for place in range(ahead, min(until, len(every))):
-            if every[place].gather:
-                ends[place] = clocks.post(on.price("all_gather", every[place].gather))
-        ahead = max(ahead, until)
-
-    gather(on.step.overlap.gathers)
     for place, use in enumerate(every):
-        gather(place + on.step.overlap.gathers + 1)
+        # before the first layer all that is ahead of it is gathered, then one more with each
+        for other in range(begun, min(place + ahead + 1, len(every))):
+            if every[other].gather:
+                ends[other] = clocks.post(on.price("all_gather", every[other].gather))
+            begun = other + 1
         computing, talking = seconds[0 if use.forward else 1]
         clocks.now = max(clocks.now, ends.get(place, 0.0)) + computing
         if talking:
             clocks.now = max(clocks.now, clocks.talking) + talking
         if use.last:
-            waits, way = list(clocks.waits), 0 if use.forward else 1
-            waits[way] = max(0.0, clocks.hops - clocks.now)
-            clocks.waits = (waits[0], waits[1])
+            clocks.waits[0 if use.forward else 1] = clocks.until_free()
         if use.reduce:
             end = clocks.post(on.reduction(use.reduce))
             if on.step.overlap.gradients is None:
                 clocks.now = end
-            clocks.last = max(0.0, clocks.hops - clocks.now)
+            clocks.last = clocks.until_free(True)
     return clocks
 
 
@@ -103,15 +112,15 @@ def walk(on: Network, passes: Sequence[list[Use]], seconds: Sequence[tuple[float
 class Behind:
     """within: seconds that the replicas' collectives add to each forward and backward pass of a chunk; filling: and to
     those for which other stages wait when a pipeline is filled and emptied; after: and once;
-    waits: to a message forward and one backward at their senders, and to one backward alone; last: for which a pass's
-    last bucket then holds cards that a message needs; all: that they take, hidden or not."""
+    waits: for which cards are held when a message forward, and one backward, is to leave; last: and when one comes in
+    after a backward pass; all: that they take, hidden or not."""
 
     within: float = 0.0
     filling: float = 0.0
     after: float = 0.0
     all: float = 0.0
-    waits: tuple[float, float] = (0.0, 0.0)
-    last: float = 0.0
+    waits: tuple[Held, Held] = (FREE, FREE)
+    last: Held = field(default_factory=lambda: FREE)
 
 
 def behind(step: Step, wires: Wires, seconds: Sequence[tuple[float, float]]) -> Behind:
@@ -133,7 +142,7 @@ def behind(step: Step, wires: Wires, seconds: Sequence[tuple[float, float]]) -> 
     ends = layers * sum(sum(seconds[0 if one[0].forward else 1]) for one in (*head, *tail))
     left = max(0.0, one.net - one.now + (times - few) * growth) + sum(on.price(*end)[0] for end in at_the_end(step))
     after = one.now - few * (alone + within) - ends + left
-    return Behind(within, max(0.0, filling), after, _all(on, head, slot, tail, times), (sum(one.waits), one.waits[1]), one.last)
+    return Behind(within, max(0.0, filling), after, _all(on, head, slot, tail, times), (one.waits[0], one.waits[1]), one.last)
 
 
 def _passes(step: Step, layers: int) -> tuple[list[list[Use]], list[list[Use]], list[list[Use]]]:

@@ -23,10 +23,10 @@ class Overlap:
     gradients: bytes at which a bucket of gradients is full; the replicas then add it up while the backward pass goes on
     (DDP: Li et al. 2020, arXiv 2006.15704, section 3.2.3). A bucket holds whole layers of one chunk. None: they are
     added up in one piece, and everybody waits.
-    gathers: of the weights of so many layers ahead the gathers are under way while a layer is computed (FSDP: Zhao et
-    al. 2023, arXiv 2304.11277, section 3.3.2). Under ZeRO 3 before each pass; under ZeRO 1 and 2 the new weights are
-    gathered layer by layer in the step's first forward pass, in place of at its end (Megatron-LM's
-    --overlap-param-gather). 0: not ahead.
+    gathers: under ZeRO 3 the weights of so many layers ahead are being gathered while a layer is computed (FSDP: Zhao
+    et al. 2023, arXiv 2304.11277, section 3.3.2). Under ZeRO 1 and 2, which keep weights whole, any number but 0 means:
+    the new weights are gathered layer by layer from the step's beginning on, behind its first forward passes, in place
+    of at its end (Megatron-LM's --overlap-param-gather). 0: everybody waits.
     tensor: parts into which a layer is cut, so that the tensor group's all-reduces of one part go on while the next is
     computed (Wang et al. 2023, ASPLOS, doi 10.1145/3567955.3567959). The next layer waits for all parts.
     messages: without chunks, stage s of p runs 2 (p - 1 - s) forward passes ahead in place of p - 1 - s, so that only

@@ -173,12 +173,12 @@ class _Hiding(_Rank):
         step, coming = self.step, {action: self._receive(*action) for action in order}
         passes = list(uses(step, self.at["pipeline"], order))
         self.every, self.begun, self.gathers, place = [use for one in passes for use in one], 0, {}, 0
-        self._gather_until(step.overlap.gathers)
+        self._gather_until(step.gathers_ahead)
         for (what, k, j), layers in zip(order, passes, strict=True):
             if coming[what, k, j] is not None:
                 coming[what, k, j].wait()
             for use in layers:
-                self._gather_until(place + step.overlap.gathers + 1)
+                self._gather_until(place + step.gathers_ahead + 1)
                 if place in self.gathers:
                     self.gathers.pop(place).wait()
                 self._use(use, what, k, j)

@@ -15,7 +15,7 @@ import numpy as np
 from labkit import schedules
 from labkit.relay.topology import Topology
 from labkit.scale.formula import Bytes
-from labkit.scale.hidden import REPLICAS, network
+from labkit.scale.hidden import REPLICAS, Price, network
 from labkit.scale.overlap import Overlap, Use, at_the_end, uses
 from labkit.scale.step import Order, Step
 from labkit.scale.trouble import Trouble
@@ -202,9 +202,9 @@ class _Replay:
         if self.slow is not None:
             hop = hop * np.maximum(self.slow[source], self.slow[stages])
         there = (other != self.table.nothing).reshape(-1, 1, 1, 1)
-        return np.where(there, np.maximum(clock, self._sent(other, stages) + hop), clock)
+        return np.where(there, np.maximum(clock, self._sent(other, stages, kind) + hop), clock)
 
-    def _sent(self, other: np.ndarray, stages: np.ndarray) -> np.ndarray:
+    def _sent(self, other: np.ndarray, stages: np.ndarray, kind: int) -> np.ndarray:
         """When the messages of these actions are on their way to these stages."""
         return self.end[other]
 
@@ -300,8 +300,9 @@ class _Replay:
 
 class _Hiding(_Replay):
     """The same where the replicas' collectives go on while ranks compute: a stage after the other, layer by layer. free:
-    when the network has done what each rank has begun. began: when it began the last of that; talking, hops_held: and
-    until when that holds cards that other communication within a layer, and messages between stages need."""
+    when the network has done what each rank has begun. talking: until when that holds cards that other communication
+    within a layer needs. held: of each stage, when each collective begins, and until when it holds cards of each kind.
+    """
 
     def __init__(self, step: Step, topology: Topology, orders: Sequence[Order], trouble: Trouble):
         super().__init__(step, topology, orders, trouble)
@@ -310,20 +311,22 @@ class _Hiding(_Replay):
         self.on = network(step, self.wires)
         self.passes = [list(uses(step, stage, order)) for stage, order in enumerate(orders)]
         self.every: list[list[Use]] = [[use for one in passes for use in one] for passes in self.passes]
-        self.free, self.talking, self.hops_held, self.began = (np.zeros_like(self.clock) for _ in range(4))
+        self.free, self.talking = np.zeros_like(self.clock), np.zeros_like(self.clock)
+        self.held: list[list[tuple[np.ndarray, dict[str, np.ndarray]]]] = [[] for _ in orders]
         self.place, self.ahead = [0] * len(orders), [0] * len(orders)
         self.gathered: dict[tuple[int, int], np.ndarray] = {}
         for stage in range(len(orders)):
-            self._gather(self.clock[stage], stage, step.overlap.gathers)
+            self._gather(self.clock[stage], stage, step.gathers_ahead)
 
-    def _post(self, clock: np.ndarray, stage: int, price: tuple[float, float, float]) -> np.ndarray:
+    def _post(self, clock: np.ndarray, stage: int, price: Price) -> np.ndarray:
         """The end of a collective of all replicas of a stage that is begun now."""
         axes = (DATA - 1, CONTEXT - 1)
         start = np.maximum(clock, self.free[stage]).max(axes, keepdims=True)
         slow = 1.0 if self.slow is None else self.slow[stage].max(axes, keepdims=True)
-        for until, seconds in zip((self.free, self.talking, self.hops_held), price, strict=True):
+        for until, seconds in zip((self.free, self.talking), price, strict=False):
             until[stage] = start + seconds * slow
-        self.began[stage] = start
+        self.held[stage] = [one for one in self.held[stage] if max(map(np.max, one[1].values())) > clock.min()]
+        self.held[stage].append((start, {kind: start + seconds * slow for kind, seconds in price[2].items()}))
         return self.free[stage].copy()
 
     def _gather(self, clock: np.ndarray, stage: int, until: int) -> None:
@@ -333,9 +336,18 @@ class _Hiding(_Replay):
                 self.gathered[stage, place] = self._post(clock, stage, self.on.price("all_gather", nbytes))
         self.ahead[stage] = max(self.ahead[stage], until)
 
-    def _sent(self, other: np.ndarray, stages: np.ndarray) -> np.ndarray:
-        end = self.end[other]
-        return np.where(end > self.began[stages], np.maximum(end, self.hops_held[stages]), end)
+    def _sent(self, other: np.ndarray, stages: np.ndarray, kind: int) -> np.ndarray:
+        stage = int(stages[0])
+        source = (stage - 1 if kind == 0 else stage + 1) % len(self.place)
+        return self._until_free(self.end[other], stage, self.hops[kind][source].classes)
+
+    def _until_free(self, clock: np.ndarray, stage: int, classes: frozenset[str]) -> np.ndarray:
+        """When a message between stages that is ready at this time finds no collective on the cards of a stage."""
+        found = clock
+        for start, until in self.held[stage]:
+            for kind in classes:
+                found = np.where(start < clock, np.maximum(found, until[kind]), found)
+        return found
 
     def _before_talking(self, clock: np.ndarray, stages: np.ndarray) -> np.ndarray:
         return np.maximum(clock, self.talking[stages])
@@ -351,7 +363,7 @@ class _Hiding(_Replay):
         clock = self._received(self.clock[stages], stages, kind, table.other[stages, at])
         self.first[number, 0] = clock[0, 0, 0, 0]
         for use in self.passes[stage][at]:
-            self._gather(clock[0], stage, self.place[stage] + step.overlap.gathers + 1)
+            self._gather(clock[0], stage, self.place[stage] + step.gathers_ahead + 1)
             if (end := self.gathered.pop((stage, self.place[stage]), None)) is not None:
                 clock = np.maximum(clock, end)
             self.place[stage] += 1
@@ -361,7 +373,7 @@ class _Hiding(_Replay):
             if use.last and step.head and chunk == table.chunks - 1:
                 clock = self._head(clock, stages, kind)
             if use.last:
-                self.end[number] = np.maximum(clock[0], self.hops_held[stage])
+                self.end[number] = self._until_free(clock[0], stage, self.hops[kind][stage].classes)
             if use.reduce:
                 end = self._post(clock[0], stage, self.on.reduction(use.reduce))
                 clock = clock if step.overlap.gradients is not None else end[None]

@@ -11,6 +11,7 @@ from labkit.scale.mesh import Mesh
 from labkit.scale.overlap import Overlap
 
 Order = Sequence[tuple]
+ALL_LAYERS = 1 << 30  # more than any rank has
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,11 @@ class Step:
         """Layers of a chunk of so many whose gradients the replicas add up together."""
         cap = self.overlap.gradients
         return layers if cap is None else min(layers, max(1, math.ceil(cap * layers / max(self.gradient_bytes, 1))))
+
+    @property
+    def gathers_ahead(self) -> int:
+        """The layers of which gathers are under way before they are needed; with whole weights those of all."""
+        return ALL_LAYERS if self.overlap.gathers and self.zero < 3 else self.overlap.gathers
 
     @property
     def hides_replicas(self) -> bool:
