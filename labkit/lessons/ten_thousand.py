@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from labkit.scale import Mesh, Model, Plan, machine, published
+from labkit.scale import Mesh, Model, Overlap, Plan, machine, published
 
 
 def as_dict(model: Model) -> dict[str, int]:
@@ -52,6 +52,30 @@ def seconds_of(row: dict) -> Callable[[tuple[int, int, int], int], float]:
         return replace(plan, batch=micro_batches * data).estimate().seconds
 
     return seconds
+
+
+# --- what is hidden behind computing ----------------------------------------------------------------------------------
+
+OPTIONS = {  # each has all those above it
+    "nothing": {},
+    "gradients, in buckets": {"gradients": 25 << 20},
+    "the new weights' gathers": {"gathers": 1},
+    "layers in four parts": {"tensor": 4},
+    "messages between stages": {"messages": True},
+}
+
+
+def print_hidden(plan: Plan) -> None:
+    """Print a line for each thing that can be hidden behind computing, one after the other: the seconds of a step in
+    which tensor groups, messages between stages and replicas are waited for, and those that are hidden.
+    """
+    print(f"{'hidden, with those above':26}  tensor          stages          replicas          step")
+    hidden: dict = {}
+    for name, more in OPTIONS.items():
+        hidden |= more
+        found = replace(plan, overlap=Overlap(**hidden)).estimate()
+        parts = [f"{getattr(found, part):.3f} + {found.hidden.get(part, 0):.3f}" for part in ("tensor", "pipeline", "data")]
+        print(f"{name:26}  {'   '.join(parts)}   {found.seconds:.2f} s")
 
 
 # --- PaLM and Llama 3 -------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ class Clocks:
         """The end of a collective that is begun now, or when the network is free."""
         start = max(self.now, self.net)
         seconds, talking, held = price
-        self.net, self.talking = start + seconds, start + talking
+        self.net, self.talking = start + seconds, start + talking if talking else self.talking
         self.held = [one for one in self.held if one[0] + max(one[1].values()) > self.now]
         self.held.append((start, held))
         return self.net

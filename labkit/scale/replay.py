@@ -323,8 +323,9 @@ class _Hiding(_Replay):
         axes = (DATA - 1, CONTEXT - 1)
         start = np.maximum(clock, self.free[stage]).max(axes, keepdims=True)
         slow = 1.0 if self.slow is None else self.slow[stage].max(axes, keepdims=True)
-        for until, seconds in zip((self.free, self.talking), price, strict=False):
-            until[stage] = start + seconds * slow
+        self.free[stage] = start + price[0] * slow
+        if price[1]:
+            self.talking[stage] = start + price[1] * slow
         self.held[stage] = [one for one in self.held[stage] if max(map(np.max, one[1].values())) > clock.min()]
         self.held[stage].append((start, {kind: start + seconds * slow for kind, seconds in price[2].items()}))
         return self.free[stage].copy()
