@@ -66,29 +66,31 @@ OWN = [  # a card for each rank, or for each two
     *[(4, 1, 2, 4, 4, 1, 1, 8, 4), (2, 1, 2, 4, 4, 2, 1, 4, 2)],
     *[(t, 1, p, d, 4, 1, 1, 72, 72) for t, p, d in ((36, 2, 2), (72, 2, 1), (8, 9, 2), (144, 1, 1))],  # a rack as node
 ]
-# the same, bytes of a chunk's gradients and weights, and what is hidden
+# the same, bytes of a chunk's gradients and weights as powers of two, and what is hidden; buckets in halves of a layer
 HIDDEN = [
-    *[((1, 1, 1, 4, 2, 1, zero, 1), 18, 16, Overlap(gradients=1, gathers=1)) for zero in range(4)],
-    *[((1, 1, 1, 4, 2, 1, zero, 1), 20, 19, Overlap(gradients=1, gathers=1)) for zero in range(4)],  # more than hides it
-    ((1, 1, 1, 8, 3, 1, 0, 8), 18, 16, Overlap(gradients=1 << 17)),
+    *[((1, 1, 1, 4, 2, 1, zero, 1), 18, 16, Overlap(gradients=2, gathers=1)) for zero in range(4)],
+    *[((1, 1, 1, 4, 2, 1, zero, 1), 20, 19, Overlap(gradients=2, gathers=1)) for zero in range(4)],  # more than hides it
+    ((1, 1, 1, 8, 3, 1, 0, 8), 18, 16, Overlap(gradients=4)),
     ((1, 1, 1, 8, 3, 1, 1, 8), 18, 16, Overlap(gathers=2)),
     *[((4, 1, 1, 1, 4, 1, 0, 4), 10, 10, Overlap(tensor=parts)) for parts in (2, 4)],
-    ((8, 1, 1, 2, 2, 1, 1, 4, 4), 16, 16, Overlap(gradients=1, tensor=2)),
+    ((8, 1, 1, 2, 2, 1, 1, 4, 4), 16, 16, Overlap(gradients=2, tensor=2)),
     *[((1, 1, p, 1, 2 * p + 1, 1, 0, 1), 10, 10, Overlap(messages=True)) for p in (2, 4, 8)],
-    *[((4, 1, 2, 4, 4, 1, zero, 4, 4), 18, 17, Overlap(gradients=1, gathers=1)) for zero in range(4)],
-    *[((2, 1, 2, 4, 4, 1, zero, 2, 2), 20, 19, Overlap(gradients=1 << 18, gathers=1)) for zero in (0, 1, 2, 3)],
-    *[((2, 2, 2, 4, 4, 1, zero, 4, 4), 18, 17, Overlap(gradients=1, gathers=1)) for zero in (0, 3)],
-    *[((8, 1, 2, 2, 4, 2, zero, 8, 8), 17, 16, Overlap(gradients=1, gathers=1, tensor=2)) for zero in (0, 1, 3)],
-    *[((2, 1, 4, 4, 8, 1, zero, 8, 1), 18, 17, Overlap(gradients=1, gathers=2, messages=True)) for zero in (1, 2, 3)],
-    *[((t, 1, p, d, 4, 1, zero, 72, 72), 16, 16, Overlap(gradients=1, gathers=1))
+    *[((4, 1, 2, 4, 4, 1, zero, 4, 4), 18, 17, Overlap(gradients=2, gathers=1)) for zero in range(4)],
+    *[((2, 1, 2, 4, 4, 1, zero, 2, 2), 20, 19, Overlap(gradients=1, gathers=1)) for zero in (0, 1, 2, 3)],
+    *[((2, 2, 2, 4, 4, 1, zero, 4, 4), 18, 17, Overlap(gradients=2, gathers=1)) for zero in (0, 3)],
+    *[((8, 1, 2, 2, 4, 2, zero, 8, 8), 17, 16, Overlap(gradients=2, gathers=1, tensor=2)) for zero in (0, 1, 3)],
+    *[((2, 1, 4, 4, 8, 1, zero, 8, 1), 18, 17, Overlap(gradients=2, gathers=2, messages=True)) for zero in (1, 2, 3)],
+    *[((t, 1, p, d, 4, 1, zero, 72, 72), 16, 16, Overlap(gradients=2, gathers=1))
       for t, p, d, zero in ((36, 2, 2, 1), (8, 1, 9, 3))],
 ]  # fmt: skip
 
 
 def hidden_step_of(row, gradients, weights, overlap) -> tuple[Step, object, object]:
-    """A step of four layers in a chunk that hides this; gradients, weights: powers of two."""
+    """A step of four layers in a chunk, or two, that hides this."""
     step, network, _ = step_of(*row)
     more = {"layers": 4 if step.chunks == 1 else 2, "gradient_bytes": step.mesh.replicas << (gradients - 2)}
+    if overlap.gradients:
+        overlap = replace(overlap, gradients=overlap.gradients * more["gradient_bytes"] // more["layers"] // 2)
     step = replace(step, **more, weight_bytes=step.mesh.replicas << (weights - 2), overlap=overlap)
     return step, network, step.usual_order
 

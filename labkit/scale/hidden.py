@@ -58,29 +58,37 @@ def longest(held: Held, classes: frozenset[str]) -> float:
 @dataclass
 class Clocks:
     """Seconds until which a rank computes, and the network is busy for it. talking: until then it holds cards that
-    talking needs; held: when each collective begins, and for how long it holds cards. waits: for which a message to
-    another stage waits for cards at the end of the last forward and backward pass; last: and one that is to come in."""
+    talking needs; held: when collectives begin that are alike, how many, and the price of each. waits: for which a
+    message to another stage waits for cards at the end of the last forward and backward pass; last: and one that is to
+    come in."""
 
     now: float = 0.0
     net: float = 0.0
     talking: float = 0.0
-    held: list[tuple[float, Held]] = field(default_factory=list)
+    held: list[tuple[float, int, Price]] = field(default_factory=list)
     waits: list[Held] = field(default_factory=lambda: [FREE, FREE])
     last: Held = field(default_factory=lambda: FREE)
 
-    def post(self, price: Price) -> float:
-        """The end of a collective that is begun now, or when the network is free."""
+    def post(self, price: Price, often: int = 1) -> float:
+        """The end of collectives, one after the other, that are begun now, or when the network is free."""
         start = max(self.now, self.net)
-        seconds, talking, held = price
-        self.net, self.talking = start + seconds, start + talking if talking else self.talking
-        self.held = [one for one in self.held if one[0] + max(one[1].values()) > self.now]
-        self.held.append((start, held))
+        seconds, talking, _ = price
+        self.net = start + often * seconds
+        if talking:
+            self.talking = self.net - seconds + talking
+        self.held = [one for one in self.held if one[0] + one[1] * one[2][0] > self.now]
+        self.held.append((start, often, price))
         return self.net
 
     def until_free(self, coming: bool = False) -> Held:
-        """Seconds until no collective that has begun holds the cards. coming: one that begins now counts as well."""
-        begun = [(start, held) for start, held in self.held if start < self.now + coming * INSTANT]
-        return {one: max((start + held[one] - self.now for start, held in begun), default=0.0) for one in CARDS}
+        """Seconds until the collective is over that holds the cards now. coming: one that begins now counts as well."""
+        found = FREE
+        for start, often, (seconds, _, held) in self.held:
+            since = self.now + coming * INSTANT - start
+            if since > 0 and seconds:
+                over = start + min(often - 1, since // seconds) * seconds - self.now
+                found = {one: max(found[one], over + held[one]) for one in CARDS}
+        return found
 
 
 def walk(on: Network, passes: Sequence[list[Use]], seconds: Sequence[tuple[float, float]]) -> Clocks:
@@ -101,7 +109,7 @@ def walk(on: Network, passes: Sequence[list[Use]], seconds: Sequence[tuple[float
         if use.last:
             clocks.waits[0 if use.forward else 1] = clocks.until_free()
         if use.reduce:
-            end = clocks.post(on.reduction(use.reduce))
+            end = clocks.post(on.reduction(use.reduce / use.buckets), use.buckets)
             if on.step.overlap.gradients is None:
                 clocks.now = end
             clocks.last = clocks.until_free(True)
@@ -167,6 +175,8 @@ def _all(on: Network, head: list, slot: list, tail: list, times: int) -> float:
     def of(passes: list[list[Use]]) -> float:
         every = [use for one in passes for use in one]
         gathers = sum(on.price("all_gather", use.gather)[0] for use in every if use.gather)
-        return gathers + sum(on.reduction(use.reduce)[0] for use in every if use.reduce)
+        return gathers + sum(
+            use.buckets * on.reduction(use.reduce / use.buckets)[0] for use in every if use.reduce
+        )
 
     return of(head) + times * of(slot) + of(tail) + sum(on.price(*end)[0] for end in at_the_end(on.step))

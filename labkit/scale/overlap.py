@@ -21,8 +21,8 @@ class Overlap:
     """The communication that a step hides. As it stands nothing but messages that nobody waits for yet.
 
     gradients: bytes at which a bucket of gradients is full; the replicas then add it up while the backward pass goes on
-    (DDP: Li et al. 2020, arXiv 2006.15704, section 3.2.3). A bucket holds whole layers of one chunk. None: they are
-    added up in one piece, and everybody waits.
+    (DDP: Li et al. 2020, arXiv 2006.15704, section 3.2.3). A bucket holds whole layers of one chunk, or a part of one:
+    those of one layer are full when it has been computed. None: they are added up in one piece, and everybody waits.
     gathers: under ZeRO 3 the weights of so many layers ahead are being gathered while a layer is computed (FSDP: Zhao
     et al. 2023, arXiv 2304.11277, section 3.3.2). Under ZeRO 1 and 2, which keep weights whole, any number but 0 means:
     the new weights are gathered layer by layer from the step's beginning on, behind its first forward passes, in place
@@ -53,12 +53,13 @@ USUAL = Overlap(gradients=DDP_BUCKET, gathers=1)  # what PyTorch's DDP and FSDP 
 class Use:
     """One layer of one pass of a rank. forward: the kind of the pass. computes: False for a chunk without layers.
     gather: bytes that a replica contributes to the weights that are needed first; reduce: bytes of the gradients that
-    are complete afterwards; 0: nothing. last: of its pass."""
+    are complete afterwards; 0: nothing. buckets: in which those are. last: of its pass."""
 
     forward: bool
     computes: bool
     gather: int
     reduce: int
+    buckets: int
     last: bool
 
 
@@ -83,7 +84,7 @@ def uses_of_pass(step: Step, layers: int, forward: bool, gathers: bool, reduces:
             bucket = whole[first : first + each]
             reduced[first + len(bucket) - 1] = sum(bucket)
     return [
-        Use(forward, layers > 0, gather, reduce, place == length - 1)
+        Use(forward, layers > 0, gather, reduce, step.buckets_of(reduce), place == length - 1)
         for place, (gather, reduce) in enumerate(zip(gathered, reduced, strict=True))
     ]
 

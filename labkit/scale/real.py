@@ -198,8 +198,8 @@ class _Hiding(_Rank):
         if use.last:
             self._head(what, k, self._chunk(j))
             self._hand_on(what, k, j)
-        if use.reduce:
-            work = self._begin("reduce_scatter" if self.step.zero else "all_reduce", use.reduce)
+        for nbytes in pieces(use.reduce, use.buckets, self.step.mesh.replicas) if use.reduce else ():
+            work = self._begin("reduce_scatter" if self.step.zero else "all_reduce", nbytes)
             if self.step.overlap.gradients is None:
                 work.wait()
             else:

@@ -301,8 +301,8 @@ class _Replay:
 class _Hiding(_Replay):
     """The same where the replicas' collectives go on while ranks compute: a stage after the other, layer by layer. free:
     when the network has done what each rank has begun. talking: until when that holds cards that other communication
-    within a layer needs. held: of each stage, when each collective begins, and until when it holds cards of each kind.
-    """
+    within a layer needs. held: of each stage, when collectives begin that are alike, how many, the seconds of one, and
+    those for which it holds cards of each kind."""
 
     def __init__(self, step: Step, topology: Topology, orders: Sequence[Order], trouble: Trouble):
         super().__init__(step, topology, orders, trouble)
@@ -312,22 +312,23 @@ class _Hiding(_Replay):
         self.passes = [list(uses(step, stage, order)) for stage, order in enumerate(orders)]
         self.every: list[list[Use]] = [[use for one in passes for use in one] for passes in self.passes]
         self.free, self.talking = np.zeros_like(self.clock), np.zeros_like(self.clock)
-        self.held: list[list[tuple[np.ndarray, dict[str, np.ndarray]]]] = [[] for _ in orders]
+        self.held: list[list[tuple]] = [[] for _ in orders]
         self.place, self.ahead = [0] * len(orders), [0] * len(orders)
         self.gathered: dict[tuple[int, int], np.ndarray] = {}
         for stage in range(len(orders)):
             self._gather(self.clock[stage], stage, step.gathers_ahead)
 
-    def _post(self, clock: np.ndarray, stage: int, price: Price) -> np.ndarray:
-        """The end of a collective of all replicas of a stage that is begun now."""
+    def _post(self, clock: np.ndarray, stage: int, price: Price, often: int = 1) -> np.ndarray:
+        """The end of collectives of all replicas of a stage, one after the other, that are begun now."""
         axes = (DATA - 1, CONTEXT - 1)
         start = np.maximum(clock, self.free[stage]).max(axes, keepdims=True)
         slow = 1.0 if self.slow is None else self.slow[stage].max(axes, keepdims=True)
-        self.free[stage] = start + price[0] * slow
+        seconds, talking, held = (price[0] * slow, price[1] * slow, {kind: one * slow for kind, one in price[2].items()})
+        self.free[stage] = start + often * seconds
         if price[1]:
-            self.talking[stage] = start + price[1] * slow
-        self.held[stage] = [one for one in self.held[stage] if max(map(np.max, one[1].values())) > clock.min()]
-        self.held[stage].append((start, {kind: start + seconds * slow for kind, seconds in price[2].items()}))
+            self.talking[stage] = self.free[stage] - seconds + talking
+        self.held[stage] = [one for one in self.held[stage] if (one[0] + one[1] * one[2]).max() > clock.min()]
+        self.held[stage].append((start, often, seconds, held))
         return self.free[stage].copy()
 
     def _gather(self, clock: np.ndarray, stage: int, until: int) -> None:
@@ -345,9 +346,11 @@ class _Hiding(_Replay):
     def _until_free(self, clock: np.ndarray, stage: int, classes: frozenset[str]) -> np.ndarray:
         """When a message between stages that is ready at this time finds no collective on the cards of a stage."""
         found = clock
-        for start, until in self.held[stage]:
+        for start, often, seconds, held in self.held[stage]:
+            since = clock - start
+            begun = start + np.minimum(often - 1, since // np.maximum(seconds, 1e-300)) * seconds
             for kind in classes:
-                found = np.where(start < clock, np.maximum(found, until[kind]), found)
+                found = np.where(since > 0, np.maximum(found, begun + held[kind]), found)
         return found
 
     def _before_talking(self, clock: np.ndarray, stages: np.ndarray) -> np.ndarray:
@@ -376,7 +379,7 @@ class _Hiding(_Replay):
             if use.last:
                 self.end[number] = self._until_free(clock[0], stage, self.hops[kind][stage].classes)
             if use.reduce:
-                end = self._post(clock[0], stage, self.on.reduction(use.reduce))
+                end = self._post(clock[0], stage, self.on.reduction(use.reduce / use.buckets), use.buckets)
                 clock = clock if step.overlap.gradients is not None else end[None]
         self.first[number, 1] = clock[0, 0, 0, 0]
         self.clock[stage], self.done[number] = clock[0], True

@@ -74,6 +74,10 @@ class Step:
         cap = self.overlap.gradients
         return layers if cap is None else min(layers, max(1, math.ceil(cap * layers / max(self.gradient_bytes, 1))))
 
+    def buckets_of(self, nbytes: int) -> int:
+        """The buckets in which so many bytes of gradients go that are complete together."""
+        return max(1, math.ceil(nbytes / (self.overlap.gradients or nbytes or 1)))
+
     @property
     def gathers_ahead(self) -> int:
         """The layers of which gathers are under way before they are needed; with whole weights those of all."""

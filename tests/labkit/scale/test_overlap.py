@@ -45,7 +45,7 @@ def drawn(seed: int) -> tuple:
     step, network, _ = step_of(*row)
     layers = draw.choice((2, 3, 4))
     gradients, weights = (data * layers * draw.choice((1000, 4000, 16000)) for _ in range(2))
-    hidden = Overlap(draw.choice((1, 2 * gradients // layers)), draw.choice((1, 2)), draw.choice((1, 2, 4)), seed % 2 == 0)
+    hidden = Overlap(draw.choice((1, 2, 4)) * gradients // layers // 2, draw.choice((1, 2)), draw.choice((1, 2, 4)), seed % 2 == 0)
     step = replace(step, layers=layers, gradient_bytes=gradients, weight_bytes=weights, overlap=hidden)
     return replace(step, tensor_bytes=draw.choice((1 << 13, 1 << 15, 1 << 17))), network, step.usual_order
 
@@ -80,7 +80,7 @@ NETWORK = flat(2e-6, 4e-9)
 
 def test_of_gradients_the_last_bucket_is_in_the_open():
     """Li et al. 2020, figure 4: each bucket but the last goes behind the rest of the backward pass."""
-    hidden = replace(ALONE, overlap=Overlap(gradients=1))
+    hidden = replace(ALONE, overlap=Overlap(gradients=1 << 16))
     bucket = NETWORK.collective("all_reduce", range(4)).seconds(1 << 16)
     assert bucket < ALONE.backward
     found = estimate(hidden, NETWORK)
@@ -90,13 +90,13 @@ def test_of_gradients_the_last_bucket_is_in_the_open():
 
 
 def test_what_does_not_fit_behind_a_layer_is_in_the_open():
-    step = replace(ALONE, gradient_bytes=1 << 22, overlap=Overlap(gradients=1))
+    step = replace(ALONE, gradient_bytes=1 << 22, overlap=Overlap(gradients=1 << 20))
     bucket = NETWORK.collective("all_reduce", range(4)).seconds(1 << 20)
     assert estimate(step, NETWORK).data == pytest.approx(4 * bucket - 3 * step.backward)
 
 
 def test_of_gathers_ahead_the_first_is_in_the_open():
-    step = replace(ALONE, zero=3, overlap=Overlap(gradients=1, gathers=1))
+    step = replace(ALONE, zero=3, overlap=Overlap(gradients=1 << 16, gathers=1))
     gather = NETWORK.collective("all_gather", range(4)).seconds(1 << 14)
     scatter = NETWORK.collective("reduce_scatter", range(4)).seconds(1 << 16)
     assert gather < step.forward and gather + scatter < step.backward
@@ -138,14 +138,14 @@ def test_eager_1f1b_keeps_more_activations():
 
 
 def test_a_message_waits_for_the_card_that_a_bucket_holds():
-    step, network, order = hidden_step_of((1, 1, 2, 4, 4, 1, 2, 2, 2), 20, 19, Overlap(gradients=1 << 18))
+    step, network, order = hidden_step_of((1, 1, 2, 4, 4, 1, 2, 2, 2), 20, 19, Overlap(gradients=1))
     found = [side(step, network, order) for side in (run_step, replay_step)]
     assert estimate(step, network).seconds == pytest.approx(found[0].elapsed, rel=1e-3)
     assert found[1].seconds == pytest.approx(found[0].elapsed, rel=1e-3)
 
 
 def test_slow_links_slow_down_what_is_hidden_too():
-    step = replace(ALONE, overlap=Overlap(gradients=1))
+    step = replace(ALONE, overlap=Overlap(gradients=1 << 16))
     calm = replay_step(step, NETWORK, order_1f1b).seconds
     assert replay_step(step, NETWORK, order_1f1b, Trouble(slow_links=1)).seconds > 1.01 * calm
 
@@ -159,6 +159,7 @@ def test_bytes_come_out_even():
     assert pieces(10, 3) == [3, 3, 4] and pieces(10, 3, 4) == [0, 4, 6] and pieces(0, 2) == [0, 0]
     step = replace(ALONE, overlap=Overlap(gradients=100_000))
     assert [step.layers_in_a_bucket(n) for n in (1, 4, 8)] == [1, 2, 4]
+    assert [step.buckets_of(n) for n in (0, 100_000, 100_001)] == [1, 1, 2]
 
 
 def test_options_that_cannot_be():
