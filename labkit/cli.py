@@ -143,7 +143,7 @@ def plan_command(
     flash: bool = typer.Option(True, help="Flash attention, which keeps no scores."),
     gradient_bytes: int = typer.Option(4, metavar="2|4", help="Of a parameter's gradient."),
     reserve: float = typer.Option(5.4, metavar="GB", help="Memory that is kept for buffers."),
-    overlap: str = typer.Option("", help="Hidden: usual, or gradients=25,gathers=1,tensor=4."),
+    overlap: str = typer.Option("", help="Hidden: usual, or gradients=160,gathers=1,tensor=4."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
     explain: bool = typer.Option(False, "--explain", help="Say why the runner-up loses."),
 ) -> None:

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from labkit.scale import Mesh, Model, Overlap, Plan, machine, published
+from labkit.scale.hidden import REPLICAS
+from labkit.scale.overlap import USUAL
+from labkit.scale.wires import Wires
 
 
 def as_dict(model: Model) -> dict[str, int]:
@@ -58,7 +61,7 @@ def seconds_of(row: dict) -> Callable[[tuple[int, int, int], int], float]:
 
 OPTIONS = {  # each has all those above it
     "nothing": {},
-    "gradients, in buckets": {"gradients": 25 << 20},
+    "gradients, in buckets": {"gradients": USUAL.gradients},
     "the new weights' gathers": {"gathers": 1},
     "layers in four parts": {"tensor": 4},
     "messages between stages": {"messages": True},
@@ -67,7 +70,8 @@ OPTIONS = {  # each has all those above it
 
 def print_hidden(plan: Plan) -> None:
     """Print a line for each thing that can be hidden behind computing, one after the other: the seconds of a step in
-    which tensor groups, messages between stages and replicas are waited for, and those that are hidden.
+    which tensor groups, messages between stages and replicas are waited for, and those that are hidden. Then what a
+    rank's last backward pass takes, and adding up its gradients.
     """
     print(f"{'hidden, with those above':26}  tensor          stages          replicas          step")
     hidden: dict = {}
@@ -76,6 +80,13 @@ def print_hidden(plan: Plan) -> None:
         found = replace(plan, overlap=Overlap(**hidden)).estimate()
         parts = [f"{getattr(found, part):.3f} + {found.hidden.get(part, 0):.3f}" for part in ("tensor", "pipeline", "data")]
         print(f"{name:26}  {'   '.join(parts)}   {found.seconds:.2f} s")
+    step, wires = plan.step(), Wires(plan.mesh, plan.machine.topology)
+    talking = 2 * wires.collective("all_reduce", "tensor").seconds(step.tensor_bytes)
+    reducing = wires.collective("reduce_scatter", *REPLICAS).seconds(step.gradient_bytes)
+    print(
+        f"a backward pass of {max(step.layers_of)} layers: {1e3 * max(step.layers_of) * (step.backward + talking):.0f} ms;"
+        f" its gradients between the replicas: {1e3 * reducing:.0f} ms"
+    )
 
 
 # --- PaLM and Llama 3 -------------------------------------------------------------------------------------------------

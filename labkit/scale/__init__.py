@@ -8,7 +8,7 @@ relay; models, meshes and machines as numbers.
     ran = replay_step(plan.step(), plan.machine.topology, order_1f1b, Trouble(seed=1, jitter=0.02))
     ran.seconds, ran.idle, plan.utilisation(ran.seconds)
     explore.draw(plan), explore.sliders()                all of it as a figure (`from labkit.scale import explore`)
-    replace(plan, overlap=Overlap(gradients=25 << 20))   hidden behind computing: gradients, in buckets of 25 MiB
+    replace(plan, overlap=Overlap(gradients=1 << 27))   hidden behind computing: gradients, in buckets of 128 MiB
     planner.search(model, machine, planner.Wish(...))    the best meshes of all (`labkit plan`, docs/plan.md)
 
 In place of `order_1f1b` goes any function of unit 17's form: (stage, p, m), or with chunks (stage, p, m, v). A `Step`

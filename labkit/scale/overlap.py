@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from labkit.scale.step import Step
 
-DDP_BUCKET = 25 << 20  # bytes: bucket_cap_mb of PyTorch's DistributedDataParallel
+BUCKET = 160_000_000  # bytes: 40 million gradients of 4 bytes, Megatron-LM's smallest (PyTorch's DDP: 25 MiB)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Overlap:
             raise ValueError(f"gathers of {self.gathers} layers ahead, {self.tensor} parts: at least 0, and 1")
 
 
-USUAL = Overlap(gradients=DDP_BUCKET, gathers=1)  # what PyTorch's DDP and FSDP do unless they are told not to
+USUAL = Overlap(gradients=BUCKET, gathers=1)  # what replicas hide with Megatron-LM, or with PyTorch's DDP and FSDP
 
 
 @dataclass(frozen=True)

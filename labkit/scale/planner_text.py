@@ -112,17 +112,17 @@ def parse_mesh(text: str, gpus: int) -> Mesh:
 
 
 def parse_overlap(text: str) -> Overlap:
-    """The options of what is hidden, as they are written: "gradients=25,gathers=1,tensor=4,messages=1", of which each
-    may be missing; gradients in MiB. "usual" is gradients=25,gathers=1, and "" hides nothing. Raises ValueError."""
+    """The options of what is hidden, as they are written: "gradients=160,gathers=1,tensor=4,messages=1", of which each
+    may be missing; gradients in MB. "usual" is gradients=160,gathers=1, and "" hides nothing. Raises ValueError."""
     if text in ("", "usual"):
         return USUAL if text else Overlap()
     found: dict[str, int] = {}
     for piece in text.split(","):
         name, equals, number = piece.strip().partition("=")
         if not equals or name not in HIDES or not number.isdecimal() or name in found:
-            raise ValueError(f"an overlap is written usual, or gradients=25,gathers=1,tensor=4,messages=1; not {piece!r}")
+            raise ValueError(f"an overlap is written usual, or gradients=160,gathers=1,tensor=4,messages=1; not {piece!r}")
         found[name] = int(number)
-    bucket = found.pop("gradients") << 20 if "gradients" in found else None
+    bucket = 1_000_000 * found.pop("gradients") if "gradients" in found else None
     return Overlap(bucket, found.get("gathers", 0), found.get("tensor", 1), bool(found.get("messages", 0)))
 
 
@@ -205,7 +205,7 @@ def _what_hides(hidden: Overlap) -> str:
         return "Nothing is hidden behind computing, and nothing fails."
     parts = []
     if hidden.gradients is not None:
-        parts.append(f"gradients in buckets of {hidden.gradients >> 20} MiB")
+        parts.append(f"gradients in buckets of {hidden.gradients / 1e6:g} MB")
     if hidden.gathers:
         parts.append(f"gathers {hidden.gathers} layer{'s' * (hidden.gathers > 1)} ahead")
     if hidden.tensor > 1:

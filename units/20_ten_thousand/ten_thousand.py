@@ -444,6 +444,25 @@ print(f"formula {formula * 1e3:.3f} ms, {off:+.1%} of the simulated")
 # The formula lacks the messages between the stages, a tenth of a millisecond here and
 # there.
 #
+# **What can be hidden?** Real programs start a message and go on computing. DDP adds up
+# full buckets of gradients behind the rest of the backward pass (unit 06); the new
+# weights of ZeRO 1 can be gathered behind the next step's first forward passes; a layer
+# cut into four parts can all-reduce one while it computes the next; and with more
+# forward passes ahead, a stage has always something to do while a message is on its
+# way. Here the 145.6 billion on 1,024 GPUs again, with each line adding one of these.
+# Each pair is seconds of a step that are waited for + seconds that are hidden:
+
+# %%
+given.print_hidden(plan)
+
+# %% [markdown]
+# Three quarters of the tensor groups' time are hidden: only each layer's last part is
+# waited for. Of the replicas' time it is about an eighth, though it seems ideal for
+# hiding: gradients are added up over 64 micro-batches, so there is one backward pass to
+# hide behind, and what it leaves takes seven times as long. Buckets that are still
+# under way even make messages between the stages wait for the card. (All this as if
+# kernels were as fast beside a message as without one; they are a little slower.)
+#
 # ## A page with sliders
 #
 # Here is all of this in one figure, for the plan from above. A rank computes at its

@@ -176,7 +176,7 @@ def test_options_that_cannot_be():
 
 def test_an_overlap_as_it_is_written():
     assert parse_overlap("") == Overlap() and parse_overlap("usual") == USUAL
-    assert parse_overlap("gradients=1, tensor=4,messages=1") == Overlap(1 << 20, 0, 4, True)
+    assert parse_overlap("gradients=1, tensor=4,messages=1") == Overlap(10**6, 0, 4, True)
     for text in ("all", "gradients", "gathers=x", "tensor=2,tensor=2", "links=1"):
         with pytest.raises(ValueError, match="an overlap is written usual"):
             parse_overlap(text)
@@ -211,7 +211,7 @@ def test_the_command_prints_what_is_hidden_and_what_is_not():
     table = CliRunner().invoke(cli.app, [*asked, "--overlap", "usual"]).output
     found = json.loads(CliRunner().invoke(cli.app, [*asked, "--overlap", "usual", "--json"]).output)
     plain = json.loads(CliRunner().invoke(cli.app, [*asked, "--json"]).output)
-    assert "Behind computing: gradients in buckets of 25 MiB, gathers 1 layer ahead" in table
+    assert "Behind computing: gradients in buckets of 160 MB, gathers 1 layer ahead" in table
     for plan in found["plans"]:
         assert f"{plan['seconds']['data']:.2f} + {plan['hidden']['data']:.2f}" in table
     assert found["plans"][0]["seconds"]["seconds"] < plain["plans"][0]["seconds"]["seconds"]
