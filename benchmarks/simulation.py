@@ -69,7 +69,8 @@ OWN = [  # a card for each rank, or for each two
 # the same, bytes of a chunk's gradients and weights as powers of two, and what is hidden; buckets in halves of a layer
 HIDDEN = [
     *[((1, 1, 1, 4, 2, 1, zero, 1), 18, 16, Overlap(gradients=2, gathers=1)) for zero in range(4)],
-    *[((1, 1, 1, 4, 2, 1, zero, 1), 20, 19, Overlap(gradients=2, gathers=1)) for zero in range(4)],  # more than hides it
+    # more than hides it
+    *[((1, 1, 1, 4, 2, 1, zero, 1), 20, 19, Overlap(gradients=2, gathers=1)) for zero in range(4)],
     ((1, 1, 1, 8, 3, 1, 0, 8), 18, 16, Overlap(gradients=4)),
     ((1, 1, 1, 8, 3, 1, 1, 8), 18, 16, Overlap(gathers=2)),
     *[((4, 1, 1, 1, 4, 1, 0, 4), 10, 10, Overlap(tensor=parts)) for parts in (2, 4)],
@@ -202,7 +203,8 @@ def timed(which: str) -> dict:
 
 def main() -> int:
     """Print the tables."""
-    print(f"{platform.machine()}, Python {platform.python_version()}; {len(GRID + OWN + HIDDEN)} meshes, the last {len(HIDDEN)} with overlap\n")
+    count = f"{len(GRID + OWN + HIDDEN)} meshes, the last {len(HIDDEN)} with overlap"
+    print(f"{platform.machine()}, Python {platform.python_version()}; {count}\n")
     print(
         " TP CP PP DP   m  v ZeRO node cards   step ms   idle  inside MB between MB   replay: time idle bytes   formula"
     )

@@ -78,15 +78,16 @@ def print_hidden(plan: Plan) -> None:
     for name, more in OPTIONS.items():
         hidden |= more
         found = replace(plan, overlap=Overlap(**hidden)).estimate()
-        parts = [f"{getattr(found, part):.3f} + {found.hidden.get(part, 0):.3f}" for part in ("tensor", "pipeline", "data")]
+        parts = [
+            f"{getattr(found, part):.3f} + {found.hidden.get(part, 0):.3f}" for part in ("tensor", "pipeline", "data")
+        ]
         print(f"{name:26}  {'   '.join(parts)}   {found.seconds:.2f} s")
     step, wires = plan.step(), Wires(plan.mesh, plan.machine.topology)
     talking = 2 * wires.collective("all_reduce", "tensor").seconds(step.tensor_bytes)
     reducing = wires.collective("reduce_scatter", *REPLICAS).seconds(step.gradient_bytes)
-    print(
-        f"a backward pass of {max(step.layers_of)} layers: {1e3 * max(step.layers_of) * (step.backward + talking):.0f} ms;"
-        f" its gradients between the replicas: {1e3 * reducing:.0f} ms"
-    )
+    layers = max(step.layers_of)
+    print(f"a backward pass of {layers} layers: {1e3 * layers * (step.backward + talking):.0f} ms;", end=" ")
+    print(f"its gradients between the replicas: {1e3 * reducing:.0f} ms")
 
 
 # --- PaLM and Llama 3 -------------------------------------------------------------------------------------------------

@@ -14,9 +14,9 @@ relay; models, meshes and machines as numbers.
 In place of `order_1f1b` goes any function of unit 17's form: (stage, p, m), or with chunks (stage, p, m, v). A `Step`
 can be written by hand as well; of at most some hundred ranks `run_step` runs it as real code. Where the three part: a
 message that meets another one, or a collective that is not hidden, on a card waits for it on the relay alone; tensor
-groups that share a card, because they span nodes, take turns without a gap by formula and replay (`labkit.scale.wires`);
-and where hidden communication takes longer than what hides it, on cards that other messages need as well, who is
-first is not known to them.
+groups that share a card, as they span nodes, take turns without a gap by formula and replay (`labkit.scale.wires`);
+and where hidden communication takes longer than what hides it, on cards that other messages need as well, the two know
+little of who is first.
 """
 
 from labkit.relay.topology import flat, nodes

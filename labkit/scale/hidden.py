@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from labkit.scale.overlap import Use, at_the_end, uses_of_pass
 from labkit.scale.step import Step
+from labkit.scale.uses import Use, at_the_end, uses_of_pass
 from labkit.scale.wires import Wires
 
 REPLICAS = ("data", "context")
@@ -150,7 +150,9 @@ def behind(step: Step, wires: Wires, seconds: Sequence[tuple[float, float]]) -> 
     ends = layers * sum(sum(seconds[0 if one[0].forward else 1]) for one in (*head, *tail))
     left = max(0.0, one.net - one.now + (times - few) * growth) + sum(on.price(*end)[0] for end in at_the_end(step))
     after = one.now - few * (alone + within) - ends + left
-    return Behind(within, max(0.0, filling), after, _all(on, head, slot, tail, times), (one.waits[0], one.waits[1]), one.last)
+    return Behind(
+        within, max(0.0, filling), after, _all(on, head, slot, tail, times), (one.waits[0], one.waits[1]), one.last
+    )
 
 
 def _passes(step: Step, layers: int) -> tuple[list[list[Use]], list[list[Use]], list[list[Use]]]:
@@ -175,8 +177,6 @@ def _all(on: Network, head: list, slot: list, tail: list, times: int) -> float:
     def of(passes: list[list[Use]]) -> float:
         every = [use for one in passes for use in one]
         gathers = sum(on.price("all_gather", use.gather)[0] for use in every if use.gather)
-        return gathers + sum(
-            use.buckets * on.reduction(use.reduce / use.buckets)[0] for use in every if use.reduce
-        )
+        return gathers + sum(use.buckets * on.reduction(use.reduce / use.buckets)[0] for use in every if use.reduce)
 
     return of(head) + times * of(slot) + of(tail) + sum(on.price(*end)[0] for end in at_the_end(on.step))

@@ -120,7 +120,8 @@ def parse_overlap(text: str) -> Overlap:
     for piece in text.split(","):
         name, equals, number = piece.strip().partition("=")
         if not equals or name not in HIDES or not number.isdecimal() or name in found:
-            raise ValueError(f"an overlap is written usual, or gradients=160,gathers=1,tensor=4,messages=1; not {piece!r}")
+            written = "usual, or gradients=160,gathers=1,tensor=4,messages=1"
+            raise ValueError(f"an overlap is written {written}; not {piece!r}")
         found[name] = int(number)
     bucket = 1_000_000 * found.pop("gradients") if "gradients" in found else None
     return Overlap(bucket, found.get("gathers", 0), found.get("tensor", 1), bool(found.get("messages", 0)))

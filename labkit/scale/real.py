@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from labkit.relay.outcome import Outcome
 from labkit.relay.topology import Topology
-from labkit.scale.overlap import Use, at_the_end, pieces, uses
 from labkit.scale.step import Order, Step
+from labkit.scale.uses import Use, at_the_end, pieces, uses
 
 
 def run_step(step: Step, topology: Topology, order: Callable | Sequence[Order]) -> Outcome:

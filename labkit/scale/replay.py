@@ -16,9 +16,10 @@ from labkit import schedules
 from labkit.relay.topology import Topology
 from labkit.scale.formula import Bytes
 from labkit.scale.hidden import REPLICAS, Price, network
-from labkit.scale.overlap import Overlap, Use, at_the_end, uses
+from labkit.scale.overlap import Overlap
 from labkit.scale.step import Order, Step
 from labkit.scale.trouble import Trouble
+from labkit.scale.uses import Use, at_the_end, uses
 from labkit.scale.wires import Wires
 from labkit.watch.events import COMPUTE, Event
 
@@ -299,10 +300,11 @@ class _Replay:
 
 
 class _Hiding(_Replay):
-    """The same where the replicas' collectives go on while ranks compute: a stage after the other, layer by layer. free:
-    when the network has done what each rank has begun. talking: until when that holds cards that other communication
-    within a layer needs. held: of each stage, when collectives begin that are alike, how many, the seconds of one, and
-    those for which it holds cards of each kind."""
+    """The same where the replicas' collectives go on while ranks compute: a stage after the other, layer by layer.
+
+    free: when the network has done what each rank has begun. talking: until when that holds cards that other
+    communication within a layer needs. held: of each stage, when collectives begin that are alike, how many, the
+    seconds of one, and those for which it holds cards of each kind."""
 
     def __init__(self, step: Step, topology: Topology, orders: Sequence[Order], trouble: Trouble):
         super().__init__(step, topology, orders, trouble)
@@ -323,10 +325,10 @@ class _Hiding(_Replay):
         axes = (DATA - 1, CONTEXT - 1)
         start = np.maximum(clock, self.free[stage]).max(axes, keepdims=True)
         slow = 1.0 if self.slow is None else self.slow[stage].max(axes, keepdims=True)
-        seconds, talking, held = (price[0] * slow, price[1] * slow, {kind: one * slow for kind, one in price[2].items()})
+        seconds, held = price[0] * slow, {kind: one * slow for kind, one in price[2].items()}
         self.free[stage] = start + often * seconds
         if price[1]:
-            self.talking[stage] = self.free[stage] - seconds + talking
+            self.talking[stage] = self.free[stage] - seconds + price[1] * slow
         self.held[stage] = [one for one in self.held[stage] if (one[0] + one[1] * one[2]).max() > clock.min()]
         self.held[stage].append((start, often, seconds, held))
         return self.free[stage].copy()

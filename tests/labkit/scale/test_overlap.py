@@ -27,9 +27,10 @@ from labkit.scale import (
 from labkit.scale.machine import Machine
 from labkit.scale.mesh import every_mesh
 from labkit.scale.model import RECOMPUTE
-from labkit.scale.overlap import USUAL, pieces
+from labkit.scale.overlap import USUAL
 from labkit.scale.planner import CHUNKS, EFFICIENCY, MICRO_BATCHES, Wish, search
 from labkit.scale.planner_text import parse_overlap
+from labkit.scale.uses import pieces
 
 FIXED = [one for one in HIDDEN if one[0][0] * one[0][1] * one[0][2] * one[0][3] <= 16]
 MESHES = [(1, 1, 4), (2, 1, 4), (4, 1, 2), (1, 2, 4), (2, 2, 2), (1, 4, 2), (8, 1, 2)]
@@ -45,7 +46,9 @@ def drawn(seed: int) -> tuple:
     step, network, _ = step_of(*row)
     layers = draw.choice((2, 3, 4))
     gradients, weights = (data * layers * draw.choice((1000, 4000, 16000)) for _ in range(2))
-    hidden = Overlap(draw.choice((1, 2, 4)) * gradients // layers // 2, draw.choice((1, 2)), draw.choice((1, 2, 4)), seed % 2 == 0)
+    hidden = Overlap(
+        draw.choice((1, 2, 4)) * gradients // layers // 2, draw.choice((1, 2)), draw.choice((1, 2, 4)), seed % 2 == 0
+    )
     step = replace(step, layers=layers, gradient_bytes=gradients, weight_bytes=weights, overlap=hidden)
     return replace(step, tensor_bytes=draw.choice((1 << 13, 1 << 15, 1 << 17))), network, step.usual_order
 
@@ -103,7 +106,9 @@ def test_of_gathers_ahead_the_first_is_in_the_open():
     assert estimate(step, NETWORK).data == pytest.approx(gather + scatter)
     slow = flat(2e-6, 4e-8)  # and now nothing fits: the network is never idle but at the ends
     found = replay_step(step, slow, order_1f1b).seconds
-    each = [slow.collective(kind, range(4)).seconds(n) for kind, n in (("all_gather", 1 << 14), ("reduce_scatter", 1 << 16))]
+    each = [
+        slow.collective(kind, range(4)).seconds(n) for kind, n in (("all_gather", 1 << 14), ("reduce_scatter", 1 << 16))
+    ]
     assert 2 * 4 * (2 * each[0] + each[1]) <= found <= estimate(replace(step, overlap=Overlap()), slow).seconds
 
 
