@@ -117,7 +117,7 @@ def _for_cards(step: Step, wires: Wires, replicas: Behind) -> float:
 
 
 def _hidden(step: Step, wires: Wires, found: Estimate, replicas: Behind, there: float) -> dict[str, float]:
-    """What messages take beside what they add."""
+    """The seconds that messages take beside those that they add to a step, by axis."""
     p, m, v = step.mesh.pipeline, step.micro_batches, step.chunks
     alone = wires.collective("all_reduce", "tensor").seconds(step.tensor_bytes / step.overlap.tensor)
     layers = max(sum(step.layers_of[stage::p]) for stage in range(p))

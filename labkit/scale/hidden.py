@@ -51,7 +51,7 @@ def network(step: Step, wires: Wires) -> Network:
 
 
 def longest(held: Held, classes: frozenset[str]) -> float:
-    """Of cards of these kinds."""
+    """The longest of cards of these kinds."""
     return max((held[one] for one in classes), default=0.0)
 
 

@@ -110,6 +110,8 @@ class _Rank:
             compute((step.forward if what == "F" else step.backward) / parts, f"{what}{k}")
             for _ in range(2 if self.tensor else 0):
                 works.append(self.dist.all_reduce(self._bytes(nbytes), group=self.tensor, async_op=True))
+                if parts == 1:
+                    works.pop().wait()
         for work in works:
             work.wait()
 

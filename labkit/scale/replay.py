@@ -206,11 +206,11 @@ class _Replay:
         return np.where(there, np.maximum(clock, self._sent(other, stages, kind) + hop), clock)
 
     def _sent(self, other: np.ndarray, stages: np.ndarray, kind: int) -> np.ndarray:
-        """When the messages of these actions are on their way to these stages."""
+        """The time at which the messages of these actions leave for these stages."""
         return self.end[other]
 
     def _head(self, clock: np.ndarray, stages: np.ndarray, kind: int) -> np.ndarray:
-        """What the last chunk does behind its layers."""
+        """Computes what the last chunk does behind its layers."""
         head = self.step.head * (1 if kind == 0 else 2 / (self.table.kinds - 1))
         return self._compute(clock, stages, head * self.factor[stages])
 
@@ -346,7 +346,7 @@ class _Hiding(_Replay):
         return self._until_free(self.end[other], stage, self.hops[kind][source].classes)
 
     def _until_free(self, clock: np.ndarray, stage: int, classes: frozenset[str]) -> np.ndarray:
-        """When a message between stages that is ready at this time finds no collective on the cards of a stage."""
+        """The time at which a message between stages, ready at `clock`, finds a stage's cards free."""
         found = clock
         for start, often, seconds, held in self.held[stage]:
             since = clock - start
