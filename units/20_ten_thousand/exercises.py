@@ -824,7 +824,7 @@ class DaysAndEnergy(PlainExercise):
         year = 365 * DAY
         flops = [float(rng.integers(2, 9)) * 1e24 for _ in range(4)]
         yield nothing, {"flops": flops[0], "cluster": self.cluster(rng, 2048, 1800.0, 90.0, 300.0), "mtbf": math.inf}
-        yield nothing, {"flops": flops[1], "cluster": self.cluster(rng, 8, 600.0, 60.0, 0.0), "mtbf": math.inf}
+        yield nothing, {"flops": flops[1] / 1e6, "cluster": self.cluster(rng, 8, 600.0, 60.0, 0.0), "mtbf": math.inf}
         llama = {"gpus": 16384, "peak": 989e12, "utilisation": 0.4, "watts": 700.0, "pue": 1.1}
         llama |= {"every": 900.0, "save": 30.0, "restart": 300.0}
         yield failures, {"flops": 3.8e25, "cluster": llama, "mtbf": 16384 * 54 * DAY / 419}
@@ -905,7 +905,9 @@ class BudgetPlan(RefusingExercise):
         slow = [offered(405e9, 64, 0.3, 1 << 24), offered(70e9, 64, 0.4, 1 << 24), offered(1e12, 2048, 0.3, 1 << 26)]
         yield nothing, {"gpu_days": 1e3, "days": 0.005, "plans": slow[::2], "law": BESIROGLU}
         yield nothing, {"gpu_days": 1.2, "days": 9.0, "plans": slow[::2], "law": HOFFMANN}
-        yield nothing, {"gpu_days": 15.0, "days": 0.125, "plans": slow, "law": BESIROGLU}
+        yield nothing, {"gpu_days": 2.0, "days": 9.0, "plans": slow[::2], "law": HOFFMANN}  # one step of the first
+        for plans in (slow, slow[::-1]):  # none of the largest
+            yield nothing, {"gpu_days": 15.0, "days": 0.125, "plans": plans, "law": BESIROGLU}
 
     def offers(self, rng, level: str) -> dict:
         """A case of five plans in which rounding decides nothing."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 
+from labkit.scale import published
+
 DAY = 86400.0
-HOFFMANN = {"E": 1.69, "A": 406.4, "B": 410.7, "alpha": 0.34, "beta": 0.28}  # arXiv 2203.15556, appendix D.3
-BESIROGLU = {"E": 1.8172, "A": 482.01, "B": 2085.43, "alpha": 0.3478, "beta": 0.3658}  # arXiv 2404.10102
+PARTS = ("E", "A", "B", "alpha", "beta")
+HOFFMANN, BESIROGLU = ({part: law[part] for part in PARTS} for law in published()["laws"].values())
 
 
 # -- parameters and tokens ---------------------------------------------------------------------------------------------
