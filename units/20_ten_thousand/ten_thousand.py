@@ -12,7 +12,7 @@
 # and what it costs, tell one utilisation from another when a paper prints one, and know
 # what failures add at this size.
 #
-# **You need** units 15 to 19. **It takes** about 90 minutes, the *stretch* 105 more. The
+# **You need** units 15 to 19. **It takes** about 90 minutes, the *stretch* 145 more. The
 # cells themselves run for about 20 seconds. They take about 0.6 GB of memory.
 
 # %%
