@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
+from labkit.plots import charts
 from labkit.scale import (
     Machine,
     Mesh,
@@ -90,7 +94,7 @@ def print_megatron() -> None:
     print("days by equation 4:", [round(d, 1) for d in days], "printed: 34 and 84")
 
 
-# --- PaLM, Llama 3 and DeepSeek -------------------------------------------------------------------------------------------------
+# --- PaLM, Llama 3 and DeepSeek ---------------------------------------------------------------------------------------
 
 
 def palm_model() -> dict[str, int]:
@@ -180,7 +184,8 @@ def useful_part(save: float, interval: float, one_rank: float, ranks: int) -> st
     save, interval: seconds of a save, and of steps between two. one_rank: mean seconds between failures of one rank.
     """
     runs = [run_with_failures(54 * 86400.0, ranks, one_rank, save, interval, 300.0, seed) for seed in range(8)]
-    failures, useful = (sum(numbers) / len(runs) for numbers in zip(*((r.failures, r.useful) for r in runs), strict=True))
+    failures = sum(run.failures for run in runs) / len(runs)
+    useful = sum(run.useful for run in runs) / len(runs)
     return (
         f"a save of {save:3.0f} s every {interval:5.0f} s (Young {young_daly(save, one_rank / ranks):5.0f} s),"
         f" {failures:.0f} failures, {useful:.1%} of the time useful"
@@ -217,15 +222,26 @@ def cookbook() -> tuple[Plan, dict[str, float]]:
 
 def laws() -> dict[str, dict[str, float]]:
     """The two published fits of one scaling law, "E", "A", "B", "alpha" and "beta" of each by its author's name."""
-    return {
-        name: {part: value for part, value in law.items() if part != "source"}
-        for name, law in published()["laws"].items()
-    }
+    parts = ("E", "A", "B", "alpha", "beta")
+    return {name: {part: published()[name.lower()][part] for part in parts} for name in ("Hoffmann", "Besiroglu")}
 
 
 def loss_of(law: dict, parameters: float, tokens: float) -> float:
     """The loss of a model of so many parameters after so many tokens."""
     return law["E"] + law["A"] / parameters ** law["alpha"] + law["B"] / tokens ** law["beta"]
+
+
+def draw_valleys(flops: float, compute_optimal: Callable) -> None:
+    """Draw the loss over the parameters for a number of FLOPs, by both laws, and on each curve what the exercise's
+    function finds.
+    """
+    sizes = np.geomspace(2e10, 1e13, 100)
+    curves = {}
+    for (name, law), look in zip(laws().items(), ("blue", "orange"), strict=True):
+        best, tokens = compute_optimal(flops, law, math.inf)
+        curves[name] = sizes, [loss_of(law, n, flops / 6 / n) for n in sizes], f"{look} -"
+        curves[f"_{name}"] = [best], [loss_of(law, best, tokens)], f"{look} o"
+    charts.lines(curves, log="x", size=(6.4, 3.2), xlabel="parameters", ylabel=f"loss with {flops:g} FLOPs")
 
 
 def plans_for(names: list[str], numbers: list[int]) -> list[dict]:

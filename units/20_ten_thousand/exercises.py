@@ -792,7 +792,8 @@ class DaysAndEnergy(PlainExercise):
             ("of_one_gpu", "These are the failures of one GPU. All GPUs together fail `gpus` times as often.",
              "M = mtbf / gpus.", {"of_one": True}),
             ("forgets_the_lost_work", "Work that a failure destroys is never done again here: only the restarts are "
-             "counted.", "M (exp((every + save) / M) - 1) seconds for each `every` seconds of steps.", {"again": False}),
+             "counted.", "M (exp((every + save) / M) - 1) seconds for each `every` seconds of steps.",
+             {"again": False}),
             ("forgets_the_restarts", "A failure costs the lost work here, and no restart.",
              "Each of the exp((every + save) / M) - 1 failures costs `restart` seconds more.", {"restarts": False}),
             ("to_first_order", "Half an interval is lost with each failure here. That is right only if failures are "
@@ -878,8 +879,8 @@ class BudgetPlan(RefusingExercise):
             ("most_compute", "This is the plan that computes most, parameters times tokens. A model that is much too "
              "small or large wastes that.",
              "Compare the loss of all plans.", {"key": lambda plan, tokens: -plan["parameters"] * tokens}),
-            ("closest_to_twenty", "This is the plan closest to twenty tokens for each parameter: a rule of thumb, which "
-             "knows nothing of what the meshes cost.",
+            ("closest_to_twenty", "This is the plan closest to twenty tokens for each parameter: a rule of thumb, "
+             "which knows nothing of what the meshes cost.",
              "Compare the loss of all plans.",
              {"key": lambda plan, tokens: abs(math.log(tokens / plan["parameters"] / 20))}),
             ("counts_from_one", "The plans are counted from 1 here.", "The first plan's place is 0.", {"first": 1}),
@@ -895,7 +896,8 @@ class BudgetPlan(RefusingExercise):
         yield budget, {"gpu_days": 41_668.0, "days": math.inf, "plans": alike[::-1], "law": HOFFMANN}
         several = [offered(60e9, 2048, 0.23), offered(90e9, 512, 0.44, 1 << 21), offered(9e9, 256, 0.48)]
         yield budget, {"gpu_days": 20_000.0, "days": math.inf, "plans": several, "law": BESIROGLU}
-        sizes = [offered(8e9, 512, 0.43), offered(70e9, 512, 0.39), offered(70e9, 4096, 0.3), offered(405e9, 4096, 0.29)]
+        sizes = [offered(8e9, 512, 0.43), offered(70e9, 512, 0.39), offered(70e9, 4096, 0.3)]
+        sizes += [offered(405e9, 4096, 0.29)]
         yield deadline, {"gpu_days": 41_667.0, "days": 30.0, "plans": sizes, "law": BESIROGLU}
         yield deadline, {"gpu_days": 3e6, "days": 2.5, "plans": sizes[::-1], "law": HOFFMANN}
         small = [offered(size, 8, 0.4, 1 << 19) for size in (1e8, 4e8, 2e9, 9e9)]

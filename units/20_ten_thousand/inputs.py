@@ -122,7 +122,8 @@ def best_mesh(exercise):
 def _laws():
     """The two published ones, and others."""
     exponents = st.floats(0.25, 0.45)
-    others = {"E": st.just(1.5), "A": st.floats(100, 1e3), "B": st.floats(100, 5e3), "alpha": exponents, "beta": exponents}
+    others = {"E": st.just(1.5), "A": st.floats(100, 1e3), "B": st.floats(100, 5e3)}
+    others |= {"alpha": exponents, "beta": exponents}
     return st.sampled_from([HOFFMANN, BESIROGLU]) | st.fixed_dictionaries(others)
 
 
@@ -141,7 +142,8 @@ def days_and_energy(exercise):
         gpus = draw(st.sampled_from([1, 2, 8, 1000, 16384, 100_000]))
         every, save = draw(st.sampled_from([60.0, 900.0, 3600.0])), draw(st.sampled_from([0.0, 5.0, 120.0, 900.0]))
         cluster = {"gpus": gpus, "peak": draw(st.sampled_from([312e12, 989e12]))}
-        cluster |= {"utilisation": draw(st.sampled_from([0.1, 0.4, 1.0])), "watts": draw(st.sampled_from([250.0, 700.0]))}
+        cluster |= {"utilisation": draw(st.sampled_from([0.1, 0.4, 1.0]))}
+        cluster |= {"watts": draw(st.sampled_from([250.0, 700.0]))}
         cluster |= {"pue": draw(st.sampled_from([1.0, 1.1, 2.0])), "every": every, "save": save}
         cluster |= {"restart": draw(st.sampled_from([0.0, 300.0, 5000.0]))}
         share = draw(st.sampled_from([1e-2, 0.1, 0.5, 1.0, 3.0]))

@@ -900,7 +900,8 @@ one_rank = RANKS * 54 * DAY / 419  # mean seconds between two failures of a rank
 
 for save in (5.0, 30.0, 120.0):
     steps = checkpoint_every(4.3, save, one_rank, RANKS)
-    print(f"every {steps} steps:", given.useful_part(save, 4.3 * steps, one_rank, RANKS))
+    useful = given.useful_part(save, 4.3 * steps, one_rank, RANKS)
+    print(f"every {steps} steps:", useful)
 print(f"your guess of what is lost: {guess_4}")
 
 # %% [markdown]
@@ -919,17 +920,8 @@ print(f"your guess of what is lost: {guess_4}")
 # $$L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}$$
 #
 # for $N$ parameters and $D$ tokens, which take about $6 N D$ FLOPs. So a budget of
-# FLOPs fixes the product. A small model has seen all that it can learn from; a large
-# one has seen too little. In between the loss is smallest:
-#
-# ```
-# loss  \                        /     N D = FLOPs / 6
-#        \                      /
-#         `.                  .'
-#           `-..__________..-'         flat: half the parameters and twice
-#                    |                 the tokens cost little
-#        few      best N      many     parameters
-# ```
+# FLOPs fixes the product. A small model has learnt all that it can; a large one has
+# seen too little. In between the loss is smallest.
 #
 # ### Parameters and tokens for a budget (3 points)
 
@@ -980,6 +972,9 @@ for flops in (1e21, 5.76e23, 3.8e25):
             f" tokens, {d / n:5.1f} each; loss {best:.3f}",
             *(f"+{other - best:.4f}" for other in others),
         )
+
+# %% tags=["raises-exception"] alt="Loss over parameters, logarithmic, with 3.8e25 FLOPs: a flat valley for each of the two laws, with a point at its lowest place. Hoffmann's curve lies lower, with its point at 213 billion; Besiroglu's has it at 619 billion."
+given.draw_valleys(3.8e25, compute_optimal)
 
 # %% [markdown]
 # With Chinchilla's budget the second fit says 72 billion parameters and 18 tokens for

@@ -11,8 +11,9 @@ import math
 from labkit.scale import published
 
 DAY = 86400.0
-PARTS = ("E", "A", "B", "alpha", "beta")
-HOFFMANN, BESIROGLU = ({part: law[part] for part in PARTS} for law in published()["laws"].values())
+HOFFMANN, BESIROGLU = (
+    {part: published()[name][part] for part in ("E", "A", "B", "alpha", "beta")} for name in ("hoffmann", "besiroglu")
+)
 
 
 # -- parameters and tokens ---------------------------------------------------------------------------------------------
