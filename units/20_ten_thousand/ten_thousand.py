@@ -10,10 +10,10 @@
 #
 # **At the end of this page** you can say for a model and a machine which mesh to take
 # and what it costs, tell one utilisation from another when a paper prints one, and know
-# what failures add at this size.
+# what failures add at this size and what a budget buys.
 #
 # **You need** units 15 to 19. **It takes** about 90 minutes, the *stretch* 145 more. The
-# cells themselves run for about 20 seconds. They take about 0.6 GB of memory.
+# cells themselves run for about 25 seconds. They take about 0.6 GB of memory.
 
 # %%
 import math
@@ -1098,25 +1098,26 @@ check(budget_plan)
 # 100,000 hours of H100s, and three weeks. A step takes its share of saves and failures:
 
 # %% tags=["raises-exception"]
-plans = given.plans_for(["Llama 3 8B", "Llama 3 70B", "Llama 3 405B"], [128, 1024])
-for plan in plans:
-    size = {name: plan[name] for name in ("gpus", "utilisation")}
-    size["every"] = young_daly(30.0, one_rank / plan["gpus"])
-    step = 6 * plan["parameters"] * plan["tokens"]
-    plan["seconds"] = DAY * days_and_energy(step, on | size, one_rank)[0]
+offers = given.plans_for(["Llama 3 8B", "Llama 3 70B", "Llama 3 405B"], [128, 1024])
+for one in offers:
+    size = {name: one[name] for name in ("gpus", "utilisation")}
+    size["every"] = young_daly(30.0, one_rank / one["gpus"])
+    step = 6 * one["parameters"] * one["tokens"]
+    one["seconds"] = DAY * days_and_energy(step, on | size, one_rank)[0]
 for name, law in laws.items():
-    place, _ = budget_plan(1e5 / 24, 21.0, plans, law)
-    for k, plan in enumerate(plans):
-        _, steps = budget_plan(1e5 / 24, 21.0, [plan], law)
-        print("->" if k == place else "  ", given.plan_line(plan, steps, law))
+    place, _ = budget_plan(1e5 / 24, 21.0, offers, law)
+    print("by", name)
+    for k, one in enumerate(offers):
+        _, steps = budget_plan(1e5 / 24, 21.0, [one], law)
+        print("->" if k == place else "  ", given.plan_line(one, steps, law))
 
 # %% [markdown]
 # Two fits of one law, two different models. By Hoffmann's coefficients the best plan is
 # the 8 B on 287 tokens for each parameter, by Besiroglu's the 70 B on fewer than four.
 # A model in between would be better by both: ask `compute_optimal`. Whoever follows the
-# wrong one loses 0.026 or 0.017, more than the mesh or the number of GPUs decides. On 128
-# GPUs a step wastes less, but three weeks are over before the budget is spent. Either
-# way it is 77 MWh, and at 2 dollars an hour, as DeepSeek's report assumes, 200,000
+# wrong one loses 0.026 or 0.017, about as much as with the other number of GPUs: 128 of
+# them waste less, but three weeks are over before the budget is spent. On 1,024 it is
+# 77 MWh either way, and at 2 dollars an hour, as DeepSeek's report assumes, 200,000
 # dollars.
 #
 # What is uncertain, and how to say so in a plan: the law, most of all (two fits: state
@@ -1240,6 +1241,9 @@ for name, (rate, alpha, job) in links.items():
 # 4. **Failures.** 9.5 % are lost with saves of 30 s and restarts of five minutes, 5.5 %
 #    with saves of 5 s.
 #
+# And 100,000 hours of H100s buy 8 or 70 billion parameters: it depends on which of two
+# published fits you believe.
+#
 # What to remember: count bytes for each axis and link; place the ranks that send most
 # closest together; try all meshes, because no rule of thumb knows the cost of your
 # links; and ask of every utilisation which FLOPs it counts.
@@ -1254,6 +1258,9 @@ for name, (rate, alpha, job) in links.items():
 #   HFU; the HFU follows only from its equation 8, which adds three forward passes of
 #   attention's scores where recomputing them takes one.
 # - Llama Team, *The Llama 3 Herd of Models*, 2024, arXiv 2407.21783, section 3.3.
+# - J. Hoffmann et al., *Training Compute-Optimal Large Language Models*, 2022, arXiv
+#   2203.15556; T. Besiroglu et al., *Chinchilla Scaling: A replication attempt*, 2024,
+#   arXiv 2404.10102.
 # - A. Chowdhery et al., *PaLM: Scaling Language Modeling with Pathways*, 2022, arXiv
 #   2204.02311, section 4.1 and appendix B.
 # - PyTorch 2.13 can also simulate ranks in one process, for DTensors:
