@@ -853,6 +853,7 @@ class BudgetPlan(RefusingExercise):
     """The plan that a budget buys"""
 
     signature = "budget_plan(gpu_days: float, days: float, plans: list[dict], law: dict) -> tuple[int, int]"
+    any_type = "a whole number of steps is a float where it comes from //"
     levels = {"a budget": 2, "a deadline": 1, "not a single step": 1}
     mistakes = [
         TAKES_ANYTHING,
@@ -863,6 +864,8 @@ class BudgetPlan(RefusingExercise):
         for name, why, how, slip in (
             ("overspends", "The steps are rounded up: the last one is not paid for, or ends after the deadline.",
              "Whole steps, rounded down.", {"rounded": math.ceil}),
+            ("a_fraction", "The steps are not a whole number.", "Whole steps, rounded down.",
+             {"rounded": lambda most: most}),
             ("days_for_gpu_days", "All GPUs together cost as much as one here.",
              "A plan of g GPUs uses up g GPU-days in a day.", {"of_all": False}),
             ("forgets_the_deadline", "The deadline is not looked at.",

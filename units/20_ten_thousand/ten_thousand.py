@@ -987,13 +987,11 @@ given.draw_valleys(3.8e25, compute_optimal)
 # valley is flat: twice or half as many parameters cost 0.003.
 #
 # The FLOPs are now known. How long do they take? A cluster computes below its peak; it
-# saves, it fails, it restarts. In the last section's words: `every` seconds of steps and
-# a save take $M (e^{(\mathrm{every} + \mathrm{save}) / M} - 1)$ seconds on average
-# until they have passed without a failure, and on the way there are
-# $e^{(\mathrm{every} + \mathrm{save}) / M} - 1$ failures. The GPUs draw their thermal
-# design power (**TDP**) all the time. What a building takes beside its computers is told
-# by its **PUE** (power usage effectiveness): all of its energy over that of the
-# computers, 1.1 in large clouds, more in most other places.
+# saves, it fails, it restarts. You know the time of steps and a save from the last
+# section; now restarts count, too. The GPUs draw their thermal design power (**TDP**)
+# all the time. What a building takes beside its computers is told by its **PUE** (power
+# usage effectiveness): all of its energy over that of the computers. 1.1 is assumed
+# here, about what large clouds say of theirs.
 #
 # ### Days and kilowatt-hours, failures included (3 points)
 
@@ -1010,8 +1008,10 @@ def days_and_energy(
     Returns: (days, kWh), floats
 
     - nothing fails: every `every` seconds of steps take `save` seconds more.
-    - failures: M is that of all GPUs; steps and save as above, and each failure costs
-      `restart` seconds more, in which nothing fails.
+    - failures: with M, the mean time between failures of all GPUs together, `every`
+      seconds of steps and a save take M (exp((every + save) / M) - 1) seconds. On the
+      way there are exp((every + save) / M) - 1 failures; each costs `restart` seconds
+      more, in which nothing fails.
     - energy: all GPUs draw `watts` all the time, times the PUE.
 
     Example: 3.456e22 FLOPs on 1,000 GPUs of 1e15 FLOP/s, half of it used, with a save
@@ -1068,7 +1068,8 @@ def budget_plan(
     days: float, the deadline; math.inf if there is none
     plans: list of dicts, "parameters"; "gpus"; "seconds" and "tokens" of a step
     law: dict, "E", "A", "B", "alpha" and "beta"
-    Returns: (place, steps), ints: the plan's place in the list, from 0, and its steps
+    Returns: (place, steps), whole numbers: the plan's place in the list, from 0, and
+        its steps
 
     - a budget: a plan takes as many whole steps as the budget pays for; then the law's
       loss is the smallest of all plans.
@@ -1156,7 +1157,8 @@ for row in given.rows_of("megascale"):
 print("HFU in percent, scores computed once more, by equation 8, and printed:")
 for row in given.rows_of("selective"):
     once, by_equation = given.hardware_shares(row)
-    print(f"{row['billions']:7}e9{once:7.1f}{by_equation:7.1f}{row['hardware_percent']:7}")
+    hfu = row["hardware_percent"]
+    print(f"   {row['billions']:4}e9{once:7.1f}{by_equation:7.1f}{hfu:7}")
 twenty, printed = given.cookbook()
 print("GiB on the first and the last of 4 stages, and by the calculator:")
 for part, size in printed.items():

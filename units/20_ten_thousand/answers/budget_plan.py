@@ -26,7 +26,7 @@ def budget_plan(gpu_days, days, plans, law):
         return law["E"] + law["A"] * plans[k]["parameters"] ** -law["alpha"] + law["B"] * tokens ** -law["beta"]
 
     best = min((k for k in range(len(plans)) if steps[k] > 0), key=loss)  # ValueError if there is none
-    return best, int(steps[best])
+    return best, steps[best]
 
 # %% right_sorted: passed
 # differs: It sorts (loss, place, steps), with an infinite loss for a plan that cannot take a step.
@@ -50,6 +50,11 @@ def budget_plan(gpu_days, days, plans, law):
 # %% wrong_exponents_swapped (right_loop): wrong, unrecognised, levels 0 0 1
 -        loss = law["A"] / plan["parameters"] ** law["alpha"] + law["B"] / tokens ** law["beta"]
 +        loss = law["A"] / plan["parameters"] ** law["beta"] + law["B"] / tokens ** law["alpha"]
+
+# %% wrong_fraction (right_sorted): wrong, a_fraction, levels 0 0 0
+-        steps = int(paid if paid < in_time else in_time)
++        steps = min(paid, in_time)
++        steps = steps if steps >= 1 else 0
 
 # %% wrong_from_one (right_loop): wrong, counts_from_one, levels 0 0 0
 -    for place, plan in enumerate(plans):
