@@ -958,8 +958,8 @@ check(compute_optimal)
 # Two fits of this law have been published: Hoffmann's, with the coefficients as the
 # paper prints them, and that of Besiroglu et al. (2024, arXiv 2404.10102), who read the
 # data off Hoffmann's figures and fitted it again. The three budgets are a small one,
-# Gopher's and Chinchilla's, and that of Llama 3 405B. The last two columns are what the
-# loss gains with half and with twice as many parameters.
+# Gopher's and Chinchilla's, and that of Llama 3 405B. The last two columns say how much
+# larger the loss is with half and with twice as many parameters.
 
 # %% tags=["raises-exception"]
 laws = given.laws()
