@@ -32,8 +32,8 @@ def optimum(c, *, each=6, swapped=False, factor=True, slopes=True, inverse=False
 
 
 def allotted(c, *, limit=True, spent=True, always=False, **slips) -> tuple[float, float]:
-    """What `optimum` says, with no more tokens than there are. limit: they are counted. spent: what cannot go into
-    tokens goes into parameters. always: all tokens are used, even if that is too many."""
+    """The parameters and tokens of `optimum`, with no more tokens than there are. limit: they are counted. spent: what
+    cannot go into tokens goes into parameters. always: all tokens are used, even if that is too many."""
     parameters, tokens = optimum(c, **slips)
     if limit and (tokens > c.available or (always and c.available < math.inf)):
         tokens = c.available
