@@ -1,5 +1,5 @@
 """Unit 20, ten thousand: ranks as a mesh, bytes on its links, memory of a rank, time of a step, the search for the best
-mesh, utilisation, gradients over three axes, and checkpoints at that size.
+mesh, utilisation, gradients over three axes, checkpoints at that size, and what a budget buys.
 
 What is right is what the simulator says (`labkit.scale`), which a test holds against real ranks on the relay.
 """
@@ -13,6 +13,16 @@ import numpy as np
 
 from autograder.exercise import Finding, Mistake, Record
 from autograder.exercises.kinds import PlainExercise, RefusingExercise
+from autograder.exercises.readings.budgets import (
+    BESIROGLU,
+    DAY,
+    HOFFMANN,
+    allotted,
+    costs,
+    is_clear,
+    optimum,
+    planned,
+)
 from autograder.exercises.readings.mesh_gradients import MeshGradientsExercise, as_norms, as_tensors, averaged, norms
 from autograder.exercises.readings.mesh_search import TO_THE_BYTE, SearchExercise, mesh_seconds, that_fit
 from autograder.exercises.readings.meshes import (
@@ -695,3 +705,237 @@ class CheckpointEvery(PlainExercise):
             if abs(answer - seconds / step) <= 1 < seconds / step / 20:  # of a few steps too many things are one off
                 return name
         return Finding("not_the_best", f"It takes {taken:.4g} times as long as the steps alone, where {least:.4g} do.")
+
+
+# -- a budget ----------------------------------------------------------------------------------------------------------
+
+
+class ComputeOptimal(PlainExercise):
+    """Parameters and tokens for a budget"""
+
+    signature = "compute_optimal(flops: float, law: dict, available: float) -> tuple[float, float]"
+    levels = {"enough data": 2, "not enough data": 1}
+    rtol = 1e-3  # whoever searches finds a flat minimum
+    mistakes = [
+        Mistake(name, why, how, lambda c, slip=slip: allotted(c, **slip))
+        for name, why, how, slip in (
+            ("exponents_swapped", "The exponents are swapped: the parameters grow with alpha / (alpha + beta) here.",
+             "The parameters grow with (flops / 6) ** (beta / (alpha + beta)): the faster the data's term falls, the "
+             "more is left for parameters.", {"swapped": True}),
+            ("forgets_the_six", "flops = N D here. Each parameter takes 6 FLOPs for each token.", "N D = flops / 6.",
+             {"each": 1}),
+            ("counts_forward_only", "A parameter takes 2 FLOPs for a token here: the forward pass alone.",
+             "N D = flops / 6: the backward pass takes twice as many.", {"each": 2}),
+            ("powers_alone", "These are the right powers of flops / 6, without their factors, which come from A, B and "
+             "both exponents.",
+             "Set the derivative of A / N^alpha + B / D^beta along N D = flops / 6 to zero.", {"factor": False}),
+            ("terms_equal", "Here A / N^alpha and B / D^beta are equal. Where the loss is smallest, their slopes are.",
+             "alpha A / N^alpha = beta B / D^beta.", {"slopes": False}),
+            ("factor_upside_down", "The factor of the parameters is upside down: it multiplies the tokens.",
+             "N = (alpha A / (beta B)) ** (1 / (alpha + beta)) * (flops / 6) ** (beta / (alpha + beta)).",
+             {"inverse": True}),
+            ("more_than_there_are", "The model is trained on more tokens than there are.",
+             "If the best number of tokens is larger than `available`, take `available`.", {"limit": False}),
+            ("leaves_flops", "The tokens end at `available`, and the FLOPs that they would have taken are left over.",
+             "Make the model larger: N = flops / (6 available).", {"spent": False}),
+            ("uses_all_tokens", "All available tokens are used, even if a larger model on fewer of them is better.",
+             "`available` is an upper bound.", {"always": True}),
+        )
+    ] + [
+        Mistake("tokens_first", "These are the right numbers, the tokens first.", "(parameters, tokens).",
+                lambda c: allotted(c)[::-1]),
+        Mistake("twenty_tokens", "These are twenty tokens for each parameter: a rule of thumb, which this law does not "
+                "follow.",
+                "Minimise E + A / N^alpha + B / D^beta.",
+                lambda c: (math.sqrt(c.flops / 120), 20 * math.sqrt(c.flops / 120))),
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        enough, scarce = self.levels
+        plain = {"E": 2.0, "A": 100.0, "B": 5000.0, "alpha": 0.3, "beta": 0.4}
+        yield enough, {"flops": 3.8e25, "law": HOFFMANN, "available": math.inf}
+        yield enough, {"flops": 5.76e23, "law": BESIROGLU, "available": math.inf}
+        yield enough, {"flops": float(rng.integers(2, 9)) * 1e21, "law": plain, "available": 1e17}
+        for level, law, share in ((enough, BESIROGLU, 300.0), (scarce, HOFFMANN, 0.4), (scarce, plain, 0.2)):
+            yield level, self.with_data(float(rng.integers(20, 90)) * 1e22, law, share)
+
+    def with_data(self, flops: float, law: dict, share: float) -> dict:
+        """A case with that share of the tokens that would be best."""
+        _, tokens = optimum(SimpleNamespace(flops=flops, law=law))
+        return {"flops": flops, "law": law, "available": float(f"{share * tokens:.3g}")}
+
+    def draw_further(self, rng):
+        for level, share in zip(self.levels, (50.0, 0.6), strict=True):
+            law = {"E": 1.8, "A": float(rng.integers(300, 600)), "B": float(rng.integers(700, 3000))}
+            law |= {"alpha": float(rng.uniform(0.3, 0.34)), "beta": float(rng.uniform(0.36, 0.4))}
+            yield level, self.with_data(float(rng.integers(20, 90)) * 1e22, law, share)
+
+    def right(self, **known):
+        return allotted(SimpleNamespace(**known))
+
+
+class DaysAndEnergy(PlainExercise):
+    """Days and kilowatt-hours, failures included"""
+
+    signature = "days_and_energy(flops: float, cluster: dict, mtbf: float) -> tuple[float, float]"
+    levels = {"nothing fails": 1, "failures": 2}
+    rtol = 1e-6  # exp(x) - 1 and expm1(x)
+    mistakes = [
+        Mistake(name, why, how, lambda c, slip=slip: costs(c, **slip))
+        for name, why, how, slip in (
+            ("at_the_peak", "The GPUs reach their peak here.", "gpus * peak * utilisation FLOP/s.",
+             {"utilisation": False}),
+            ("one_gpu_computes", "One GPU does all the work here.", "gpus * peak * utilisation FLOP/s.",
+             {"alone": True}),
+            ("forgets_the_saves", "Nothing is ever saved here.",
+             "After every `every` seconds of steps a save takes `save` seconds.", {"saves": False}),
+            ("of_one_gpu", "These are the failures of one GPU. All GPUs together fail `gpus` times as often.",
+             "M = mtbf / gpus.", {"of_one": True}),
+            ("forgets_the_lost_work", "Work that a failure destroys is never done again here: only the restarts are "
+             "counted.", "M (exp((every + save) / M) - 1) seconds for each `every` seconds of steps.",
+             {"again": False}),
+            ("forgets_the_restarts", "A failure costs the lost work here, and no restart.",
+             "Each of the exp((every + save) / M) - 1 failures costs `restart` seconds more.", {"restarts": False}),
+            ("to_first_order", "Half an interval is lost with each failure here. That is right only if failures are "
+             "rare: they also hit saves, and work that is done again.",
+             "exp((every + save) / M) - 1 failures on average, and M seconds for each.", {"first_order": True}),
+            ("forgets_the_building", "The energy is that of the GPUs alone.", "Multiply by the PUE.", {"pue": False}),
+            ("energy_of_one_gpu", "The energy is that of one GPU.", "All `gpus` draw `watts`.", {"draws": "one"}),
+            ("energy_of_useful_time", "The energy is that of the steps that count. GPUs draw power, too, while they "
+             "save, restart, and compute again what was lost.", "Energy = power x all days.", {"draws": "useful"}),
+            ("hours_for_days", "The first number is hours.", "Divide seconds by 86,400.",
+             {"whole": 3600.0, "hours": 1.0}),
+            ("kilowatt_days", "The second number is kilowatt-days.", "A day has 24 hours.", {"hours": 1.0}),
+            ("watt_hours", "The second number is watt-hours.", "Divide by 1,000.", {"hours": 24e3}),
+        )
+    ] + [
+        Mistake("infinity_times_zero", "Where nothing fails the result is not a number: M is infinite there, and "
+                "exp(0) - 1 is 0.", "Without failures `every` seconds of steps take every + save seconds.",
+                lambda c: (math.nan, math.nan) if c.mtbf == math.inf else None),
+    ]  # fmt: skip
+
+    def cluster(self, rng, gpus: int, every: float, save: float, restart: float) -> dict:
+        """A cluster with a drawn utilisation, power and PUE."""
+        found = {"gpus": gpus, "peak": 989e12, "utilisation": float(rng.integers(30, 45)) / 100}
+        found |= {"watts": 50.0 * int(rng.integers(8, 15)), "pue": float(rng.integers(105, 150)) / 100}
+        return found | {"every": every, "save": save, "restart": restart}
+
+    def draw(self, rng):
+        nothing, failures = self.levels
+        year = 365 * DAY
+        flops = [float(rng.integers(2, 9)) * 1e24 for _ in range(4)]
+        yield nothing, {"flops": flops[0], "cluster": self.cluster(rng, 2048, 1800.0, 90.0, 300.0), "mtbf": math.inf}
+        yield nothing, {"flops": flops[1] / 1e6, "cluster": self.cluster(rng, 8, 600.0, 60.0, 0.0), "mtbf": math.inf}
+        llama = {"gpus": 16384, "peak": 989e12, "utilisation": 0.4, "watts": 700.0, "pue": 1.1}
+        llama |= {"every": 900.0, "save": 30.0, "restart": 300.0}
+        yield failures, {"flops": 3.8e25, "cluster": llama, "mtbf": 16384 * 54 * DAY / 419}
+        yield failures, {"flops": flops[2], "cluster": self.cluster(rng, 100_000, 600.0, 60.0, 400.0),
+                         "mtbf": 5.0 * year}  # fmt: skip
+        yield failures, {"flops": flops[3], "cluster": self.cluster(rng, 4096, 3600.0, 240.0, 900.0),
+                         "mtbf": float(rng.integers(2, 5)) * year / 2}  # fmt: skip
+
+    def draw_further(self, rng):
+        for level, mtbf in zip(self.levels, (math.inf, 4 * 365 * DAY), strict=True):
+            cluster = self.cluster(rng, 512 * int(rng.integers(20, 60)), 1200.0, float(rng.integers(40, 90)), 500.0)
+            yield level, {"flops": float(rng.integers(2, 9)) * 1e24, "cluster": cluster, "mtbf": mtbf}
+
+    def right(self, **known):
+        return costs(SimpleNamespace(**known))
+
+
+def offered(parameters: float, gpus: int, utilisation: float, tokens: int = 1 << 22) -> dict:
+    """A plan for `budget_plan`, of a model on H100s."""
+    seconds = 6 * parameters * tokens / (gpus * 989e12 * utilisation)
+    return {"parameters": parameters, "gpus": gpus, "seconds": float(f"{seconds:.4g}"), "tokens": tokens}
+
+
+class BudgetPlan(RefusingExercise):
+    """The plan that a budget buys"""
+
+    signature = "budget_plan(gpu_days: float, days: float, plans: list[dict], law: dict) -> tuple[int, int]"
+    any_type = "a whole number of steps is a float where it comes from //"
+    levels = {"a budget": 2, "a deadline": 1, "not a single step": 1}
+    mistakes = [
+        TAKES_ANYTHING,
+        Mistake(REFUSES.name, REFUSES.why, "Raise a ValueError only if no plan can take a step.",
+                lambda c: c.possible and "ValueError"),
+    ] + [
+        Mistake(name, why, how, lambda c, slip=slip: c.possible and planned(c, **slip))
+        for name, why, how, slip in (
+            ("overspends", "The steps are rounded up: the last one is not paid for, or ends after the deadline.",
+             "Whole steps, rounded down.", {"rounded": math.ceil}),
+            ("a_fraction", "The steps are not a whole number.", "Whole steps, rounded down.",
+             {"rounded": lambda most: most}),
+            ("days_for_gpu_days", "All GPUs together cost as much as one here.",
+             "A plan of g GPUs uses up g GPU-days in a day.", {"of_all": False}),
+            ("forgets_the_deadline", "The deadline is not looked at.",
+             "Take the smaller of what the budget and what the deadline permits.", {"until": False}),
+            ("forgets_the_budget", "The budget is not looked at.",
+             "Take the smaller of what the budget and what the deadline permits.", {"paid": False}),
+            ("hours_for_days", "A day has 3,600 seconds here.", "86,400 s.", {"seconds": 3600.0}),
+            ("steps_for_tokens", "The loss is computed with the number of steps in place of tokens.",
+             "tokens = steps * plan['tokens'].", {"tokens": lambda plan, steps: steps}),
+            ("largest_model", "This is the largest model. It sees too few tokens for the smallest loss.",
+             "Compare the loss of all plans.", {"key": lambda plan, tokens: -plan["parameters"]}),
+            ("most_tokens", "This is the plan that sees most tokens. Its model is too small for the smallest loss.",
+             "Compare the loss of all plans.", {"key": lambda plan, tokens: -tokens}),
+            ("most_compute", "This is the plan that computes most, parameters times tokens. A model that is much too "
+             "small or large wastes that.",
+             "Compare the loss of all plans.", {"key": lambda plan, tokens: -plan["parameters"] * tokens}),
+            ("closest_to_twenty", "This is the plan closest to twenty tokens for each parameter: a rule of thumb, "
+             "which knows nothing of what the meshes cost.",
+             "Compare the loss of all plans.",
+             {"key": lambda plan, tokens: abs(math.log(tokens / plan["parameters"] / 20))}),
+            ("counts_from_one", "The plans are counted from 1 here.", "The first plan's place is 0.", {"first": 1}),
+            ("tokens_for_steps", "The second number is tokens.", "(place, steps).", {"gives": "tokens"}),
+        )
+    ]  # fmt: skip
+
+    def draw(self, rng):
+        budget, deadline, nothing = self.levels
+        alike = [offered(8e9, 1024, 0.4, 1 << 24), offered(30e9, 1024, 0.4, 1 << 20)]
+        alike += [offered(size, 1024, 0.4) for size in (70e9, 180e9, 405e9)]
+        yield budget, {"gpu_days": 41_668.0, "days": math.inf, "plans": alike, "law": BESIROGLU}
+        yield budget, {"gpu_days": 41_668.0, "days": math.inf, "plans": alike[::-1], "law": HOFFMANN}
+        several = [offered(60e9, 2048, 0.23), offered(90e9, 512, 0.44, 1 << 21), offered(9e9, 256, 0.48)]
+        yield budget, {"gpu_days": 20_000.0, "days": math.inf, "plans": several, "law": BESIROGLU}
+        sizes = [offered(8e9, 512, 0.43), offered(70e9, 512, 0.39), offered(70e9, 4096, 0.3)]
+        sizes += [offered(405e9, 4096, 0.29)]
+        yield deadline, {"gpu_days": 41_667.0, "days": 30.0, "plans": sizes, "law": BESIROGLU}
+        yield deadline, {"gpu_days": 3e6, "days": 2.5, "plans": sizes[::-1], "law": HOFFMANN}
+        small = [offered(size, 8, 0.4, 1 << 19) for size in (1e8, 4e8, 2e9, 9e9)]
+        yield deadline, {"gpu_days": 20.0, "days": 30.0, "plans": small, "law": BESIROGLU}
+        for level in (budget, deadline):
+            yield level, self.offers(rng, level)
+        slow = [offered(405e9, 64, 0.3, 1 << 24), offered(70e9, 64, 0.4, 1 << 24), offered(1e12, 2048, 0.3, 1 << 26)]
+        yield nothing, {"gpu_days": 1e3, "days": 0.005, "plans": slow[::2], "law": BESIROGLU}
+        yield nothing, {"gpu_days": 1.2, "days": 9.0, "plans": slow[::2], "law": HOFFMANN}
+        yield nothing, {"gpu_days": 2.0, "days": 9.0, "plans": slow[::2], "law": HOFFMANN}  # one step of the first
+        for plans in (slow, slow[::-1]):  # none of the largest
+            yield nothing, {"gpu_days": 15.0, "days": 0.125, "plans": plans, "law": BESIROGLU}
+
+    def offers(self, rng, level: str) -> dict:
+        """A case of five plans in which rounding decides nothing."""
+        for _ in range(100):
+            plans = []
+            for size in (2e9, 9e9, 40e9, 90e9, 250e9):
+                gpus = 1 << int(rng.integers(8, 13))
+                plans.append(offered(size * float(rng.integers(80, 120)) / 100, gpus, float(rng.uniform(0.25, 0.5))))
+            days = math.inf if level == "a budget" else float(rng.integers(9, 25))
+            known = {"gpu_days": 1e3 * int(rng.integers(20, 40)), "days": days, "plans": plans, "law": BESIROGLU}
+            if is_clear(**known):
+                return known
+        raise ValueError("no clear case")
+
+    def draw_further(self, rng):
+        budget, deadline, nothing = self.levels
+        yield budget, self.offers(rng, budget)
+        yield deadline, self.offers(rng, deadline)
+        plans = [offered(float(rng.integers(300, 900)) * 1e9, 32, 0.4, 1 << 24) for _ in range(2)]
+        yield nothing, {"gpu_days": 0.4, "days": 0.25, "plans": plans, "law": BESIROGLU}
+
+    def impossible(self, **known):
+        return planned(SimpleNamespace(**known)) is None
+
+    def right(self, **known):
+        return planned(SimpleNamespace(**known))

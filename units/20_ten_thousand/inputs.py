@@ -6,6 +6,7 @@ import math
 
 from hypothesis import strategies as st
 
+from autograder.exercises.readings.budgets import BESIROGLU, HOFFMANN, is_clear
 from autograder.exercises.readings.mesh_search import meshes, most_memory
 from autograder.exercises.readings.meshes import timed_step
 from autograder.inputs.common import SEEDS, SMALL, shapes
@@ -118,6 +119,56 @@ def best_mesh(exercise):
     return _searched().map(lambda known: plain_case(exercise, known))
 
 
+def _laws():
+    """The two published ones, and others."""
+    exponents = st.floats(0.25, 0.45)
+    others = {"E": st.just(1.5), "A": st.floats(100, 1e3), "B": st.floats(100, 5e3)}
+    others |= {"alpha": exponents, "beta": exponents}
+    return st.sampled_from([HOFFMANN, BESIROGLU]) | st.fixed_dictionaries(others)
+
+
+def compute_optimal(exercise):
+    """As many tokens as wanted, a tenth of what is best somewhere, or all but none."""
+    available = st.sampled_from([math.inf, 1e20, 1e14, 2e13, 1e12, 3e11, 1e10])
+    flops = st.sampled_from([1e18, 1e21, 5.76e23, 3.8e25]) | st.floats(1e19, 1e27)
+    return plain_cases(exercise, flops=flops, law=_laws(), available=available)
+
+
+def days_and_energy(exercise):
+    """An interval and its save take at most three times as long as it takes until the next failure."""
+
+    @st.composite
+    def of_clusters(draw):
+        gpus = draw(st.sampled_from([1, 2, 8, 1000, 16384, 100_000]))
+        every, save = draw(st.sampled_from([60.0, 900.0, 3600.0])), draw(st.sampled_from([0.0, 5.0, 120.0, 900.0]))
+        cluster = {"gpus": gpus, "peak": draw(st.sampled_from([312e12, 989e12]))}
+        cluster |= {"utilisation": draw(st.sampled_from([0.1, 0.4, 1.0]))}
+        cluster |= {"watts": draw(st.sampled_from([250.0, 700.0]))}
+        cluster |= {"pue": draw(st.sampled_from([1.0, 1.1, 2.0])), "every": every, "save": save}
+        cluster |= {"restart": draw(st.sampled_from([0.0, 300.0, 5000.0]))}
+        share = draw(st.sampled_from([1e-2, 0.1, 0.5, 1.0, 3.0]))
+        mtbf = draw(st.sampled_from([math.inf, (every + save) / share * gpus]))
+        return {"flops": draw(st.sampled_from([1e18, 3.8e25])), "cluster": cluster, "mtbf": mtbf}
+
+    return of_clusters().map(lambda known: plain_case(exercise, known))
+
+
+def budget_plan(exercise):
+    """Plans in which no number of steps is close to a whole one, and one loss is the smallest."""
+
+    @st.composite
+    def of_budgets(draw):
+        plan = {"parameters": st.floats(1e8, 1e12), "gpus": st.sampled_from([1, 8, 48, 512, 4096])}
+        plan |= {"seconds": st.floats(0.1, 5000.0), "tokens": st.sampled_from([1 << 19, 1 << 22, 1 << 24])}
+        budgets = st.sampled_from([0.7, 3.3, 100.1, 41_667.0, 1e6])
+        return {
+            "gpu_days": draw(budgets), "days": draw(st.sampled_from([math.inf, 0.03, 2.2, 30.3, 90.0])),
+            "plans": draw(st.lists(st.fixed_dictionaries(plan), min_size=1, max_size=6)), "law": draw(_laws()),
+        }  # fmt: skip
+
+    return of_budgets().filter(lambda known: is_clear(**known)).map(lambda known: plain_case(exercise, known))
+
+
 INPUTS = {
     "mesh_coordinates": mesh_coordinates,
     "axis_groups": axis_groups,
@@ -128,4 +179,7 @@ INPUTS = {
     "average_and_norm": average_and_norm,
     "checkpoint_every": checkpoint_every,
     "best_mesh": best_mesh,
+    "compute_optimal": compute_optimal,
+    "days_and_energy": days_and_energy,
+    "budget_plan": budget_plan,
 }

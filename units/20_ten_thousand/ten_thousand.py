@@ -10,10 +10,10 @@
 #
 # **At the end of this page** you can say for a model and a machine which mesh to take
 # and what it costs, tell one utilisation from another when a paper prints one, and know
-# what failures add at this size.
+# what failures add at this size and what a budget buys.
 #
-# **You need** units 15 to 19. **It takes** about 90 minutes, the *stretch* 105 more. The
-# cells themselves run for about 20 seconds. They take about 0.6 GB of memory.
+# **You need** units 15 to 19. **It takes** about 90 minutes, the *stretch* 145 more. The
+# cells themselves run for about 25 seconds. They take about 0.6 GB of memory.
 
 # %%
 import math
@@ -30,9 +30,8 @@ from labkit import simulation
 from labkit.lessons import ten_thousand as given
 from labkit.plots import meshes
 from labkit.scale import (
-    Mesh, Plan, Step, Trouble, bubble, every_mesh, explore, machine, nodes,
-    order_1f1b, order_interleaved, published, replay_step, run_step, run_with_failures,
-    training_days, young_daly,
+    Mesh, Plan, Step, Trouble, every_mesh, explore, machine, nodes, order_1f1b,
+    order_interleaved, published, replay_step, run_step, young_daly,
 )
 
 # %% tags=["parameters"]
@@ -640,18 +639,7 @@ check(mfu_and_hfu)
 # FLOPs follow the paper's equation 3, which counts the forward pass twice.
 
 # %%
-print("billions  printed    share  printed    PFLOP/s  printed    HFU    MFU")
-for row in rows:
-    model, share = given.gpt_of(row), row["teraflops"] * 1e12 / table["peak"]
-    rate = row["ranks"] * row["teraflops"] * 1e12 / model.flops("full")  # tokens/s
-    mfu = rate * model.flops() / (row["ranks"] * table["peak"])
-    print(
-        f"{model.parameters / 1e9:8.1f} {row['billions']:8} {share:8.1%}"
-        f" {row['percent']:7}% {row['ranks'] * row['teraflops'] / 1e3:10.1f}"
-        f" {row['petaflops']:8} {share:6.1%} {mfu:6.1%}"
-    )
-days = [training_days(t, p, n, 1e12 * x) for p, t, n, x, _ in table["days"]["rows"]]
-print("days by equation 4:", [round(d, 1) for d in days], "printed: 34 and 84")
+given.print_megatron()
 
 # %% [markdown]
 # All ten sizes agree to the printed digit, the shares to the printed percent, and the
@@ -681,10 +669,6 @@ print(f"your third guess: {guess_3}")
 
 # %%
 given.print_llama()
-for v in (1, 8):
-    loss = (1 - bubble(16, 16, v)) / (1 - bubble(16, 32, v))
-    print(f"half as many micro-batches, v = {v}: the bubble alone leaves {loss:.3f}")
-print(f"printed: {400 / 430:.3f}")
 
 # %% [markdown]
 # Two of three shares agree; 400 of 989 are 40.4 %, which rounds to 40 and not to the
@@ -697,14 +681,7 @@ print(f"printed: {400 / 430:.3f}")
 # million H800 hours.
 
 # %%
-seek = published()["deepseek"]
-hours = seek["hours"]
-per_trillion = seek["hours_per_trillion_tokens"]
-print("hours:", per_trillion * seek["tokens"] / 1e12, "printed", hours["pretraining"])
-print("sum:", hours["pretraining"] + hours["context"] + hours["after"], hours["total"])
-print(f"days for 1e12 tokens on 2,048: {per_trillion / 2048 / 24:.2f}, printed 3.7")
-flops = 6 * seek["activated"] * seek["tokens"] / (hours["pretraining"] * 3600)
-print(f"6 FLOPs for each activated parameter: {flops / seek['peak']:.1%} of the peak")
+given.print_deepseek()
 
 # %% [markdown]
 # The hours agree with each other. The utilisation is ours, not printed: 34.6 % of the
@@ -722,27 +699,7 @@ print(f"6 FLOPs for each activated parameter: {flops / seek['peak']:.1%} of the 
 # %%
 long = explore.models()["Llama 3 405 B"]
 grand = machine("Grand-Teton")
-print("sequence context data   m  activations  computing  ring s  waiting"
-      "     step    MFU")
-for sequence, context, data in (
-    (8192, 1, 128),
-    (32768, 4, 32),
-    (131072, 16, 8),
-    (131072, 8, 16),
-    (131072, 1, 128),
-):
-    mesh = Mesh(8, context, 16, data)
-    batch = (1 << 24) // sequence
-    long_plan = Plan(
-        long, mesh, grand, batch, recompute="selective", sequence=sequence
-    )
-    found, held = long_plan.estimate(), long_plan.memory(1)
-    print(
-        f"{sequence:8}{context:8}{data:5}{long_plan.micro_batches:4}"
-        f"{held.activations / 1e9:10.0f} GB{found.computing:9.1f} s{found.context:8.2f}"
-        f"{found.waiting:7.1f} s{found.seconds:7.1f} s"
-        f"{long_plan.utilisation(found.seconds):7.1%}"
-    )
+given.print_longer(long, grand)
 
 # %% [markdown]
 # Context ranks divide activations and attention, as tensor ranks could not: a node is
@@ -962,17 +919,8 @@ one_rank = RANKS * 54 * DAY / 419  # mean seconds between two failures of a rank
 
 for save in (5.0, 30.0, 120.0):
     steps = checkpoint_every(4.3, save, one_rank, RANKS)
-    runs = [
-        run_with_failures(54 * DAY, RANKS, one_rank, save, 4.3 * steps, 300.0, seed)
-        for seed in range(8)
-    ]
-    useful = sum(run.useful for run in runs) / len(runs)
-    failures = sum(run.failures for run in runs) / len(runs)
-    young = young_daly(save, one_rank / RANKS) / 4.3
-    print(
-        f"a save of {save:3.0f} s: every {steps} steps (Young {young:.0f}),"
-        f" {failures:.0f} failures, {useful:.1%} of the time useful"
-    )
+    useful = given.useful_part(save, 4.3 * steps, one_rank, RANKS)
+    print(f"every {steps} steps:", useful)
 print(f"your guess of what is lost: {guess_4}")
 
 # %% [markdown]
@@ -980,7 +928,263 @@ print(f"your guess of what is lost: {guess_4}")
 # s or less; with two minutes nobody gets there. With 100,000 of the same GPUs there
 # would be a failure every half hour, and a save of two minutes would be a large part of
 # that: "saves are slow" on your card.
+
+# %% [markdown]
+# ## From a budget to a plan · stretch
 #
+# Somebody gives you 100,000 hours of H100s. Which model do you train, on how many
+# tokens, on which mesh, and when is it done? A **scaling law** says how small the loss
+# gets (Hoffmann et al. 2022, arXiv 2203.15556, the "Chinchilla" paper, approach 3):
+#
+# $$L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}$$
+#
+# for $N$ parameters and $D$ tokens, which take about $6 N D$ FLOPs. So a budget of
+# FLOPs fixes the product. A small model has learnt all that it can; a large one has
+# seen too little. In between the loss is smallest.
+#
+# ### Parameters and tokens for a budget (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "compute_optimal", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def compute_optimal(
+    flops: float, law: dict, available: float
+) -> tuple[float, float]:
+    """Return the parameters and the tokens of the smallest loss for a budget of FLOPs.
+
+    flops: float, at least 1e18; a parameter takes 6 for each token
+    law: dict, "E", "A", "B", "alpha" and "beta", all positive
+    available: float, tokens that there are; math.inf if there are as many as you want
+    Returns: (parameters, tokens), floats, within 0.1 %
+
+    - enough data: the law's loss is the smallest of all with 6 * parameters * tokens =
+      flops.
+    - not enough data: take no more than `available` tokens, and spend all `flops`.
+
+    Example: with A = B and alpha = beta, 6e20 FLOPs buy 1e10 parameters and 1e10
+    tokens; if only 5e9 tokens are available, 2e10 parameters.
+    """
+    ### BEGIN SOLUTION
+    alpha, beta = law["alpha"], law["beta"]
+    slopes = alpha * law["A"] / (beta * law["B"])
+    parameters = (slopes * (flops / 6) ** beta) ** (1 / (alpha + beta))
+    tokens = min(flops / 6 / parameters, available)
+    return flops / 6 / tokens, tokens
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_compute_optimal", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(compute_optimal)
+
+# %% [markdown]
+# Two fits of this law have been published: Hoffmann's, with the coefficients as the
+# paper prints them, and that of Besiroglu et al. (2024, arXiv 2404.10102), who read the
+# data off Hoffmann's figures and fitted it again. The three budgets are a small one,
+# Gopher's and Chinchilla's, and that of Llama 3 405B. The last two columns say how much
+# larger the loss is with half and with twice as many parameters.
+
+# %% tags=["raises-exception"]
+laws = given.laws()
+for flops in (1e21, 5.76e23, 3.8e25):
+    for name, law in laws.items():
+        n, d = compute_optimal(flops, law, math.inf)
+        best, *others = (given.loss_of(law, k * n, d / k) for k in (1, 0.5, 2))
+        print(
+            f"{flops:8.3g} {name:9} {n / 1e9:6.1f}e9 parameters {d / 1e12:6.2f}e12"
+            f" tokens, {d / n:5.1f} each; loss {best:.3f}",
+            *(f"+{other - best:.4f}" for other in others),
+        )
+
+# %% tags=["raises-exception"] alt="Loss over parameters, logarithmic, with 3.8e25 FLOPs: a flat valley for each of the two laws, with a point at its lowest place. Hoffmann's curve lies lower, with its point at 213 billion; Besiroglu's has it at 619 billion."
+given.draw_valleys(3.8e25, compute_optimal)
+
+# %% [markdown]
+# With Chinchilla's budget the second fit says 72 billion parameters and 18 tokens for
+# each; Chinchilla had 70 billion and 20, as the paper's two other approaches advise.
+# The printed coefficients say 32 billion and 93. Besiroglu et al. found two reasons:
+# the fit had stopped too early, and the coefficients were rounded too much. At Llama
+# 3's 3.8e25 FLOPs one fit says 213 billion parameters, the other 619. The authors fitted
+# a law to their own data and got 402 billion, with 16.55 trillion tokens (section
+# 3.2.1). For 20 tokens a parameter, the rule of thumb, it would be 563 billion. The
+# valley is flat: twice or half as many parameters cost 0.003.
+#
+# The FLOPs are now known. How long do they take? A cluster computes below its peak; it
+# saves, it fails, it restarts. You know the time of steps and a save from the last
+# section; now restarts count, too. The GPUs draw their thermal design power (**TDP**)
+# all the time. What a building takes beside its computers is told by its **PUE** (power
+# usage effectiveness): all of its energy over that of the computers. 1.1 is assumed
+# here, about what large clouds say of theirs.
+#
+# ### Days and kilowatt-hours, failures included (3 points)
+
+# %% nbgrader={"grade": false, "grade_id": "days_and_energy", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def days_and_energy(
+    flops: float, cluster: dict, mtbf: float
+) -> tuple[float, float]:
+    """Return the expected days of a training run and its energy.
+
+    flops: float, what the model needs
+    cluster: dict, "gpus"; "peak", FLOP/s of one; "utilisation", the MFU from 0 to 1;
+        "watts", of one GPU; "pue"; "every", "save" and "restart", in seconds
+    mtbf: float, mean seconds between failures of one GPU, math.inf if none ever fails
+    Returns: (days, kWh), floats
+
+    - nothing fails: every `every` seconds of steps take `save` seconds more.
+    - failures: with M, the mean time between failures of all GPUs together, `every`
+      seconds of steps and a save take M (exp((every + save) / M) - 1) seconds. On the
+      way there are exp((every + save) / M) - 1 failures; each costs `restart` seconds
+      more, in which nothing fails.
+    - energy: all GPUs draw `watts` all the time, times the PUE.
+
+    Example: 3.456e22 FLOPs on 1,000 GPUs of 1e15 FLOP/s, half of it used, with a save
+    of 80 s every 1,000 s: 0.864 days; at 700 W and a PUE of 1.1 15,966.72 kWh.
+    """
+    ### BEGIN SOLUTION
+    gpus, every = cluster["gpus"], cluster["every"]
+    work = flops / (gpus * cluster["peak"] * cluster["utilisation"])
+    taken = every + cluster["save"]
+    if mtbf < math.inf:
+        taken = math.expm1(taken * gpus / mtbf) * (mtbf / gpus + cluster["restart"])
+    days = work / every * taken / 86400
+    return days, days * 24 * gpus * cluster["watts"] * cluster["pue"] / 1000
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_days_and_energy", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
+check(days_and_energy)
+
+# %% [markdown]
+# Llama 3 405B: 3.8e25 FLOPs at the published 400 TFLOP/s of 16,384 GPUs, one
+# interruption in 3.09 hours. A save of 30 s and a restart of five minutes are assumed:
+
+# %% tags=["raises-exception"]
+llama = published()["llama"]["training"]
+on = {"peak": 989e12, "watts": 700.0, "pue": 1.1, "save": 30.0, "restart": 300.0}
+at = on | {"gpus": RANKS, "utilisation": 400 / 989}
+at["every"] = young_daly(30.0, one_rank / RANKS)
+for text, mtbf in (("nothing fails", math.inf), ("failures", one_rank)):
+    days, kwh = days_and_energy(llama["flops"], at, mtbf)
+    print(f"{text:14}{days:6.1f} days, {days * 24 * RANKS / 1e6:.2f}", end=" ")
+    print(f"million GPU-hours, {kwh / 1e6:.1f} GWh; {llama['hours'] / 1e6} published")
+
+# %% [markdown]
+# Meta's model card says 30.84 million hours of H100s (700 W each); ours are 29.2
+# million, 5 % less. That is less of a proof than it looks. 400 TFLOP/s is one row of a
+# table (430 on half as many GPUs, 380 with long sequences), the card does not say what
+# belongs to its hours, and save and restart are our guess. What is safe: the FLOPs, at
+# that rate and with saves, need 27.4 of the 30.84, so failures and all else together
+# took at most a tenth.
+#
+# Now the choice. A small model on many GPUs computes badly, a large one on few comes too
+# late: so a FLOP has no fixed price. Each plan below is the best mesh for its model and
+# its number of GPUs, as `labkit plan` finds it.
+#
+# ### The plan that a budget buys (4 points)
+
+# %% nbgrader={"grade": false, "grade_id": "budget_plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def budget_plan(
+    gpu_days: float, days: float, plans: list[dict], law: dict
+) -> tuple[int, int]:
+    """Return the plan of the smallest loss, and its number of steps.
+
+    gpu_days: float, the budget: a GPU for a day is 1
+    days: float, the deadline; math.inf if there is none
+    plans: list of dicts, "parameters"; "gpus"; "seconds" and "tokens" of a step
+    law: dict, "E", "A", "B", "alpha" and "beta"
+    Returns: (place, steps), whole numbers: the plan's place in the list, from 0, and
+        its steps
+
+    - a budget: a plan takes as many whole steps as the budget pays for; then the law's
+      loss is the smallest of all plans.
+    - a deadline: and no more steps than end within `days`.
+    - not a single step: leave such a plan out; raise ValueError if none is left.
+
+    Example: with 64 GPU-days, 64 GPUs and steps of 8.1 s: 10,666 steps.
+    """
+    ### BEGIN SOLUTION
+    found = []
+    for place, plan in enumerate(plans):
+        most = min(gpu_days / plan["gpus"], days) * 86400
+        steps = int(most / plan["seconds"])
+        if steps > 0:
+            of_parameters = law["A"] / plan["parameters"] ** law["alpha"]
+            of_tokens = law["B"] / (steps * plan["tokens"]) ** law["beta"]
+            found.append((of_parameters + of_tokens, place, steps))
+    if not found:
+        raise ValueError("the budget pays for no step of any plan")
+    return min(found)[1:]
+    ### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "check_budget_plan", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
+check(budget_plan)
+
+# %% [markdown]
+# 100,000 hours of H100s, and three weeks. A step takes its share of saves and failures:
+
+# %% tags=["raises-exception"]
+offers = given.plans_for(["Llama 3 8B", "Llama 3 70B", "Llama 3 405B"], [128, 1024])
+for one in offers:
+    size = {name: one[name] for name in ("gpus", "utilisation")}
+    size["every"] = young_daly(30.0, one_rank / one["gpus"])
+    step = 6 * one["parameters"] * one["tokens"]
+    one["seconds"] = DAY * days_and_energy(step, on | size, one_rank)[0]
+for name, law in laws.items():
+    place, _ = budget_plan(1e5 / 24, 21.0, offers, law)
+    print("by", name)
+    for k, one in enumerate(offers):
+        _, steps = budget_plan(1e5 / 24, 21.0, [one], law)
+        print("->" if k == place else "  ", given.plan_line(one, steps, law))
+
+# %% [markdown]
+# Two fits of one law, two different models. By Hoffmann's coefficients the best plan is
+# the 8 B on 287 tokens for each parameter, by Besiroglu's the 70 B on fewer than four.
+# A model in between would be better by both: ask `compute_optimal`. Whoever follows the
+# wrong one loses 0.026 or 0.017, about as much as with the other number of GPUs: 128 of
+# them waste less, but three weeks are over before the budget is spent. On 1,024 it is
+# 77 MWh either way, and at 2 dollars an hour, as DeepSeek's report assumes, 200,000
+# dollars.
+#
+# What is uncertain, and how to say so in a plan: the law, most of all (two fits: state
+# both); the utilisation (the planner lets a GPU reach half of its peak while it
+# computes: measure a few steps first); failures (yours are not Meta's); the power (GPUs
+# at their TDP; processors, network and storage are not in it) and the PUE. And the law
+# asks for the cheapest training, not for the cheapest model: whoever answers many
+# questions with it takes a smaller one and trains it for longer, as Meta did with 8
+# billion parameters and 15 trillion tokens (the model card of Llama 3.1).
+# `labkit plan` prints meshes, days and energy for a model and a machine of your own.
+
+# %% [markdown]
+# ## Who is right? · stretch
+#
+# Three published calculations, and each contradicts itself or yours. The cell computes
+# both sides. Decide for each before you read its answer.
+#
+# - MegaScale (Jiang et al. 2024, arXiv 2402.15627, table 2) prints MFU and PFLOP/s of
+#   all GPUs: sixteen rows, and in four of them one does not follow from the other. The
+#   MFU is right: it also follows from the seconds of a step, tokens and parameters.
+# - Korthikanti et al. (2022, arXiv 2205.05198, table 5) recompute attention's scores
+#   once. The printed HFU counts that three times, as their equation 8 does. Counted as
+#   it is done, HFU is 0.5 to 1.3 points lower.
+# - EleutherAI's calculator (EleutherAI/cookbook at 827ee3b, calc_transformer_mem.py) for
+#   GPT-NeoX-20B with 2 tensor ranks and 4 stages. Parameters and optimizer agree. Its
+#   gradients are those of the whole model, eight times too many, and its activations
+#   those of all 44 layers. The first stage does hold as many (four micro-batches of
+#   eleven layers), but halved by its two tensor ranks. You are right: see `rank_memory`.
+
+# %%
+print("PFLOP/s by the MFU, and printed:")
+for row in given.rows_of("megascale"):
+    rate = row["percent"] / 100 * row["ranks"] * 312e12 / 1e15
+    if abs(rate / row["petaflops"] - 1) > 0.005:
+        print(f"   {row['system']:12}{row['ranks']:6} {rate:8.1f} {row['petaflops']:8}")
+print("HFU in percent, scores computed once more, by equation 8, and printed:")
+for row in given.rows_of("selective"):
+    once, by_equation = given.hardware_shares(row)
+    hfu = row["hardware_percent"]
+    print(f"   {row['billions']:4}e9{once:7.1f}{by_equation:7.1f}{hfu:7}")
+twenty, printed = given.cookbook()
+print("GiB on the first and the last of 4 stages, and by the calculator:")
+for part, size in printed.items():
+    first, last = (getattr(twenty.memory(k), part) / 2**30 for k in (0, 3))
+    print(f"   {part:12}{first:8.2f}{last:8.2f}{size:8.2f}")
+
+# %% [markdown]
 # ## Break: two axes swapped
 #
 # One line in a launch script builds the mesh as (tensor, pipeline, data), so that
@@ -1058,6 +1262,9 @@ for name, (rate, alpha, job) in links.items():
 # 4. **Failures.** 9.5 % are lost with saves of 30 s and restarts of five minutes, 5.5 %
 #    with saves of 5 s.
 #
+# And 100,000 hours of H100s buy 8 or 70 billion parameters: it depends on which of two
+# published fits you believe.
+#
 # What to remember: count bytes for each axis and link; place the ranks that send most
 # closest together; try all meshes, because no rule of thumb knows the cost of your
 # links; and ask of every utilisation which FLOPs it counts.
@@ -1072,6 +1279,9 @@ for name, (rate, alpha, job) in links.items():
 #   HFU; the HFU follows only from its equation 8, which adds three forward passes of
 #   attention's scores where recomputing them takes one.
 # - Llama Team, *The Llama 3 Herd of Models*, 2024, arXiv 2407.21783, section 3.3.
+# - J. Hoffmann et al., *Training Compute-Optimal Large Language Models*, 2022, arXiv
+#   2203.15556; T. Besiroglu et al., *Chinchilla Scaling: A replication attempt*, 2024,
+#   arXiv 2404.10102.
 # - A. Chowdhery et al., *PaLM: Scaling Language Modeling with Pathways*, 2022, arXiv
 #   2204.02311, section 4.1 and appendix B.
 # - PyTorch 2.13 can also simulate ranks in one process, for DTensors:

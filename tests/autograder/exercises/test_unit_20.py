@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from autograder.exercise import RankRun, Run, rng_for
-from autograder.exercises.readings import meshes
+from autograder.exercises.readings import budgets, meshes
 from autograder.registry import all_exercises, find, module_of
 from labkit.relay.threads import ThreadedRanks
 from labkit.scale import nodes, order_1f1b, run_step, run_with_failures
@@ -86,3 +87,31 @@ def test_whatever_comes_is_read(exercise):
         for odd in ODD:
             found = exercise.facts(case, Run((RankRun(odd),)))
             assert found is None or (found if isinstance(found, str) else found.diagnosis) in exercise.diagnoses
+
+
+def test_no_other_number_of_parameters_has_a_smaller_loss():
+    for case in cases_of("compute_optimal"):
+        known = SimpleNamespace(**case.known)
+        parameters, tokens = budgets.allotted(known)
+        assert 6 * parameters * tokens == pytest.approx(known.flops) and tokens <= known.available
+        least = budgets.loss(known.law, parameters, tokens)
+        for factor in (0.2, 0.9, 0.999, 1.001, 1.1, 5.0):
+            if tokens / factor <= known.available:
+                assert budgets.loss(known.law, parameters * factor, tokens / factor) > least
+
+
+def test_days_are_those_of_runs_with_failures_at_random():
+    cluster = {"gpus": 1000, "peak": 1e15, "utilisation": 0.5, "watts": 700.0, "pue": 1.1}
+    cluster |= {"every": 1200.0, "save": 60.0, "restart": 300.0}
+    work, mtbf = 100 * 86400.0, 7200.0 * 1000
+    days, kwh = budgets.costs(SimpleNamespace(flops=work * 5e17, cluster=cluster, mtbf=mtbf))
+    runs = [run_with_failures(work, 1000, mtbf, 60.0, 1200.0, 300.0, seed) for seed in range(20)]
+    assert sum(run.elapsed for run in runs) / len(runs) / 86400 == pytest.approx(days, rel=0.01)
+    assert kwh == pytest.approx(days * 24 * 1000 * 0.7 * 1.1)
+
+
+def test_rounding_decides_nothing_in_the_plans_of_a_budget():
+    for key in ("public", "another", "a third"):
+        exercise = find("budget_plan")
+        for case in exercise.cases(rng_for(exercise, key)):
+            assert budgets.is_clear(**case.known)

@@ -1,5 +1,7 @@
 """The machinery of unit 20: rows of published tables as models, plans and meshes."""
 
+import pytest
+
 from labkit.lessons import ten_thousand
 from labkit.scale import Mesh, every_mesh
 
@@ -35,4 +37,26 @@ def test_palm_and_llama(capsys):
     assert round(palm["parameters"] / 1e9, 2) == 540.36
     ten_thousand.print_llama()
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3 and lines[0].startswith("  8192 GPUs, 16 x 2^20 tokens a step, 32 micro-batches: 43.5%")
+    assert len(lines) == 6 and lines[0].startswith("  8192 GPUs, 16 x 2^20 tokens a step, 32 micro-batches: 43.5%")
+    assert lines[-1] == "printed: 0.930"
+
+
+def test_plans_for_a_budget_are_those_of_the_planner():
+    plan, other = ten_thousand.plans_for(["Llama 3 8B"], [64, 128])
+    assert (plan["gpus"], other["gpus"]) == (64, 128) and plan["seconds"] > other["seconds"]
+    tensor, pipeline, data = plan["mesh"]
+    assert tensor * pipeline * data == 64 and plan["tokens"] == 512 * 8192
+    rate = 6 * plan["parameters"] * plan["tokens"] / plan["seconds"]
+    assert plan["utilisation"] == pytest.approx(rate / (64 * 989.4e12))
+    line = ten_thousand.plan_line(plan, 1000, ten_thousand.laws()["Hoffmann"])
+    assert line.startswith("Llama 3 8B") and "loss 2." in line
+
+
+def test_two_sides_of_three_calculations():
+    for row in ten_thousand.rows_of("selective"):
+        once, by_equation = ten_thousand.hardware_shares(row)
+        assert once < row["hardware_percent"] - 0.4 and abs(by_equation - row["hardware_percent"]) < 0.15
+    plan, printed = ten_thousand.cookbook()
+    held = plan.memory(0)
+    assert 7.5 < printed["gradients"] * 2**30 / held.gradients < 8
+    assert abs(printed["activations"] * 2**30 / held.activations - 2) < 0.001
