@@ -760,7 +760,7 @@ print(f"your guess: {guess_2}")
 # for *bytes*, if each layer is gathered twice. Must it be? The backward pass starts
 # with the layers where the forward pass ends, so the last two of the $L$ layers may
 # stay gathered. This saves two of the $2L$ all-gathers, and the ratio becomes
-# $3/2 - 1/L$.  It does not hold for messages: data parallelism needs one collective
+# $3/2 - 1/L$. It does not hold for messages: data parallelism needs one collective
 # here, ZeRO-3 up to three for every layer, and each pays its latency. That is why real
 # programs gather an entire block of layers at a time.
 #
