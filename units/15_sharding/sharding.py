@@ -73,11 +73,11 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # bytes each, and there is no copy. SGD with momentum keeps one 4-byte number instead of
 # the two moments, plain SGD none.
 #
-# Other texts say 18. The ZeRO paper counts a 16-bit gradient, as the table
-# does. Megatron-LM and Llama 3 add up the gradients of micro-batches (parts of a batch)
-# in 32 bits: 2 + 4 + 12 = 18 bytes, as in unit 20. And PyTorch's `fully_shard` (at
-# the end of this page), with its option `MixedPrecisionPolicy`, keeps everything in 32
-# bits, 4 + 4 + 8 = 16, and makes a 16-bit copy of one block at a time.
+# Other texts say 18. The ZeRO paper counts a 16-bit gradient, as the table does.
+# Megatron-LM and Llama 3 add up the gradients of micro-batches (parts of a batch) in 32
+# bits: 2 + 4 + 12 = 18 bytes, as in unit 20. And PyTorch's `fully_shard` (at the end of
+# this page), with its option `MixedPrecisionPolicy`, keeps everything in 32 bits
+# (4 + 4 + 8 = 16) and makes a 16-bit copy of one block at a time.
 #
 # ZeRO's stage 0 is plain data parallelism. **Stage 1** shards the optimizer state
 # across the $p$ ranks, **stage 2** also the gradients, **stage 3** also the parameters.
@@ -714,13 +714,13 @@ for name, run in (("data parallel", parallel), ("ZeRO-3 by hand", by_hand)):
         f"{run.elapsed * 1e3:.2f} ms"
     )
 
-# %% tags=["raises-exception"] alt="A space-time diagram of four ranks: blocks of computation, forward and backward, and below them, at the same time, the gathers of the next layer's parameters. The curves of memory have a step at every layer."
+# %% tags=["raises-exception"] alt="A space-time diagram of four ranks: blocks of computation, forward and backward, and below them, at the same time, the gathers (G) of the next layer's parameters and the reduce-scatters (R) of gradients. The curves of memory have a step at every layer."
 timeline.draw(by_hand.events, RANKS, title="ZeRO-3 by hand", memory=by_hand.memory)
 
 # %% [markdown]
-# In each rank's lane, computation is drawn above, the gathers running at the same time
-# below; the curves show the memory in use. Compare this with data parallelism: one long
-# all-reduce at the end, and memory that climbs.
+# In each rank's lane, computation is drawn above, and the collectives that run at the
+# same time below (G and R where there is room); the curves show the memory in use.
+# Compare with data parallelism: one long all-reduce at the end, and memory that climbs.
 
 # %% tags=["raises-exception"] alt="The same for data parallelism: computation without a gap on all four ranks, then one long all-reduce. The curves of memory climb and stay high to the end."
 timeline.draw(parallel.events, RANKS, title="Data parallel", memory=parallel.memory)
