@@ -149,7 +149,7 @@ def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
     Returns: a new tensor of that shape and dtype, on every rank
 
     - the matrix 1..12: every rank brings the same matrix.
-    - a tensor of its own on each rank: every rank brings different numbers.
+    - a tensor of its own on each rank: every rank brings other numbers.
     - unchanged: x.
 
     Example: [1] on rank 0 and [10] on rank 1: both get [11].
@@ -548,7 +548,7 @@ def all_reduce_time(
     Returns: float, s
 
     - through rank 0, and as a tree: a rank sends one message at a time and receives one
-      at a time; adding up costs nothing. Rank 0 of "server" sends once it has them all.
+      at a time; adding up costs nothing. Rank 0 of "server" sends when it has them all.
     - as a ring: all ranks send and receive at the same time.
 
     Example: all_reduce_time("ring", 2, 8, 0.0, 8.0) == 8.0
@@ -750,7 +750,7 @@ try:
     seconds = time.perf_counter() - start
     if rank == 0:
         print(
-            f"your ring {seconds * 1e3:.1f} ms, largest difference from the library "
+            f"your ring {seconds * 1e3:.1f} ms, largest difference to the library "
             f"{float((mine - library).abs().max()):.1e}"
         )
 except NotImplementedError:

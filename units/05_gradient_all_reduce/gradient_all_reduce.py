@@ -289,7 +289,7 @@ losses_parallel, weights = ranks.pull("losses")[0], ranks.pull("weights")
 between_ranks = max(float((w - weights[0]).abs().max()) for w in weights)
 to_sequential = float((weights[0] - training.flat(sequential.parameters())).abs().max())
 print(f"largest difference between the weights of two ranks:       {between_ranks}")
-print(f"largest difference from the weights of the sequential run: {to_sequential:.1e}")
+print(f"largest difference to the weights of the sequential run:   {to_sequential:.1e}")
 
 # %% [markdown]
 # Between the ranks: zero, exactly. Every rank added the same numbers that the same
@@ -545,7 +545,7 @@ for name, text, look in (
 ):
     gap = np.abs(np.subtract(ranks.pull(name)[0], losses_sequential))
     apart[text] = range(len(gap)), np.maximum(gap, 1e-9), look
-words = {"xlabel": "step", "ylabel": "difference from the\nsequential loss"}
+words = {"xlabel": "step", "ylabel": "difference to the\nsequential loss"}
 charts.lines(apart, log="y", size=(8, 3.4), markersize=3, ylim=(5e-10, 10), **words);
 
 # %% [markdown]
@@ -698,7 +698,7 @@ def average_and_clip(model: nn.Module, max_norm: float) -> float:
       as zero; the norm may be 0.
 
     Example: gradients [6] and [2], max_norm 1: the mean is [4], the result [1],
-    and 4 is returned.
+    returned 4.
     """
     ### BEGIN SOLUTION
     average_gradients(model)
@@ -825,7 +825,7 @@ F.cross_entropy(whole(x[everything]), y[everything]).backward()
 apart = given.largest_gradient_gap(model, whole)
 if rank == 0:
     images = f"all {len(everything)} images at once"
-    print(f"largest difference from the gradient of {images}: {apart:.1e}")
+    print(f"largest difference to the gradient of {images}: {apart:.1e}")
 
 # %%
 ranks.stop()
