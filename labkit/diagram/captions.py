@@ -7,7 +7,7 @@ from collections import defaultdict
 from labkit.diagram.memory import EDGE, FILL, peaks
 from labkit.diagram.places import Frame, Memory, Place, outline
 from labkit.diagram.shapes import COLLECTIVE, LEFT, PARTS, SMALL, WIDTH, Label, Line, Polygon, colour_of
-from labkit.diagram.words import count, in_words, messages, per_rank, short, time_in_words, width_of
+from labkit.diagram.words import LETTERS, count, in_words, messages, per_rank, short, time_in_words, width_of
 from labkit.palette import INK, VERMILLION, tint
 from labkit.watch.events import COMPUTE, POINT_TO_POINT, Event
 
@@ -15,12 +15,13 @@ ROW = 18  # pixels from one row of the legend to the next
 
 
 def legend(
-    events: list[Event], frame: Frame, memory: Memory | None, labelled: bool
+    events: list[Event], frame: Frame, memory: Memory | None, labelled: bool, written: set[str]
 ) -> tuple[list[Polygon | Line | Label], float]:
-    """Only what is in the picture; and the height that it takes, in pixels. labelled: whether bytes stand on arrows."""
+    """Only what is in the picture; and the height that it takes, in pixels. labelled: whether bytes stand on arrows;
+    written: the texts in blocks."""
     shapes: list[Polygon | Line | Label] = []
     y, x = frame.bottom + 54, float(LEFT)
-    for name, colours in _entries(events, memory, labelled):
+    for name, colours in _entries(events, memory, labelled, written):
         width = width_of(name, SMALL)
         if x + 30 + width > WIDTH:
             x, y = float(LEFT), y + ROW
@@ -36,7 +37,9 @@ def legend(
     return shapes, y - frame.bottom - 30 if shapes else 0
 
 
-def _entries(events: list[Event], memory: Memory | None, labelled: bool) -> list[tuple[str, list[str]]]:
+def _entries(
+    events: list[Event], memory: Memory | None, labelled: bool, written: set[str]
+) -> list[tuple[str, list[str]]]:
     """The entries of the legend, with the colours in which they are drawn."""
     talking = [e for e in events if e.kind != COMPUTE]
     computing = [e for e in events if e.kind == COMPUTE]
@@ -44,16 +47,17 @@ def _entries(events: list[Event], memory: Memory | None, labelled: bool) -> list
     sends = [send for send, _ in messages(events)]
     sizes = {send.nbytes for send in sends}
     one_size = bool(computing) and not labelled and len(sizes) == 1
+    letters = ", ".join(f"{one} {name}" for one, name in LETTERS.values() if one in written)
     entries = [
         ("computing" + (f" ({', '.join(parts)})" if parts else ""), sorted(computing, key=_part)),
         ("waiting", [e for e in talking if e.started is None or e.started > e.posted]),
         ("bytes move", [e for e in talking if e.started is not None]),
         ("message" + (f" ({in_words(sizes.pop())})" if one_size else ""), sends),
-        ("collective", [e for e in talking if e.kind not in POINT_TO_POINT]),
+        ("collective" + (f" ({letters})" if letters else ""), [e for e in talking if e.kind not in POINT_TO_POINT]),
         ("never finished", [e for e in events if e.ended is None]),
     ]
     found = [(name, list(dict.fromkeys(colour_of(e.kind, e.label) for e in those))) for name, those in entries if those]
-    found = [(name, [COLLECTIVE] if name == "collective" else colours) for name, colours in found]
+    found = [(name, [COLLECTIVE] if name.startswith("collective") else colours) for name, colours in found]
     return found + ([("memory", [FILL])] if any(memory or ()) else [])
 
 

@@ -32,7 +32,7 @@ from labkit.diagram.shapes import (
     Polygon,
     colour_of,
 )
-from labkit.diagram.words import in_words, matched, messages, short, time_in_words, time_unit, width_of
+from labkit.diagram.words import in_words, letter, matched, messages, short, time_in_words, time_unit, width_of
 from labkit.palette import FAINT, GREY, INK, VERMILLION, tint
 from labkit.watch.events import COMPUTE, DEATH, POINT_TO_POINT, Event
 
@@ -74,7 +74,8 @@ def layout(
     shapes += [shape for shape in arrows if isinstance(shape, Label)]
     shapes += _stuck_labels(shown, stuck, frame) + _crosses_of(deaths, frame)
     shapes += _axis(frame, unit, scale) + (_end(frame, unit, scale) if scales else [])
-    explained, below = legend(shown, frame, curve, any(isinstance(shape, Label) for shape in arrows))
+    written = {shape.text for shape in shapes if isinstance(shape, Label) and shape.role == "operation"}
+    explained, below = legend(shown, frame, curve, any(isinstance(shape, Label) for shape in arrows), written)
     shapes += explained + _words_above(title, note, frame) + ([] if shown else [_nothing(frame)])
     description = " ".join([describe(everything, ranks, stuck, note, curve), *map(_in_a_sentence, deaths.items())])
     name, height = short(title or "Space-time diagram", 80), frame.bottom + 44 + below
@@ -172,6 +173,7 @@ def _blocks(events: list[Event], places: dict[int, Place]) -> list[Polygon]:
 def _block_labels(events: list[Event], places: dict[int, Place]) -> list[Label]:
     """The name of the operation, in its shortest form that fits into the block, or none."""
     shapes = _computing_labels(events, places)
+    letters = any(e.kind == COMPUTE for e in events)
     for event in events:
         place = places[id(event)]
         size = min(SMALL + 1, 0.8 * (place.bottom - place.top))
@@ -180,7 +182,7 @@ def _block_labels(events: list[Event], places: dict[int, Place]) -> list[Label]:
         parts = [(place.left, place.move, True), (place.move, place.right, False)]
         parts.sort(key=lambda part: part[0] - part[1])
         parts.append((place.left, place.right, True))
-        wide = [(text, part) for text in _names(event) for part in parts]
+        wide = [(text, part) for text in _names(event, letters) for part in parts]
         fits = ((text, part) for text, part in wide if width_of(text, size) <= part[1] - part[0] - 6)
         text, (left, right, halo) = next(fits, ("", (0, 0, False)))
         if text:
@@ -213,15 +215,16 @@ def _over_arrows(labels: list[Label], shapes: list[Polygon | Line | Label]) -> l
     return shown
 
 
-def _names(event: Event) -> list[str]:
-    """The name of an operation from long to short."""
+def _names(event: Event, letters: bool) -> list[str]:
+    """The name of an operation from long to short. letters: a gather or reduce-scatter may be a letter."""
     if event.kind == "send":
         return [f"send → {event.peer}", f"→ {event.peer}"]
     if event.kind == "recv":
         source = "any" if event.peer is None else str(event.peer)
         return [f"recv ← {source}", f"← {source}"]
     kind = short(event.kind, 24)
-    return [f"{kind} {in_words(event.nbytes)}", kind] if event.nbytes else [kind]
+    names = [f"{kind} {in_words(event.nbytes)}", kind] if event.nbytes else [kind]
+    return names + [letter(event.kind)] * (letters and letter(event.kind) != "")
 
 
 def _bands(events: list[Event], places: dict[int, Place]) -> list[Polygon]:

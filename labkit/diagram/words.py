@@ -8,6 +8,16 @@ from dataclasses import replace
 
 from labkit.watch.events import COMPUTE, POINT_TO_POINT, Event
 
+LETTERS = {
+    "all_gather": ("G", "all-gather"),
+    "reduce_scatter": ("R", "reduce-scatter"),
+}  # in blocks too narrow for words
+
+
+def letter(kind: str) -> str:
+    """The letter of a collective, or "" if it has none; torch's names end in `_single`, `_into_tensor` and the like."""
+    return next((one for name, (one, _) in LETTERS.items() if kind.startswith(name)), "")
+
 
 def time_unit(seconds: float) -> tuple[str, float]:
     """The unit in which a diagram of that length is labelled, and how many of them make a second."""

@@ -323,3 +323,18 @@ def test_svg_and_figure_show_the_same():
     drawn = [artist.get_gid() for artist in ax.get_children()]
     for role in ("computing", "computed", "memory", "peak", "moving", "waiting", "message"):
         assert classes.count(role) == drawn.count(role) == len(diagram.of(role)) > 0
+
+
+def test_narrow_gathers_and_reduce_scatters_beside_computing_have_a_letter_that_the_legend_explains():
+    events = []
+    for rank in range(2):
+        times = {"posted": 4 * MS, "started": 4 * MS, "ended": 4.1 * MS, "nbytes": 64}
+        events.append(Event(rank, "compute", 0.0, 0.0, 4 * MS, label="B0"))
+        events += [Event(rank, "reduce_scatter_single", **times, match=0)]
+        events += [Event(rank, "all_gather_into_tensor", 0.0, 0.0, 0.1 * MS, nbytes=64, match=1)]
+    drawn = layout.layout(events, 2)
+    assert [label.text for label in drawn.of("operation")].count("G") == 2
+    assert [label.text for label in drawn.of("operation")].count("R") == 2
+    legend = [shape.text for shape in drawn.of("legend") if isinstance(shape, shapes.Label)]
+    assert "collective (G all-gather, R reduce-scatter)" in legend
+    assert "collective" in [s.text for s in layout.layout(alone(), 2).of("legend") if isinstance(s, shapes.Label)]

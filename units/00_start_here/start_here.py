@@ -13,8 +13,9 @@
 # **It takes** about 25 minutes. The cells themselves run for 20 seconds on two cores.
 # They take about 0.8 GB of memory.
 #
-# On every page, what is marked *stretch* (or called "Deeper" or "Bonus") can be left for
-# another day. Run its cells all the same: the page goes on without its exercises.
+# On every page, what is marked *stretch* (or called "Deeper" or "Bonus") can be left
+# for another day. Run its cells all the same; you may skip its exercises, since the
+# page goes on without them.
 
 # %% [markdown]
 # ## Why more than one?
@@ -47,8 +48,7 @@ print(f"to train it     {to_train:6.0f} GB  = {to_train / 80:.1f} GPUs")
 #
 # Every process holds a complete copy of the model. The batch is cut: of 1000 images and
 # 10 processes, each sees 100. Each computes the gradient of its own share. Then they
-# average their gradients, and all take the same step, so the copies stay equal for
-# ever.
+# average their gradients, and all take the same step, so the copies stay equal forever.
 #
 # The price is one conversation per step, as large as the model. You gain time. You save
 # no memory: the model must fit on one device. This is how most networks are trained,
@@ -64,9 +64,9 @@ print(f"to train it     {to_train:6.0f} GB  = {to_train / 80:.1f} GPUs")
 # layer. Or you cut *between* layers, and the processes hand activations down the line
 # as on a conveyor belt.
 #
-# You gain memory. You pay in every layer, forward and backward, and a process whose
-# turn it is not has nothing to do unless you find it something. Cutting evenly is hard,
-# too: the slowest piece sets the pace.
+# You gain memory. You pay in every layer, forward and backward, and a process is idle
+# until its turn comes, unless you find other work for it. Cutting evenly is hard, too:
+# the slowest piece sets the pace.
 
 # %% [markdown]
 # ### Both: hybrid parallelism
@@ -143,7 +143,7 @@ x = 10 * rank
 print("my x is", x)
 
 # %% [markdown]
-# The notebook itself is a fifth process, and no rank. It never made an `x`:
+# The notebook itself is a fifth process, but not a rank. It never made an `x`:
 
 # %%
 "x" in globals()
@@ -173,7 +173,7 @@ print(greeting)
 greeting
 
 # %% [markdown]
-# Sometimes you want to hear one rank only. Name it behind `%%ranks`, or name several:
+# Sometimes you want to hear one rank only. Name it after `%%ranks`, or name several:
 # `%%ranks 0,2`.
 
 # %%
@@ -281,10 +281,10 @@ if rank != world_size - 1:
 print("I am through")
 
 # %% [markdown]
-# That is a **hang report**. It tells you where every rank stands, and on which line.
-# Read it like a detective. Who is waiting? For what? And who is missing?
+# That is a **hang report**. It tells you in which operation every rank is, and on which
+# line. Read it like a detective. Who is waiting? For what? And who is missing?
 #
-# Here three ranks stand in the `Barrier` on line 3, and the last rank has returned long
+# Here three ranks wait in the `Barrier` on line 3, and the last rank has returned long
 # ago. That is the most common way to hang a training run, usually better hidden: an
 # `if rank == 0:` around a line in which *everybody* has to take part.
 #
@@ -338,7 +338,8 @@ doctor.show(doctor.examine())
 #
 # You are there already if you started with `make lab`. Four ranks on two cores take
 # turns, and that is fine: everything you learn about *correctness* is the same as on a
-# thousand GPUs. About *speed* the lessons tell you what turns do to a measurement.
+# thousand GPUs. As for *speed*, the lessons tell you how taking turns changes a
+# measurement.
 #
 # ### On a cluster, in an interactive allocation
 #
@@ -385,11 +386,11 @@ doctor.show(doctor.examine())
 # mpiexec -n 4 python hello.py
 # ```
 #
-# **4. The notebook.** Type `hostname` in the allocation. If that still is the login
+# **4. The notebook.** Type `hostname` in the allocation. If that is still the login
 # node, your centre wants `srun --nodes=1 --ntasks=1 --overlap --pty bash` first. Then
 # type `make lab`. It prints an address that begins with `http://localhost:8888`. Your
-# browser cannot see that yet: dig a tunnel from your laptop to the node, here `node17`,
-# leave its terminal open, and paste the address into the browser.
+# browser cannot see that yet: open an SSH tunnel from your laptop to the node, here
+# `node17`, leave its terminal open, and paste the address into the browser.
 #
 # ```
 # ssh -J you@login.your-centre.org -L 8888:localhost:8888 you@node17

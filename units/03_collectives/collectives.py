@@ -42,7 +42,7 @@ ranks.start(RANKS, torch=True)
 # them.
 #
 # 1. Every one of 4 ranks holds the matrix of the numbers 1 to 12, in 3 rows of 4. They
-#    add them up, element by element. What stands in the last row, last column?
+#    add them up, element by element. What number is in the last row, last column?
 # 2. 64 ranks add up *one number* each. Which is fastest: everybody sends to rank 0 and
 #    gets the sum back; a tree of pairs; a ring in which everybody talks to two
 #    neighbours only?
@@ -113,8 +113,8 @@ dist.all_reduce(after["all_reduce"])
 tiles.before_and_after(ranks.pull("before"), ranks.pull("after"))
 
 # %% [markdown]
-# These are numbers from four real processes. Keep the picture in mind, with letters for
-# numbers:
+# These are numbers from four real processes. Keep the picture in mind, here with
+# letters instead of numbers:
 #
 # ![Five collectives as grids of ranks by chunks, before and after. Broadcast copies the chunks of the root to every rank; reduce leaves the sum on the root; all_gather collects one chunk of each rank on every rank; reduce_scatter leaves one summed chunk on each rank; all_reduce leaves the whole sum on every rank.](../../images/collectives_core.svg)
 #
@@ -126,7 +126,7 @@ tiles.before_and_after(ranks.pull("before"), ranks.pull("after"))
 # | `reduce_scatter` | give each rank the summed gradient of *its* piece |
 # | `all_reduce` | give every rank the summed gradient of everything |
 #
-# Look at the last column of the picture and find it twice in the others. `all_reduce`
+# Look at the last one, `all_reduce`, and find two ways to build it from the others. It
 # is `reduce` and then `broadcast`. It is also `reduce_scatter` and then `all_gather`.
 # The same result by two roads, and the roads do not cost the same. The rest of this
 # page is about that sentence.
@@ -212,8 +212,8 @@ check(mean_over_ranks)
 # byte, one over the bandwidth), and each rank has one port, which sends one message and
 # receives one message at a time. Everything else costs nothing. It is the line you
 # fitted through your ping-pong in unit 02, made law. (`collectives.watch` hands your
-# function to the network, and says so where it is not written yet; you need not read it.
-# It stands in `labkit/lessons/collectives.py`.)
+# function to the network, and says so if it is not written yet; you need not read it.
+# It is in `labkit/lessons/collectives.py`.)
 
 # %%
 ALPHA = 5e-6  # seconds per message
@@ -382,9 +382,10 @@ picture(tree_all_reduce)
 # %% [markdown]
 # ## Half-time
 #
-# Five collectives, and what the sum of all ranks costs if it goes through one of them:
-# its port carries p times the bytes. This is a good place for a break: next come two
-# halves, and the ring that uses all links at once.
+# You know five collectives, and the cost of a sum that goes through one rank: its port
+# carries p - 1 times the bytes in each direction. This is a good place for a break:
+# next you build an all-reduce from two halves, and then as a ring, which uses all links
+# at once.
 
 # %% [markdown]
 # ## Two halves
@@ -399,7 +400,7 @@ picture(tree_all_reduce)
 # Before you build the halves themselves, put them together from the library's:
 # `dist.reduce_scatter_single(chunk, x)` and `dist.all_gather_single(x, chunk)`. (Before
 # PyTorch 2.13 they were called `reduce_scatter_tensor` and `all_gather_into_tensor`.)
-# They want chunks that are all equally long. **Think first:** what do you do with 10
+# They need chunks of equal length. **Think first:** what do you do with 10
 # elements on 3 ranks?
 
 # %% nbgrader={"grade": false, "grade_id": "all_reduce_in_two_halves", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -452,9 +453,8 @@ check(all_reduce_in_two_halves)
 # P. Patarasuk and X. Yuan described this algorithm in 2009. Baidu brought it to deep
 # learning in 2017 (A. Gibiansky, *Bringing HPC Techniques to Deep Learning*), and
 # Horovod, which you meet in unit 07, made it known. Two pieces of advice. If everybody
-# begins with a blocking `send`, nobody listens: of the ways out of that in unit 02,
-# take one that lets everybody send at the same time. And draw three ranks on paper
-# before you type.
+# begins with a blocking `send`, nobody listens. Unit 02 showed ways out; take one that
+# lets everybody send at the same time. And draw three ranks on paper before you type.
 
 # %% nbgrader={"grade": false, "grade_id": "ring_all_reduce", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
@@ -570,8 +570,8 @@ check(all_reduce_time)
 
 # %% [markdown]
 # Does it hold? The lines are your formula, the dots are your three functions on the
-# simulated network. Left: four ranks, from small to large vectors. Right: a vector of 40
-# KB on more and more ranks. Every dot has to lie on its line.
+# simulated network. Left: four ranks, from small to large vectors. Right: a vector of
+# 40 KB on more and more ranks. Every dot has to lie on its line.
 
 # %%
 def formula(algorithm, p, nbytes, alpha=ALPHA, beta=BETA):
@@ -621,15 +621,15 @@ for text, nbytes in (("4 B", 4), ("100 MB", 100_000_000)):
 # however many ranks there are, and Patarasuk and Yuan (2009) prove that no algorithm
 # gets away with less.
 #
-# Libraries therefore do not have *an* all-reduce. MPI and NCCL look at the size and the
-# number of ranks and choose.
+# Libraries therefore do not have just *one* all-reduce. MPI and NCCL look at the size
+# and the number of ranks and choose.
 
 # %% [markdown]
 # ## On real ranks
 #
-# The simulated network was kind. Real ranks on one machine have no ports: a message is a
-# copy in the memory that they all share, made by cores that they all share. Unless you
-# have 4 cores or more, 4 ranks also take turns on them.
+# The simulated network was kind. Real ranks on one machine have no ports: a message is
+# a copy in the memory that they all share, made by cores that they all share. Unless
+# you have 4 cores or more, 4 ranks also take turns on them.
 #
 # **Predict before you run it.** On which side, small vectors or large ones, will the
 # formula be further off? For 2 ranks or for 4?
@@ -803,10 +803,10 @@ if rank != 1:  # rank 1 has no images left in this epoch, so it has nothing to r
 print("loss", loss.item() / world_size)
 
 # %% [markdown]
-# Rank 1 printed happily and went on. The other three wait for it, and would wait for
-# ever. The report names the line, the operation and the rank that never came. The cure:
-# *all* ranks call the collective, also with nothing to add (a zero), and only the
-# `print` is one rank's business. The check says the same, and at once, without a
+# Rank 1 printed happily and went on. The other three wait for it, and would wait
+# forever. The report names the line, the operation and the rank that never came. The
+# cure: *all* ranks call the collective, even with nothing to add (a zero), and only the
+# `print` is one rank's business. The check says the same immediately, without a
 # deadline: its network knows who waits for whom.
 
 # %% [markdown]
@@ -861,7 +861,7 @@ tiles.before_and_after(ranks.pull("before"), ranks.pull("after"))
 
 # %% [markdown]
 # `all_to_all` transposes: row i becomes column i. You will meet it where a model is cut
-# over ranks and each of them holds the images that another one needs.
+# over ranks and each rank holds images that others need.
 #
 # ## Deeper: one long vector or many short ones?
 #
@@ -903,6 +903,6 @@ ranks.stop()
 # - R. Thakur, R. Rabenseifner, W. Gropp, *Optimization of Collective Communication
 #   Operations in MPICH*, 2005: the costs of this page and more algorithms than three.
 # - P. Patarasuk, X. Yuan, *Bandwidth Optimal All-reduce Algorithms for Clusters of
-#   Workstations*, 2009: the ring, and why ranks that add up themselves cannot do with
-#   less traffic. (Switches that add up on the way can: that is reduction in the
+#   Workstations*, 2009: the ring, and why ranks that add up themselves cannot get by
+#   with less traffic. (Switches that add up on the way can: that is reduction in the
 #   network.)

@@ -55,14 +55,16 @@ ranks.start(RANKS, torch=True)
 guess_1, guess_2, guess_3 = "?", "?", "?"
 
 # %% [markdown]
-# ## What everything is held against
+# ## The baseline: training in one process
 #
-# First the training that you know: one process, one minibatch after the other.
-# `labkit.training.train` is a loop of eight lines; look at it with `training.train??`.
+# Everything on this page is compared with the training that you know: one process, one
+# minibatch after the other. `labkit.training.train` is a loop of eight lines; look at
+# it with `training.train??`.
 #
-# (What is called `given.` on this page you need not read: `given.mlp_from(START)` is a
-# new network with these weights, and there are unequal shares, a clock, distances. It
-# lies in `labkit/lessons/gradient_all_reduce.py`, and `help(given)` shows it.)
+# (Everything on this page whose name starts with `given.` is provided, and you need not
+# read it: `given.mlp_from(START)` is a new network with these weights; others make
+# unequal shares, measure time, or compute distances. They are in
+# `labkit/lessons/gradient_all_reduce.py`, and `help(given)` shows them.)
 
 # %% tags=["parameters"]
 x, y = training.load_tensors(DATA, n=2048)
@@ -83,7 +85,7 @@ print(f"{len(batches)} steps, loss {first:.3f} -> {last:.3f}", end="; ")
 print(f"test accuracy {accuracy:.1%}")
 
 # %% [markdown]
-# ## Why it can work at all
+# ## Why averaging gradients works
 #
 # The loss of a minibatch is a mean over its images. So its gradient is a mean of the
 # images' gradients. Deal the 64 images out to 4 ranks, 16 each: every rank computes the
@@ -122,8 +124,8 @@ gradients.of_ranks(own, whole[-1].bias.grad, BATCH);
 # Four noisy opinions. Their mean sits exactly on the cross of the one process that has
 # seen all 64 images.
 #
-# Two conditions stand behind the formula, and each is an exercise: all ranks must ask
-# about *the same weights*, and their shares must be *equally large*. First the weights.
+# The formula holds under two conditions, and each is an exercise: all ranks must have
+# *the same weights*, and their shares must be *of equal size*. First the weights.
 
 # %% [markdown]
 # ## Equal models at the start
@@ -146,12 +148,12 @@ print(model[1].weight[0, :3].tolist())
 # Parameters can be *frozen* (`requires_grad = False`), when only the last layers are
 # trained. **Think first:** which of these have to be equal at the start? A buffer may
 # also be left out of `model.state_dict()` (`persistent=False`), as a mask that any
-# program can make anew; `model.buffers()` names it like the others.
+# program can recreate; `model.buffers()` names it like the others.
 #
 # ### Equal models at the start (2 points)
 #
-# Work in the model's own memory. An optimizer that was built before your call must go
-# on working.
+# Work in the model's own memory. An optimizer that was built before your call must
+# still work after it.
 
 # %% nbgrader={"grade": false, "grade_id": "broadcast_parameters", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def broadcast_parameters(model: nn.Module) -> None:
@@ -294,7 +296,7 @@ print(f"largest difference to the weights of the sequential run:   {to_sequentia
 # all_reduce left everywhere. That is what keeps data-parallel training together,
 # without anybody ever comparing the models.
 #
-# To the sequential run there is a small difference. Is it a bug? Draw the curves over
+# From the sequential run they differ slightly. Is that a bug? Draw the curves over
 # each other, and below them their difference, on a log axis, as one should: on a linear
 # axis all errors smaller than a pencil line look alike. To have a judge, run the same
 # training once more in `float64`, on both sides.
@@ -325,9 +327,9 @@ runs.beside_sequential(
 )
 
 # %% [markdown]
-# The curves cannot be told apart. Their difference lies where the rounding of the
-# number format lies, from the first step on. (A difference of exactly zero is drawn at
-# the bottom edge. The others stand in rows, because between 2 and 4 the next `float32`
+# The curves cannot be told apart. From the first step on, their difference is of the
+# size of the number format's rounding. (A difference of exactly zero is drawn at the
+# bottom edge. The others lie in rows, because between 2 and 4 the next `float32`
 # number is 2.4e-7 away. Where the loss jumps, a small difference is blown up for a few
 # steps.) And the judge has spoken: with numbers that are half a billion times finer,
 # the difference is about half a billion times smaller. **A bug does not care about the
@@ -335,8 +337,8 @@ runs.beside_sequential(
 #
 # ### Why rounding at all? The same numbers were added
 #
-# In another order. One process adds 64 numbers one after the other; four ranks add 16
-# each and then four sums. In floating point that is not the same:
+# In a different order. One process adds 64 numbers one after the other; four ranks add
+# 16 each and then four sums. In floating point that is not the same:
 
 # %%
 print((0.1 + 0.2) + 0.3 == 0.1 + (0.2 + 0.3))
@@ -378,9 +380,9 @@ print(
 # ## Numbers for the screen
 #
 # A loss and an accuracy that are printed should be those of *all* images, and here the
-# second condition bites: shares are often not equally large. The last minibatch of an
-# epoch is short. Files of images are of different sizes. In the next cell the test
-# images lie on the ranks in blocks of 700, 200, 90 and 10, ordered by class.
+# second condition bites: shares often differ in size. The last minibatch of an epoch is
+# short. Files of images are of different sizes. In the next cell the ranks hold the
+# test images in blocks of 700, 200, 90 and 10, ordered by class.
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -399,8 +401,8 @@ print(f"{len(share)} images, loss {loss:.3f}, accuracy {accuracy:.1%}")
 dist.all_reduce(mean_of_means, op=dist.ReduceOp.AVG)
 
 # %% [markdown]
-# The obvious thing to do is done in the last line: average the ranks' means. It is
-# biased. One image on the rank with 10 images counts as much as 70 on the rank with
+# The cell's last line does the obvious: it averages the ranks' means. The result is biased.
+# One image on the rank with 10 images counts as much as 70 on the rank with
 # 700. And a rank without any image has no mean at all: 0 / 0.
 #
 # The cure is always the same: **sum first, over all ranks, what is additive** (losses,
@@ -458,10 +460,10 @@ if rank == 0:
 # ## Steps on unequal shares
 #
 # The same holds for gradients. `average_gradients` gives every *rank* the weight $1/p$;
-# right is that every *image* has the weight $1/N$, where $N$ counts the images on all
-# ranks. The way is the same: add up the gradients of the images (`reduction="sum"`),
-# divide once, by $N$. **Think first:** what does `backward` leave in `p.grad` on a rank
-# whose share is empty? Try it on one process.
+# instead, every *image* should have the weight $1/N$, where $N$ counts the images on
+# all ranks. The cure is the same: add up the gradients of the images
+# (`reduction="sum"`) and divide once, by $N$. **Think first:** what does `backward` leave
+# in `p.grad` on a rank whose share is empty? Try it on one process.
 #
 # ### One step on unequal shares (3 points)
 #
@@ -535,7 +537,7 @@ for batch in batches:
     average_gradients(biased)
     given.descend(biased, LR)
 
-# %% tags=["raises-exception"] alt="Difference to the sequential loss over the steps, logarithmic: where every image counts the same it stays at float32's rounding; where every rank counts the same it is many thousand times larger."
+# %% tags=["raises-exception"] alt="Difference from the sequential loss over the steps, logarithmic: where every image counts the same it stays at float32's rounding; where every rank counts the same it is many thousand times larger."
 apart = {}
 for name, text, look in (
     ("losses_biased", "every rank counts the same (biased)", "red s"),
@@ -548,8 +550,8 @@ charts.lines(apart, log="y", size=(8, 3.4), markersize=3, ylim=(5e-10, 10), **wo
 
 # %% [markdown]
 # One of the two is rounding and the other is a bug that no error message will ever tell
-# you about: the biased run still trains. It just trains on other weights of your data
-# than you think.
+# you about: the biased run still trains. It just weights your data differently from
+# what you think.
 
 # %% [markdown]
 # ## One bucket
@@ -560,9 +562,9 @@ charts.lines(apart, log="y", size=(8, 3.4), markersize=3, ylim=(5e-10, 10), **wo
 #
 # ![Two ways to all-reduce the six gradients of a small network, on one time axis. One call for each gradient: six calls, each with a latency of 30 µs; only the first, of the largest weight matrix, spends longer on its bytes than on its latency; together 246 µs. One buffer: the six gradients lie one behind the other, one latency is followed by all bytes; 96 µs.](../../images/one_flat_buffer.svg)
 #
-# These are the weights (W) and biases (b) of this page's MLP, on a computed ring of 4
-# ranks with 5 µs per message and 10 GB/s. Both rows move the same bytes. The time to
-# copy into the bucket and out of it is left out.
+# These are the weights (W) and biases (b) of this page's MLP, on a ring of 4 ranks of
+# the simulated network, with 5 µs per message and 10 GB/s. Both rows move the same
+# bytes. The time to copy into the bucket and out of it is left out.
 #
 # A gradient is not always *contiguous*: the numbers of a transposed matrix do not lie
 # in memory in the order in which you read them. `view` refuses to flatten such a
@@ -658,10 +660,10 @@ PIECES, in_pieces = ranks.pull("PIECES")[0], ranks.pull("in_pieces")[0]
 gradients.calls(PIECES, in_pieces, "1.3 MB", RANKS);
 
 # %% [markdown]
-# The dashed line gives every call the same price, drawn through the first point and the
-# last. Points above it: a piece of some ten kilobytes costs more than its latency. But
-# the direction is plain. The bytes are the same throughout; few large calls are cheap,
-# many small ones are not.
+# The dashed line assumes the same time for every call; it runs through the first and
+# the last point. Points lie above it where a piece has some ten kilobytes and costs
+# more than its latency. But the trend is clear: the bytes are the same throughout; few
+# large calls are cheap, many small ones are not.
 #
 # One bucket has a price too: it can leave only when the *last* gradient is there, so
 # nobody communicates during `backward`. Libraries take several buckets of some
@@ -752,9 +754,9 @@ ax.set_ylabel("largest distance of a rank's\nweights from those of rank 0")
 print(f"your guess: {guess_2}")
 
 # %% [markdown]
-# Without averaging the models part, as everybody expects. Without the broadcast the
-# line is *flat*: all ranks take the same step, so the distance with which they began
-# stays for ever. Nothing pulls them together. Each rank adds a mean of gradients, of
+# Without averaging the models drift apart, as everybody expects. Without the broadcast
+# the line is *flat*: all ranks take the same step, so the distance at the start stays
+# forever. Nothing pulls the models together. Each rank adds a mean of gradients, of
 # which three quarters were computed for other models, and adds it to weights they do
 # not belong to. Look at the accuracies: it may even train a little. No error, no
 # warning, and the loss that is printed is one of four different models.
@@ -766,12 +768,13 @@ print(f"your guess: {guess_2}")
 # ## What to remember
 #
 # - The gradient of a minibatch is the mean of the gradients of its shares, if the
-#   models are equal and the shares equally large.
+#   models are equal and the shares of equal size.
 # - **Equal start**: broadcast parameters *and* buffers from rank 0. **Equal steps**:
 #   all_reduce, divide once, on every rank, in `p.grad`.
-# - Shares not equally large: sum first, divide once by the global count. A mean of
+# - Unequal shares: sum first, divide once by the global count. A mean of
 #   means is biased.
-# - Every rank takes part in every collective: who has nothing to add brings zeros.
+# - Every rank takes part in every collective: a rank with nothing to add contributes
+#   zeros.
 # - Parallel and sequential agree up to rounding, because floating-point addition is not
 #   associative. `float64` tells rounding from bugs.
 # - A call costs its latency: one bucket instead of hundreds of calls.

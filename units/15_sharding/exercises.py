@@ -106,7 +106,7 @@ class MemoryPerRank(PlainExercise):
                 "ceil(params / p): `-(-params // p)`.",
                 lambda c: c.sizes and held(c.params, c.p, c.stage, c.sizes, c.params / c.p)),
         Mistake("divides_bytes", "The bytes were divided by the number of ranks and rounded up: a shard may end "
-                "within a number.",
+                "in the middle of a number.",
                 "First the size of a shard, ceil(params / p), then its bytes.",
                 lambda c: c.sizes and sum(
                     -(-c.params * size // c.p) if c.stage >= first else c.params * size
@@ -322,21 +322,21 @@ def unshard(part, n):
 
 NOT_MEAN = (
     Mistake("sum_for_mean", "The moments hold the sum of the gradients, not their mean. (Adam's step hardly shows it: "
-            "it divides the one by the root of the other.)",
+            "it divides one moment by the root of the other.)",
             "Divide your shard of the sum by the number of ranks.", lambda c: c.steps(lambda g: g.sum(axis=0))),
     Mistake("steps_on_unaveraged_shard", "Each rank used its own gradient: nothing was summed over the ranks.",
             "Sum the gradients over the ranks, then update your shard.", lambda c: c.own_steps()),
     Mistake("divided_twice", "The gradients were divided by the number of ranks twice.",
-            "ReduceOp.AVG divides by itself; so does a division before the sum.",
+            "ReduceOp.AVG has already divided; so has a division before the sum.",
             lambda c: c.steps(lambda g: g.mean(axis=0) / c.p)),
     Mistake("copied_from_one_rank", "All ranks used the gradient of rank 0: those of the others are lost.",
             "A broadcast copies. To add up: reduce_scatter, or all_reduce.", lambda c: c.steps(lambda g: g[0])),
 )  # fmt: skip
 OTHER_T = Mistake("counts_steps_itself", "The steps are those of a run that has just begun: Adam's correction of the "
-                  "moments depends on the number of the step, and this run had got further.",
-                  "Use t as given. A run that goes on from a checkpoint may begin in a new process with step 7.",
+                  "moments depends on the number of the step, and this run is already further on.",
+                  "Use t as given. A run that is resumed from a checkpoint may start in a new process at step 7.",
                   lambda c: c.from_one() if c.t > 1 else None)  # fmt: skip
-STATE_LOST = Mistake("state_not_kept", "The step is right, but m and v are unchanged: the next step begins anew.",
+STATE_LOST = Mistake("state_not_kept", "The step is right, but m and v are unchanged: the next step starts from zero.",
                      "Change m and v in place: `adam` does, if you pass them and not copies.",
                      lambda c: c.without_state())  # fmt: skip
 HALF_WRITTEN = Mistake("not_gathered", "On each rank only its own shard of the parameters was updated.",
@@ -346,7 +346,7 @@ NO_STEP = Mistake("gathers_stale_parameters", "m and v are right, but the parame
                   "First update your shard, then the all_gather.", lambda c: c.stale())  # fmt: skip
 
 
-SIZES = Mistake("RuntimeError", "torch stopped at the line above. If it speaks of sizes: a slice at the end of the "
+SIZES = Mistake("RuntimeError", "torch stopped at the line above. If it mentions sizes, a slice at the end of the "
                 "vector is shorter than the shards of m and v.",
                 "Pad to k p numbers, cut out your shard, and cut the padding off the result.")  # fmt: skip
 

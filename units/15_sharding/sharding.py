@@ -43,9 +43,9 @@ RANKS = 4
 #
 # 1. A model has 7.5 billion parameters of 2 bytes each: 15 GB. How much memory does a
 #    training step with Adam need, before the first activation is stored?
-# 2. If each rank holds only its shard of the parameters, they must be communicated in
-#    every step. By what factor does this increase the communication volume over plain
-#    data parallelism?
+# 2. If each rank holds only its share of the parameters (a *shard*), the others must be
+#    communicated in every step. By what factor does the communication volume grow,
+#    compared with plain data parallelism?
 # 3. You discard all activations of a network and recompute them in the backward pass.
 #    By what factor does peak memory shrink?
 #
@@ -73,23 +73,23 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # bytes each, and there is no copy. SGD with momentum keeps one 4-byte number instead of
 # the two moments, plain SGD none.
 #
-# Elsewhere you will read 18. The ZeRO paper counts a 16-bit gradient, as the table
-# does. Megatron-LM and Llama 3 add up the gradients of micro-batches (parts of a batch)
-# in 32 bits: 2 + 4 + 12 = 18 bytes, as in unit 20. And PyTorch's `fully_shard` (at
-# the end of this page), with its option `MixedPrecisionPolicy`, keeps everything in 32
-# bits, 4 + 4 + 8 = 16, and makes a 16-bit copy of one block at a time.
+# Other texts say 18. The ZeRO paper counts a 16-bit gradient, as the table does.
+# Megatron-LM and Llama 3 add up the gradients of micro-batches (parts of a batch) in 32
+# bits: 2 + 4 + 12 = 18 bytes, as in unit 20. And PyTorch's `fully_shard` (at the end of
+# this page), with its option `MixedPrecisionPolicy`, keeps everything in 32 bits
+# (4 + 4 + 8 = 16) and makes a 16-bit copy of one block at a time.
 #
 # ZeRO's stage 0 is plain data parallelism. **Stage 1** shards the optimizer state
 # across the $p$ ranks, **stage 2** also the gradients, **stage 3** also the parameters.
-# To shard a vector of $n$ numbers, cut it into shards of equal size,
-# $k = \lceil n / p \rceil$ numbers each, because a collective takes the same amount
+# To shard a vector of $n$ numbers, cut it into shards of one size,
+# $k = \lceil n / p \rceil$ numbers each: the collectives used here take the same amount
 # from every rank. The last shards are padded with zeros.
 #
 # ![The bytes that each of four ranks keeps for one parameter of the model, as bars. Data parallel: 2 bytes of parameter, 2 of gradient and 12 of optimizer state on every rank, 16 together. ZeRO-1: each rank keeps a quarter of the optimizer state, 7 bytes together. ZeRO-2: also a quarter of the gradients, 5.5 bytes. ZeRO-3: a quarter of everything, 4 bytes. The quarters of the four ranks are stacked like the steps of a staircase.](../../images/zero_stages.svg)
 #
 # The bars show the memory of each of four ranks for one parameter. Each stage shards
-# one more component: a rank keeps a quarter of it, and the remainder (dotted) is on the
-# other ranks.
+# one more component: a rank keeps a quarter of it, and the other three quarters
+# (dotted) are on the other ranks.
 #
 # ### Memory per rank (3 points)
 
@@ -106,8 +106,8 @@ def memory_per_rank(
     mixed: bool, True for mixed precision, False for 32 bits throughout
     Returns: int, bytes (a float with an integer value is accepted, too)
 
-    - Adam in mixed precision: the bytes in the table above. A component is sharded from
-      the stage in its row upward; then count one shard of it.
+    - Adam in mixed precision: the bytes in the table above. Count one shard of each
+      component that is sharded at this stage, and all of the others.
     - other optimizers, float32, and padding: with mixed precision every optimizer's
       state (SGD's, too) includes the 32-bit copy of the parameters; without it, there
       is no such copy. A shard is ceil(params / p) numbers, padding included.
@@ -190,7 +190,7 @@ def shard(flat: Tensor, rank: int, p: int) -> Tensor:
 
     - shards of one size: flat[rank * k : (rank + 1) * k], padded with zeros at the end.
     - more ranks than numbers: a shard may be all padding, or empty if n = 0.
-    - unchanged: flat.
+    - unchanged: do not write to flat.
 
     Example: shard(torch.tensor([1, 2, 3]), 1, 2).tolist() == [3, 0]
     """
@@ -330,8 +330,8 @@ def zero2_step(w: Tensor, gradients, m: Tensor, v: Tensor, t: int, lr: float) ->
     - only its shard: while the next micro-batch is computed, nothing as large as w is
       alive except w and the buffer (if p > 1).
 
-    Example: p = 2. The gradients [1, 0] and [3, 0] on rank 0, [2, 0] and [6, 0] on rank
-    1 have the mean [3, 0].
+    Example: p = 2. The gradients are [1, 0] and [3, 0] on rank 0, [2, 0] and [6, 0] on
+    rank 1. Their mean is [3, 0].
     """
     ### BEGIN SOLUTION
     rank, p, k = dist.get_rank(), dist.get_world_size(), len(m)
@@ -349,8 +349,8 @@ def zero2_step(w: Tensor, gradients, m: Tensor, v: Tensor, t: int, lr: float) ->
 check(zero2_step)
 
 # %% [markdown]
-# It is a trade-off: with $M$ micro-batches, a step reduce-scatters $M$ times instead of
-# once. Programs that have enough memory add up locally and communicate at the end
+# This is a trade-off: with $M$ micro-batches, a step takes $M$ reduce-scatters instead
+# of one. Programs that have enough memory add up locally and communicate at the end
 # (`no_sync` in unit 06).
 #
 # ## Activation memory · stretch
@@ -424,8 +424,8 @@ print(
 # Korthikanti et al. (arXiv 2205.05198, section 4.1) counted operation by operation. In
 # 16 bits a layer keeps s b h (34 + 5 a s / h) bytes, for s tokens, batch size b, width
 # h and a heads. The 34 are 16 numbers of 2 bytes and two dropout masks of 1 byte. Our
-# model has no dropout, and we measure 16 numbers: their formula, which unit 20 uses, is
-# accurate to within 2 %.
+# model has no dropout, and the fit above gives 16.3 numbers, within 2 % of their
+# formula. Unit 20 uses it.
 #
 # (Try `tokens[:context]` without `.clone()`: a view of 64 tokens, 512 bytes, keeps the
 # entire text in memory. That is why storages are counted, and not tensors.)
@@ -437,8 +437,8 @@ print(
 # transformer's blocks on one rank. It uses `sharding.Counted()`, a `TorchDispatchMode`
 # (PyTorch calls it for every operation): after each operation it adds up the storages
 # that are still alive and reports the sum to the simulated network (unit 03). Each
-# block takes virtual time: 1 ms forward, 2 ms backward. The blocks run as they are or
-# checkpointed (you write that below):
+# block takes virtual time: 1 ms forward, 2 ms backward. The blocks run plain or with
+# activation checkpointing, which you write below:
 
 # %% alt="A space-time diagram of one rank: eight blocks forward, eight backward, each backward block twice as wide. The curve of memory below climbs through the forward pass, peaks as the backward pass begins, and falls through the backward pass, not to zero."
 def one_step(how, every):
@@ -461,9 +461,10 @@ print(f"after the forward pass {kept / 1e6:.1f} MB, at the peak {peak / 1e6:.1f}
 timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 
 # %% [markdown]
-# The curve climbs block by block and peaks in the first backward block, whose gradients
-# come on top of all activations. It falls as the backward pass frees one block's
-# activations after another, but not to zero: the parameter gradients take their place.
+# The curve climbs block by block and peaks as the backward pass begins: its first
+# gradients come on top of all activations. It falls as the backward pass frees one
+# block's activations after another, but not to zero: the parameter gradients take their
+# place.
 #
 # ## Activation checkpointing · stretch
 #
@@ -501,8 +502,8 @@ def checkpointed(blocks: list, x: Tensor, every: int) -> Tensor:
     Returns: tensor, the output of `for block in blocks: x = block(x)`
 
     - the gradients of the plain run: after `backward`, x and all parameters have the
-      same gradients as without checkpointing. The last segment has fewer blocks where
-      `every` does not divide their number.
+      same gradients as without checkpointing. The last segment has fewer blocks if
+      `every` does not divide the number of blocks.
     - what is alive, and what is computed twice: after the forward pass only the inputs
       of the segments and the result are alive. Each block runs at most twice. During
       `backward` the intermediate activations of only one segment at a time are alive.
@@ -575,11 +576,11 @@ print(
 )
 
 # %% [markdown]
-# After the forward pass "all in one" looks best; at the peak it has saved nothing. If
-# you measure only once, between the passes, you pick the worst setting. If a block's
-# intermediate activations were only as large as its input, the lowest peak would come
-# with segments of about $\sqrt{L}$ blocks, for $L$ layers. Here they are many times
-# larger than the input, so small segments win.
+# Right after the forward pass, one segment of all 8 blocks looks best; at the peak it
+# has saved nothing. If you measure only once, between the passes, you pick the worst
+# setting. If a block's intermediate activations were only as large as its input, the
+# lowest peak would come with segments of about $\sqrt{L}$ blocks, for $L$ layers. Here
+# they are many times larger than the input, so small segments win.
 
 # %% [markdown]
 # ## Half-time
@@ -592,14 +593,15 @@ print(
 # %% [markdown]
 # ## ZeRO-3: sharding the parameters
 #
-# Now the last 2 bytes. A rank owns a shard of every layer. A layer's parameters are
-# gathered when the layer is about to run, and freed afterwards. In the backward pass
-# they are gathered *once more*, and the layer's gradient is reduce-scattered.
+# The last 2 of the 16 bytes are the parameters. A rank owns a shard of every layer. A
+# layer's parameters are gathered when the layer is about to run, and freed afterwards.
+# In the backward pass they are gathered *once more*, and the layer's gradient is
+# reduce-scattered.
 #
 # ![The life of one layer under ZeRO-3 on four ranks. At rest each rank keeps one of four shards of the parameters. An all-gather gives every rank all four for the forward pass, then they are freed. A second all-gather brings them back for the backward pass, in which each rank computes its own full gradient. A reduce-scatter leaves each rank one shard of the mean gradient, and the rest is freed.](../../images/zero3_layer.svg)
 #
 # Read the picture as a timeline of one layer: its parameters are gathered twice, and
-# its full gradient exists once.
+# its full gradient exists only until the reduce-scatter.
 #
 # You get a list of layers. A layer has a `shard` (k numbers, padded), and two methods
 # that need *all* of its parameters (`weights`), with or without the padding:
@@ -613,9 +615,9 @@ print(
 # `wait()` returns when the data has arrived (unit 08). **Think first:** while a layer
 # computes, the network is idle. What could be gathered in the meantime (*prefetching*)?
 # How many layers are then gathered at a time? (The backward pass may start with the
-# last two layers still gathered from the forward pass. The check changes the shards of
-# the other layers shortly before each pass needs them: parameters gathered earlier are
-# out of date.)
+# last two layers still gathered from the forward pass. Gather all the others again,
+# each while the layer that runs before it computes and no earlier: until then the check
+# changes its shards, so parameters gathered earlier are out of date.)
 #
 # ### Forward and backward pass of ZeRO-3 (5 points)
 
@@ -639,8 +641,8 @@ def zero3_forward_backward(layers: list, x: Tensor, loss_gradient) -> list[Tenso
     - gathers ahead: while a layer computes, the next layer's parameters are being
       gathered, in both passes.
 
-    Example: p = 2. If a layer's gradient is [1, 2, 3] on rank 0 and [3, 4, 5] on rank
-    1, they return [2, 3] and [4, 0] for it.
+    Example: p = 2. A layer's gradient is [1, 2, 3] on rank 0 and [3, 4, 5] on rank 1.
+    For this layer rank 0 returns [2, 3] and rank 1 returns [4, 0].
     """
     ### BEGIN SOLUTION
     p, last = dist.get_world_size(), len(layers) - 1
@@ -679,10 +681,11 @@ check(zero3_forward_backward)
 # %% [markdown]
 # Now apply it to the transformer. `sharding.Layer` turns each of its modules into such
 # a layer: your `shard` cuts the flat vector of its parameters. `forward` keeps only the
-# input, so the intermediate activations are recomputed in `backward`: checkpointing
-# with `every = 1`. The modules themselves are on PyTorch's device "meta", where tensors
-# have a shape and no memory. `sharding.minibatch` draws the sequences of each rank, and
-# `sharding.data_parallel_gpt` computes the gradient as plain data parallelism would.
+# input, and `backward` recomputes the intermediate activations (activation
+# checkpointing, with `every = 1`). The modules themselves are on PyTorch's device
+# "meta", where tensors have a shape but no memory. `sharding.minibatch` draws the
+# sequences of each rank, and `sharding.data_parallel_gpt` computes the gradient as
+# plain data parallelism would.
 
 # %% tags=["raises-exception"]
 def zero3_gpt():
@@ -711,13 +714,13 @@ for name, run in (("data parallel", parallel), ("ZeRO-3 by hand", by_hand)):
         f"{run.elapsed * 1e3:.2f} ms"
     )
 
-# %% tags=["raises-exception"] alt="A space-time diagram of four ranks: blocks of computation, forward and backward, and below them, at the same time, the gathers of the next layer's parameters. The curves of memory have a step at every layer."
+# %% tags=["raises-exception"] alt="A space-time diagram of four ranks: blocks of computation, forward and backward, and below them, at the same time, the gathers (G) of the next layer's parameters and the reduce-scatters (R) of gradients. The curves of memory have a step at every layer."
 timeline.draw(by_hand.events, RANKS, title="ZeRO-3 by hand", memory=by_hand.memory)
 
 # %% [markdown]
-# In each rank's lane, computation is drawn above, the gathers running at the same time
-# below; the curves show the memory in use. Compare this with data parallelism: one long
-# all-reduce at the end, and memory that climbs.
+# In each rank's lane, computation is drawn above, and the collectives that run at the
+# same time below (G and R where there is room); the curves show the memory in use.
+# Compare with data parallelism: one long all-reduce at the end, and memory that climbs.
 
 # %% tags=["raises-exception"] alt="The same for data parallelism: computation without a gap on all four ranks, then one long all-reduce. The curves of memory climb and stay high to the end."
 timeline.draw(parallel.events, RANKS, title="Data parallel", memory=parallel.memory)
@@ -756,10 +759,10 @@ print(f"your guess: {guess_2}")
 # The excess in the first rows is padding, and vanishes as $n$ grows. The claim holds,
 # for *bytes*, if each layer is gathered twice. Must it be? The backward pass starts
 # with the layers where the forward pass ends, so the last two of the $L$ layers may
-# stay gathered. This saves two of the $2L$ all-gathers, and the ratio becomes $3/2 -
-# 1/L$. For messages the claim does not hold: data parallelism here needs one
-# collective, ZeRO-3 up to three for every layer, and each pays its latency. That is why
-# real programs gather an entire block of layers at a time.
+# stay gathered. This saves two of the $2L$ all-gathers, and the ratio becomes
+# $3/2 - 1/L$. It does not hold for messages: data parallelism needs one collective
+# here, ZeRO-3 up to three for every layer, and each pays its latency. That is why real
+# programs gather an entire block of layers at a time.
 #
 # A warning about counting: the bytes *passed* to the calls do not show this ratio. A
 # rank passes $n$ numbers to an all_reduce and $n / p$ to an all_gather, although the
@@ -858,18 +861,18 @@ charts.side_by_side(panels, size=(9, 3.2), xlabel="step", ylim=limits)
 # %% [markdown]
 # Each shard of the gradient was scaled by its own factor: the applied gradient points
 # in a different direction from the true one, and its norm is up to $\sqrt{p}$ times the
-# limit: twice, on 4 ranks. The loss shows almost nothing, and that is the danger: you
-# are in effect using a different optimizer, which depends on the number of ranks, and
-# the limit fails just when it is needed. No error message will tell you; a comparison
-# with the sequential run does.
+# limit, here twice. The loss shows almost nothing, and that is the danger: you are in
+# effect using a different optimizer, which depends on the number of ranks, and the
+# limit fails just when it is needed. No error message will tell you; a comparison with
+# the sequential run will.
 
 # %% [markdown]
 # ## PyTorch's own implementations
 #
 # ### ZeroRedundancyOptimizer is ZeRO-1
 #
-# It assigns entire *tensors* to ranks instead of cutting a flat vector, so the shards
-# differ in size, and it broadcasts them. Compare three steps
+# PyTorch's class assigns entire *tensors* to ranks instead of cutting a flat vector, so
+# the shards differ in size, and it broadcasts them. Compare three steps
 # (`sharding.zero_redundancy_gpt`) with your `zero1_step` on the same gradients:
 
 # %% tags=["raises-exception"]
@@ -898,9 +901,9 @@ print("of the library:                     ", [rank.value[1] for rank in theirs.
 # ### fully_shard is ZeRO-3
 #
 # `fully_shard(module)` shards a module's parameters, and gathers them for its forward
-# and its backward pass. If you call it on each block and then on the model, one block
-# at a time is gathered. It takes a *device mesh*: the ranks as a grid, here of one
-# dimension.
+# and its backward pass. If you call it on each block and then on the model, only one
+# block at a time is gathered. It takes a *device mesh*: the ranks as a grid, here of
+# one dimension.
 
 # %% tags=["raises-exception"]
 def library_gpt(shape, names, whole=True):
@@ -940,11 +943,11 @@ print(f"by hand     {ours * 1e3:.2f} ms, {twice * 1e3:.2f} of it recomputation")
 print(f"fully_shard {theirs * 1e3:.2f} ms")
 
 # %% [markdown]
-# Both gather before each block, forward and backward (except the layers that your
-# version keeps gathered), and reduce-scatter after it. Two things differ. Your layers
-# keep only their input and recompute their intermediate activations: a backward pass
-# takes 0.3 instead of 0.2 ms. And your version prefetches, while here, on CPUs,
-# `fully_shard` waits for each gather before it computes.
+# Both gather each block before its forward and again before its backward pass (your
+# version keeps the last two), and then reduce-scatter its gradient. Two things differ.
+# Your layers keep only their input and recompute their intermediate activations: a
+# backward pass takes 0.3 instead of 0.2 ms. And your version prefetches, while here, on
+# CPUs, `fully_shard` waits for each gather before it computes.
 #
 # ### HSDP: sharded within a node, replicated across nodes · stretch
 #
@@ -956,7 +959,8 @@ print(f"fully_shard {theirs * 1e3:.2f} ms")
 #
 # ![Hybrid sharding on two nodes with two ranks each. In each node one rank keeps half 0 of the parameters, the other half 1; within the node they are all-gathered twice and gradients reduce-scattered once in a step. Ranks 0 and 2 hold replicas of half 0, ranks 1 and 3 of half 1; each pair all-reduces its half of the gradient between the nodes.](../../images/hsdp.svg)
 #
-# Each row of the picture is a group that shards, each column a group that replicates.
+# Each row of the picture is a node, whose ranks hold the shards of one replica; the two
+# ranks of a column hold the same shard.
 
 # %% tags=["raises-exception"]
 for shape, names in (([4], ["shard"]), ([2, 2], ["replicate", "shard"])):
@@ -978,10 +982,11 @@ for shape, names in (([4], ["shard"]), ([2, 2], ["replicate", "shard"])):
 #   activation; 18 where gradients are added up in 32 bits. ZeRO-1 shards 12 of the 16,
 #   ZeRO-2 another 2, ZeRO-3 the last 2.
 # - ZeRO-1, and ZeRO-2 with one micro-batch, cost no more bytes than data parallelism:
-#   reduce_scatter + all_gather *is* an all_reduce. ZeRO-3 costs **3/2**, and more
-#   messages.
+#   reduce_scatter + all_gather *is* an all_reduce. ZeRO-3 costs **3/2** of the bytes
+#   (guess 2), and more messages.
 # - Activations grow with the batch. Checkpointing trades them for **one more forward
-#   pass**; judge it by the peak over the entire step.
+#   pass**; judge it by the peak over the entire step, which shrinks about fourfold on
+#   this page (guess 3).
 # - Padding: $k = \lceil n / p \rceil$, zeros at the end, and a shard may be all
 #   padding.
 # - Anything that depends on the full gradient (its norm, or the check for inf of unit
@@ -993,8 +998,8 @@ for shape, names in (([4], ["shard"]), ([2, 2], ["replicate", "shard"])):
 # %% [markdown]
 # ## Deeper: activation checkpointing in the library
 #
-# `torch.utils.checkpoint` with `use_reentrant=False` (the newer of its two ways) needs
-# no Function: it puts hooks on the saved tensors, as the counter above did. When
+# `torch.utils.checkpoint` with `use_reentrant=False` (the newer of its two variants)
+# needs no Function: it puts hooks on the saved tensors, as the counter above did. When
 # autograd saves a tensor, nothing is stored; when the backward pass first needs one,
 # the segment is recomputed.
 

@@ -60,8 +60,8 @@ class Bubble(PlainExercise):
                 lambda c: 1 - bubble(c.p, c.m, c.v)),
         Mistake("percent", "This is the share in percent.", "Return a number from 0 to 1.",
                 lambda c: 100 * bubble(c.p, c.m, c.v)),
-        Mistake("p_slots_idle", "There is one idle slot too many: the first rank begins at once, the last after p - 1 "
-                "slots.",
+        Mistake("p_slots_idle", "There is one idle slot too many: the first rank begins immediately, the last after p "
+                "- 1 slots.",
                 "p - 1 slots of m + p - 1.", lambda c: c.p / (c.v * c.m + c.p)),
         Mistake("forgets_the_chunks", "The chunks are not counted: with v chunks a slot is v times shorter, and a rank "
                 "has v m of them to work in.",
@@ -119,7 +119,7 @@ class EnoughMicroBatches(PlainExercise):
         Mistake("four_per_rank", "Four micro-batches per rank, whatever share is asked for.",
                 "Solve (p - 1) / (v m + p - 1) <= share for m, or try one m after the other.", lambda c: 4 * c.p),
         Mistake("one_too_many", "One fewer is enough: a bubble of exactly `share` is allowed.",
-                "<=, not <. And a formula's last digit may push `ceil` one up: try one m after the other.",
+                "<=, not <. And rounding may push `ceil` up by one: try one m after the other.",
                 lambda c: c.right + 1 if c.v == 1 and bubble(c.p, c.right) == c.share else None),
         Mistake("multiple_of_p_anyway", "Fewer are enough: with one chunk per rank, m need not be a multiple of p.",
                 "Round up to a multiple of p only when v > 1.",
@@ -131,11 +131,12 @@ class EnoughMicroBatches(PlainExercise):
                 "multiple of p.",
                 "Round up to the next multiple of p when v > 1.",
                 lambda c: enough_without_groups(c.p, c.share, c.v) if c.v > 1 else None),
-        Mistake("one_group_too_many", "One group of p fewer is enough: the number was a multiple of p already, and was "
+        Mistake("one_group_too_many", "One group of p fewer is enough: the number was already a multiple of p, but was "
                 "rounded up all the same.",
                 "math.ceil(m / p) * p leaves a multiple of p as it is; m + (p - m % p) does not.",
                 lambda c: c.right + c.p if c.v > 1 and enough_without_groups(c.p, c.share, c.v) % c.p == 0 else None),
-        Mistake("forgets_the_chunks", "This is what one chunk per rank needs. With v chunks fewer micro-batches do.",
+        Mistake("forgets_the_chunks", "This is what one chunk per rank needs. With v chunks fewer micro-batches are "
+                "enough.",
                 "The bubble is (p - 1) / (v m + p - 1).",
                 lambda c: math.ceil(enough(c.p, c.share, 1) / c.p) * c.p if c.v > 1 else None),
         Mistake("multiple_of_v_p", "Fewer are enough: the number of micro-batches was made a multiple of v p.",
@@ -416,12 +417,12 @@ class OrderZeroBubble(OrderExercise):
     mistakes = [
         OrderExercise.ORDERS[0].but(how='A list of ("F", k), ("B", k) and ("W", k), k from 0 to m - 1, each once.'),
         OrderExercise.ORDERS[1].but(how='("W", k) needs ("B", k) of the same rank, and nobody needs "W".'),
-        Mistake("weights_at_once", 'Every "W" follows its "B". The neighbour gets its gradient sooner than under 1F1B, '
-                "but ranks still wait where a \"W\" could fill the time.",
+        Mistake("weights_at_once", 'Every "W" comes directly after its "B". The neighbour gets its gradient sooner '
+                "than under 1F1B, but ranks still wait where a \"W\" could fill the time.",
                 'Nobody waits for "W". Postpone it, on rank r by r micro-batches: it fills the bubble.'),
         OrderExercise.WAITS,
         Mistake("holds_too_many", "More than p micro-batches are alive on a rank: what a \"W\" will need must be kept.",
-                'Begin with "W" as soon as p micro-batches are alive.'),
+                'Begin to run "W" as soon as p micro-batches are alive.'),
     ]  # fmt: skip
     records = [
         Record("time", "slots", lambda case: case.known == {"p": 8, "m": 16},
@@ -475,16 +476,16 @@ class PipelineExercise(ReportExercise):
                 "the next rank has computed.",
                 "Receive the gradient g of your output and call out.backward(g).",
                 lambda c: gradients(c, seeds=1.0) if c.p > 1 else None),
-        Mistake("wrong_micro_batch", "Gradients met the wrong micro-batches: the one that came first was used for the "
-                "micro-batch that was kept last.",
+        Mistake("wrong_micro_batch", "Gradients were used for the wrong micro-batches: the one that came first was "
+                "used for the micro-batch that was kept last.",
                 "Both neighbours must use the same order, for example first in, first out.",
                 lambda c: gradients(c, taken=c.taken)),
         Mistake("one_buffer", "All micro-batches were received into the same memory. autograd keeps the tensor that "
-                "the block was given, not a copy: a later micro-batch stands in it when the backward pass comes.",
+                "the block was given, not a copy: by the time of the backward pass it holds a later micro-batch.",
                 "torch.empty(shape, dtype=torch.float64) for each micro-batch.",
                 lambda c: gradients(c, latest=c.latest) if c.p > 1 else None),
-        Mistake("one_tensor", "All micro-batches were received into one tensor. A later one stands in it when the "
-                "backward pass comes, and in its .grad, which you send on, the gradients of all add up.",
+        Mistake("one_tensor", "All micro-batches were received into one tensor. By the time of the backward pass "
+                "it holds a later one, and its .grad, which you send on, adds up the gradients of all.",
                 "torch.empty(shape, dtype=torch.float64) for each micro-batch.",
                 lambda c: gradients(c, latest=c.latest, adds_up=True) if c.p > 1 else None),
         Mistake("reused_buffer", "A tensor was changed between isend and its wait(): the receiver may get the old or "
@@ -508,7 +509,7 @@ class PipelineExercise(ReportExercise):
                 "Send to rank + 1 in the forward pass and to rank - 1 in the backward pass, nothing else."),
         Mistake("one_at_a_time", "The values are right, but only one rank works at a time: a micro-batch goes through "
                 "the whole pipeline before the next begins.",
-                "Do not wait for a gradient before the next forward pass has been sent."),
+                "Send the activation of the next forward pass before you wait for a gradient."),
         Mistake("waits_too_long", "The values are right, but ranks wait longer than they need to.",
                 "m + p - 1 slots are enough: send as soon as you have computed."),
     ]  # fmt: skip
@@ -621,7 +622,7 @@ class OneFOneB(PipelineExercise):
         *PipelineExercise.ALL,
         Mistake("unsafe_send", "A send may wait until it is received, and here two neighbours send to each other: an "
                 "activation one way, a gradient the other.",
-                "isend, and wait for the requests when all is done."),
+                "Use isend, and wait for the requests at the end."),
         Mistake("holds_too_many", "The values are right, and it takes no longer, but more micro-batches are kept than "
                 "necessary: 1F1B keeps p - rank of them.",
                 "As soon as p - 1 - rank forward passes are done: one forward, one backward."),

@@ -6,14 +6,14 @@
 # **stage**. Little data has to be sent: one activation forward and one gradient back at
 # each cut. The cost is idle time: a rank has nothing to do until its neighbour has sent
 # something. **Pipelining** splits the minibatch into *micro-batches* that follow each
-# other, so that all ranks are busy nearly all the time. How close it comes to that, and
-# how much memory it takes, depends on the number of micro-batches and on the *order* in
-# which each rank does its work.
+# other, so that all ranks are busy nearly all the time. How close a pipeline comes to
+# that, and how much memory it takes, depends on the number of micro-batches and on the
+# *order* in which each rank does its work.
 #
 # **At the end of this page** you will have cut a transformer into stages, trained it
-# with GPipe and with 1F1B, and obtained the gradients of the whole model. You can then
-# compute the idle time of a schedule, and know what PyTorch's `pipelining` does for
-# you.
+# with GPipe and with 1F1B, and got the same gradients as from the whole model. You can
+# then compute the idle time of a schedule, and know what PyTorch's `pipelining` does
+# for you.
 #
 # **You need** units 02, 03 and 05. **It takes** about 120 minutes, the *stretch* 120
 # more (optional parts): two sittings. The cells themselves run for about 20 seconds on
@@ -69,8 +69,9 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # gradient of the input and that of the weights, where the forward pass computes one.
 #
 # First one minibatch, not split. `show` replays a schedule and draws it: a slot as one
-# second, the activations of a forward pass as 1 MB. A rank keeps these while the pass is
-# *alive*, that is, until its backward pass is done.
+# second, the activations of a forward pass as 1 MB. A rank keeps them until the
+# backward pass of the same micro-batch is done; until then the micro-batch is *alive*
+# on this rank.
 
 # %% alt="Space-time diagram of four ranks. The forward pass goes down the ranks like stairs and the backward pass up again, so that one rank works at a time and three quarters of the picture are white."
 print(f"your first guess: {guess_1}")
@@ -82,9 +83,8 @@ show([[("F", 0), ("B", 0)]] * 4, m=1, title="One minibatch on 4 ranks")
 # nothing else.
 #
 # Now the same work, split into 8 micro-batches. An eighth of the minibatch takes an
-# eighth of the time, so from here on we count in slots an eighth as long. Every rank
-# first does all forward passes, then all backward passes. That is **GPipe** (Huang et
-# al. 2019):
+# eighth of the time, so from here on a slot is an eighth as long. Every rank first does
+# all forward passes, then all backward passes. That is **GPipe** (Huang et al. 2019):
 
 # %% alt="GPipe with 8 micro-batches on four ranks: all forward passes, then all backward passes. White triangles of idle time lie at the beginning, between the two, and at the end; the memory of each rank climbs to 8 micro-batches."
 def gpipe_order(m):
@@ -107,11 +107,13 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 # Look at the *lane* (the row) of the last rank: it waits for p - 1 forward slots, then
 # works without a break, then waits for p - 1 backward slots while the others finish.
 # All ranks wait for the same total time, but at different moments. So a rank is idle in
-# $p - 1$ of the $m + p - 1$ forward slots, and in as many of the backward slots.
+# $p - 1$ of the $m + p - 1$ forward slots, and likewise in $p - 1$ of the $m + p - 1$
+# backward slots.
 #
 # Write a function for this fraction. Later on this page a rank holds $v$ smaller pieces
 # of the model, called *chunks*, in place of one stage, and each slot is $1/v$ as long.
-# The rank then works in $v m$ slots and still waits for $p - 1$.
+# The rank then works in $v m$ forward slots and still waits for $p - 1$; the same holds
+# for the backward slots.
 
 # %% nbgrader={"grade": false, "grade_id": "bubble", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def bubble(p: int, m: int, v: int = 1) -> float:
@@ -124,8 +126,8 @@ def bubble(p: int, m: int, v: int = 1) -> float:
 
     - one chunk per rank: there are m + p - 1 forward slots and as many backward slots;
       a rank is idle in p - 1 of each.
-    - v chunks per rank: a slot is 1/v as long; of each kind a rank works in v m and is
-      still idle in p - 1.
+    - v chunks per rank: a slot is 1/v as long; a rank works in v m forward slots and as
+      many backward slots, and is still idle in p - 1 of each.
 
     Example: bubble(4, 4) == 3 / 7
     """
@@ -282,13 +284,13 @@ for title, cut in (("your cut", sizes), ("equal layer counts", even)):
 # %% [markdown]
 # ## GPipe
 #
-# Now for real: each rank builds its stage of the transformer, and you send activations
-# and gradients. On the simulated network of unit 03 **computing now takes virtual
-# time**, too: the stage adds 1 ms for each forward pass and 2 ms for each backward pass
-# to its rank's clock, however long your machine takes. It also counts the bytes that
-# autograd saves for the backward pass of each micro-batch, without the weights, by a
-# hook that sees every saved tensor (unit 15). `Stage` does both; you can read it in
-# `labkit/lessons/pipeline.py`, but need not.
+# Now on real ranks: each one builds its stage of the transformer, and you send
+# activations and gradients. On the simulated network of unit 03 **computing now takes
+# virtual time**, too: the stage adds 1 ms for each forward pass and 2 ms for each
+# backward pass to its rank's clock, however long your machine takes. It also counts the
+# bytes that autograd saves for the backward pass of each micro-batch, without the
+# weights, by a hook that sees every saved tensor (unit 15). `Stage` does both; you can
+# read it in `labkit/lessons/pipeline.py`, but need not.
 
 # %%
 FORWARD, BACKWARD = 1e-3, 2e-3  # virtual seconds per stage and micro-batch
@@ -355,8 +357,8 @@ def gpipe(block, loss_of, xs, ys, m, shape):
     Returns: float, the loss of the minibatch, on the last rank; any value on the others
 
     - the gradients of the whole model: leave the gradients of the minibatch's loss in
-      the parameters of `block`. Any order is fine as long as it takes no longer than
-      all forward passes first: m + p - 1 forward slots and as many backward slots.
+      the parameters of `block`. Any order is fine that takes no longer than GPipe's:
+      m + p - 1 forward slots and as many backward slots.
     - one rank; fewer micro-batches than ranks: both must work, too.
     - messages: only between neighbours, one for each micro-batch and direction.
 
@@ -428,7 +430,7 @@ def compare(outcome):
     loss_of_last = outcome.ranks[-1].value[0]
     found = np.concatenate([np.asarray(rank.value[1].values) for rank in outcome.ranks])
     print(f"loss {loss_of_last:.6f}, the whole model's {loss.item():.6f}")
-    print(f"largest difference of a gradient: {abs(found - expected).max():.1e}")
+    print(f"largest gradient difference: {abs(found - expected).max():.1e}")
     print(f"idle: {measured(outcome):.4f}")
 
 
@@ -441,12 +443,14 @@ timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 
 # %% [markdown]
 # The loss and every gradient agree with the whole model's to the last digits of
-# float64: GPipe is not an approximation. And the bubble is that of the formula.
+# float64: GPipe is not an approximation. And the bubble is the one that the formula
+# predicts.
 #
 # The curves under the lanes are measured, too: the bytes that autograd saved for the
-# backward passes, at the peak of all 8 micro-batches. With more micro-batches the
-# bubble shrinks, but the memory does not: a rank holds the activations of the whole
-# minibatch. That is the price of this order, and it can be avoided.
+# backward passes. At the peak, a rank keeps those of all 8 micro-batches. With more
+# micro-batches the bubble shrinks, but the memory does not: a rank holds the
+# activations of the whole minibatch. That is the price of this order, and it can be
+# avoided.
 #
 # ## 1F1B: the same time, less memory
 #
@@ -501,9 +505,9 @@ show([order_1f1b(rank, 4, 8) for rank in range(4)], m=8, title="1F1B, 8 micro-ba
 
 # %% [markdown]
 # It takes as long as GPipe, with the same bubble. Only the memory has changed: at most
-# 4, 3, 2 and 1 micro-batches are alive on ranks 0 to 3, however many there are. That
-# answers the third question: GPipe keeps the same number on every rank, 1F1B the most
-# on the first. For 4 to 64 micro-batches:
+# 4, 3, 2 and 1 micro-batches are alive on ranks 0 to 3, no matter how many there are in
+# total. That answers the third question: GPipe keeps the same number on every rank,
+# 1F1B the most on the first. For 4 to 64 micro-batches:
 
 # %% tags=["raises-exception"] alt="Two charts over the number of micro-batches, 4 to 64. The bubble shrinks in the same way under both schedules. The number of micro-batches alive on rank 0 grows with their number under GPipe and stays at 4 under 1F1B."
 counts = (4, 8, 16, 32, 64)
@@ -528,7 +532,7 @@ charts.lines(alive, right, legend="ends", ylabel=ylabel, ylim=(0, 70), **words);
 #
 # The passes are those of your `gpipe`; only their order has changed. Take it from
 # `order_1f1b`. **Think first:** in the middle of 1F1B rank 1 has an activation for rank
-# 2, and rank 2 has a gradient for rank 1. Both would like to send first. (A send may
+# 2, and rank 2 has a gradient for rank 1. What happens if both send first? (A send may
 # block until its message is received.)
 
 # %% nbgrader={"grade": false, "grade_id": "one_f_one_b", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -647,10 +651,10 @@ except StandStill as error:
 # %% [markdown]
 # ## Interleaved 1F1B: several chunks per rank · stretch
 #
-# The bubble is $p - 1$ slots. Make the slots shorter! Not with smaller micro-batches,
-# but with smaller stages: cut the model into $v p$ **chunks** and give each rank $v$ of
-# them, like dealing cards: with 4 ranks and $v = 2$, rank 0 holds chunks 0 and 4, rank
-# 1 chunks 1 and 5. A micro-batch then goes around the ranks twice, and filling the
+# A rank waits for $p - 1$ slots, so shorter slots mean a smaller bubble. Smaller stages
+# make them shorter: cut the model into $v p$ **chunks** and deal them out to the ranks
+# like cards, $v$ to each. With 4 ranks and $v = 2$, rank 0 holds chunks 0 and 4, rank 1
+# chunks 1 and 5. A micro-batch then goes around the ranks twice, and filling the
 # pipeline takes $p - 1$ slots of half the length (Narayanan et al. 2021, arXiv
 # 2104.04473).
 #
@@ -779,10 +783,10 @@ for K in (2, 4, 8, 16, 64):
     )
 
 # %% [markdown]
-# The first is $(K - 1) / (5 K - 1)$ and tends to one fifth, the second $3 (K - 1) / (19
-# K - 3)$ and tends to 3/19, not quite a sixth. But that is a share of a step in which
-# there is a third more to compute. Whether that is negligible is a question of who pays
-# for it.
+# The first is $(K - 1) / (5 K - 1)$ and tends to one fifth, the second
+# $3 (K - 1) / (19 K - 3)$ and tends to 3/19, not quite a sixth. But with recomputation
+# the step has a third more to compute, and the share is one of this longer step.
+# Whether it is negligible depends on who pays for it.
 
 # %% [markdown]
 # ### Measured throughput · stretch
@@ -812,7 +816,7 @@ for (K, M), (amoeba, transformer) in MEASURED.items():
 # %% [markdown]
 # At M = 32 the transformer, whose layers are all the same, is within 8 % of both
 # formulas. AmoebaNet reaches about half at K = 8. Its layers differ, and a pipeline
-# waits for its slowest stage: that was your `partition`.
+# waits for its slowest stage: this is why you wrote `partition`.
 #
 # At M = 4 the formula fails: at K = 8 they measured 4.8, 65 % more than the 2.91 that
 # this schedule can give for the same work. Three reasons are possible. *Recomputing
@@ -894,7 +898,7 @@ charts.diagrams(both, RANKS);
 
 # %% [markdown]
 # The same gradients, the same idle time, the same picture. You can replace
-# `Schedule1F1B` by `ScheduleGPipe` without any other change. Schedules with several
+# `Schedule1F1B` with `ScheduleGPipe` and change nothing else. Schedules with several
 # chunks per rank (`ScheduleInterleaved1F1B`, `ScheduleInterleavedZeroBubble`) take a
 # list of stages.
 #
@@ -909,7 +913,7 @@ charts.diagrams(both, RANKS);
 #   stage, and recomputes.)
 # - Interleaving buys a smaller bubble with more messages and more memory.
 # - When messages go in both directions, never block on a send.
-# - The gradients are exact. (They are not where a pipeline updates its weights between
+# - The gradients are exact. (Not so in pipelines that update the weights between
 #   micro-batches; none of these does.)
 # - A pipeline is only as fast as its slowest stage.
 #
@@ -935,7 +939,7 @@ charts.diagrams(both, RANKS);
 #
 # ### Splitting the backward pass (3 points)
 #
-# Autograd computes what you ask for and nothing else: `torch.autograd.grad(out, x,
+# Autograd computes only the gradients that you ask for: `torch.autograd.grad(out, x,
 # gradient, retain_graph=True)` computes the gradient of x alone and keeps the tensors
 # that a second backward pass will need.
 
@@ -952,8 +956,8 @@ def split_backward(out, x, gradient, parameters):
 
     - input now, weights later: `split_backward` runs the backward pass for x alone. The
       returned function is called once, later. Only then does it run the backward pass,
-      once and for the parameters alone, and add their gradients to their .grad (None
-      before the first time).
+      once and for the parameters alone, and add their gradients to their .grad, which
+      is None before the first time.
 
     Example: for out = w * x with a scalar w the first result is gradient * w. Calling
     the second adds the sum of gradient * x to w.grad.
@@ -991,8 +995,8 @@ def order_zero_bubble(rank: int, p: int, m: int) -> list[tuple[str, int]]:
 
     - p - 1 idle slots, and no more alive than 1F1B: the whole schedule takes at most
       3 m + p - 1 slots, where "F", "B" and "W" take one each. At any time at most p
-      micro-batches of a rank (as of rank 0 under 1F1B) are alive, from the start of "F"
-      to the end of "W".
+      micro-batches are alive on a rank, from the start of "F" to the end of "W": as
+      many as on rank 0 under 1F1B.
 
     Example: for p = 1 and m = 1 the only order is [("F", 0), ("B", 0), ("W", 0)].
     """
@@ -1032,8 +1036,8 @@ charts.diagrams(runs, 4);
 
 # %% [markdown]
 # Only p - 1 of the 3 (p - 1) idle slots are left, and no rank keeps more than rank 0
-# did before. The authors' own comparison says the same of the schedule that they call
-# ZB1P (memory for 1 p micro-batches): a bubble of $(p - 1) / (3 m)$ of the work. ZB2P
-# has none at all, with twice the memory. Both hold if F, B and W take equally long;
-# ZB2P also needs an optimizer that does not wait for the global gradient norm, which
-# clipping computes over all stages.
+# did under 1F1B. The authors' own comparison says the same of the schedule that they
+# call ZB1P (memory for 1 p micro-batches): a bubble of $(p - 1) / (3 m)$ of the work.
+# ZB2P has none at all, with twice the memory. Both hold if F, B and W take equally
+# long; ZB2P also needs an optimizer that does not wait for the global gradient norm,
+# which clipping computes over all stages.

@@ -48,33 +48,33 @@ class WriteWhole(PlainExercise):
     # file, whoever writes them and how; `dies_at` before a change of a name.
     harness = harness_of(__file__, "write_whole")
     mistakes = [
-        Mistake("not_there", "After the call there are not these bytes in the file at `path`.",
+        Mistake("not_there", "After the call the file at `path` does not hold these bytes.",
                 "Whatever you do on the way, at the end `path` holds `data`."),
         Mistake("leaves_files", "Another file is left in the folder: it will fill the disk.",
-                "`os.replace` takes the new file away from its own name."),
-        Mistake("OSError", "Python stopped at the line above. If it speaks of a cross-device link: a name can be "
-                "changed within a file system only, and another folder, such as /tmp, may be on another one.",
+                "`os.replace` renames the new file, so that nothing is left under its first name."),
+        Mistake("OSError", "Python stopped at the line above. If it mentions a cross-device link: a file can be "
+                "renamed only within one file system, and another folder, such as /tmp, may be on another one.",
                 "Write the new file into the folder of `path`."),
         Mistake("forgets_the_rest", "`write` took fewer bytes than it was given, as on a full disk, and the rest was "
-                "forgotten: the file is half.",
-                "`file.write` of a file from `open(path, \"wb\")` takes all or raises; `os.write` and unbuffered files "
-                "return how many bytes they took."),
+                "forgotten: the file is incomplete.",
+                "`file.write` of a file from `open(path, \"wb\")` writes everything or raises; `os.write` and "
+                "unbuffered files return how many bytes they have written."),
         Mistake("half_a_file", "Killed while it wrote, it left a file at `path` that is neither old nor new.",
                 "Write under another name in the same folder, then `os.replace` it."),
-        Mistake("nothing_left", "Killed at the wrong moment, it left no file at `path`, and there had been one.",
-                "`os.replace` puts the new file into the place of the old one in one step. Do not remove the old one "
+        Mistake("nothing_left", "Killed at the wrong moment, it left no file at `path`, where there had been one.",
+                "`os.replace` replaces the old file by the new one in a single step. Do not remove the old one "
                 "yourself."),
-        Mistake("writes_in_place", "Somebody had the old file open, and its bytes changed under him: the file was "
-                "written to, not replaced.",
+        Mistake("writes_in_place", "A process had the old file open, and its bytes changed while it was reading: the "
+                "file was written to, not replaced.",
                 "Write under another name in the same folder, then `os.replace` it."),
-        Mistake("never_again", "A killed save has left its unfinished file, and the next save does not get past it, or "
+        Mistake("never_again", "A killed save has left its unfinished file, and the next save fails because of it, or "
                 "keeps some of its bytes.",
                 "Open the other file with \"wb\": whatever is there is overwritten."),
-        Mistake("takes_the_error_for_success", "The disk was full, the write raised an OSError, and the half file was "
-                "put into the place of the old one all the same.",
-                "Let the error pass: no `except` before the replace."),
+        Mistake("takes_the_error_for_success", "The disk was full, the write raised an OSError, and the incomplete "
+                "file replaced the old one all the same.",
+                "Let the exception propagate: no `except` before the replace."),
         Mistake("not_on_the_disk", "The new name may be on the disk before the bytes are: after a power cut the file "
-                "is empty or half.",
+                "is empty or incomplete.",
                 "Before the replace: `file.flush()`, then `os.fsync(file.fileno())`."),
     ]  # fmt: skip
 
@@ -117,7 +117,7 @@ class WriteWhole(PlainExercise):
 
 
 class SaveInBackground(PlainExercise):
-    """A checkpoint while training continues"""
+    """Saving in the background"""
 
     signature = "save_in_background(state: dict, write: Callable) -> Callable"
     levels = {"the state of this moment": 2, "nobody waits": 1, "an error is heard of": 1}
@@ -125,27 +125,29 @@ class SaveInBackground(PlainExercise):
     harness = harness_of(__file__, "save_in_background")
     mistakes = [
         Mistake("never_written", "`write` was not called, or more than once.", "Call it once, in a thread."),
-        Mistake("written_later", "What was written is not the state of the moment of the call: the training went on in "
-                "the same memory.",
-                "Copy first: every tensor cloned, in whatever it lies (`copy.deepcopy`)."),
-        Mistake("tensors_not_copied", "The dicts were copied, the tensors in them are the same memory.",
+        Mistake("written_later", "What was written is not the state at the moment of the call: training continued to "
+                "change the same memory.",
+                "Copy first: clone every tensor, however deeply it is nested (`copy.deepcopy`)."),
+        Mistake("tensors_not_copied", "The dicts were copied, but the tensors in them share the same memory.",
                 "`dict(state)` copies names, not numbers: clone every tensor (`copy.deepcopy`)."),
-        Mistake("not_a_copy", "`write` got something else than the state: other names, types or dtypes.",
-                "The same dicts and lists, of tensors of the same dtype and of the same numbers (`copy.deepcopy`)."),
+        Mistake("not_a_copy", "`write` got something other than the state: other names, types or dtypes.",
+                "Pass the same dicts and lists, with tensors of the same dtype and the same numbers "
+                "(`copy.deepcopy`)."),
         Mistake("begins_when_waited_for", "Nothing was written before the caller waited for it: nothing was gained.",
-                "Start the thread at once: `thread.start()`."),
-        Mistake("waits_for_the_disk", "The function returned only when all was written: nothing was gained.",
-                "Start a thread and return; what you return waits for it."),
-        Mistake("does_not_wait", "The function that came back returned before the state was written.",
+                "Start the thread immediately: `thread.start()`."),
+        Mistake("waits_for_the_disk", "The function returned only after everything had been written: nothing was "
+                "gained.",
+                "Start a thread and return; the function that you return waits for the thread."),
+        Mistake("does_not_wait", "The function that you returned came back before the state had been written.",
                 "`thread.join()`."),
-        Mistake("error_lost", "The write failed, and nobody was told: the old checkpoint is taken for the new one.",
+        Mistake("error_lost", "The write failed, and nobody was told: the old checkpoint is mistaken for the new one.",
                 "Keep the exception and raise it when the caller waits. `concurrent.futures` does that: "
                 "`future.result()`."),
         Mistake("error_of_another_save", "A later save went well, and the error of an earlier one was raised for it.",
                 "Keep the exception in a variable of this call, not of the module."),
-        Mistake("one_memory_for_all", "A save was begun while another was still being written, and they did not write "
-                "what each was given.",
-                "Each call has a copy and a thread of its own."),
+        Mistake("one_memory_for_all", "A second save began while the first was still being written, and one of them "
+                "wrote the state of the other.",
+                "Each call needs its own copy and its own thread."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -195,29 +197,30 @@ class ResumeOrder(PlainExercise):
     mistakes = [
         Mistake("not_lists", "A rank did not return one list of samples for each step that is left.",
                 "A list of lists: this rank's samples of each step."),
-        Mistake("restarts_epoch", "The epoch begins again: samples that were used before the stop are used twice.",
+        Mistake("restarts_epoch", "The epoch starts over: samples that were used before the stop are used twice.",
                 "step * per_rank * old samples of the order are used up."),
         Mistake("position_of_new_ranks", "The position in the order was computed with the new number of ranks: samples "
                 "are used twice, or never.",
                 "Before the stop every step took per_rank * old samples."),
-        Mistake("other_batch", "The global minibatch has changed with the number of ranks: that is another training.",
-                "It stays per_rank * old samples; each rank takes another part of it."),
+        Mistake("other_batch", "The global minibatch has changed with the number of ranks: that is a different "
+                "training run.",
+                "Keep it at per_rank * old samples; each rank takes a different part of it."),
         Mistake("drops_the_rest", "Samples of a minibatch are lost where the number of ranks does not divide it.",
-                "The shares differ by one: `batch[rank::world_size]` loses none."),
+                "The shares may differ by one: `batch[rank::world_size]` loses no sample."),
         Mistake("fills_up", "Where the number of ranks does not divide a minibatch, some of its samples are taken "
-                "twice, so that all ranks have equally many.",
-                "Every sample once; the shares may differ by one: `batch[rank::world_size]`."),
-        Mistake("no_empty_list", "A rank that has no sample in a step left the step out: the ranks take different "
-                "numbers of steps, and some wait for ever.",
-                "An empty list is this rank's part of a step, too."),
-        Mistake("drops_the_last", "The last minibatch is smaller than the others, and it is missing.",
-                "It is a step like the others."),
+                "twice, so that all ranks have the same number.",
+                "Use every sample once; the shares may differ by one: `batch[rank::world_size]`."),
+        Mistake("no_empty_list", "A rank without a sample in a step left this step out: the ranks take different "
+                "numbers of steps, and some wait forever.",
+                "Return an empty list for such a step."),
+        Mistake("drops_the_last", "The last, smaller minibatch is missing.",
+                "It counts as a step, too."),
         Mistake("same_on_all", "All ranks take the same samples.", "Each takes its own share of the minibatch."),
         Mistake("uneven", "Some ranks take more than one sample more than others.",
                 "`batch[rank::world_size]`, or shares as in unit 01."),
-        Mistake("other_samples", "Together the ranks do not take the samples that the uninterrupted training takes in "
-                "this step.",
-                "Step k of the rest: the k-th minibatch of the order behind those used up."),
+        Mistake("other_samples", "Together the ranks do not take the samples that uninterrupted training takes in this "
+                "step.",
+                "Step k after the stop takes the k-th minibatch after those that have been used."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -290,7 +293,7 @@ class Reshard(Exercise):
     never_alone = "it goes from one number of ranks to another"
     levels = {"everything arrives": 2, "nothing travels that is there already": 2}
     mistakes = [
-        Mistake("keeps_its_shard", "The shard that came back is the one that was given.",
+        Mistake("keeps_its_shard", "The function returned the shard that it was given.",
                 "Compare where rank r's part begins and ends among `old` and among `new` ranks.",
                 lambda c: [c.x[c.a[r] : c.a[r + 1]] for r in range(c.p)]),
         Mistake("equal_shares", "The shares are not those of `tensor_split` where the number of ranks does not divide "
@@ -302,13 +305,13 @@ class Reshard(Exercise):
                 "The first n % new ranks have one more.",
                 lambda c: [c.x[r * (c.n // c.new) : (r + 1) * (c.n // c.new)] if r < c.new else c.x[:0]
                            for r in range(c.p)]),
-        Mistake("the_whole", "A rank has all numbers: that may not fit.", "Return this rank's part alone.",
+        Mistake("the_whole", "A rank has all numbers: they may not fit.", "Return only this rank's part.",
                 lambda c: [c.x] * c.p),
-        Mistake("gathers_everything", "The shards are right, but every rank has got all of them on the way: that is "
-                "what sharding is to avoid.",
-                "Give each rank what belongs to it: `all_to_all`, or messages."),
-        Mistake("too_many_bytes", "The shards are right, but more travelled than has to.",
-                "What a rank keeps stays where it is; the rest goes from its old owner to the new one."),
+        Mistake("gathers_everything", "The shards are right, but every rank received all of them on the way: sharding "
+                "is meant to avoid that.",
+                "Send each rank only its own numbers, with `all_to_all` or with messages."),
+        Mistake("too_many_bytes", "The shards are right, but more bytes were sent than necessary.",
+                "Numbers that a rank keeps are not sent; the others go straight from the old owner to the new one."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -377,23 +380,23 @@ class TrainUntilTold(Exercise):
     levels = {"the same step everywhere": 2, "told before it begins, or never": 1, "a few bytes": 1}
     harness = harness_of(__file__, "train_until_told")
     mistakes = [
-        Mistake("missing_rank", "A rank that was told leaves, and the others wait for it in the next step, for ever.",
-                "Ask all: an all-reduce of the flag (MAX) before every step, and all leave together."),
-        Mistake("asks_one_rank", "Only rank 0 is asked: a signal that another rank gets is not heard.",
+        Mistake("missing_rank", "A rank that was told leaves, and the others wait for it forever in the next step.",
+                "Ask all ranks: all-reduce the flag (MAX) before every step, and all leave together."),
+        Mistake("asks_one_rank", "Only rank 0 is asked: a signal to another rank is ignored.",
                 "A signal may come to any rank: all-reduce the flag with MAX.", lambda c: c.until(c.when[:1])),
-        Mistake("exactly_one", "Two ranks were told before the same step, and nobody stopped: exactly one was "
-                "waited for.",
-                "Any number but 0 is enough: MAX, or a sum > 0.", lambda c: c.until([]) if c.twins else None),
-        Mistake("waits_for_all_signals", "The training stops only when every rank was told.",
+        Mistake("exactly_one", "Two ranks were told before the same step, and nobody stopped: the code waits "
+                "for exactly one.",
+                "Stop for any number but 0: MAX, or a sum > 0.", lambda c: c.until([]) if c.twins else None),
+        Mistake("waits_for_all_signals", "Training stops only when every rank has been told.",
                 "One is enough: MAX, not MIN.",
                 lambda c: c.until([max(c.when) if min(c.when) >= 0 else -1])),
         Mistake("one_step_late", "One more step was taken after a rank was told.", "Ask before each step, the first "
                 "one, too.",
                 lambda c: c.until([w + 1 for w in c.when if w >= 0])),
-        Mistake("never_stops", "The signal is not heeded.", "Ask before each step.", lambda c: c.until([])),
-        Mistake("wrong_count", "The steps that were taken are not as many as were returned.",
+        Mistake("never_stops", "The signal is ignored.", "Ask before each step.", lambda c: c.until([])),
+        Mistake("wrong_count", "The number of steps that was returned is not the number of steps that were taken.",
                 "Count the calls of `step`."),
-        Mistake("too_many_bytes", "The ranks stop as they should, but they hand over more than a number for each step.",
+        Mistake("too_many_bytes", "The ranks stop as they should, but they send more than one number for each step.",
                 "One all-reduce of one number before each step."),
     ]  # fmt: skip
 
@@ -454,33 +457,36 @@ class TrainUntilTold(Exercise):
 
 
 class Stragglers(PlainExercise):
-    """Who is slow?"""
+    """Finding stragglers"""
 
     signature = "stragglers(times: np.ndarray, k: float) -> list[int]"
     levels = {"one slow rank": 1, "what misleads a mean": 2, "nobody": 1}
     may_lose = {"float64": "who is slow does not hang on the last digits of a measured time"}
     mistakes = [
-        Mistake("nobody_without_spread", "Where most ranks take the same time the spread is 0, and nobody was named.",
-                "Zero spreads are a limit, too: above the centre, and more than 2 % above it.",
+        Mistake("nobody_without_spread", "Where most ranks take the same time, the spread is 0, and no rank was "
+                "returned.",
+                "With a spread of 0, a rank is slow if it is more than 2 % above the centre.",
                 lambda c: [] if c.spread == 0 else c.right)
     ] + [
         Mistake(name, why, how, lambda c, slip=slip: stragglers(c.times, c.k, slip))
         for name, slip, why, how in (
-            ("mean_of_the_steps", "mean of the steps", "A rank's times were averaged: one long step, while it wrote a "
-             "checkpoint, makes it a straggler.", "Take each rank's median over the steps."),
-            ("mean_and_deviation", "mean and deviation", "The limit is made of mean and standard deviation: a slow "
-             "rank raises both, and hides itself.", "Median, and median of the distances to it."),
-            ("names_the_fast", "fast ones, too", "A rank that is faster than the others is named.",
-             "Above the centre, not far from it."),
-            ("any_excess", "any excess", "Ranks are named that are hardly slower than the others.",
-             "At least 2 % above the centre, too."),
+            ("mean_of_the_steps", "mean of the steps", "A rank's times were averaged: one long step, in which it wrote "
+             "a checkpoint, makes it a straggler.", "Take each rank's median over the steps."),
+            ("mean_and_deviation", "mean and deviation", "The limit was computed from mean and standard deviation: "
+             "a slow rank raises both, and hides behind them.", "Use the median, and the median of the distances to "
+             "it."),
+            ("names_the_fast", "fast ones, too", "A rank that is faster than the others was returned.",
+             "A slow rank is above the centre, not merely far from it."),
+            ("any_excess", "any excess", "Ranks that are hardly slower than the others were returned.",
+             "A slow rank is also more than 2 % above the centre."),
             ("lower_median", "lower median", "Of an even number of values the lower one of the two in the middle was "
              "taken: `torch.median` does that.", "The mean of the two: `np.median`, `statistics.median`."),
             ("spread_without_factor", "mad without factor", "The factor 1.4826 is missing: the limit is too low.",
              "spread = 1.4826 * median of the distances."),
-            ("slowest_first", "slowest first", "The slow ranks stand in the order of their times.", "In the order of "
-             "the ranks."),
-            ("slowest_only", "slowest only", "The slowest rank alone is named.", "All that are above the limit."),
+            ("slowest_first", "slowest first", "The slow ranks are in the order of their times.", "Return them in the "
+             "order of the ranks."),
+            ("slowest_only", "slowest only", "Only the slowest rank was returned.", "Return all that are above the "
+             "limit."),
             ("spread_of_the_steps", "spread of the steps", "The spread is that of all steps, not of the ranks' "
              "medians.", "Distances of the ranks' medians to their median."),
             ("two_hundredths_of_a_second", "seconds", "The least distance is 0.02 s, whatever a step takes.",
@@ -555,15 +561,15 @@ class LostTo(PlainExercise):
     mistakes = [
         Mistake(name, why, how, lambda c, slip=slip: c.of(slip))
         for name, slip, why, how in (
-            ("blames_who_waits", "waits", "Blamed is who waited longest in the collective: that is the rank which came "
-             "first, an innocent one.", "Who comes last waits least."),
-            ("blames_against_the_first", "first", "The last rank is blamed for all the time since the first one came. "
-             "But had it been as fast as the last but one, only the difference to that one would have been gained.",
-             "Its time minus that of the last but one."),
-            ("blames_against_the_mean", "mean", "The last rank is blamed for its distance to the mean.",
-             "What would be gained: its time minus that of the last but one."),
-            ("waiting_is_network", "network", "Time in which ranks waited for the last one counts as the network's.",
-             "The network works from the moment when the last rank has come."),
+            ("blames_who_waits", "waits", "The rank that waited longest in the collective is charged: that is the one "
+             "that came first.", "The rank that comes last waits least."),
+            ("blames_against_the_first", "first", "The last rank is charged with all the time since the first one "
+             "came. But even without it, the others would have waited for the second-to-last.",
+             "Charge it with its time minus that of the second-to-last."),
+            ("blames_against_the_mean", "mean", "The last rank is charged with its distance from the mean.",
+             "Charge it with its time minus that of the second-to-last."),
+            ("waiting_is_network", "network", "Time in which ranks waited for the last one was charged to the network.",
+             "The network's time begins when the last rank has come."),
             ("end_of_the_last_to_call", "own end", "The network's time ends when the rank that called last has its "
              "result. Others may still wait for theirs.",
              "ended.max() - posted.max(), for each step."),
@@ -608,7 +614,7 @@ class LostTo(PlainExercise):
 
 
 class CheckedAllReduce(Exercise):
-    """A sum that checks itself"""
+    """An all-reduce with a checksum"""
 
     signature = "checked_all_reduce(x: torch.Tensor, all_reduce: Callable) -> tuple[torch.Tensor, bool]"
     levels = {"rounding is no fault": 1, "a bit flips": 2, "on one rank alone": 1, "a few bytes": 1}
@@ -621,17 +627,18 @@ class CheckedAllReduce(Exercise):
         Mistake("not_a_number_is_fine", "Where the sum is not a number, no comparison is true: `difference > limit` "
                 "finds nothing.",
                 "`ok = difference <= limit`.", lambda c: c.says(lambda r: not c.fault or c.nan)),
-        Mistake("compares_after_the_sum", "A number that was wrong before the sum is in everybody's sum: to compare "
-                "the ranks' results, or hashes of them, finds nothing.",
-                "Compare with something that was computed before: the sum of the local sums is the sum of the sum.",
+        Mistake("compares_after_the_sum", "A number that was wrong before the sum is in every rank's sum: comparing "
+                "the ranks' results, or hashes of them, detects nothing.",
+                "Compare with a value from before the sum: add up each rank's entries, then these totals over the "
+                "ranks.",
                 lambda c: c.says(lambda r: c.fault != "after")),
-        Mistake("each_for_itself", "One rank sees the fault, the others go on.",
+        Mistake("each_for_itself", "One rank detects the fault, the others continue.",
                 "All-reduce the verdict, too (MIN).", lambda c: c.says(lambda r: c.fault != "after" or r != c.who)),
         Mistake("false_alarm", "There was no fault, only rounding.",
                 "Numbers of both signs cancel: compare with the sum of the magnitudes, 1e-10 of it.",
                 lambda c: c.says(lambda r: False)),
-        Mistake("too_many_bytes", "The faults are found, but much more than the vector was handed over.",
-                "Two sums for each rank, and the verdict."),
+        Mistake("too_many_bytes", "The faults are found, but many more bytes than the vector's were sent.",
+                "Two sums for each rank and the verdict are enough."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -741,7 +748,8 @@ class YoungInterval(PlainExercise):
         Mistake("forgets_the_two", "The factor 2 is missing.", "sqrt(2 * save * mtbf of the whole).",
                 lambda c: math.sqrt(c.save * c.mtbf / c.machines)),
         Mistake("of_one_machine", "This is the interval of one machine alone.",
-                "Of many machines one fails sooner: mtbf / machines.", lambda c: math.sqrt(2 * c.save * c.mtbf)),
+                "With many machines, the next failure comes sooner: mtbf / "
+                "machines.", lambda c: math.sqrt(2 * c.save * c.mtbf)),
         Mistake("more_machines_fail_less", "With more machines the interval gets longer here.", "mtbf / machines.",
                 lambda c: math.sqrt(2 * c.save * c.mtbf * c.machines)),
         Mistake("divides_the_interval", "The interval was divided by the number of machines, not the time between "
@@ -776,16 +784,17 @@ class WallTime(PlainExercise):
     mistakes = [
         Mistake(name, why, how, lambda c, slip=slip: c.of(slip))
         for name, slip, why, how in (
-            ("saves_at_the_end", "saves at the end", "A checkpoint is counted behind the last piece of work.",
-             "When the work is done, nothing has to be saved."),
-            ("counts_half_a_save", "counts half a save", "A failure came in the middle of a save, and the save counts.",
-             "A save is worth something when it is complete."),
-            ("keeps_what_was_computed", "keeps what was computed", "What was computed since the last save is kept "
-             "here.", "A failure loses all that is not saved."),
-            ("loses_everything", "from the beginning", "A failure throws the work back to the beginning.",
-             "It goes on from the last save."),
-            ("same_second_is_late", "same second", "What ends in the second in which a failure comes is lost here.",
-             "It was in time: only what ends behind the failure is lost."),
+            ("saves_at_the_end", "saves at the end", "A save after the last piece of work was counted.",
+             "When the work is done, nothing needs to be saved."),
+            ("counts_half_a_save", "counts half a save", "A failure came in the middle of a save, and the save was "
+             "counted.",
+             "A save counts only when it is complete."),
+            ("keeps_what_was_computed", "keeps what was computed", "Work since the last save survives a failure "
+             "here.", "A failure destroys all work that is not in a complete save."),
+            ("loses_everything", "from the beginning", "After a failure the work begins from the start.",
+             "It resumes from the last complete save."),
+            ("same_second_is_late", "same second", "Work that ends in the second of a failure is lost here.",
+             "It is complete: only work that ends after the failure is lost."),
             ("restarts_at_once", "restarts at once", "The restarts take no time.",
              "`restart` seconds after each failure."),
             ("restart_is_safe", "restart is safe", "A failure in the middle of a restart is not counted.",
@@ -855,30 +864,30 @@ class TrainThrough(Exercise):
     levels = {"nobody dies": 1, "one dies": 3, "one after the other": 2}
     harness = harness_of(__file__, "train_through")
     mistakes = [
-        Mistake("RankGone", "A rank died, and the exception that says so was not caught (or came again).",
-                "`except dist.DistBackendError as gone:`, strike `gone.ranks` from the list of those alive, and make a "
-                "new group of the others for all that follows."),
+        Mistake("RankGone", "A rank died, and the exception that says so was not caught (or was raised again).",
+                "`except dist.DistBackendError as gone:`, remove `gone.ranks` from the list of ranks alive, and use "
+                "a new group of the others from then on."),
         Mistake("SameStepAgain", "The same step fails again and again: the dead rank still belongs to the group.",
-                "`dist.new_group` of those who are alive, once after each death, and `group=` in what follows."),
-        Mistake("keeps_what_failed", "What a failed collective left in its tensor is in the weights: those are any "
-                "numbers.",
-                "After a failure fill the tensor anew, from gradients that you still have or compute again."),
-        Mistake("skips_the_step", "The step in which a rank died was not taken again: its update is missing.",
-                "Begin the same step again with the new group, from the weights before it.",
+                "Call `dist.new_group` with the ranks alive, once after each death, and pass `group=` from then on."),
+        Mistake("keeps_what_failed", "The weights contain the contents of a tensor after a failed collective, which "
+                "are arbitrary numbers.",
+                "After a failure fill the tensor again, with gradients that you still have or recompute."),
+        Mistake("skips_the_step", "The step in which a rank died was not repeated: its update is missing.",
+                "Repeat the step with the new group, from the weights before it.",
                 lambda c: c.deaths and train(c, skipped=c.deaths)),
         Mistake("loses_the_shards", "The shards of the dead rank are missing from the gradient.",
-                "Deal all shards out among those who are alive, in every step."),
-        Mistake("dealt_by_number", "After a death the shards are dealt out by the ranks' numbers, in which there are "
-                "gaps: some shards are computed twice and others by nobody.",
-                "Deal them out by the place among those who are alive: alive.index(rank).",
+                "In every step, deal all shards out among the ranks alive."),
+        Mistake("dealt_by_number", "After a death the shards are dealt out by rank numbers, which now have gaps: some "
+                "shards are computed twice and others by nobody.",
+                "Deal them out by a rank's position among the ranks alive: alive.index(rank).",
                 lambda c: c.deaths and train(c, dealt=dealt_by_number(*c.targets.shape[1::-1], c.p, c.kills))),
         Mistake("sums_in_another_order", "The weights are right to a few digits, not to the last bit: the gradients "
-                "were added in another order than on one rank.",
-                "Bring the gradients of all shards together, and give them to `update` in the order of the shards."),
+                "were added in a different order than on one rank.",
+                "Collect the gradients of all shards, and pass them to `update` in the order of the shards."),
         Mistake("dealt_unevenly", "The weights are right, but one rank computes more shards in a step than it has to, "
                 "and the others wait for it.",
                 "Shares that differ by one at most: range(place, shards, len(alive))."),
-        Mistake("computes_too_much", "The weights are right, but more gradients were computed than need be.",
+        Mistake("computes_too_much", "The weights are right, but more gradients were computed than necessary.",
                 "Each shard once in a step, by one rank; after a death only the failed step again."),
     ]  # fmt: skip
 

@@ -48,7 +48,7 @@ from train_elastic import SIZE, one_step
 # 2. One of four ranks dies in the middle of an all-reduce. What happens to the other
 #    three?
 # 3. A bit flips in one rank's gradient before the all-reduce. Afterwards all ranks
-#    compare hashes of their results. Which rank is identified?
+#    compare hashes of their results. Which rank do the hashes identify?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -89,8 +89,9 @@ print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 # So have the bytes written first: `file.flush()` passes them to the operating system,
 # and `os.fsync(file.fileno())` waits until they are on the disk.
 #
-# On a full disk, a write may write fewer bytes than it was given. In that case, write
-# the rest, or let the exception propagate before the new file is renamed.
+# On a full disk, `os.write` may write fewer bytes than it was given; then write the
+# rest. `file.write` raises an exception instead; let it propagate, so that the
+# incomplete file is never renamed.
 #
 # And renaming is atomic only within one file system. The system's directory for
 # temporary files, `/tmp`, is often on a different one than your checkpoints.
@@ -154,7 +155,7 @@ print("killed at every byte:", simulation.run(saves_whole, 1).ranks[0].value)
 # steps. And nobody notices an error in a thread: the disk is full, the old checkpoint
 # is mistaken for the new one, and you find out weeks later.
 #
-# ### A checkpoint while training continues (4 points)
+# ### Saving in the background (4 points)
 
 # %% nbgrader={"grade": false, "grade_id": "save_in_background", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def save_in_background(state: dict, write: Callable) -> Callable:
@@ -221,7 +222,8 @@ print(f"in the background    {faults.train_and_save(save_in_background):.2f} s")
 #
 # **Samples.** The order of an epoch is a permutation, the same on all ranks. A step
 # takes the next `per_rank * world_size` samples of it, the global minibatch. When you
-# resume with fewer or more ranks, keep its size: the learning rate was chosen for it.
+# resume with fewer or more ranks, keep the size of the global minibatch: the learning
+# rate was chosen for it.
 #
 # ![The 24 samples of an epoch in their order, in three steps of eight. In step 0 four ranks take two samples each, in turn. Then one rank is gone. In steps 1 and 2 the three ranks share the same eight samples of each step: two ranks take three, one takes two.](../../images/samples_on_fewer_ranks.svg)
 #
@@ -262,7 +264,7 @@ check(resume_order)
 
 # %% [markdown]
 # **Shards.** In unit 15 each rank held one shard of the optimizer state. Four ranks
-# divide the state differently than three. Gathering the state on one rank and
+# divide the state differently from three. Gathering the state on one rank and
 # scattering it again is easy, but the state does not fit there: that is why it was
 # sharded. And most numbers stay where they are, or move to a neighbour.
 #
@@ -277,14 +279,15 @@ def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
     """Return this rank's shard among `new` ranks, given its shard among `old` ranks.
 
     shard: tensor, this rank's shard of the n numbers
-    n: int, how many numbers all ranks hold together
-    old, new: ints, how many ranks hold the numbers before and after the call: the first
-        `old`, then the first `new`; there are max(old, new) ranks
+    n: int, length of the whole vector, over all ranks
+    old, new: ints, number of ranks that hold the numbers before and after the call: the
+        first `old`, then the first `new`; there are max(old, new) ranks
     Returns: tensor, this rank's new shard, dtype of shard
 
     - everything arrives: the shards are those of `torch.tensor_split`, in order. Before
-      the call, the first n % old ranks hold one number more than the other holders;
-      after it, the first n % new. A rank that is no holder has an empty tensor.
+      the call, the first n % old of the `old` ranks hold one number more than the
+      others; after it, the first n % new of the `new`. All further ranks hold an empty
+      tensor.
     - nothing travels that is there already: in total, the ranks send at most the bytes
       of the numbers that change rank. Do not gather all numbers on all ranks.
     - messages: point to point or by `all_to_all`, as you like.
@@ -317,11 +320,11 @@ check(reshard)
 #
 # `torch.distributed.checkpoint` (DCP) writes a folder: a file for each rank, and an
 # index that says which shard of which tensor is where. When loading, each rank requests
-# what *it* needs and reads only that. Below, four ranks train a sharded model (FSDP2 of
-# unit 15, with Adam) for three steps, save, and train for two more; `async_save` would
-# save in the background. Then two ranks, and after them three, starting from other
-# random weights, load the checkpoint of the four and take the same two steps. The
-# printed digits are hashes of the weights.
+# what *it* needs and reads only that. Below, four ranks train a sharded model
+# (`fully_shard` of unit 15, with Adam) for three steps, save, and train for two more;
+# `async_save` would save in the background. Then two ranks start from other random
+# weights, load this checkpoint and take the same two steps; three ranks do the same.
+# The printed digits are hashes of the weights.
 
 # %%
 def saved_or_loaded(folder, how):
@@ -352,7 +355,7 @@ with tempfile.TemporaryDirectory() as folder:
 # the same on two ranks, but not on three: FSDP averages over the ranks. (All ranks see
 # the same samples here, but adding three equal numbers and dividing by 3 involves
 # rounding; with two or four numbers it does not.) There are four files and an index,
-# which is written last: without it the folder is no checkpoint.
+# which is written last: without it the folder is not a checkpoint.
 
 # %% [markdown]
 # ## Half-time
@@ -363,14 +366,14 @@ with tempfile.TemporaryDirectory() as folder:
 # others continue without stopping. This is a good place for a break.
 
 # %% [markdown]
-# ## A rank dies
+# ## Rank failure: continuing without the dead rank
 #
-# Now to guess 2. On the network of this course a rank can be killed at any operation:
-# with `kills={2: 1}`, rank 2 dies in place of its operation 1, counted from 0. Its
-# process ends, as with `kill -9`. The others learn of it when they need the dead rank:
-# their collective raises `dist.DistBackendError`, and its `.ranks` lists the dead
-# members of the group, as global ranks. (The attribute is this network's; PyTorch's own
-# exception does not have it.)
+# Guess 2 was about this. On the simulated network a rank can be killed at any
+# operation: with `kills={2: 1}`, rank 2 dies instead of starting its operation 1
+# (counted from 0). Its process ends, as with `kill -9`. The others learn of it when
+# they need the dead rank: their collective raises `dist.DistBackendError`, and its
+# `.ranks` lists the dead members of the group, as global ranks. (Only the simulated
+# network sets this attribute; PyTorch's own exception does not have it.)
 
 # %% alt="A space-time diagram of four ranks that compute and then sum, again and again. Rank 2 ends in a cross before its second sum; the other three end at the moment when they are told, without the sum."
 def three_sums():
@@ -390,20 +393,20 @@ print(f"rank 2 died at {times[2]}; the others were told at {times[:2] + times[3:
 timeline.draw(outcome.events, 4, title="rank 2 dies instead of joining its second sum")
 
 # %% [markdown]
-# So on this network the other three get an exception in their second sum, in the middle
-# of a step. What now? There are two answers: everybody stops, and all begin again from
+# So on the simulated network the other three get an exception in their second sum, in
+# the middle of a step. What now? There are two answers: all ranks stop and restart from
 # a checkpoint (that is `torchrun`, below); or the survivors continue without the dead.
-# For the second, each rank that was told removes the dead from its list, makes a new
+# To continue, each survivor removes the dead ranks from its list, makes a new
 # group of the others, and takes the *same* step again: the contents of the tensor after
 # the failed sum are useless.
 #
-# And the work of the dead? Divide the minibatch into **shards** (of samples, this
+# And the work of the dead rank? Divide the minibatch into **shards** (of samples, this
 # time), more than there are ranks, and deal them out among the ranks that are alive. If
 # the gradients of the shards are always added in the same order, then the weights do
-# not depend on which rank computed which shard: not on the number of ranks, and not on
-# deaths. A trick for combining the gradients exactly: a table with one row for each
-# shard, zeros in the rows of other ranks, and an all-reduce. Each entry of the sum has
-# only one nonzero summand, so nothing is rounded.
+# not depend on which rank computed which shard. So they depend neither on the number of
+# ranks nor on deaths. To combine the gradients exactly, make a table with one row for
+# each shard, zeros in the rows of other ranks, and all-reduce it. Each entry of the sum
+# has only one nonzero summand, so nothing is rounded.
 #
 # ![Tables of twelve rows, a to l, one row for each shard of the minibatch. Left, four ranks have computed three shards each; a rank's table has zeros in the rows of the others, and the sum of the four tables is a to l. Right, rank 2 is dead and the other three have computed four shards each; the sum of their tables is the same, a to l.](../../images/survivors_shards.svg)
 #
@@ -482,11 +485,12 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 # Each letter is a shard. After the death each of the three ranks computes four of them
 # in a step instead of three, and the failed step is computed again.
 #
-# **Real networks are harder.** On this network all members of a collective learn of a
-# death in the same collective. On real ones some may have got the sum while others got
-# an error; before they continue, the survivors have to agree on which step they are in.
-# The extension of MPI for this (*user level failure mitigation*) has a call for it,
-# `MPIX_Comm_agree`, alongside `MPIX_Comm_shrink`, which creates the smaller group.
+# **Real networks are harder.** On the simulated network all members of a collective
+# learn of a death in the same collective. On real ones some may have got the sum while
+# others got an error; before they continue, the survivors have to agree on which step
+# they are in. The extension of MPI for this (*user level failure mitigation*) has a
+# call for it, `MPIX_Comm_agree`, alongside `MPIX_Comm_shrink`, which creates the
+# smaller group.
 #
 # With NCCL, the backend for GPUs, the survivors may not hear of a death at all: they
 # wait. In each process a thread of PyTorch, the *watchdog*, checks whether a collective
@@ -530,8 +534,7 @@ print(outcome.hang)
 #
 # ![Two time lines of four ranks; in step 2 a signal tells rank 2 to stop. Above, rank 2 leaves, and the other three begin step 3 and wait for it in the all-reduce. Below, before every step each rank says 0 or 1, whether it was told to stop, and an all-reduce takes the maximum: 0 before steps 0, 1 and 2, then 1, and all four leave after three steps.](../../images/stop_together.svg)
 #
-# In the lower part, the three ranks that got no signal know of it before the next step
-# begins.
+# In the lower part, all ranks learn of the signal before the next step begins.
 #
 # ### All stop, or none (4 points)
 
@@ -569,7 +572,7 @@ def train_until_told(step: Callable, told: Callable, steps: int) -> int:
 check(train_until_told)
 
 # %% [markdown]
-# ## Killed for real
+# ## Restarting with torchrun: killed for real
 #
 # [`train_elastic.py`](train_elastic.py) next to this page trains for 40 steps on shards
 # of the minibatch, as above, with a checkpoint after every fifth step.
@@ -608,16 +611,17 @@ print("one process, never interrupted:", checkpoint.digest([w]))
 
 # %% [markdown]
 # The same hash of the weights, so the same weights, bit for bit. Only the steps since
-# the last checkpoint were lost, and some seconds, most of them for importing torch
+# the last checkpoint were lost, and a few seconds, most of them for importing torch
 # again. (`make test-cluster` kills a worker at random moments, twice, or as often as
 # `COURSE_KILLS` says: 20 of 20 runs ended like this.)
 #
-# **Horovod** has the same idea in other terms: a *state* object that is committed every
-# few steps, in memory, and restored when other ranks fail. Horovod's launcher for this,
-# `horovodrun --min-np`, did not start on the machine where this page was written (in
-# both of two attempts it kept waiting for *slots*, places for ranks), so a death under
-# Horovod is not shown. You see the state object alone, in one process; in place of a
-# death there is the exception that Horovod raises after a death.
+# **Horovod** implements the same idea with other terms: a *state* object that is
+# committed every few steps, in memory, and restored when other ranks fail. Horovod's
+# launcher for this, `horovodrun --min-np`, did not start on the machine where this page
+# was written (in two attempts it kept waiting for *slots*, places for ranks), so you
+# will not see a death under Horovod. The next cells show the state object alone, in one
+# process; instead of dying, the program raises the exception that Horovod raises after
+# a death.
 
 # %%
 ELASTIC = """
@@ -673,14 +677,15 @@ elif FOR_REAL:
 # behind them. (Of six numbers, none can be further than $\sqrt 5$ standard deviations
 # from the mean, however large it is!) The median hardly moves, and neither does the
 # **MAD** (median absolute deviation), the median of the distances to the median. For
-# normally distributed numbers the standard deviation is 1.4826 MAD, below the *spread*.
+# normally distributed numbers the standard deviation is 1.4826 MAD; this page calls
+# 1.4826 MAD the *spread*.
 #
 # ![The step times of six ranks on a line, five near 40 ms and one at 60 ms, twice. With the mean (43.5 ms) plus three standard deviations, the limit is 65.7 ms, and the slow rank is not found. With the median (40.4 ms) plus three spreads of 1.4826 MAD, the limit is 42.6 ms, and it is found.](../../images/median_and_mad.svg)
 #
 # The same six numbers, twice. In the upper line, the slow rank has pushed the limit
 # beyond its own time.
 #
-# ### Who is slow? (4 points)
+# ### Finding stragglers (4 points)
 
 # %% nbgrader={"grade": false, "grade_id": "stragglers", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def stragglers(times: np.ndarray, k: float) -> list[int]:
@@ -739,8 +744,8 @@ charts.diagrams(both, 4)
 # ## Silent data corruption · stretch
 #
 # The worst case is a rank that is neither dead nor slow, but wrong. A bit flips, in
-# memory, in a core, on a network card. No exception, no difference in time. Now to guess
-# 3:
+# memory, in a core, on a network card. No exception, no difference in time. Guess 3 was
+# about this:
 
 # %%
 def hashes_agree(bit):
@@ -757,7 +762,7 @@ for bit in (None, 55):
     print(f"flipped bit {bit}: {values}")
 
 # %% [markdown]
-# No rank is identified: the wrong number is in everybody's sum, and all are wrong in
+# No rank is identified: the wrong number is in every rank's sum, and all are wrong in
 # the same way. A hash after the all-reduce detects only a rank whose *result* differs.
 # To detect an error made before the sum, you need a value that was computed before it
 # and can be compared with the result. The sum is linear, so a linear checksum will do:
@@ -772,7 +777,7 @@ for bit in (None, 55):
 # *magnitudes*. And a flipped exponent bit can make a NaN, for which `<=` and `>` are
 # both false.
 #
-# ### A sum that checks itself (5 points)
+# ### An all-reduce with a checksum (5 points)
 
 # %% nbgrader={"grade": false, "grade_id": "checked_all_reduce", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def checked_all_reduce(
@@ -967,9 +972,9 @@ print(f"at {int(best)} s: {useful(int(best)):.1%}")
 # The optimum is flat: being wrong by a factor of two costs little. And a published
 # claim holds: "we establish that the relevance of the formula goes well beyond its
 # original framework" (*Robustness of the Young/Daly formula for stochastic iterative
-# applications*, hal-02514107). Here failures also fall into saves and restarts, and the
-# best interval is where the formula puts it. The points lie a little below the line,
-# most of all at long intervals: failures can also hit work that is being redone.
+# applications*, hal-02514107). Here failures also hit saves and restarts, and the best
+# interval is where the formula puts it. The points lie a little below the line,
+# especially at long intervals: failures can also hit work that is being redone.
 #
 # ## Explain: checking a published table
 #
@@ -1048,8 +1053,8 @@ for save in (5, 30, 120):
 # - A decision to leave is a collective.
 # - The rank that waits least is the one that the others wait for. Use median and MAD,
 #   not mean and standard deviation.
-# - A hash after the sum detects different results, not wrong ones. A linear checksum
-#   detects wrong sums.
+# - A hash after the sum detects different results, not wrong ones: it identifies no
+#   rank (guess 3). A linear checksum detects wrong sums.
 # - Save every $\sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf} / \mathrm{machines}}$
 #   seconds, and make saves and restarts short.
 #
@@ -1080,9 +1085,9 @@ def lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]:
     Returns: (list of floats, one for each rank; float for the network), in s
 
     - the ranks: in each step, the rank that calls last is charged with the time since
-      the second-to-last call (0 if both called at once).
-    - the network: it is charged with the time from the last call until the last rank
-      has its result.
+      the second-to-last call (0 if both called together).
+    - the network: in each step, the network is charged with the time from the last call
+      until the last rank has its result.
 
     Example: lost_to(np.array([[1.0, 3.0, 2.0]]), np.array([[5.0, 5.0, 4.5]])) == (
         [0.0, 1.0, 0.0], 2.0)

@@ -18,13 +18,13 @@ class OrderExercise(PlainExercise):
     rank_at = 0
     harness = "\ndef harness(f, p, m):\n    return [as_lists(f(rank, p, m)) for rank in range(p)]\n"
     ORDERS = [
-        Mistake("no_actions", "What came is not a list of actions with every action of the rank in it once.",
+        Mistake("no_actions", "The result is not a list that holds every action of the rank once.",
                 'A list of ("F", k) and ("B", k), k from 0 to m - 1, each of them once.'),
-        Mistake("stands_still", "In this order the pipeline stands still.",
+        Mistake("stands_still", "This order deadlocks.",
                 "An action needs what the neighbour has computed for the same micro-batch, and a backward pass its own "
                 "forward pass."),
     ]  # fmt: skip
-    WAITS = Mistake("waits_too_long", "The order is possible, but ranks wait where they need not.",
+    WAITS = Mistake("waits_too_long", "The order is valid, but ranks wait longer than necessary.",
                     "Draw it: `timeline.draw(replay(orders, p, m).events, p)`.")  # fmt: skip
 
     def replayed(self, orders: list, p: int, m: int, **known) -> Replay:

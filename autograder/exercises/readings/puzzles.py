@@ -32,7 +32,7 @@ class PuzzleExercise(PlainExercise):
     mistakes = [
         Mistake("no_actions", "What came is not the work of four ranks with every action in it once.",
                 'Four strings such as "F0 F1 B0 B1": each rank does every action of each of the 8 micro-batches once.'),
-        Mistake("stands_still", "In this order the pipeline stands still.",
+        Mistake("stands_still", "This order deadlocks.",
                 "An action needs what the neighbour has computed for the same micro-batch, and a backward pass its own "
                 "forward pass."),
         Mistake("holds_too_many", "It can be run, but a rank keeps more than it has memory for.",
