@@ -25,7 +25,7 @@ import os
 import re
 import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -111,6 +111,7 @@ class Content:
 
     frameworks: it has TensorFlow and Horovod. left_out: units that it has a room for, but not the frameworks.
     parts: the units by topic, each in one part; () where the course names none. routes: paths through the course.
+    samples: what its site shows on the first page (`tools.site.samples`).
     """
 
     root: Path
@@ -121,6 +122,7 @@ class Content:
     left_out: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
     routes: tuple[Route, ...] = ()
+    samples: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def rooms(self) -> list[Room]:
@@ -158,17 +160,11 @@ def course(folder: Path | None = None) -> Content:
         raise NoCourse(f"{path} should hold frameworks = true or frameworks = false")
     left_out = () if frameworks else tuple(name for name in units if Room(folder / UNITS / name).needs_frameworks)
     there = tuple(name for name in units if name not in left_out)
-    parts = _parts(path, said.get("part", []), there, left_out)
-    return Content(
-        folder,
-        title,
-        there,
-        tuple(homework),
-        frameworks,
-        left_out,
-        parts,
+    parts, routes = (
+        _parts(path, said.get("part", []), there, left_out),
         _routes(path, said.get("path", []), there, left_out),
     )
+    return Content(folder, title, there, tuple(homework), frameworks, left_out, parts, routes, said.get("samples", {}))
 
 
 def _parts(path: Path, said: list[dict], units: tuple[str, ...], left_out: tuple[str, ...]) -> tuple[Part, ...]:

@@ -30,7 +30,7 @@ SETTINGS = {
     "html_show_sphinx": False,
     "html_permalinks_icon": "#",
     "language": "en",
-    "myst_enable_extensions": ["dollarmath", "deflist"],
+    "myst_enable_extensions": ["colon_fence", "deflist", "dollarmath"],
     "myst_heading_anchors": 4,
     "myst_heading_slug_func": "tools.site.text.slug",
     "nb_execution_mode": "off",

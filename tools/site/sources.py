@@ -10,8 +10,9 @@ from pathlib import Path
 import nbformat
 
 from autograder import content
+from autograder.start.units import all_units
 from tools.build_notebooks import homeworks, is_homework, solved_of, units
-from tools.site import claims, glossary, mistakes, start
+from tools.site import claims, glossary, mistakes, samples, start
 from tools.site.play import pages as play
 from tools.site.units import Links, page_of
 
@@ -58,9 +59,11 @@ def tree(root: Path | None = None, solutions: bool = True, only: tuple[str, ...]
     there = {path.removesuffix(".md") for path in built.files}
     puzzles = built.files.get("play/index.md")
     playing = play.front(puzzles) if isinstance(puzzles, str) else ""
-    built.files["index.md"] = start.page(content.course(root), titles, list(pages.values()), solutions, there, playing)
+    course, told = content.course(root), {unit.name: unit for unit in all_units(root)}
+    places = start.Map(course, titles, list(pages.values()), told)
+    built.files["index.md"] = start.page(places, solutions, there, playing, samples.page(course, titles))
     terms = glossary.patterns(root) if glossary.is_there(root) else {}
-    built.files["site.json"] = json.dumps({"figures": built.figures, "terms": terms})
+    built.files["site.json"] = json.dumps({"figures": built.figures, "terms": terms, "places": start.order(places)})
     return built
 
 
