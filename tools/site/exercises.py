@@ -27,12 +27,12 @@ def boxes(cells: list[NotebookNode]) -> dict[int, Edge]:
     """Cell -> the end of the box that it has: the text of an exercise begins one, its check (of a question, the place
     for the answer) ends it."""
     found, stretch = {}, _stretch(cells)
-    for k, cell in enumerate(cells[:-1]):
+    for k, cell in enumerate(cells):
         marks = cell.metadata.get("nbgrader", {})
         if not marks.get("solution") or cells[k - 1].cell_type != "markdown" or k - 1 in found:
             continue
         written = bool(marks.get("grade"))
-        check = cell if written else cells[k + 1]
+        check = cell if written or k + 1 == len(cells) else cells[k + 1]
         if not check.metadata.get("nbgrader", {}).get("grade"):
             continue  # a part of a homework
         headings = HEADING.findall(FENCE.sub("", cells[k - 1].source))
