@@ -73,7 +73,8 @@ class _Section:
                     continue
                 made.append(_taken_along(made[-1]) if item.picture else [])
             made[-1].append(item)
-        return [_captioned(slide) for slide in made if any(item.lines for item in slide)]
+        shown = [slide for slide in made if any(item.lines for item in slide)]
+        return [_captioned(_without_announcement(slide)) for slide in _merged(shown)]
 
 
 def _fits(slide: list[_Item], item: _Item) -> bool:
@@ -85,6 +86,28 @@ def _fits(slide: list[_Item], item: _Item) -> bool:
     drawn = item.picture or any(other.picture for other in slide)
     used = text.height("## ") + sum(other.lines for other in slide)
     return used + item.lines <= (DRAWN_LINES if drawn else LINES)
+
+
+def _merged(slides: list[list[_Item]]) -> list[list[_Item]]:
+    """The slides, each with the next one on it where both fit and that one was not asked for."""
+    found: list[list[_Item]] = []
+    for slide in slides:
+        lines = sum(item.lines for item in slide)
+        whole = _Item(slide[0].cell, lines, picture=any(item.picture for item in slide))
+        if found and not any(item.begins for item in slide) and _fits(found[-1], whole):
+            found[-1] += slide
+        else:
+            found.append(slide)
+    return found
+
+
+def _without_announcement(slide: list[_Item]) -> list[_Item]:
+    """The slide without a last sentence that announces what is not on it."""
+    shown = [item for item in slide if item.lines]
+    last = shown[-1]
+    if len(shown) == 1 or last.must or last.picture or not last.cell.source.rstrip().endswith(":"):
+        return slide
+    return [replace(item, lines=0) if item is last else item for item in slide]
 
 
 def _captioned(slide: list[_Item]) -> list[_Item]:
