@@ -23,6 +23,8 @@ SETTINGS = {
     "extensions": ["myst_nb", "tools.site.extension"],
     "html_theme": "sphinx_book_theme",
     "html_math_renderer": "mathml",
+    "html_context": {"default_mode": "auto"},
+    "html_favicon": "favicon.svg",
     "html_static_path": ["_static"],
     "html_show_sourcelink": False,
     "html_copy_source": False,

@@ -16,7 +16,7 @@ from tools.site import claims, glossary, mistakes, samples, start
 from tools.site.play import pages as play
 from tools.site.units import Links, page_of
 
-CSS = Path(__file__).with_name("site.css")
+CSS, ICON = (Path(__file__).with_name(name) for name in ("site.css", "favicon.svg"))
 
 
 @dataclass
@@ -54,6 +54,7 @@ def tree(root: Path | None = None, solutions: bool = True, only: tuple[str, ...]
     if playable:
         built.files |= play.pages(root, names, pages)
     built.files["_static/site.css"] = CSS.read_text(encoding="utf-8")
+    built.files["favicon.svg"] = ICON.read_text(encoding="utf-8")
     for path in sorted((root / "images").glob("*.svg")):
         built.files[f"images/{path.name}"] = path.read_bytes()
     there = {path.removesuffix(".md") for path in built.files}

@@ -43,6 +43,13 @@ def without(tmp_path_factory, few_mistakes):
     return to
 
 
+# What scrolls sideways and cannot be reached with the keyboard (axe calls it scrollable-region-focusable).
+UNREACHED = """() => [...document.querySelectorAll(".bd-content *")]
+    .filter((e) => e.scrollWidth > e.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(e).overflowX))
+    .filter((e) => e.tabIndex < 0 && !e.querySelector("a[href], button, input, textarea, summary, [tabindex='0']"))
+    .map((e) => e.outerHTML.slice(0, 200))"""
+
+
 def words(page: Path) -> str:
     """The text of a page, blanks taken out."""
     return re.sub(r"\s+", "", html.unescape(re.sub(r"<[^>]+>", "", page.read_text())))
@@ -135,6 +142,7 @@ def test_pages_stay_within_the_screen_and_ask_nobody_else(address, browser, them
         page.goto(f"{address}/{name}.html", wait_until="load")
         assert page.evaluate("document.documentElement.dataset.theme") == theme
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert not page.evaluate(UNREACHED), name
     assert not failed and all(url.startswith((address, "data:")) for url in asked)
     context.close()
 
