@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+import autograder.content as content
 import autograder.progress as progress
-from autograder import content
 from autograder.pages import page, span
 from autograder.personal import FILE as RECORDS
 from autograder.personal import MOST_BYTES
@@ -105,8 +105,8 @@ class Way:
 
     title: str
     says: str
-    rows: tuple[Row, ...]
-    known: tuple[Row, ...]
+    rows: tuple[UnitRow, ...]
+    known: tuple[UnitRow, ...]
 
     @property
     def minutes(self) -> int:
@@ -114,7 +114,7 @@ class Way:
         return sum(row.unit.minutes or 0 for row in self.rows)
 
 
-def parts_of(found: list[Row], course: Path = ROOT) -> list[tuple[str, list[Row]]]:
+def parts_of(found: list[UnitRow], course: Path = ROOT) -> list[tuple[str, list[UnitRow]]]:
     """(title, rows) of each part of the course; a single one without a title where it names none."""
     units = {row.unit.name: row for row in found if not row.unit.is_homework}
     parts = [(part.title, [units.pop(name) for name in part.units if name in units]) for part in _content(course).parts]
@@ -122,7 +122,7 @@ def parts_of(found: list[Row], course: Path = ROOT) -> list[tuple[str, list[Row]
     return [(title, rows) for title, rows in [*parts, ("More units" if parts else "", rest)] if rows]
 
 
-def ways_of(found: list[Row], course: Path = ROOT) -> list[Way]:
+def ways_of(found: list[UnitRow], course: Path = ROOT) -> list[Way]:
     """The paths through the course, as far as their units are there."""
     units = {row.unit.name: row for row in found}
     return [
@@ -137,7 +137,7 @@ def ways_of(found: list[Row], course: Path = ROOT) -> list[Way]:
 
 
 def _content(course: Path) -> content.Content:
-    """What the course's file says; nothing where there is none, or a wrong one: the page is there all the same."""
+    """The content of the course's file; nothing where there is none, or a wrong one: the page is there all the same."""
     try:
         return content.course(course)
     except content.NoCourse:

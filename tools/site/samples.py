@@ -1,4 +1,4 @@
-"""What the first page shows of the course: a card, as a check draws it for an answer of the bank, and the report of a
+"""Samples of the course for the first page: a card, as a check draws it for an answer of the bank, and the report of a
 hang, as an executed notebook has it. `[samples]` in course.toml names both.
 """
 

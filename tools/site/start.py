@@ -31,8 +31,8 @@ COURSE = "## The course as pages\n\n"
 
 @dataclass(frozen=True)
 class Map:
-    """What the first page leads to. titles: unit or homework -> title. documents: pages of units and homeworks, in
-    order, "units/03_collectives.ipynb". units: what the notebooks say of themselves."""
+    """The pages that the first one leads to. titles: unit or homework -> title. documents: pages of units and
+    homeworks, in order, "units/03_collectives.ipynb". units: what the notebooks say of themselves."""
 
     course: content.Content
     titles: dict[str, str]
