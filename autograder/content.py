@@ -1,7 +1,8 @@
 """The course that this engine serves: a folder with `course.toml` and one room for each unit.
 
-    course.toml                     title, the units and the homework in their order; `frameworks = false` leaves
-                                    out what needs TensorFlow or Horovod (docs/frameworks.md)
+    course.toml                     title, the units and the homework in their order, its parts and some paths through
+                                    it; `frameworks = false` leaves out what needs TensorFlow or Horovod
+                                    (docs/frameworks.md)
     units/NN_topic/topic.py         the page, a notebook as text; scripts beside it go to students with it
     units/NN_topic/exercises.py     the classes of the unit's exercises
     units/NN_topic/harness.py       functions that run around the student's on the ranks
@@ -19,11 +20,12 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import os
 import re
 import sys
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -86,10 +88,30 @@ class Room:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Some units under one title."""
+
+    title: str
+    units: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Route:
+    """A path through the course for one kind of reader. known: units that are taken as known and not part of it."""
+
+    title: str
+    says: str
+    units: tuple[str, ...]
+    known: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Content:
     """A course: its folder and what its `course.toml` says. units, homework: their names, in the course's order.
 
     frameworks: it has TensorFlow and Horovod. left_out: units that it has a room for, but not the frameworks.
+    parts: the units by topic, each in one part; () where the course names none. routes: paths through the course.
+    samples: what its site shows on the first page (`tools.site.samples`).
     """
 
     root: Path
@@ -98,6 +120,9 @@ class Content:
     homework: tuple[str, ...] = ()
     frameworks: bool = True
     left_out: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    routes: tuple[Route, ...] = ()
+    samples: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def rooms(self) -> list[Room]:
@@ -135,7 +160,48 @@ def course(folder: Path | None = None) -> Content:
         raise NoCourse(f"{path} should hold frameworks = true or frameworks = false")
     left_out = () if frameworks else tuple(name for name in units if Room(folder / UNITS / name).needs_frameworks)
     there = tuple(name for name in units if name not in left_out)
-    return Content(folder, title, there, tuple(homework), frameworks, left_out)
+    parts, routes = (
+        _parts(path, said.get("part", []), there, left_out),
+        _routes(path, said.get("path", []), there, left_out),
+    )
+    return Content(folder, title, there, tuple(homework), frameworks, left_out, parts, routes, said.get("samples", {}))
+
+
+def _parts(path: Path, said: list[dict], units: tuple[str, ...], left_out: tuple[str, ...]) -> tuple[Part, ...]:
+    """The parts that a course names; units that none of them has come last, in one of their own. Raises NoCourse."""
+    found = [Part(str(one.get("title")), _known(path, one.get("units", []), units, left_out)) for one in said]
+    named = [unit for part in found for unit in part.units]
+    if twice := sorted({unit for unit in named if named.count(unit) > 1}):
+        raise NoCourse(f"{path} has {', '.join(twice)} in more than one part")
+    rest = tuple(unit for unit in units if unit not in named)
+    parts = [*found, Part("More units", rest)] if found else []
+    return tuple(part for part in parts if part.units)
+
+
+def _routes(path: Path, said: list[dict], units: tuple[str, ...], left_out: tuple[str, ...]) -> tuple[Route, ...]:
+    """The paths that a course names. Raises NoCourse."""
+    names = [[_known(path, one.get(key, []), units, left_out) for key in ("units", "known")] for one in said]
+    return tuple(
+        Route(str(one.get("title")), str(one.get("says", "")), *both) for one, both in zip(said, names, strict=True)
+    )
+
+
+def _known(path: Path, names: list[str], units: tuple[str, ...], left_out: tuple[str, ...]) -> tuple[str, ...]:
+    """These names without those that the course leaves out. Raises NoCourse for one that is no unit."""
+    if strangers := [str(name) for name in names if name not in units and name not in left_out]:
+        raise NoCourse(f"{path}: a part or a path names {', '.join(strangers)}, which is not among its units")
+    return tuple(name for name in names if name in units)
+
+
+def tables(said: Content) -> str:
+    """The parts and paths as `course.toml` holds them."""
+    lines = []
+    for part in said.parts:
+        lines += ["", "[[part]]", f"title = {json.dumps(part.title)}", f"units = {json.dumps(part.units)}"]
+    for route in said.routes:
+        lines += ["", "[[path]]", f"title = {json.dumps(route.title)}", f"says = {json.dumps(route.says)}"]
+        lines += [f"units = {json.dumps(route.units)}", f"known = {json.dumps(route.known)}"]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def enter(unit: str, folder: Path) -> None:
@@ -147,7 +213,7 @@ def enter(unit: str, folder: Path) -> None:
     path = folder / FILE
     names = "".join(f'    "{name}",\n' for name in sorted([*there, unit]))
     text, count = re.subn(
-        r"^units = \[.*?\]", f"units = [\n{names}]", path.read_text(encoding="utf-8"), flags=re.M | re.S
+        r"^units = \[.*?\]", f"units = [\n{names}]", path.read_text(encoding="utf-8"), count=1, flags=re.M | re.S
     )
     if count != 1:
         raise NoCourse(f"{path}: cannot find where units = [...] begins; add {unit} to it by hand")

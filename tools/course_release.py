@@ -236,7 +236,7 @@ def write_course_file(folder: Path) -> None:
     if units != sorted(public.units) or public.left_out:
         lines = "".join(f"    {json.dumps(unit)},\n" for unit in units)
         frameworks = "" if public.frameworks else "frameworks = false\n"
-        text = f"title = {json.dumps(public.title)}\n{frameworks}units = [\n{lines}]\n"
+        text = f"title = {json.dumps(public.title)}\n{frameworks}units = [\n{lines}]\n{content.tables(public)}"
         (folder / content.FILE).write_text(text, encoding="utf-8")
 
 

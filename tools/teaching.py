@@ -1,7 +1,8 @@
 """Puts into the pages for instructors (units/*/teaching.md) how long the sections of a unit take.
 
     python tools/teaching.py            prints a table for every unit
-    python tools/teaching.py --write    puts it into units/*/teaching.md, between their two marks
+    python tools/teaching.py --write    puts it into units/*/teaching.md, between their two marks; and the table of the
+                                        course's parts into docs/teaching.md
 
 The minutes are those of tools/lesson_time.py: counted, by the same measure for all units. Nobody was timed.
 """
@@ -14,13 +15,18 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 import build_notebooks  # noqa: E402
 import lesson_time  # noqa: E402
 import nbformat  # noqa: E402
 
+from autograder import content  # noqa: E402
+from autograder.start.units import all_units  # noqa: E402
+
 BEGIN, END = "<!-- timing: python tools/teaching.py --write -->", "<!-- end of timing -->"
+PARTS, END_OF_PARTS = "<!-- parts: python tools/teaching.py --write -->", "<!-- end of parts -->"
+INDEX = ROOT / "docs" / "teaching.md"
 
 
 def units() -> list[str]:
@@ -65,6 +71,23 @@ def table(unit: str) -> str:
     return "\n".join([*lines, f"| **together** | **{core:.0f}** | **{stretch:.0f}** |"])
 
 
+def parts() -> str:
+    """A Markdown table of the course's parts, which leads to the page for each unit."""
+    course, known = content.course(ROOT), {unit.name: unit.title for unit in all_units(ROOT)}
+    lines = ["| | |", "|---|---|"]
+    for title, names in [*((part.title, part.units) for part in course.parts), ("Homework", course.homework)]:
+        titles = [(name, known[name].replace(" · ", " ").removeprefix("Homework: ")) for name in names]
+        links = ", ".join(f"[{words}](../units/{name}/teaching.md)" for name, words in titles)
+        lines.append(f"| {title} | {links} |")
+    return "\n".join(lines)
+
+
+def _with(text: str, begin: str, made: str, end: str) -> str:
+    """The text with this between the two marks; what was there goes."""
+    head, _, rest = text.partition(begin)
+    return f"{head}{begin}\n\n{made}\n\n{end}{rest.partition(end)[2]}"
+
+
 def _whole(counted: float) -> str:
     return f"{max(1, round(counted))}" if counted else ""
 
@@ -78,8 +101,9 @@ def main(arguments: list[str] | None = None) -> None:
         if not options.write:
             print(f"{unit}\n{table(unit)}\n")
         elif path.exists():
-            head, _, rest = path.read_text(encoding="utf-8").partition(BEGIN)
-            path.write_text(f"{head}{BEGIN}\n\n{table(unit)}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+            path.write_text(_with(path.read_text(encoding="utf-8"), BEGIN, table(unit), END), encoding="utf-8")
+    if options.write:
+        INDEX.write_text(_with(INDEX.read_text(encoding="utf-8"), PARTS, parts(), END_OF_PARTS), encoding="utf-8")
 
 
 if __name__ == "__main__":

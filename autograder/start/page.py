@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+import autograder.content as content
 import autograder.progress as progress
-from autograder.pages import page
+from autograder.pages import page, span
 from autograder.personal import FILE as RECORDS
 from autograder.personal import MOST_BYTES
 from autograder.start.units import ROOT, Unit, UnitTask, all_units
@@ -98,6 +99,51 @@ def next_of(found: list[UnitRow]) -> tuple[UnitRow, TaskState] | None:
     return (row, row.todo) if row else None
 
 
+@dataclass(frozen=True)
+class Way:
+    """A path through the course with its rows. known: those of units that it takes as known."""
+
+    title: str
+    says: str
+    rows: tuple[UnitRow, ...]
+    known: tuple[UnitRow, ...]
+
+    @property
+    def minutes(self) -> int:
+        """The minutes of the cores of its units."""
+        return sum(row.unit.minutes or 0 for row in self.rows)
+
+
+def parts_of(found: list[UnitRow], course: Path = ROOT) -> list[tuple[str, list[UnitRow]]]:
+    """(title, rows) of each part of the course; a single one without a title where it names none."""
+    units = {row.unit.name: row for row in found if not row.unit.is_homework}
+    parts = [(part.title, [units.pop(name) for name in part.units if name in units]) for part in _content(course).parts]
+    rest = list(units.values())  # a class's own, say
+    return [(title, rows) for title, rows in [*parts, ("More units" if parts else "", rest)] if rows]
+
+
+def ways_of(found: list[UnitRow], course: Path = ROOT) -> list[Way]:
+    """The paths through the course, as far as their units are there."""
+    units = {row.unit.name: row for row in found}
+    return [
+        Way(
+            route.title,
+            route.says,
+            *(tuple(units[n] for n in names if n in units) for names in (route.units, route.known)),
+        )
+        for route in _content(course).routes
+        if any(name in units for name in route.units)
+    ]
+
+
+def _content(course: Path) -> content.Content:
+    """The content of the course's file; nothing where there is none, or a wrong one: the page is there all the same."""
+    try:
+        return content.course(course)
+    except content.NoCourse:
+        return content.Content(course, "", ())
+
+
 def start_page(work: Path, base_url: str = "/", course: Path = ROOT) -> str:
     """The page for this work/. base_url: the server's, which a hub puts before every path."""
     found = rows(work, course)
@@ -105,6 +151,8 @@ def start_page(work: Path, base_url: str = "/", course: Path = ROOT) -> str:
     return page(
         "start.html",
         rows=units,
+        parts=parts_of(found, course),
+        ways=ways_of(found, course),
         homework=[row for row in found if row.unit.is_homework],
         earned=sum(row.points for row in units),
         points=sum(row.unit.points for row in units),
@@ -113,6 +161,7 @@ def start_page(work: Path, base_url: str = "/", course: Path = ROOT) -> str:
         next=next_of(found),
         records=records(work),
         address=lambda row, cell="": address(base_url, row.unit.path, cell),
+        span=lambda minutes: span(60 * minutes),
         share=share,
     )
 

@@ -79,7 +79,11 @@ def test_time_adds_up_and_a_long_pause_counts_as_a_short_one(work):
         progress.keep_time("06_ddp", work, 1e9 - 60 * minute)  # a clock that was set back
     assert kept(work)["time"]["05_gradient_all_reduce"] == {"seconds": 31 * 60, "last": 10**9 + 51 * 60}
     found = progress.kept_in(work)
-    assert [progress.minutes_of(found, unit) for unit in ("05_gradient_all_reduce", "06_ddp", "07_horovod")] == [31, 0, 0]
+    assert [progress.minutes_of(found, unit) for unit in ("05_gradient_all_reduce", "06_ddp", "07_horovod")] == [
+        31,
+        0,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -106,3 +106,16 @@ def test_the_plans_name_exercises_that_there_are():
     plans = INDEX.read_text(encoding="utf-8").partition("## Plan 1")[2]
     words = {word for word in re.findall(r"`([a-z_0-9]+)`", plans)}
     assert words <= EXERCISES.keys(), words - EXERCISES.keys()
+
+
+@needs("frameworks")
+def test_the_index_shows_the_parts_of_the_course():
+    text = INDEX.read_text(encoding="utf-8").partition(teaching.PARTS)[2].partition(teaching.END_OF_PARTS)[0]
+    assert text.strip() == teaching.parts(), "python tools/teaching.py --write"
+
+
+def test_the_path_for_a_class_of_two_days_is_plan_1():
+    plan = INDEX.read_text(encoding="utf-8").partition("## Plan 1")[2].partition("## Plan 2")[0]
+    units = re.findall(r"^\| \d+:\d\d \| \d+ \| (\d\d) \|", plan, re.M)
+    (route,) = [route for route in content.course(ROOT).routes if "two days" in route.title]
+    assert [name[:2] for name in route.units] == units

@@ -1,9 +1,10 @@
 """The course's extension of Sphinx: formulas as MathML, which every browser sets without a script; alternative texts of
-the figures that cells drew; a link from the first use of a term to the glossary.
+the figures that cells drew; a link from the first use of a term to the glossary; a unit's place in the course.
 """
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -85,6 +86,26 @@ def link_terms(app: Sphinx, doctree: nodes.document, document: str) -> None:
             text.parent.replace(text, [*pieces, nodes.Text(text[done:])])
 
 
+def show_place(app: Sphinx, document: str, template: str, context: dict, doctree: nodes.document | None) -> None:
+    """Gives a unit's page its neighbours in the course's order, which is not that of the parts, and a first line with
+    its part and both."""
+    places = app.site["places"]
+    here = next((k for k, place in enumerate(places) if place["document"] == document), None)
+    if here is None:
+        return
+    links = []
+    for key, arrow, k in (("prev", "← {}", here - 1), ("next", "{} →", here + 1)):
+        if not 0 <= k < len(places):
+            continue
+        address = app.builder.get_relative_uri(document, places[k]["document"])
+        title = html.escape(places[k]["title"])
+        context[key] = {"link": address, "title": title}
+        links.append(f'<a href="{address}">{arrow.format(title)}</a>')
+    part = f"{app.builder.get_relative_uri(document, 'index')}#{places[here]['place']}"
+    lines = [f'<a href="{part}">{html.escape(places[here]["part"])}</a>', *links]
+    context["body"] = f'<nav class="place" aria-label="Place in the course">{"".join(lines)}</nav>{context["body"]}'
+
+
 def _ancestors(node: nodes.Node):
     while node.parent is not None:
         node = node.parent
@@ -100,6 +121,7 @@ def setup(app: Sphinx) -> dict:
     app.connect("builder-inited", read_settings)
     app.connect("doctree-read", name_figures)
     app.connect("doctree-resolved", link_terms)
+    app.connect("html-page-context", show_place)
     app.add_css_file("site.css")
     app.add_lexer("ipython3", CellLexer)
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": False}

@@ -15,6 +15,14 @@ TOUCHES = (
     (re.compile(r"<summary>(<span class=\"toctree-toggle\")"), r'<summary aria-label="Pages below">\1'),
     # a part of the page without a name
     (re.compile(r'(<div id="pst-primary-sidebar")'), r'\1 role="region" aria-label="Sidebar"'),
+    # a drawing or a figure, which scrolls on a narrow screen: with the keyboard, too
+    (re.compile(r"<p>(?=<img [^>]*>(?:</img>)?\s*</p>)"), '<p tabindex="0">'),
+    (
+        re.compile(
+            r'(<div class="cell_output docutils container")>(?=(?:(?!<div class="cell[ _]|</section>).)*?<img )', re.S
+        ),
+        r'\1 tabindex="0">',
+    ),
     # an empty corner of a table that calls itself a header
     (re.compile(r'<th class="head[^"]*"><p></p></th>'), "<td></td>"),
 )

@@ -10,12 +10,13 @@ from pathlib import Path
 import nbformat
 
 from autograder import content
+from autograder.start.units import all_units
 from tools.build_notebooks import homeworks, is_homework, solved_of, units
-from tools.site import claims, glossary, mistakes, start
+from tools.site import claims, glossary, mistakes, samples, start
 from tools.site.play import pages as play
 from tools.site.units import Links, page_of
 
-CSS = Path(__file__).with_name("site.css")
+CSS, ICON = (Path(__file__).with_name(name) for name in ("site.css", "favicon.svg"))
 
 
 @dataclass
@@ -53,14 +54,17 @@ def tree(root: Path | None = None, solutions: bool = True, only: tuple[str, ...]
     if playable:
         built.files |= play.pages(root, names, pages)
     built.files["_static/site.css"] = CSS.read_text(encoding="utf-8")
+    built.files["favicon.svg"] = ICON.read_text(encoding="utf-8")
     for path in sorted((root / "images").glob("*.svg")):
         built.files[f"images/{path.name}"] = path.read_bytes()
     there = {path.removesuffix(".md") for path in built.files}
     puzzles = built.files.get("play/index.md")
     playing = play.front(puzzles) if isinstance(puzzles, str) else ""
-    built.files["index.md"] = start.page(content.course(root), titles, list(pages.values()), solutions, there, playing)
+    course, told = content.course(root), {unit.name: unit for unit in all_units(root)}
+    places = start.Map(course, titles, list(pages.values()), told)
+    built.files["index.md"] = start.page(places, solutions, there, playing, samples.page(course, titles))
     terms = glossary.patterns(root) if glossary.is_there(root) else {}
-    built.files["site.json"] = json.dumps({"figures": built.figures, "terms": terms})
+    built.files["site.json"] = json.dumps({"figures": built.figures, "terms": terms, "places": start.order(places)})
     return built
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from tools.site import exercises
 from tools.site.figures import alternatives
 from tools.site.mistakes import anchor
 
@@ -21,7 +22,13 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 SHOW = "Show a solution"
 # Cells that `make notebooks` gives to every unit: what is for Lab alone, and the answers to the recap's questions.
 LAB_ALONE = {"course-card-text", "course-card", "course-next"}
-ANSWERS = "course-recap-answers"
+RECAP, ANSWERS = "course-recap", "course-recap-answers"
+# What is said where there is a kernel -> what is true of a page.
+WITHOUT_KERNEL = {
+    "Answer in the cell below; nothing is graded.": "The answers are folded below the questions.",
+    "YOUR ANSWER HERE": "*Write your answer down before you look at what it should say.*",
+}
+GIVEN_LINES = 12  # of code that only defines things; as many are folded
 
 
 @dataclass
@@ -44,9 +51,21 @@ def page_of(solved: NotebookNode, released: NotebookNode, solutions: bool, outpu
     if [cell.id for cell in solved.cells] != [cell.id for cell in released.cells]:
         raise ValueError("the released notebook has other cells than the solved one: run `make notebooks`")
     shown = nbformat.v4.new_notebook(metadata=released.metadata)
-    for full, stub in zip(solved.cells, released.cells, strict=True):
-        shown.cells += _cells(full, stub, solutions, outputs, where)
+    boxes = exercises.boxes(released.cells)
+    for number, (full, stub) in enumerate(zip(solved.cells, released.cells, strict=True)):
+        made, box = _cells(full, stub, solutions, outputs, where), boxes.get(number)
+        shown.cells += made if box is None else _boxed(made, box)
     return Page(shown, alternatives(shown), where.files)
+
+
+def _boxed(cells: list[NotebookNode], box: exercises.Edge) -> list[NotebookNode]:
+    """A cell's cells with the beginning or the end of an exercise's box: behind the heading, before what follows."""
+    if not box.opens:
+        return [*cells, _markdown("</div>")]
+    if not box.heading:
+        return [_markdown(box.opens), *cells]
+    before, after = exercises.at_heading(cells[0].source, box.heading)
+    return [_markdown(before), _markdown(box.opens), *([_markdown(after)] if after else []), *cells[1:]]
 
 
 def _cells(full: NotebookNode, stub: NotebookNode, solutions: bool, outputs: bool, where: Links) -> list[NotebookNode]:
@@ -58,10 +77,12 @@ def _cells(full: NotebookNode, stub: NotebookNode, solutions: bool, outputs: boo
     if full.cell_type == "markdown":
         return _text(full, stub, solutions, where)
     cell = _code(HIDDEN.sub("", stub.source), stub, full.outputs if outputs else [], full.execution_count)
-    differs = full.source != stub.source
-    name = full.metadata.get("nbgrader", {}).get("grade_id", "")
-    label = [_markdown(f"({anchor(name)})=")] if full.metadata.get("nbgrader", {}).get("solution") and name else []
-    if not differs or not solutions:
+    marks = full.metadata.get("nbgrader", {})
+    name = marks.get("grade_id", "")
+    label = [_markdown(f"({anchor(name)})=")] if marks.get("solution") and name else []
+    if not marks and not cell.outputs and (given := exercises.given(cell.source, GIVEN_LINES)):
+        return [_folded(cell, "hide-input", f"what is given: {given}")]
+    if full.source == stub.source or not solutions:
         return [*label, cell]
     shown, cell.outputs = cell.outputs, []
     answer = _code(MARKERS.sub("", HIDDEN.sub("", full.source)), full, shown, full.execution_count)
@@ -76,7 +97,10 @@ def _folded(cell: NotebookNode, tag: str, what: str) -> NotebookNode:
 
 def _text(full: NotebookNode, stub: NotebookNode, solutions: bool, where: Links) -> list[NotebookNode]:
     """Text; of a written question the student's place, and what an answer should say folded away."""
-    found = [_markdown(where.rewritten(stub.source))]
+    words = stub.source
+    for old, new in WITHOUT_KERNEL.items() if stub.id == RECAP or stub.metadata.get("nbgrader") else ():
+        words = words.replace(old, new)
+    found = [_markdown(where.rewritten(words))]
     if full.source != stub.source and solutions:
         found.append(_markdown(f"<details class='solution'><summary>{SHOW}</summary>\n"))
         found.append(_markdown(where.rewritten(MARKERS.sub("", full.source))))

@@ -1,19 +1,20 @@
 """From an executed notebook to one whose cells are slides. The rules:
 
-- a heading of the first or second level begins a slide, one of the third a slide below it; what does not fit goes on
-  below;
+- a heading begins a slide; what is an exercise, its check, a recap, or marked as stretch, "Deeper", "Bonus" or "To
+  read" is left out with the text below its heading, so that no solution is on any slide;
 - a paragraph shows its first sentences, and those that define a term in bold; all of it is in the speaker's notes;
-- code shows its first lines, an output its first lines; a cell that draws shows the picture alone, on one slide with
-  the paragraph before it where both fit;
-- an exercise shows its signature and the first paragraph of its docstring; solutions, checks and rubrics are nowhere;
-- what only sets up, and what is marked "Deeper", "Bonus" or "To read", is left out; a recap's answers are in the notes;
-- a cell with the tag "no-slide" is left out, one with the tag "slide" begins a slide.
+- a picture shares its slide with the paragraph before it or behind it; a second picture begins another slide;
+- what defines a term, what asks the class, tables, formulas and lists get another slide where they do not fit any more;
+  other paragraphs stay in the notes then;
+- code is shown with its output where a section has no picture and both fit: its first lines, and its output's;
+- a cell with the tag "no-slide" is left out, one with the tag "slide" begins a slide and is shown.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from dataclasses import dataclass, field, replace
 
 import nbformat
 from nbformat import NotebookNode
@@ -23,167 +24,264 @@ from autograder.grading.formulas import with_formulas
 from tools.slides import text
 
 CODE_LINES, OUTPUT_LINES = 13, 11
+ENOUGH, MOST = 20, 24  # slides of a unit, and of one with many drawings
 LINES = 17.0  # of prose on one slide, its heading included
 DRAWN_LINES = 18.6  # the same where a picture is on it, whose height is known and not estimated
 CODE = 0.68  # the height of a line of code or output, in lines of prose
 COLUMNS = 100  # characters of a line of output
-CONTINUED = " <span class='again'>(continued)</span>"
-LEFT_OUT = re.compile(r"^#{1,3} (Deeper|Bonus|To read|Where you stand)\b")
-SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION\n?", re.M | re.S)
+LEFT_OUT = re.compile(r"^#+ (Deeper|Bonus|To read|Where you stand|Recap)\b|· stretch$")
+_POINTS = re.compile(r" \(\d+ points?\).*$")
 PICTURES = ("image/png", "image/svg+xml")
+
+
+@dataclass
+class _Item:
+    """A block of a slide. lines: 0 for one that is in the notes alone. must: it gets a slide of its own rather than go
+    to the notes. begins: it begins a slide."""
+
+    cell: NotebookNode
+    lines: float
+    must: bool = False
+    term: bool = False  # it defines one
+    picture: bool = False
+    begins: bool = False
+    notes: str = ""
+    caption: str = ""  # of a picture
+
+
+@dataclass
+class _Section:
+    """A heading and what stands below it, up to the next one."""
+
+    heading: str
+    level: int
+    items: list[_Item] = field(default_factory=list)
+
+    @property
+    def slides(self) -> list[list[_Item]]:
+        """The items of each slide."""
+        made: list[list[_Item]] = [[]]
+        pictures = any(item.picture for item in self.items)
+        for item in self.items:
+            if item.begins and made[-1]:
+                made.append([])
+            if item.cell.cell_type == "code" and not item.picture and pictures and not item.begins:
+                continue
+            if not _fits(made[-1], item):
+                if not item.must:
+                    made[-1].append(replace(item, cell=new_markdown_cell(""), lines=0))
+                    continue
+                made.append(_taken_along(made[-1]) if item.picture else [])
+            made[-1].append(item)
+        shown = [slide for slide in made if any(item.lines for item in slide)]
+        return [_captioned(_without_announcement(slide)) for slide in _merged(shown)]
+
+
+def _fits(slide: list[_Item], item: _Item) -> bool:
+    """True for an item that a slide has room for."""
+    if not any(other.lines for other in slide):
+        return True
+    if item.picture and any(other.picture for other in slide):
+        return False
+    drawn = item.picture or any(other.picture for other in slide)
+    used = text.height("## ") + sum(other.lines for other in slide)
+    return used + item.lines <= (DRAWN_LINES if drawn else LINES)
+
+
+def _merged(slides: list[list[_Item]]) -> list[list[_Item]]:
+    """The slides, each with the next one on it where both fit and that one was not asked for."""
+    found: list[list[_Item]] = []
+    for slide in slides:
+        lines = sum(item.lines for item in slide)
+        whole = _Item(slide[0].cell, lines, picture=any(item.picture for item in slide))
+        if found and not any(item.begins for item in slide) and _fits(found[-1], whole):
+            found[-1] += slide
+        else:
+            found.append(slide)
+    return found
+
+
+def _without_announcement(slide: list[_Item]) -> list[_Item]:
+    """The slide without a last sentence that announces what is not on it."""
+    shown = [item for item in slide if item.lines]
+    last = shown[-1]
+    if len(shown) == 1 or last.must or last.picture or not last.cell.source.rstrip().endswith(":"):
+        return slide
+    return [replace(item, lines=0) if item is last else item for item in slide]
+
+
+def _captioned(slide: list[_Item]) -> list[_Item]:
+    """The slide, with a line that says what is seen where a picture would be alone."""
+    shown = [item for item in slide if item.lines]
+    if not all(item.picture for item in shown) or not shown[0].caption:
+        return slide
+    words = new_markdown_cell(with_formulas(shown[0].caption))
+    return [_Item(words, text.height(shown[0].caption)), *slide]
+
+
+def _taken_along(slide: list[_Item]) -> list[_Item]:
+    """The last paragraph of a slide, taken from it for the picture that follows, if it is not all that stands there."""
+    shown = [item for item in slide if item.lines]
+    last = shown[-1]
+    if (
+        len(shown) < 2
+        or last.cell.cell_type != "markdown"
+        or last.picture
+        or last.lines > DRAWN_LINES - 2 - text.PICTURE
+    ):
+        return []
+    if shown[-2].picture and not any(not one.picture for one in shown[:-2]):
+        return []  # the picture before it would be alone
+    slide.remove(last)
+    return [last]
 
 
 def slides_of(notebook: NotebookNode) -> NotebookNode:
     """A notebook whose cells carry nbconvert's slide metadata."""
-    deck = _Deck()
-    for cell in notebook.cells:
-        role, tags = cell.metadata.get("nbgrader", {}), cell.metadata.get("tags", [])
-        if "no-slide" in tags:
-            continue
-        if "slide" in tags:
-            deck.used = LINES
-        if cell.cell_type == "markdown":
-            deck.prose(SOLUTION.sub("", cell.source))
-        elif deck.skipping or (role.get("grade") and not role.get("solution")):
-            continue
-        elif role.get("solution"):
-            deck.code(stub(cell.source, role.get("grade_id", "")), [])
-        else:
-            deck.run(cell)
-    slides = nbformat.v4.new_notebook(cells=deck.cells)
-    slides.metadata = notebook.metadata
+    slides = nbformat.v4.new_notebook(metadata=notebook.metadata)
+    for section, made in _trimmed([(section, section.slides) for section in _sections(notebook.cells)]):
+        for number, shown in enumerate(made):
+            level = "#" if section.level == 1 and not number else "##"
+            kind = "slide" if section.level <= 2 and not number else "subslide"
+            _add(slides.cells, new_markdown_cell(f"{level} {section.heading}"), kind)
+            for item in shown:
+                if item.lines:
+                    _add(slides.cells, item.cell, "-")
+                if item.notes:
+                    _add(slides.cells, new_markdown_cell(item.notes), "notes")
     return slides
 
 
-class _Deck:
-    """The cells so far, the heading that is open and how full its slide is."""
+def _trimmed(deck: list[tuple[_Section, list[list[_Item]]]]) -> list[tuple[_Section, list[list[_Item]]]]:
+    """The deck without the slides that are missed least, where it has more than `ENOUGH`; without drawings only where
+    it has more than `MOST`. What they show goes to the notes of the slide before. The first slide of a section stays;
+    so does one that defines a term or was asked for."""
+    while (count := sum(len(made) for _, made in deck)) > ENOUGH:
+        found = [
+            (_worth(made[k]), -len(made), -number, -k)
+            for number, (_, made) in enumerate(deck)
+            for k in range(1, len(made))
+            if _worth(made[k]) < (3 if count > MOST else 2)
+        ]
+        if not found:
+            break
+        _, _, number, k = min(found)
+        made = deck[-number][1]
+        said = [replace(item, lines=0, notes=item.notes or item.cell.source) for item in made.pop(-k)]
+        made[-k - 1] += said
+    return deck
+
+
+def _worth(slide: list[_Item]) -> int:
+    """0 for a slide of text alone, 1 for one with a picture that a cell drew, 2 for one with a drawing, 3 for one that
+    must stay."""
+    shown = [item for item in slide if item.lines]
+    if any(item.begins or item.term for item in shown):
+        return 3
+    pictures = [item.cell.cell_type for item in shown if item.picture]
+    return 2 if "markdown" in pictures else 1 if pictures else 0
+
+
+def _add(cells: list[NotebookNode], cell: NotebookNode, kind: str) -> None:
+    cell.metadata["slideshow"] = {"slide_type": kind}
+    cell.id = f"slide-{len(cells)}"
+    cells.append(cell)
+
+
+def _sections(cells: list[NotebookNode]) -> list[_Section]:
+    """The sections that are shown. What follows an exercise's check belongs to the section around it."""
+    reader = _Reader()
+    for number, cell in enumerate(cells):
+        marks, tags = cell.metadata.get("nbgrader", {}), cell.metadata.get("tags", [])
+        if "no-slide" in tags or reader.is_recap(cell):
+            continue
+        if marks.get("solution") or marks.get("grade"):
+            if marks.get("grade"):
+                reader.in_exercise = False
+        elif cell.cell_type == "markdown":
+            following = cells[number + 1].metadata.get("nbgrader", {}) if number + 1 < len(cells) else {}
+            reader.prose(cell.source, "slide" in tags, bool(following.get("solution")) and "slide" not in tags)
+        elif reader.open:
+            reader.run(cell, "slide" in tags)
+    return [section for section in reader.sections if section.items]
+
+
+class _Reader:
+    """The sections so far. left_out: the level of the heading that leaves out what is below it, 0 for none."""
 
     def __init__(self) -> None:
-        self.cells: list[NotebookNode] = []
-        self.heading = ""
-        self.used = 0.0
-        self.skipping = False
+        self.sections: list[_Section] = []
+        self.left_out = 0
+        self.in_exercise = False
 
-    def prose(self, markdown: str) -> None:
-        """Adds the slides of a Markdown cell."""
-        for block in text.blocks(markdown):
-            level = re.match(r"(#{1,6}) ", block)
-            if level:
-                self.skipping = bool(LEFT_OUT.match(block)) or (self.skipping and len(level[1]) > 2)
-            if self.skipping:
-                continue
-            if level and len(level[1]) <= 3:
-                self._begin("slide" if len(level[1]) <= 2 else "subslide", block)
-                continue
-            shown = text.short(block)
-            for part in text.in_parts(shown, LINES - 3):
-                self._room_for(text.height(part), label="")
-                self._add(new_markdown_cell(with_formulas(part)), text.height(part))
-            if shown != block:
-                self._add(new_markdown_cell(block), 0, "notes")
-
-    def run(self, cell: NotebookNode) -> None:
-        """A code cell with its outputs."""
-        outputs = [output for output in map(short_output, filter(shows, cell.outputs)) if output.get("text") != ""]
-        pictures = [output for output in outputs if is_picture(output)]
-        if only_sets_up(cell.source) and (not outputs or re.match(r"ranks\.(start|stop)", cell.source)):
-            return
-        if "unit_card(" in cell.source:  # a reader's own points
-            return
-        if "\nrecap(" in cell.source:
-            answers = [output.data["text/plain"] for output in cell.outputs if "text/plain" in output.get("data", {})]
-            self._add(new_markdown_cell("\n\n".join(answers)), 0, "notes")
-            return
-        draws = bool(pictures) and not cell.source.startswith("%%ranks")
-        source = "" if draws else short_code(cell.source)
-        printed = [output for output in outputs if output not in pictures]
-        if draws:
-            self._keep_with_text(self._need("", outputs))
-            self._room_for(self._need("", outputs), DRAWN_LINES)
-        if source or printed:
-            self.code(source, printed)
-        for picture in pictures:
-            self.code("", [picture])
-
-    def code(self, source: str, outputs: list[NotebookNode]) -> None:
-        """Code, or what it has shown, or both."""
-        need = self._need(source, outputs)
-        self._room_for(need, DRAWN_LINES if any(map(is_picture, outputs)) else LINES)
-        cell = new_code_cell(source or "", outputs=outputs)
-        cell.metadata["tags"] = [] if source else ["no-code"]
-        self._add(cell, need)
+    @property
+    def open(self) -> bool:
+        """True where cells are shown."""
+        return not self.left_out and not self.in_exercise
 
     @staticmethod
-    def _need(source: str, outputs: list[NotebookNode]) -> float:
-        """The number of lines that code and its output take on a slide."""
-        printed = sum(lines_of(output) + 1.4 for output in outputs if not is_picture(output))
-        need = (source.count("\n") + 2.2 if source else 0) * CODE + printed * CODE
-        return need + text.PICTURE * sum(map(is_picture, outputs))
+    def is_recap(cell: NotebookNode) -> bool:
+        """True for the questions on earlier units and for a reader's own points."""
+        return bool(re.match(r"## Recap\b|.*(\n|^)recap\(|.*unit_card\(", cell.source, re.S))
 
-    def _keep_with_text(self, need: float) -> None:
-        """Move the paragraph before a picture to the next slide, where the picture does not fit on this one and both
-        fit there."""
-        shown = [k for k, cell in enumerate(self.cells) if cell.metadata.slideshow.slide_type != "notes"]
-        if len(shown) < 2 or self.used + need <= DRAWN_LINES:
+    def prose(self, markdown: str, begins: bool, before_exercise: bool) -> None:
+        """Adds the blocks of a Markdown cell. before_exercise: its last section is the text of an exercise."""
+        found = text.blocks(markdown)
+        headings = [k for k, block in enumerate(found) if re.match(r"#{1,4} ", block)]
+        last = headings[-1] if before_exercise and headings and _POINTS.search(found[headings[-1]]) else len(found)
+        for number, block in enumerate(found):
+            self.in_exercise = self.in_exercise or number == last
+            if number in headings:
+                self._heading(block)
+            elif self.open:
+                self._block(block, begins)
+                begins = False
+
+    def _heading(self, block: str) -> None:
+        level = len(block) - len(block.lstrip("#"))
+        if self.left_out and level > self.left_out:
             return
-        last, before = (self.cells[k] for k in (shown[-1], shown[-2]))
-        lines = text.height(last.source)
-        again = new_markdown_cell(f"## {self.heading}")
-        alone = before.metadata.slideshow.slide_type in ("slide", "subslide")  # nothing else would stay behind
-        if last.cell_type != "markdown" or last.metadata.slideshow.slide_type != "-" or alone:
+        self.left_out = level if LEFT_OUT.search(block) else 0
+        if self.open or not self.sections:
+            self.sections.append(_Section(block.lstrip("# "), level))
+        elif self.in_exercise and not self.left_out and level <= 2:  # what is behind the exercise needs a heading
+            self.sections.append(_Section(_POINTS.sub("", block.lstrip("# ")), level))
+
+    def _block(self, block: str, begins: bool) -> None:
+        drawing = block.lstrip().startswith("![")
+        shown = text.short(block)
+        must = drawing or text.must(shown)
+        for part in text.in_parts(shown, LINES - 3):
+            cell, lines = new_markdown_cell(with_formulas(part)), text.height(part)
+            item = _Item(cell, lines, must or begins, text.defines(part), drawing, begins)
+            item.caption = text.first_sentence(re.sub(r"^!\[(.*?)\]\(.*", r"\1", part, flags=re.S)) if drawing else ""
+            if part == shown and shown != block or not must and not drawing:
+                item.notes = block
+            self.sections[-1].items.append(item)
+            begins = False
+
+    def run(self, cell: NotebookNode, begins: bool) -> None:
+        """Adds a code cell with its outputs; of one that draws, its pictures alone."""
+        outputs = [output for output in map(short_output, filter(shows, cell.outputs)) if output.get("text") != ""]
+        pictures = [output for output in outputs if is_picture(output)]
+        quiet = not outputs or cell.source.startswith(("ranks.start", "ranks.stop"))
+        if not self.sections or (only_sets_up(cell.source) and quiet and not begins):
             return
-        if text.height(again.source) + lines + need > DRAWN_LINES:
-            return
-        moved = self.cells[shown[-1] :]
-        del self.cells[shown[-1] :]
-        self.used = 0.0
-        self._add(again, text.height(again.source), "subslide")
-        for cell in moved:
-            notes = cell.metadata.slideshow.slide_type == "notes"
-            self._add(cell, 0 if notes else lines, "notes" if notes else "-")
-
-    def _begin(self, kind: str, heading: str) -> None:
-        self.heading, self.used = re.sub(r"^#+ ", "", heading), 0.0
-        self._add(new_markdown_cell(re.sub(r"^#+", "##" if self.cells else "#", heading)), text.height(heading), kind)
-
-    def _room_for(self, lines: float, most: float = LINES, label: str = CONTINUED) -> None:
-        """A slide below this one where so many lines do not fit any more. label: behind its heading; a paragraph needs
-        none, code and outputs belong to what was said on the slide before."""
-        if self.used > 2.2 and self.used + lines > most:
-            self.used = 0.0
-            again = f"## {self.heading}{label}"
-            self._add(new_markdown_cell(again), text.height(again), "subslide")
-
-    def _add(self, cell: NotebookNode, lines: float, kind: str = "-") -> None:
-        cell.metadata["slideshow"] = {"slide_type": kind if self.cells or kind != "-" else "slide"}
-        cell.id = f"slide-{len(self.cells)}"
-        self.cells.append(cell)
-        self.used += lines
+        items = self.sections[-1].items
+        printed = [output for output in outputs if output not in pictures]
+        if begins or (printed and not pictures):
+            source = short_code(cell.source)
+            need = (source.count("\n") + 2.2) * CODE + sum(lines_of(output) + 1.4 for output in printed) * CODE
+            items.append(_Item(_code(source, printed), need, must=begins, begins=begins))
+        alt = cell.metadata.get("alt", "")
+        caption = text.first_sentence(alt if isinstance(alt, str) else " ".join(alt))
+        items += [_Item(_code("", [one]), text.PICTURE, must=True, picture=True, caption=caption) for one in pictures]
 
 
-def stub(source: str, name: str = "") -> str:
-    """The signature of an exercise, the function of that name, and the first paragraph of its docstring."""
-    given = SOLUTION.sub(r"\1...\n", source)
-    tree = ast.parse(re.sub(r"^([ \t]*)[%!]", r"\1# ", given, flags=re.M))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    if not functions:
-        return short_code(given)
-    node = next((one for one in functions if one.name == name), functions[0])
-    returned = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    first = (ast.get_docstring(node) or "").split("\n\n")[0].splitlines() or [""]
-    lines = [f'"""{first[0]}', *first[1:]]
-    lines[-1] += '"""'
-    body = "\n".join(f"    {line}".rstrip() for line in lines)
-    return short_code(f"{_wrapped(f'def {node.name}({ast.unparse(node.args)}){returned}')}:\n{body}\n    ...")
-
-
-def _wrapped(head: str) -> str:
-    """A signature on several lines where it is too long for one."""
-    if len(head) <= 84:
-        return head
-    name, _, rest = head.partition("(")
-    arguments, _, returned = rest.rpartition(")")
-    return f"{name}(\n    " + ",\n    ".join(re.split(r", (?![^\[]*\])", arguments)) + f"\n){returned}"
+def _code(source: str, outputs: list[NotebookNode]) -> NotebookNode:
+    cell = new_code_cell(source, outputs=outputs)
+    cell.metadata["tags"] = [] if source else ["no-code"]
+    return cell
 
 
 def short_code(source: str) -> str:

@@ -58,6 +58,21 @@ def short(block: str) -> str:
     return _first(block, SENTENCES, WORDS)
 
 
+def must(shown: str) -> bool:
+    """True for what a slide should not lack: a term in bold with its sentence, a question to the class, a table, a
+    formula, a list."""
+    return bool(re.match(r"\||\$\$", shown.lstrip()) or is_list(shown) or _ASKS.search(shown) or _TERM.search(shown))
+
+
+def defines(shown: str) -> bool:
+    """True for a text with a term in bold, which is explained where it is bold."""
+    return bool(_TERM.search(shown)) and not _ASKS.search(shown) and not is_list(shown)
+
+
+def first_sentence(words: str) -> str:
+    return _sentences(words)[0] if words.strip() else ""
+
+
 def _item(item: str) -> str:
     """An item of a list with its first sentences."""
     mark, _, rest = item.partition(" ")

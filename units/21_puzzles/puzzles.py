@@ -113,7 +113,7 @@ attempt(stuck)
 #
 # ![Two ranks that stand still. The order of rank 0 is F0 B0 F1 F2, that of rank 1 is F0 F1 F2 B0. After F0 rank 0 is at B0, rank 1 at F1. Arrows make a circle: B0 of rank 0 needs B0 of rank 1, which needs F1 before it, which needs F1 of rank 0, which needs B0 before it.](../../images/nobody_goes_on.svg)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Puzzle 1: memory for two (2 points)
 #
 # Every rank has memory for two micro-batches. Look at rank 0: how long does its first
@@ -142,11 +142,11 @@ def two_alive() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_two_alive", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(two_alive)
 
-# %% tags=["raises-exception"] alt="Your order with memory for two on four ranks: no curve of memory climbs above 2 MB."
+# %% tags=["raises-exception", "no-slide"] alt="Your order with memory for two on four ranks: no curve of memory climbs above 2 MB."
 print(f"your first guess: {guess_1}")
 attempt(two_alive(), "Memory for two")
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Puzzle 2: memory for three (2 points)
 #
 # Now every rank has memory for three. It is tempting to let every rank alternate
@@ -176,10 +176,10 @@ def three_alive() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_three_alive", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(three_alive)
 
-# %% tags=["raises-exception"] alt="Your order with memory for three on four ranks: no curve of memory climbs above 3 MB."
+# %% tags=["raises-exception", "no-slide"] alt="Your order with memory for three on four ranks: no curve of memory climbs above 3 MB."
 attempt(three_alive(), "Memory for three")
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Puzzle 3: a slow stage (2 points)
 #
 # Rank 1 has twice as many layers: F takes 2 slots there, B takes 4. The slowest rank
@@ -210,12 +210,12 @@ def slow_stage() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_slow_stage", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(slow_stage)
 
-# %% tags=["raises-exception"] alt="Your order where rank 1 is half as fast: its blocks are twice as wide and nearly without a gap, the other ranks wait for it."
+# %% tags=["raises-exception", "no-slide"] alt="Your order where rank 1 is half as fast: its blocks are twice as wide and nearly without a gap, the other ranks wait for it."
 slow_second = {"forward": [1, 2, 1, 1], "backward": [2, 4, 2, 2]}
 print(f"your second guess: {guess_2}")
 attempt(slow_stage(), "A slow stage", **slow_second)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Puzzle 4: slow links (2 points)
 #
 # The result of one rank reaches the next rank only a slot later. All ranks are equally
@@ -248,12 +248,12 @@ def slow_links() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_slow_links", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(slow_links)
 
-# %% tags=["raises-exception"] alt="Your order where each hop takes a slot: each forward pass begins at least a slot after that of the rank before has ended."
+# %% tags=["raises-exception", "no-slide"] alt="Your order where each hop takes a slot: each forward pass begins at least a slot after that of the rank before has ended."
 slow_hops = {"hop": 1}
 print(f"your third guess: {guess_3}")
 attempt(slow_links(), "Slow links", **slow_hops)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Puzzle 5: weights later (2 points)
 #
 # The backward pass is split in two: `B3` computes the gradient of the input, and `W3`,
@@ -287,11 +287,11 @@ def three_parts() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_three_parts", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(three_parts)
 
-# %% tags=["raises-exception"] alt="Your order with backward passes in two parts, B and W: what was white at the end is filled with W."
+# %% tags=["raises-exception", "no-slide"] alt="Your order with backward passes in two parts, B and W: what was white at the end is filled with W."
 in_parts = {"forward": 1, "backward": 1, "weights": 1}
 attempt(three_parts(), "Weights later", **in_parts)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Puzzle 6: a heavy head (2 points)
 #
 # The last rank also has the head, which computes a logit for each token of the
@@ -326,11 +326,11 @@ def heavy_head() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_heavy_head", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(heavy_head)
 
-# %% tags=["raises-exception"] alt="Your order where rank 3 is half as fast, with backward passes in two parts: its blocks are twice as wide and stand close together."
+# %% tags=["raises-exception", "no-slide"] alt="Your order where rank 3 is half as fast, with backward passes in two parts: its blocks are twice as wide and stand close together."
 heavy_last = {part: [1, 1, 1, 2] for part in ("forward", "backward", "weights")}
 attempt(heavy_head(), "A heavy head", **heavy_last)
 
-# %% [markdown]
+# %% [markdown] tags=["slide"]
 # ## Puzzle 7: two chunks on each rank (2 points)
 #
 # The model is cut into eight chunks, and rank r has the chunks r and r + 4. `F3.0` is
@@ -368,7 +368,7 @@ def two_chunks() -> list[str]:
 # %% nbgrader={"grade": true, "grade_id": "check_two_chunks", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(two_chunks)
 
-# %% tags=["raises-exception"] alt="Your order with two chunks on each of four ranks: blocks half as wide, and less white at both ends than under 1F1B."
+# %% tags=["raises-exception", "no-slide"] alt="Your order with two chunks on each of four ranks: blocks half as wide, and less white at both ends than under 1F1B."
 chunks = {"v": 2}
 attempt(two_chunks(), "Two chunks on each rank", **chunks)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from machine import needs
 
-from autograder import personal, progress
+from autograder import content, personal, progress
 from autograder.start import page, units
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -85,6 +86,40 @@ def test_what_is_next(work):
     all_of_it = [(u.name, task.name) for u in MAP for task in u.tasks]
     note(work, **{f"{unit}__{task}": entry(9, 9, True) for unit, task in all_of_it})
     assert page.next_of(page.rows(work)) is None and "Every unit is done" in page.start_page(work)
+
+
+def numbers(needs: str) -> set[str]:
+    """The numbers of the units that are named: "units 03 to 06" are four."""
+    found = set(re.findall(r"\b\d\d\b", needs))
+    for first, last in re.findall(r"\b(\d\d) to (\d\d)\b", needs):
+        found |= {f"{k:02}" for k in range(int(first), int(last) + 1)}
+    return found
+
+
+@pytest.mark.parametrize("route", content.course(ROOT).routes, ids=lambda route: route.title)
+def test_what_a_unit_of_a_path_needs_comes_before_it_on_the_path_or_is_named(route):
+    assert len(route.units) >= 3 and len(set(route.units + route.known)) == len(route.units + route.known)
+    there = {name[:2] for name in route.known}
+    for name in route.units:
+        needed = numbers(next(unit.needs for unit in MAP if unit.name == name))
+        assert needed <= there, f"{name} on the path {route.title!r}"
+        there.add(name[:2])
+
+
+def test_units_are_shown_in_parts_and_paths_lead_to_units(work):
+    text = page.start_page(work)
+    parts = re.findall(r'<th class="part"[^>]*>([^<]+)</th>', text)
+    assert parts == [part.title for part in content.course(ROOT).parts]
+    table = text.partition("<h2>The units</h2>")[2]
+    assert table.count('class="unit"') == sum(not unit.is_homework for unit in MAP)
+    for way in page.ways_of(page.rows(work)):
+        assert way.minutes >= 60 and f"<strong>{way.title}</strong> ({len(way.rows)} units, " in text
+
+
+def test_a_course_without_parts_is_one_table(work, tmp_path):
+    found = page.rows(work)
+    assert page.parts_of(found, tmp_path) == [("", [row for row in found if not row.unit.is_homework])]
+    assert page.ways_of(found, tmp_path) == []
 
 
 def test_points_are_never_more_than_an_exercise_has(work):

@@ -9,6 +9,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tools.build_notebooks import solved_of, units
+from tools.site import exercises
 from tools.site.audit import audit
 from tools.site.figures import alternatives
 from tools.site.units import ANSWERS, SHOW, Links, page_of
@@ -84,6 +85,50 @@ def test_what_is_for_lab_alone_is_on_no_page_and_answers_are_folded(tmp_path):
     assert not any("Title" in cell.source for cell in cells)
     (answers,) = [cell for cell in cells if "hide-cell" in cell.metadata.get("tags", [])]
     assert answers.outputs[0].text == "passed" and answers.metadata.mystnb.code_prompt_show == "Show the answers"
+
+
+def exercise_cells(heading: str):
+    """Text, exercise, check, and a question to answer in words."""
+    marks = {"grade_id": "double", "solution": True, "grade": False}
+    check = {"grade_id": "check_double", "solution": False, "grade": True, "points": 2}
+    cells = [
+        new_markdown_cell(f"## Twice\n\nBefore.\n\n{heading}\n\nBehind."),
+        new_code_cell(STUB, metadata={"nbgrader": marks}),
+        new_code_cell("check(double)", metadata={"nbgrader": check}),
+        new_markdown_cell("## Why (1 point)\n\nSay why."),
+        new_markdown_cell("YOUR ANSWER HERE", metadata={"nbgrader": {"solution": True, "grade": True, "points": 1}}),
+    ]
+    for number, cell in enumerate(cells):
+        cell.id = f"cell-{number}"
+    return new_notebook(cells=cells)
+
+
+def test_an_exercise_is_in_a_box_with_points_and_stretch(tmp_path):
+    made = exercise_cells("### Double (2 points) · stretch")
+    cells = page_of(made, made, True, True, Links(tmp_path, "notebooks/01_x", "units/01_x.ipynb", {})).notebook.cells
+    texts = [cell.source for cell in cells]
+    assert texts[0] == "## Twice\n\nBefore.\n\n### Double" and texts[2] == "Behind."
+    assert 'aria-label="Exercise double"' in texts[1] and "2 points" in texts[1] and "badge-stretch" in texts[1]
+    assert texts[3:7] == ["(exercise-double)=", STUB, "check(double)", "</div>"]
+    assert texts[7] == "## Why" and "1 point<" in texts[8] and "badge-stretch" not in texts[8]
+    assert "YOUR ANSWER HERE" not in texts[10] and texts[-1] == "</div>"
+
+
+@pytest.mark.parametrize("unit", units(ROOT))
+def test_every_exercise_of_a_unit_is_in_a_box_of_its_own(unit):
+    cells = nbformat.read(solved_of(ROOT, unit), as_version=4).cells
+    edges = [edge for _, edge in sorted(exercises.boxes(cells).items())]
+    graded = [cell for cell in cells if cell.metadata.get("nbgrader", {}).get("grade")]
+    assert [bool(edge.opens) for edge in edges] == [True, False] * len(graded)
+
+
+def test_long_code_that_only_defines_is_folded_with_its_names(tmp_path):
+    long = "def given(x):\n" + "    x += 1\n" * 20 + "    return x"
+    assert exercises.given(long, 12) == "given" and not exercises.given(long + "\ngiven(1)", 12)
+    assert not exercises.given("def given(x):\n    return x", 12) and exercises.given(f"%%ranks\n{long}", 12) == "given"
+    made = new_notebook(cells=[new_code_cell(long)])
+    (cell,) = page_of(made, made, True, True, Links(tmp_path, "x", "units/x.ipynb", {})).notebook.cells
+    assert cell.metadata.mystnb.code_prompt_show == "Show what is given: given" and "hide-input" in cell.metadata.tags
 
 
 def test_links_lead_to_pages_or_are_words(tmp_path):

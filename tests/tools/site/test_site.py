@@ -10,7 +10,8 @@ import pytest
 from machine import needs
 from served import chromium, served
 
-from tools.build_notebooks import source_of
+from autograder import content
+from tools.build_notebooks import source_of, units
 from tools.site import cli, mistakes
 from tools.site.audit import audit
 
@@ -42,6 +43,13 @@ def without(tmp_path_factory, few_mistakes):
     return to
 
 
+# What scrolls sideways and cannot be reached with the keyboard (axe calls it scrollable-region-focusable).
+UNREACHED = """() => [...document.querySelectorAll(".bd-content *")]
+    .filter((e) => e.scrollWidth > e.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(e).overflowX))
+    .filter((e) => e.tabIndex < 0 && !e.querySelector("a[href], button, input, textarea, summary, [tabindex='0']"))
+    .map((e) => e.outerHTML.slice(0, 200))"""
+
+
 def words(page: Path) -> str:
     """The text of a page, blanks taken out."""
     return re.sub(r"\s+", "", html.unescape(re.sub(r"<[^>]+>", "", page.read_text())))
@@ -71,6 +79,13 @@ def test_a_unit_is_a_page(built):
     assert text.count('class="term') > 10 and "glossary.html#term-bucket" in text
     once = re.findall(r"glossary\.html#(term-[\w-]+)", text)
     assert len(set(once)) == len(once)
+
+
+def test_a_unit_has_its_part_and_its_neighbours_and_the_first_page_has_parts(built):
+    unit, front = (built / "units" / "06_ddp.html").read_text(), (built / "index.html").read_text()
+    assert 'href="../index.html#part-1-data-parallelism">Part 1 of 1: Data parallelism</a>' in unit
+    assert 'href="../homework/scaling_mnist_handout.html"' in unit.partition("</nav>")[0] + unit.partition("<nav")[2]
+    assert 'id="part-1-data-parallelism"' in front and 'id="homework"' in front and "Begin here" in front
 
 
 def test_solutions_are_folded_or_left_out(built, without):
@@ -127,8 +142,47 @@ def test_pages_stay_within_the_screen_and_ask_nobody_else(address, browser, them
         page.goto(f"{address}/{name}.html", wait_until="load")
         assert page.evaluate("document.documentElement.dataset.theme") == theme
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        assert not page.evaluate(UNREACHED), name
     assert not failed and all(url.startswith((address, "data:")) for url in asked)
     context.close()
+
+
+@needs("browser")
+@pytest.mark.timeout(300)
+def test_the_first_page_shows_parts_paths_a_card_and_a_hang(address, browser):
+    page = browser.new_page()
+    page.goto(f"{address}/index.html")
+    headings = page.eval_on_selector_all("h2, h3", "all => all.map(one => one.firstChild.textContent)")
+    course = content.course(ROOT)
+    assert [f"Part {k}: {part.title}" for k, part in enumerate(course.parts, 1)] == [
+        h for h in headings if "Part " in h
+    ]
+    assert {route.title for route in course.routes} <= set(headings)
+    samples = page.eval_on_selector_all(".sample", "all => all.map(one => one.innerText)")
+    assert len(samples) == 2 and "1 of 2 points" in samples[0] and "did not come to an end" in samples[1]
+    page.goto(f"{address}/units/08_scaling.html")
+    around = page.eval_on_selector_all("nav.place a", "all => all.map(one => one.innerText)")
+    assert around == ["Part 3 of 5: Is it worth it?", "← 07 · Horovod", "09 · Multi-node image lab →"]
+    foot = page.eval_on_selector_all(
+        ".left-prev .prev-next-title, .right-next .prev-next-title", "all => all.map(one => one.innerText)"
+    )
+    assert foot == ["07 · Horovod", "09 · Multi-node image lab"]
+    page.close()
+
+
+@needs("browser")
+@pytest.mark.timeout(300)
+def test_no_code_of_a_unit_scrolls_sideways_at_1280_pixels(address, browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    for unit in units(ROOT):
+        page.goto(f"{address}/units/{unit}.html", wait_until="load")
+        wide = page.evaluate(
+            """() => { document.querySelectorAll("details").forEach((one) => { one.open = true; });
+            return [...document.querySelectorAll(".cell_input pre")].filter((e) => e.scrollWidth > e.clientWidth + 1)
+            .map((e) => e.innerText); }"""
+        )
+        assert not wide, unit
+    page.close()
 
 
 @needs("browser")
