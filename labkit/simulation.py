@@ -58,6 +58,7 @@ def run(
     topology: str | Topology | None = None,
     late: Sequence[int] = (),
     kills: Mapping[int, int] | None = None,
+    meta_tensors: bool = False,
 ) -> Outcome:
     """Run a notebook's function on `world_size` ranks over the simulated network and see what it did.
 
@@ -66,6 +67,8 @@ def run(
     place of these, a network of nodes (see `topology`); late: ranks that begin after the others;
     kills: {rank: operation, counted from 0, in place of which it dies}. Up to 64 ranks are
     processes; more, up to 4,096, are threads of one process, which share what they do not make.
+    meta_tensors: what is sent may be tensors with device="meta", which have a shape, a type and no
+    elements: time and bytes are those of real ones, whatever their size, and nothing is carried.
 
     The outcome has `.ranks[r]` (state, value, sends, sent_bytes, collectives, clock, busy, memory),
     `.elapsed` (virtual seconds), `.link_bytes` (per class of link), `.events`, `.memory`, `.hang`.
@@ -77,7 +80,11 @@ def run(
     if len(per_rank) != world_size:
         raise ValueError(f"{len(per_rank)} tuples of arguments for {world_size} ranks")
     network = flat(alpha, beta) if topology is None else _topology(topology)
-    outcome, ends = _run(function, per_rank, {"topology": network, "late": late, "kills": kills})
+    outcome, ends = _run(
+        function,
+        per_rank,
+        {"topology": network, "late": late, "kills": kills, "phantoms": meta_tensors},
+    )
     if trouble := _trouble(outcome, ends):
         raise RuntimeError(trouble)
     return outcome

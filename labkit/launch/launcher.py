@@ -259,13 +259,15 @@ class Launcher:
         cancelled=lambda: False,
         notes: int = 0,
         together: bool = False,
+        phantoms: bool = False,
     ) -> tuple[Outcome, list[dict]]:
         """Run one case over the relay. Returns its outcome and how each rank's process ended ({"signal", "exit", "cpu",
-        "rss"}). notes: bytes of notes that each rank may send while it runs (`probes.ddp`). together: as in `case`."""
+        "rss"}). notes: bytes of notes that each rank may send while it runs (`probes.ddp`). together: as in `case`.
+        phantoms: as in `ProgressEngine`."""
         limits = limits or Limits()
         case = self.case(len(jobs), limits, together=together)
         try:
-            network = {"topology": topology, "late": late, "seed": seed, "kills": kills}
+            network = {"topology": topology, "late": late, "seed": seed, "kills": kills, "phantoms": phantoms}
             watched = {"case": case, "patience": limits.patience}
             relay = Relay(case.sockets, jobs, **network, deadline=limits.deadline, cancelled=cancelled, **watched)
             for rank in relay.ranks:

@@ -399,7 +399,7 @@ def run_rank(sock: socket.socket) -> None:
     surroundings = Surroundings(torch)
     while True:
         if on_relay:
-            connection.begin(job["poison"] + job["rank"], job.get("deadly", False))
+            connection.begin(job["poison"] + job["rank"], job.get("deadly", False), phantoms=job.get("phantoms", False))
             torch.distributed.init_process_group(
                 "relay", store=torch.distributed.HashStore(), rank=job["rank"], world_size=job["world_size"]
             )

@@ -117,7 +117,7 @@ def bend(batches: np.ndarray, steps: np.ndarray, at: float) -> tuple[np.ndarray,
 # --- programs on ranks ------------------------------------------------------------------------------------------------
 
 
-class ChargedLinear(nn.Module):
+class Charged(nn.Module):
     """A linear layer from 20,000 numbers to one whose passes take virtual time: 0.1 ms forward, 0.2 ms backward."""
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ class ChargedLinear(nn.Module):
 
 
 def uneven_batches() -> list[tuple[Tensor, Tensor]]:
-    """Four micro-batches (x, y) of this rank for `ChargedLinear`, of different sizes: on two ranks together 20 rows."""
+    """Four micro-batches (x, y) of this rank for `Charged`, of different sizes: on two ranks together 20 rows."""
     torch.manual_seed(dist.get_rank())
     sizes = (3, 1, 4, 2) if dist.get_rank() == 0 else (1, 2, 2, 5)
     rows = [torch.randn(n, 20_000).double() for n in sizes]

@@ -104,7 +104,7 @@ def draw(lanes: Lanes) -> Axes:
     return drawn.lanes(rows, kinds, size=(11, 2.9), legend=False, xlabel="ms", title=lanes.machine)
 
 
-class Charged(torch.autograd.Function):
+class ChargedPass(torch.autograd.Function):
     """Hands its input on; takes virtual time in both directions."""
 
     @staticmethod
@@ -129,7 +129,7 @@ class Layers(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         for k, layer in enumerate(self.layers):
-            x = Charged.apply(torch.tanh(layer(x)), k)
+            x = ChargedPass.apply(torch.tanh(layer(x)), k)
         return x
 
 

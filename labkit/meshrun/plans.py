@@ -1,4 +1,4 @@
-"""Two trainings to be planned: what is given of each, and a choice of mesh made into a `labkit.scale.Plan`."""
+"""Three trainings to be planned: what is given of each, and a choice of mesh made into a `labkit.scale.Plan`."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ class Task:
     node: str = "DGX-H100"
     efficiency: float = 0.6
     save: float = 30.0
+
+    @property
+    def domain(self) -> int:
+        """GPUs that fast links join: tensor groups of more are slow."""
+        return machine(self.node).domain
 
     @property
     def mtbf(self) -> float:
@@ -75,5 +80,12 @@ TASKS = {
         Model(layers=126, width=16384, heads=128, vocabulary=128256, sequence=8192, kv_heads=8, ffn=53248,
               gated=True, tied=False, biases=False),
         batch=2048,
+    ),
+    # the first model once more, with sequences 16 times as long, on eight machines of 72 GPUs each
+    576: Task(
+        576,
+        Model(layers=96, width=12288, heads=96, vocabulary=51200, sequence=32768),
+        batch=144,
+        node="GB200-NVL72",
     ),
 }  # fmt: skip

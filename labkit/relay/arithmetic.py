@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from labkit.relay import wire
+from labkit.relay.phantom import Payload, Phantom
 
 
-def cut(data: bytes, sizes: list[int], n: int) -> list[bytes]:
+def cut(data: Payload, sizes: list[int], n: int) -> list[Payload]:
     """`data` cut into n pieces of the given sizes. Raises ValueError when they do not add up."""
     if len(sizes) != n or sum(sizes) != len(data) or any(s < 0 for s in sizes):
         raise ValueError("pieces that do not add up")
@@ -18,10 +19,16 @@ def cut(data: bytes, sizes: list[int], n: int) -> list[bytes]:
     return pieces
 
 
-def reduce_bytes(payloads: list[bytes], dtype: str, how: str) -> bytes:
-    """Reduce equal-sized messages element by element, in rank order; half precision is summed in float32."""
+def reduce_bytes(payloads: list[Payload], dtype: str, how: str) -> Payload:
+    """Reduce equal-sized messages element by element, in rank order; half precision is summed in float32. Of phantoms
+    it is one. Raises TypeError where the reduction does not work on the type."""
     if len({len(p) for p in payloads}) != 1:
         raise ValueError("messages of different sizes")
+    if isinstance(payloads[0], Phantom):
+        reduce_bytes(
+            [bytes(wire.DTYPES.get(dtype, 1))] * len(payloads), dtype, how
+        )  # an element, to see whether it works
+        return payloads[0]
     arrays = [wire.from_bytes(p, dtype) for p in payloads]
     kind = arrays[0].dtype
     work = [a.astype(np.float32) if dtype == "float16" else a for a in arrays]

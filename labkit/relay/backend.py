@@ -20,8 +20,19 @@ import torch._C._distributed_c10d as c10d
 import torch.distributed as dist
 
 from labkit.relay import charging, wire
-from labkit.relay.buffers import Claim, ReusedBuffer, UsedBeforeWait, checksum, fill, overlap, spoil, tensor_bytes
+from labkit.relay.buffers import (
+    Claim,
+    ReusedBuffer,
+    UsedBeforeWait,
+    checksum,
+    elsewhere,
+    fill,
+    overlap,
+    spoil,
+    tensor_bytes,
+)
 from labkit.relay.connection import Connection, RankGone, asked_by_the_program
+from labkit.relay.phantom import Payload, joined
 
 _REDUCTIONS = {
     dist.ReduceOp.RedOpType.SUM: "sum",
@@ -168,12 +179,26 @@ class RelayProcessGroup(dist.ProcessGroup):
 
     # -- plumbing
     def _post(self, kind, result, finish, payload=b"", tensor=None, reads=(), writes=(), **meta) -> RelayWork:
+        reads, writes = list(reads), list(writes)
+        if any(one.is_meta for one in (*reads, *writes)):
+            meta["phantom"], payload = self._counted(kind, payload, [*reads, *writes]), b""
         if tensor is not None:
             meta.update(dtype=str(tensor.dtype).removeprefix("torch."), shape=list(tensor.shape))
         meta.update(op=kind, group=self._id, members=self._members)
-        reads, writes = list(reads), list(writes)
         self._connection.claim(reads, writes)
         return RelayWork(self._connection, self._connection.post(meta, payload), kind, result, finish, reads, writes)
+
+    def _counted(self, kind: str, payload: Payload, tensors: list) -> int:
+        """The bytes of a payload that is not carried, since its tensors are on "meta". Raises RuntimeError where this
+        case carries all payloads, or where only some of the tensors are."""
+        if not self._connection.phantoms:
+            raise elsewhere(next(one for one in tensors if one.is_meta))
+        if not all(one.is_meta for one in tensors):
+            raise RuntimeError(
+                f'{kind} was given tensors on the device "meta", which are counted and not carried, and others with '
+                'elements: give it all of them on "meta", or none'
+            )
+        return len(payload)
 
     def _each(self, works: list[RelayWork], result) -> dist.Work:
         return works[0] if len(works) == 1 else _AllWork(works, result)
@@ -338,7 +363,7 @@ class RelayProcessGroup(dist.ProcessGroup):
             "scatter",
             outs,
             lambda m, p: fill(outs[0], p),
-            b"".join(parts),
+            joined(parts),
             outs[0],
             reads=in_lists[0] if mine else [],
             writes=outs,
@@ -357,7 +382,7 @@ class RelayProcessGroup(dist.ProcessGroup):
                     "reduce_scatter",
                     outs,
                     lambda m, p, o=out: fill(o, p),
-                    b"".join(data),
+                    joined(data),
                     out,
                     reads=parts,
                     writes=[out],
@@ -397,7 +422,7 @@ class RelayProcessGroup(dist.ProcessGroup):
         data = [tensor_bytes(t) for t in ins]
         sizes = [len(d) for d in data]
         return self._post(
-            "all_to_all", outs, _splitter(outs), b"".join(data), ins[0], reads=ins, writes=outs, sizes=sizes
+            "all_to_all", outs, _splitter(outs), joined(data), ins[0], reads=ins, writes=outs, sizes=sizes
         )
 
     def all_to_all_single(self, out, inp, out_splits, in_splits, opts=None):

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from labkit.relay.phantom import Payload, Phantom
+
 _READ_ONLY = 0x100  # PyBUF_READ
 _memoryview_from = ctypes.pythonapi.PyMemoryView_FromMemory
 _memoryview_from.argtypes = (ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
@@ -36,14 +38,22 @@ class NeverWaited(RuntimeError):
     thrown away."""
 
 
-def tensor_bytes(tensor: torch.Tensor) -> bytes:
-    """A tensor's elements in their order. Raises RuntimeError where they are not in main memory."""
+def tensor_bytes(tensor: torch.Tensor) -> Payload:
+    """A tensor's elements in their order; of a tensor on "meta" their size alone. Raises RuntimeError where they are on
+    another device."""
+    if tensor.is_meta:
+        return Phantom(tensor.numel() * tensor.element_size())
     if tensor.device.type != "cpu":
-        raise RuntimeError(f"the relay moves tensors of the CPU only, this one is on {tensor.device}")
+        raise elsewhere(tensor)
     if not tensor.numel():
         return b""
     plain = _in_one_piece(tensor)
     return bytes(_memory_of(plain))
+
+
+def elsewhere(tensor: torch.Tensor) -> RuntimeError:
+    """The exception for a tensor that the relay does not move."""
+    return RuntimeError(f"the relay moves tensors of the CPU only, this one is on {tensor.device}")
 
 
 def _in_one_piece(tensor: torch.Tensor) -> torch.Tensor:
@@ -65,7 +75,7 @@ def fill(tensor: torch.Tensor, data: bytearray | memoryview) -> None:
     Autograd is not told, as by no network: of a buffer whose rows are received one after the other, each row may be in
     the graph of a computation already.
     """
-    if tensor.numel():
+    if tensor.numel() and not tensor.is_meta:
         flat = torch.frombuffer(data, dtype=tensor.dtype)
         tensor.data.copy_(flat.view(tensor.shape))
 
@@ -98,7 +108,7 @@ def _addresses(tensor: torch.Tensor) -> np.ndarray:
 
 def checksum(tensor: torch.Tensor) -> int:
     """A checksum of a tensor's elements in their order: it changes when somebody writes to one."""
-    if not tensor.numel():
+    if not tensor.numel() or tensor.is_meta:
         return 0
     plain = _in_one_piece(tensor)
     return zlib.crc32(_memory_of(plain))
@@ -111,7 +121,7 @@ def spoil(tensor: torch.Tensor, random: np.random.Generator) -> None:
     They are finite and of medium size, so that whatever is added to them or divided leaves a trace.
     """
     n = tensor.numel()
-    if not n:
+    if not n or tensor.is_meta:
         return
     if tensor.dtype.is_floating_point or tensor.dtype.is_complex:
         size = 200.0 if tensor.element_size() <= 2 else 5000.0

@@ -91,9 +91,10 @@ class Connection:
         self._over: set[int] = set()  # sends that are complete, as the relay has told with something else
         self.begin(0)
 
-    def begin(self, seed: int, deadly: bool = False) -> None:
-        """A case begins. deadly: a rank dies in it; the relay knows which, and is asked before every operation."""
-        self._deadly = deadly
+    def begin(self, seed: int, deadly: bool = False, phantoms: bool = False) -> None:
+        """A case begins. deadly: a rank dies in it; the relay knows which, and is asked before every operation.
+        phantoms: tensors on "meta" may be sent (`labkit.relay.phantom`)."""
+        self._deadly, self.phantoms = deadly, phantoms
         self.open: dict[int, Claim] = {}
         self._groups: dict[str, list[int]] = {}  # whose members the relay has been told
         self.random = np.random.default_rng(seed)

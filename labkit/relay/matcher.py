@@ -9,6 +9,7 @@ import numpy as np
 from labkit.relay import wire
 from labkit.relay.arithmetic import cut, reduce_bytes
 from labkit.relay.operation import Group, Operation
+from labkit.relay.phantom import Payload, joined
 from labkit.watch.events import POINT_TO_POINT
 
 # Of these every member brings as much of the same type.
@@ -123,6 +124,7 @@ class Matcher:
         if (send.dtype, send.elements) != (recv.dtype, recv.elements):
             raise Mismatch("message", [send, recv])
         self._match((send, recv))
+        _refuse_mixed([send, recv])
         recv.data = send.payload
         recv.meta = {"source": recv.group.position.get(send.rank, send.rank)}
         return send, recv
@@ -178,10 +180,13 @@ def _check_agreement(slot: list[Operation]) -> None:
 def exchange(ops: list[Operation]) -> None:
     """Give each member of a complete collective its data. Raises Mismatch("sizes"), WireError for an unknown one.
 
-    A reduction that does not work on the type of the data is refused (`Operation.refused`).
+    A reduction that does not work on the type of the data is refused (`Operation.refused`), and so is one call of ranks
+    with tensors on "meta" and ranks with others.
     """
     if ops[0].kind not in EXCHANGES:
         raise wire.WireError("an operation the relay does not know")
+    if _refuse_mixed(ops):
+        return
     try:
         EXCHANGES[ops[0].kind](ops)
     except TypeError:
@@ -189,6 +194,20 @@ def exchange(ops: list[Operation]) -> None:
             op.refused = f"the reduction {op.reduce} does not work on {op.dtype}"
     except ValueError:
         raise Mismatch("sizes", ops) from None
+
+
+def _refuse_mixed(ops: list[Operation]) -> bool:
+    """Refuse operations of which some bring a payload and others only its size. Returns whether that is so."""
+    counted, carried = ([op for op in ops if op.phantom is there] for there in (True, False))
+    if not (counted and carried):
+        return False
+    what = ops[0].kind if ops[0].kind == ops[-1].kind else "a message"
+    for op in ops:
+        op.refused = (
+            f'{what}: the tensor of rank {counted[0].rank} is on the device "meta", counted and not carried, and that '
+            f'of rank {carried[0].rank} has elements. Make the tensors of all these ranks on "meta", or none of them'
+        )
+    return True
 
 
 def _nothing(ops: list[Operation]) -> None:
@@ -209,7 +228,7 @@ def _broadcast(ops: list[Operation]) -> None:
 
 def _all_gather(ops: list[Operation]) -> None:
     sizes = [len(op.payload) for op in ops]
-    data = b"".join(op.payload for op in ops)
+    data = joined([op.payload for op in ops])
     for op in ops:
         if op.kind == "all_gather" and op.sizes != sizes:
             raise ValueError("room for other sizes than those that arrive")
@@ -233,10 +252,10 @@ def _all_to_all(ops: list[Operation]) -> None:
     pieces = [cut(op.payload, op.sizes, len(ops)) for op in ops]
     for k, op in enumerate(ops):
         mine = [p[k] for p in pieces]
-        op.data, op.meta = b"".join(mine), {"sizes": [len(m) for m in mine]}
+        op.data, op.meta = joined(mine), {"sizes": [len(m) for m in mine]}
 
 
-def _fitting(op: Operation, piece: bytes) -> bytes:
+def _fitting(op: Operation, piece: Payload) -> Payload:
     if len(piece) != op.elements * wire.DTYPES[op.dtype]:
         raise ValueError("a piece that does not fit")
     return piece

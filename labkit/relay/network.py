@@ -92,7 +92,7 @@ class Relay(ProgressEngine):
     def _start(self, r: int) -> None:
         super()._start(r)
         meta, payload = self.jobs[r]
-        self._send(r, wire.JOB, {**meta, "deadly": bool(self.kills)}, payload)
+        self._send(r, wire.JOB, {**meta, "deadly": bool(self.kills), "phantoms": self.phantoms}, payload)
 
     def _read_leader(self, selector) -> None:
         running = [r for r, rank in enumerate(self.ranks) if rank.state == "running"]

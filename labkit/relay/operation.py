@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from labkit.relay import wire
+from labkit.relay.phantom import MOST, Payload, Phantom
 
 MAX_DIMENSIONS = 64
 
@@ -86,13 +87,13 @@ class Operation:
     reduce: str
     sizes: list[int]
     line: str
-    payload: bytes
+    payload: Payload
     posted: float = 0.0
     started: float | None = None
     ended: float | None = None
     match: int | None = None
     meta: dict = field(default_factory=dict)  # the reply
-    data: bytes = b""
+    data: Payload = b""
     awaited: bool = False
     asked: bool = False
     refused: str = ""
@@ -114,14 +115,23 @@ class Operation:
         return self.ended is not None
 
     @property
+    def phantom(self) -> bool:
+        """True if its tensors are on "meta": its bytes are counted and not carried."""
+        return isinstance(self.payload, Phantom)
+
+    @property
     def nbytes(self) -> int:
         """Bytes handed over; for a recv the bytes asked for."""
         return len(self.payload) if self.kind != "recv" else self.elements * wire.DTYPES.get(self.dtype, 1)
 
 
-def read(rank: int, meta: dict, payload: bytes, groups: Groups) -> Operation:
-    """The operation that a POST of a rank describes. Raises WireError, KeyError, TypeError or ValueError for what is
-    none."""
+def read(rank: int, meta: dict, payload: Payload, groups: Groups, phantoms: bool = False) -> Operation:
+    """The operation that a POST of a rank describes. phantoms: its payload may be one. Raises WireError, KeyError,
+    TypeError or ValueError for what is none."""
+    if "phantom" in meta:
+        if not phantoms or len(payload) or not 0 <= int(meta["phantom"]) <= MOST:
+            raise wire.WireError("a payload that is not there")
+        payload = Phantom(int(meta["phantom"]))
     group, n = groups.of(rank, meta), groups.n
     peer, root = meta.get("peer"), meta.get("root")
     shape = tuple(map(int, meta.get("shape", ())))

@@ -21,6 +21,7 @@ from labkit.relay.clock import Clock
 from labkit.relay.matcher import KINDS, Matcher
 from labkit.relay.operation import Operation
 from labkit.relay.outcome import Outcome, RankOutcome
+from labkit.relay.phantom import Phantom
 from labkit.relay.topology import Topology, flat
 from labkit.watch import hang
 from labkit.watch.events import DEATH, POINT_TO_POINT, Event, RankState
@@ -60,6 +61,8 @@ class ProgressEngine:
     answer).
     describe_payloads: events say what was handed over is like (`Event.squares`, `Event.varied`).
     altered: alters what is handed over and what arrives; None: nothing is altered.
+    phantoms: payloads of tensors on "meta" are counted and not carried. For lessons alone: else a rank that names the
+    size of such a payload is refused.
     """
 
     max_operations = MAX_OPERATIONS
@@ -75,9 +78,10 @@ class ProgressEngine:
         answers: Mapping[str, Callable] | None = None,
         describe_payloads: bool = False,
         altered: Altering | None = None,
+        phantoms: bool = False,
     ):
         self.n, self.kills, self.describe_payloads = n, dict(kills or {}), describe_payloads
-        self.altered = altered
+        self.altered, self.phantoms = altered, phantoms
         self.answers = dict(answers or {})
         self.late = [r for r in late if 0 <= r < n]
         self.groups = operation.Groups(n)
@@ -170,7 +174,7 @@ class ProgressEngine:
         return False
 
     def _post(self, r: int, meta: dict, payload: bytes) -> None:
-        op, rank = operation.read(r, meta, payload, self.groups), self.ranks[r]
+        op, rank = operation.read(r, meta, payload, self.groups, self.phantoms), self.ranks[r]
         if len(self.operations[r]) >= self.kills.get(r, self.max_operations):
             raise wire.WireError("an operation after its death")
         if op.kind not in KINDS:
@@ -189,10 +193,10 @@ class ProgressEngine:
         self.clock.post(op)
         if op.kind == "send":
             rank.sends += 1
-            rank.sent_bytes += len(payload)
+            rank.sent_bytes += len(op.payload)
         elif op.kind != "recv":
             rank.collectives.append(op.kind)
-            rank.collective_bytes += len(payload)
+            rank.collective_bytes += len(op.payload)
         if lost := self._lost(op):
             self._lose(op, lost)
         elif members := self.matcher.post(op):
@@ -241,7 +245,7 @@ class ProgressEngine:
             meta = {**op.meta, "done": True} if polled else op.meta
             if self.over[r]:
                 meta, self.over[r] = {**meta, "over": self.over[r]}, []
-            self._send(r, wire.REPLY, meta, op.data)
+            self._send(r, wire.REPLY, meta, b"" if isinstance(op.data, Phantom) else op.data)
         op.data = b""
 
     # -- when a rank dies

@@ -40,7 +40,7 @@ class _Speaker(Connection):
 
     def __init__(self, engine: ThreadedRanks, rank: int):
         self.engine, self.rank, self.tickets, self._over = engine, rank, 0, set()
-        self.begin(rank)
+        self.begin(rank, phantoms=engine.phantoms)
 
     def say(self, kind: int, meta: dict, payload: bytes = b"") -> None:
         self.engine.take(self.rank, kind, meta, payload)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from labkit.relay.topology import Topology
 from labkit.scale.hidden import REPLICAS, Behind, behind, longest
+from labkit.scale.mesh import Mesh
 from labkit.scale.overlap import Overlap
 from labkit.scale.step import Step
 from labkit.scale.wires import Wires
@@ -56,11 +58,17 @@ class Estimate:
         return 1 - self.computing / self.seconds
 
 
+@lru_cache(2)
+def _wires(mesh: Mesh, topology: Topology) -> Wires:
+    """The wires of a mesh: a search prices many steps of one mesh, one after the other."""
+    return Wires(mesh, topology)
+
+
 def estimate(step: Step, topology: Topology, wires: Wires | None = None) -> Estimate:
     """The step under its usual order: 1F1B, eager, or interleaved where there are several chunks on a rank. Exact where
     all chunks have the same number of layers and messages are shorter than a layer's computing; else the slowest stage
     decides. wires: of this mesh and topology, where they are at hand: steps of one mesh share them."""
-    wires, mesh = wires or Wires(step.mesh, topology), step.mesh
+    wires, mesh = wires or _wires(step.mesh, topology), step.mesh
     p, m, v = mesh.pipeline, step.micro_batches, step.chunks
     per_stage = [sum(step.layers_of[stage::p]) for stage in range(p)]
     busy = [m * n * (step.forward + step.backward) for n in per_stage]

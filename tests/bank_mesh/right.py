@@ -124,6 +124,27 @@ def as_json(place: Path) -> None:
 add("right_plan_in_json", "A plan in JSON, not the best one but near it.", as_json)
 
 
+def other_nvl72(place: Path) -> None:
+    text = (place / "plan.toml").read_text(encoding="utf-8")
+    before, _, after = text.partition("[gpus_576]")
+    after = after.replace("data = 24", "data = 8").replace("pipeline = 2", "pipeline = 6")  # a fiftieth slower
+    (place / "plan.toml").write_text(before + "[gpus_576]" + after, encoding="utf-8")
+
+
+add("right_nvl72_more_stages", "More stages on the NVL72 machines, nearly as fast as the best.", other_nvl72)
+
+
+def with_context(place: Path) -> None:
+    text = (place / "plan.toml").read_text(encoding="utf-8")
+    before, _, after = text.partition("[gpus_576]")
+    after = after.replace("data = 24", "data = 8\ncontext = 4").replace("tensor = 12", "tensor = 3")
+    after = after.replace("pipeline = 2", "pipeline = 6")
+    (place / "plan.toml").write_text(before + "[gpus_576]" + after, encoding="utf-8")
+
+
+add("right_nvl72_with_context", "Sequences are divided, too: faster than the best without.", with_context)
+
+
 def from_windows(place: Path) -> None:
     plan = (place / "plan.toml").read_text(encoding="utf-8")
     (place / "plan.toml").write_text(plan.replace("\n", "\r\n"), encoding="utf-8-sig", newline="")

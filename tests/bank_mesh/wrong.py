@@ -674,7 +674,7 @@ def replanned(*pairs: tuple[str, str]) -> Callable[[Path], None]:
     return fill
 
 
-PLANS = ("plan_1024", "plan_16384", "plan_saving")
+PLANS = ("plan_1024", "plan_16384", "plan_576", "plan_saving")
 add("wrong_no_plan", "No plan.", without("plan.toml"), expected=lines("missing_file", *PLANS))
 add("wrong_no_toml", "A plan in words.", lambda place: (place / "plan.toml").write_text("We take 1,024 GPUs.\n"),
     expected=lines("not_a_plan", *PLANS))  # fmt: skip
@@ -685,6 +685,20 @@ add("wrong_slow", "Everything recomputed, one chunk.",
     expected={"plan_1024": "far_from_best"})  # fmt: skip
 add("wrong_size", "A mesh of 8,192 for 16,384 GPUs.", replanned(("data = 128", "data = 64")),
     expected={"plan_16384": "not_possible"})  # fmt: skip
+NVL72 = "data = 24\ntensor = 12                  # fast links join 72 GPUs: a group may be larger than 8\npipeline = 2\nmicro_batch = 1\nchunks = 8\n"
+add("wrong_nvl72_as_eights", "The fastest mesh whose tensor groups are no larger than a machine of 8 has GPUs.",
+    replanned((NVL72 + 'zero = 1\nrecompute = "selective"',
+               'data = 72\ntensor = 8\npipeline = 1\nmicro_batch = 2\nzero = 1\nrecompute = "full"')),
+    expected={"plan_576": "far_from_best"})  # fmt: skip
+add("wrong_nvl72_copied", "The mesh of 1,024 GPUs, with fewer replicas.",
+    replanned((NVL72, "data = 9\ntensor = 4\npipeline = 16\nmicro_batch = 1\nchunks = 4\n")),
+    expected={"plan_576": "does_not_fit"})  # fmt: skip
+add("wrong_nvl72_whole_machine", "A tensor group of all 72 GPUs of a machine, for 96 heads.",
+    replanned((NVL72, "data = 4\ntensor = 72\npipeline = 2\nmicro_batch = 1\nchunks = 8\n")),
+    expected={"plan_576": "not_possible"})  # fmt: skip
+add("wrong_nvl72_missing", "Plans for machines of 8 alone.",
+    lambda place: (place / "plan.toml").write_text((place / "plan.toml").read_text().partition("[gpus_576]")[0]),
+    expected={"plan_576": "not_possible", "plan_saving": "no_interval"})  # fmt: skip
 add("wrong_uneven", "Micro-batches that are not in groups of stages.", replanned(("micro_batch = 1\n", "micro_batch = 2\n")),
     expected={"plan_16384": "not_possible"})  # fmt: skip
 add("wrong_interval", "A checkpoint every day.", replanned(("checkpoint_interval = 817", "checkpoint_interval = 86400")),

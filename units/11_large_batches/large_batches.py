@@ -102,7 +102,6 @@ for batch in (32, 128, 256):
 #
 # ![The learning rate over the steps. At step 0 it is the base rate. During the warm-up it rises along a straight line to k times the base rate, at step warmup_steps, where s is 0. From there it falls along half a cosine to zero at step steps, where s is 1.](../../images/warm_up.svg)
 
-
 # %% nbgrader={"grade": false, "grade_id": "scaled_rate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def scaled_rate(
     step: int,
@@ -143,7 +142,6 @@ def scaled_rate(
     return peak * (1 + math.cos(math.pi * share)) / 2
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_scaled_rate", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(scaled_rate)
 
@@ -154,7 +152,7 @@ for k, look in ((1, "blue -"), (4, "orange --"), (8, "green -.")):
     rates = [scaled_rate(s, 0.12, 32, 32 * k, 512 // k, steps) for s in range(steps)]
     curves[f"batch {32 * k}"] = np.arange(steps) * k / 256, rates, look
 words = {"xlabel": "epochs", "ylabel": "learning rate", "ylim": (0, 1.1)}
-charts.lines(curves, size=(5.6, 3), **words)
+charts.lines(curves, size=(5.6, 3), **words);
 
 # %% [markdown]
 # ## Break: where the linear scaling rule fails
@@ -162,13 +160,14 @@ charts.lines(curves, size=(5.6, 3), **words)
 # The rule has a condition: the weights must not move much in k small steps. The next
 # cell tests it, with a constant rate after the warm-up:
 
-
 # %% tags=["raises-exception"]
 def warmed(k, warmup_steps):
     """The rate of batches of 32 k: the warm-up of `scaled_rate`, then its peak."""
     high = 0.12 * k
     return lambda step: (
-        scaled_rate(step, 0.12, 32, 32 * k, warmup_steps, warmup_steps + 1) if step < warmup_steps else high
+        scaled_rate(step, 0.12, 32, 32 * k, warmup_steps, warmup_steps + 1)
+        if step < warmup_steps
+        else high
     )
 
 
@@ -199,7 +198,6 @@ print(f"your first guess: {guess_1}")
 # The loss of the batch is the mean of `(ddp(x) - y) ** 2` over its n rows, on all ranks
 # together. DDP always takes the plain mean of the ranks' gradients.
 
-
 # %% nbgrader={"grade": false, "grade_id": "accumulate_uneven", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def accumulate_uneven(ddp, micro_batches, n):
     """Compute the gradient of the mean squared error over all rows of all ranks.
@@ -228,10 +226,8 @@ def accumulate_uneven(ddp, micro_batches, n):
     (((ddp(x) - y) ** 2).sum() * weight).backward()
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_accumulate_uneven", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 check(accumulate_uneven)
-
 
 # %% tags=["raises-exception"]
 def synchronises_always(ddp, micro_batches, n):
@@ -239,11 +235,10 @@ def synchronises_always(ddp, micro_batches, n):
         loss = ((ddp(rows) - targets) ** 2).sum() * dist.get_world_size() / n
         loss.backward()
 
-
 # %% tags=["raises-exception"] alt="Two space-time diagrams of two ranks with four micro-batches. Synchronised four times, every backward pass ends in an all-reduce; synchronised once, only the last one does, and the step is shorter."
 def accumulated(always):
     batches = large_batches.uneven_batches()
-    ddp = DistributedDataParallel(large_batches.ChargedLinear())
+    ddp = DistributedDataParallel(large_batches.Charged())
     how = synchronises_always if always else accumulate_uneven
     how(ddp, batches, 20)
     return ddp.module.weight.grad[:1000].numpy()
@@ -278,7 +273,6 @@ print(f"largest difference of the gradients: {different:.1e}")
 # If layers are sharded, as in unit 15, no rank holds a whole one. The norm of a layer
 # is then the root of a sum over ranks, and all norms fit into one collective.
 
-
 # %% nbgrader={"grade": false, "grade_id": "trust_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def trust_step(shards, updates, adapt, lr, trust):
     """Make one step with layer-wise rates on sharded tensors.
@@ -311,10 +305,8 @@ def trust_step(shards, updates, adapt, lr, trust):
         w.sub_(lr * factor * u)
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_trust_step", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(trust_step)
-
 
 # %% tags=["raises-exception"]
 def one_step(pieces, how):
@@ -331,7 +323,6 @@ for how in ("LARS", "LAMB"):
     three = [rank.value for rank in simulation.run(one_step, 3, (3, how)).ranks]
     differ = large_batches.furthest(one, three)
     print(f"{how}: 3 ranks with a third of each layer, largest difference {differ:.0e}")
-
 
 # %% tags=["raises-exception"]
 def lars(model):
@@ -389,7 +380,6 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
 #
 # The gradients are averaged in any case. Send one number more.
 
-
 # %% nbgrader={"grade": false, "grade_id": "noise_scale", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def noise_scale(gradient, b):
     """Return the mean gradient of all ranks and the noise scale S / |G|^2.
@@ -422,16 +412,13 @@ def noise_scale(gradient, b):
     return mean, float(noise / signal)
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_noise_scale", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 check(noise_scale)
-
 
 # %% tags=["raises-exception"]
 def measured(start, rows, targets, b, steps):
     """SGD on 4 ranks from these weights; the noise scale of every step."""
     return large_batches.noise_scales(noise_scale, start, rows, targets, b, steps)
-
 
 # %% tags=["raises-exception"]
 RANKS, LOCAL = 4, 256
@@ -474,7 +461,10 @@ LARGEST = {2048: (0.5, 0.75)}
 needed = {}
 for batch, rates in {**TRIED, **LARGEST}.items():
     every = max(2, 320 // batch)
-    tried = [learn(batch, rate, target=0.8, every=every, steps=24_000 // batch + 160) for rate in rates]
+    tried = [
+        learn(batch, rate, target=0.8, every=every, steps=24_000 // batch + 160)
+        for rate in rates
+    ]
     needed[batch] = min(steps for _, accuracy, steps in tried)
     steps = needed[batch]
     print(f"batch {batch:4}: {steps:5} steps, {batch * steps:7,} samples")
@@ -494,7 +484,7 @@ for name, (at, look) in bends.items():
     shown[name] = *large_batches.bend(batches, found, at), look
 words = {"xlabel": "batch (samples)", "ylabel": "steps to 80 %"}
 ticks = {"xticks": batches, "yticks": [100, 300, 1000]}
-charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks)
+charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks);
 
 # %% [markdown]
 # The number of steps does stop falling, and the noise scale predicts roughly where: not
@@ -528,7 +518,6 @@ charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks)
 # Most of this variance lies *between* the ranks: a rank that looks only at its own rows
 # sees none of the 48.
 
-
 # %% nbgrader={"grade": false, "grade_id": "global_moments", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def global_moments(x):
     """Return the mean and variance of each channel over the rows of all ranks.
@@ -556,7 +545,6 @@ def global_moments(x):
     return mean, (squares + rows * (means - mean) ** 2).sum(0) / n
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_global_moments", "locked": true, "points": 5, "schema_version": 3, "solution": false, "task": false}
 check(global_moments)
 
@@ -574,7 +562,6 @@ check(global_moments)
 # both sums over the rows of *all* ranks. The gradient of the weight is $\sum g\,\hat x$
 # and that of the bias $\sum g$, both over this rank's *own* rows: like the gradients of
 # all other parameters they are added up, or averaged, after the backward pass.
-
 
 # %% nbgrader={"grade": false, "grade_id": "sync_norm_backward", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sync_norm_backward(g, xhat, weight, inv, n):
@@ -602,7 +589,6 @@ def sync_norm_backward(g, xhat, weight, inv, n):
     return gx, own[1], own[0]
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_sync_norm_backward", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(sync_norm_backward)
 
@@ -610,7 +596,6 @@ check(sync_norm_backward)
 # Together the two functions make a layer. `large_batches.pass_through` passes shards of
 # 5, 3, 1 and no rows through it, forward and backward. Compare it with `BatchNorm1d` on
 # the whole batch, in float64:
-
 
 # %% tags=["raises-exception"]
 class SyncNorm(torch.autograd.Function):
@@ -636,7 +621,6 @@ def by_autograd(rows, weight, bias, n, eps):
     mean, square = (sums / n).chunk(2)
     return (rows - mean) * (square - mean**2 + eps).rsqrt() * weight + bias
 
-
 # %% tags=["raises-exception"]
 def a_layer(library):
     """One pass through a norm layer, charged: outputs, gradients of rows and weight."""
@@ -656,7 +640,6 @@ compare(by_hand)
 # There is one collective forward and one backward. (The last one in the list is for the
 # weight; it would be sent with all other gradients.) `nn.SyncBatchNorm` does the same
 # on GPUs. Does it run here?
-
 
 # %%
 def ready_made():
@@ -682,7 +665,6 @@ print(simulation.run(ready_made, 2).ranks[0].value)
 # %% tags=["parameters"]
 NORM_STEPS = 150
 
-
 # %% tags=["raises-exception"]
 def normed(norm, inside, n):
     """`norm`, a BatchNorm1d, over the n rows of all ranks."""
@@ -696,7 +678,6 @@ def with_norm(synchronised, steps):
     """Train on this rank's share. The last batch's accuracy, the weights, this rank's
     running mean and variance."""
     return large_batches.train_sorted(normed if synchronised else None, x, y, steps)
-
 
 # %% tags=["raises-exception"]
 test = test_x, test_y
@@ -733,7 +714,10 @@ for synchronised in (False, True):
 channels, parameters = large_batches.resnet50()
 numbers = sum(2 * c + 1 + 2 * c for c in channels)
 print(f"{len(channels)} layers, {sum(channels):,} channels; {parameters:,} parameters")
-print(f"a step sends {numbers:,} more numbers, {numbers / parameters:.2%}, in {2 * len(channels)} more collectives")
+print(
+    f"a step sends {numbers:,} more numbers, {numbers / parameters:.2%}, "
+    f"in {2 * len(channels)} more collectives"
+)
 print(f"your guess: {guess_3}")
 
 # %%
@@ -811,7 +795,6 @@ print(f"your second guess: {guess_2}")
 # All ranks have the same weights after each step, so each can validate a share of the
 # samples. Then they add up their counts.
 
-
 # %% nbgrader={"grade": false, "grade_id": "train_and_validate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_and_validate(step, correct, steps, every, n):
     """Make all steps, and validate on all ranks after each `every` steps.
@@ -844,10 +827,8 @@ def train_and_validate(step, correct, steps, every, n):
     return accuracies
     ### END SOLUTION
 
-
 # %% nbgrader={"grade": true, "grade_id": "check_train_and_validate", "locked": true, "points": 4, "schema_version": 3, "solution": false, "task": false}
 check(train_and_validate)
-
 
 # %% tags=["raises-exception"]
 def on_rank_0(step, correct, steps, every, n):
@@ -857,7 +838,6 @@ def on_rank_0(step, correct, steps, every, n):
         if (k + 1) % every == 0 and dist.get_rank() == 0:
             accuracies.append(correct(0, n) / n)
     return accuracies
-
 
 # %% tags=["raises-exception"] alt="Three space-time diagrams of four ranks with four steps and two validations: nobody validates; rank 0 validates all samples while the other three wait for it in the next step's all-reduce; all ranks validate a quarter each, which costs a quarter of that time."
 def a_training(who):
@@ -884,7 +864,6 @@ charts.diagrams(shown, 4)
 #
 # In PyTorch the rates are two schedulers, one after the other. For accumulation you
 # have used DDP's own `no_sync()`.
-
 
 # %% tags=["raises-exception"]
 def torch_rates(k, warmup_steps, steps):
@@ -943,7 +922,6 @@ charts.diagrams(runs, 4)
 #
 # ### Batch norm of small groups (3 points)
 
-
 # %% nbgrader={"grade": false, "grade_id": "ghost_batch_norm", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def ghost_batch_norm(x, ghost, eps):
     """Normalise a batch in groups of `ghost` consecutive rows.
@@ -968,7 +946,6 @@ def ghost_batch_norm(x, ghost, eps):
     var, mean = torch.var_mean(groups, 1, correction=0, keepdim=True)
     return ((groups - mean) / torch.sqrt(var + eps)).reshape(x.shape)
     ### END SOLUTION
-
 
 # %% nbgrader={"grade": true, "grade_id": "check_ghost_batch_norm", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 check(ghost_batch_norm)

@@ -3,7 +3,7 @@
 #
 # `README.md` beside this notebook says what the task is, what to hand in and how it is graded. **Read it first.** In
 # short: the functions you wrote in units 15, 16, 17 and 19 become one script that trains a small GPT on a mesh of
-# ranks, data x tensor x pipeline. You run it on several meshes, show what each costs, and plan two trainings that
+# ranks, data x tensor x pipeline. You run it on several meshes, show what each costs, and plan three trainings that
 # nobody will give you the GPUs for.
 #
 # **You need** units 15 (sharding), 16 (tensor parallel), 17 (pipeline) and 19 (checkpoints). **It runs** for about
@@ -270,13 +270,14 @@ check_homework("figures")
 # %% [markdown]
 # ## 5. The plan
 #
-# `labkit.meshrun.TASKS` has two trainings: a GPT of 175 billion parameters on 1,024 GPUs, and one of 405 billion on
-# 16,384. `task.plan(...)` prices a choice with a simulator like that of unit 20 (`labkit.scale`). How good is a first
-# guess?
+# `labkit.meshrun.TASKS` has three trainings: a GPT of 175 billion parameters on 1,024 GPUs, one of 405 billion on
+# 16,384, both on machines of eight GPUs, and the first once more on eight NVL72 machines, in each of which fast links
+# join 72 GPUs (`task.domain`); its sequences are 16 times as long. `task.plan(...)` prices a choice with a simulator
+# like that of unit 20 (`labkit.scale`). How good is a first guess?
 
 # %%
 for gpus, task in TASKS.items():
-    guess = task.plan(data=gpus // 128, tensor=8, pipeline=16, recompute="full")
+    guess = task.plan(data=gpus // 64, tensor=8, pipeline=8, recompute="full")
     seconds, memory = guess.estimate().seconds, guess.memory().total / 1e9
     print(f"{gpus:,} GPUs: {seconds:.2f} s a step, {memory:.0f} GB, fits: {guess.fits}")
 
@@ -292,7 +293,7 @@ def best_plan(task) -> dict:
     """
     ### BEGIN SOLUTION
     found = []
-    for mesh in every_mesh(task.gpus):
+    for mesh in every_mesh(task.gpus, task.domain):
         for micro_batch in (1, 2, 4):
             for chunks in (1, 2, 4, 8):
                 for recompute in ("none", "selective", "full"):
@@ -338,7 +339,7 @@ check_homework("bonus")
 # 1. Which axis sends most bytes in a step, and what do they depend on? Check one number by hand.
 # 2. Which mesh had the shortest step on your machine, and why that one? Would it be the same on a cluster?
 # 3. Why do the stages of the pipeline need different amounts of memory?
-# 4. Compare your two plans: what changes from 1,024 to 16,384 GPUs, and why?
+# 4. Compare your three plans: what changes from 1,024 to 16,384 GPUs, what with 72 GPUs in a machine, and why?
 # 5. What does the simulator leave out that could make another plan better?
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "discussion", "locked": false, "points": 5, "schema_version": 3, "solution": true, "task": false}
@@ -353,7 +354,8 @@ check_homework("bonus")
 #   take turns. On a cluster tensor inside a node, replicas between nodes. Half a point without a reason.
 # - 1 point: the first stage keeps most micro-batches and has the embedding; the last one keeps one and has the logits.
 # - 1 point: memory and the minibatch: more layers or wider ones need more ranks for a copy; with 128 replicas each has
-#   few micro-batches, so the bubble asks for chunks; recomputation makes room.
+#   few micro-batches, so the bubble asks for chunks; recomputation makes room. In a domain of 72 a tensor group of 12
+#   holds the activations of a long sequence, so that two stages do, and only attention is recomputed.
 # - 1 point: for example overlap of messages with computing, kernels that are slower on narrow matrices, congestion,
 #   stragglers, buffers and fragmentation. Half a point for one without what it would change.
 # ### END SOLUTION

@@ -1,4 +1,4 @@
-"""plan.toml: a mesh for 1,024 and one for 16,384 GPUs, priced by the simulator and held against the best of all.
+"""plan.toml: a mesh for each task (1,024, 16,384 and 576 GPUs), priced by the simulator, held against the best of all.
 
 `BEST` is what `search` finds, which tries every mesh, micro-batch, number of chunks and way to recompute; a test does
 so again. A plan that is faster than that (with ZeRO-2 or context parallelism) is as good as the best.
@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from autograder.finite import is_finite
-from autograder.homework.mesh.lines import full, lost, missing
+from autograder.homework.mesh.lines import RUBRIC, full, lost, missing
 from autograder.homework.rubric import LineResult, PartResult, shown
 from labkit.meshrun.plans import TASKS, Task
 from labkit.scale.mesh import every_mesh
 
 NUMBERS = ("data", "tensor", "pipeline", "context", "micro_batch", "chunks", "zero")
 NEEDED = ("data", "tensor", "pipeline")
-BEST = {1024: 6.9821, 16384: 7.9721}  # seconds of a step
+BEST = {1024: 6.9821, 16384: 7.9721, 576: 11.7466}  # seconds of a step
 SCALE = ((1.05, 1.0), (1.15, 0.8), (1.3, 0.6), (1.6, 0.4), (2.0, 0.2))  # at most so many times the best: the share
 SAVING = ((1.1, 1.0), (1.5, 0.5))  # at most so many times what is lost at best
 MOST_BYTES = 64 << 10
@@ -34,10 +34,8 @@ def judge(path: Path | None, absent: str) -> PartResult:
         given = _read(path)
     except (ValueError, RecursionError) as error:
         said = f"plan.toml cannot be read: {shown(error, 200)}."
-        teach = "Two tables, [gpus_1024] and [gpus_16384], with a line for each number."
-        return PartResult(
-            "plan", [lost(n, "not_a_plan", said, teach) for n in ("plan_1024", "plan_16384", "plan_saving")]
-        )
+        teach = "Three tables, [gpus_1024], [gpus_16384] and [gpus_576], with a line for each number."
+        return PartResult("plan", [lost(one.name, "not_a_plan", said, teach) for one in RUBRIC.lines_of("plan")])
     facts: dict = {}
     findings = [_plan(gpus, given.get(f"gpus_{gpus}"), facts) for gpus in TASKS]
     return PartResult("plan", [*findings, _saving(given)], [], facts)
@@ -82,7 +80,7 @@ def _plan(gpus: int, given, facts: dict) -> LineResult:
         plan = task.plan(**_choice(given))
         seconds = plan.estimate().seconds
     except ValueError as error:
-        teach = "`labkit.meshrun.TASKS[1024].plan(...)` takes the same numbers and says the same."
+        teach = f"`labkit.meshrun.TASKS[{gpus}].plan(...)` takes the same numbers and says the same."
         return lost(name, "not_possible", f"[gpus_{gpus}]: {shown(error, 200)}.", teach)
     most = max(range(plan.mesh.pipeline), key=lambda stage: plan.memory(stage).total)
     needs, has = plan.memory(most).total / 1e9, plan.machine.memory / 1e9
@@ -95,7 +93,10 @@ def _plan(gpus: int, given, facts: dict) -> LineResult:
     share = next((share for most, share in SCALE if times <= most), 0.0)
     if share == 1:
         return full(name, said)
-    teach = "Let a loop over `labkit.scale.every_mesh` try them all, with micro-batches, chunks and ways to recompute."
+    teach = (
+        f"Let a loop over `labkit.scale.every_mesh({gpus}, {task.domain})` try them all, with micro-batches, chunks and "
+        f"ways to recompute: fast links join {task.domain} GPUs, and a tensor group may be as large."
+    )
     return lost(name, "far_from_best", f"{said} That is {times:.2f} times as long.", teach, share)
 
 
@@ -146,7 +147,7 @@ def search(task: Task) -> tuple[float, dict]:
 
 
 def _every(task: Task) -> Iterator[tuple[float, dict]]:
-    for mesh in every_mesh(task.gpus):
+    for mesh in every_mesh(task.gpus, task.domain):
         for micro_batch in (1, 2, 4):
             for chunks in (1, 2, 4, 8):
                 for recompute in ("none", "selective", "full"):
