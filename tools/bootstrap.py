@@ -320,8 +320,7 @@ def look_at_the_disk(course, build, whole):
         say("packages", f"PyTorch for GPUs, with NVIDIA's libraries: .venv will take {size} GB")
         say(
             "",
-            f"no GPU here? Ctrl-C, and `make lab TORCH=cpu`: {SIZES['cpu'] - without:.1f} GB"
-            " (README, Python and disk space)",
+            f"no GPU here? Ctrl-C, and `make lab TORCH=cpu`: {SIZES['cpu'] - without:.1f} GB (README, disk space)",
         )
     free = shutil.disk_usage(str(course.env)).free / GIB
     if whole and free < size + 0.6:
