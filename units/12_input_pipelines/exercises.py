@@ -6,6 +6,8 @@ Nothing is timed: what runs ahead is seen from counts, what it is worth from vir
 
 from __future__ import annotations
 
+import numpy as np
+
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Finding, Mistake
 from autograder.exercises.kinds import PlainExercise, RefusingExercise, holds
@@ -119,9 +121,6 @@ class ReadShard(PlainExercise):
     given = ("name", "samples", "spoilt", "torn", "place")
     harness = harness_of(__file__, "read_shard")
     mistakes = [
-        Mistake("nothing_is_a_shard", "No bytes at all were taken for a whole shard without samples.",
-                "An empty file is no archive: `tarfile.open` says so by a `tarfile.ReadError`.",
-                lambda c: {"samples": [], "broken": []} if c.place == "nothing" else None),
         Mistake("names_nothing", "Samples that could not be read are left out and not named.",
                 "The second list names them: (name of the shard, key of the sample).",
                 lambda c: {**c.right, "broken": []}),
@@ -174,7 +173,7 @@ class ReadShard(PlainExercise):
             (torn_, 6, 1, 4, "in the sample"), (torn_, 6, 1, 4, "behind it"), (torn_, 5, 0, 3, "behind it"),
             (torn_, 5, 1, 3, "in its header"), (torn_, 5, 1, 4, "before it"), (torn_, 3, 0, "no archive", ""),
             (torn_, 4, 0, 2, "at its end"), (torn_, 4, 0, 2, "behind its header"), (whole, 5, 0, "", "twice"),
-            (whole, 3, 0, "", "plain"), (torn_, 0, 0, "no archive", "nothing"),
+            (whole, 3, 0, "", "plain"),
         ):  # fmt: skip
             words = [WORDS[k] for k in rng.permutation(len(WORDS))[:count]]
             samples = [[f"{word}.txt", f"{word} " * int(rng.integers(200, 500))] for word in words]
@@ -202,7 +201,7 @@ class ReadShard(PlainExercise):
         state = {"": "whole", "no archive": "no tar archive at all"}.get(known["torn"], f"{where} {known['torn']}")
         said = f"{len(known['samples'])} samples, {len(known['spoilt'])} of them damaged, {state}"
         odd = {"odd": ", decoded to None, 0, [], False and texts", "twice": ", two of one key"}
-        odd |= {"plain": ", one in a folder and one empty", "nothing": ": 0 bytes"}
+        odd |= {"plain": ", one in a folder and one empty"}
         said += odd.get(known["place"], "")
         return Case(level, 1, case.arguments, said, case.known)
 
@@ -618,6 +617,14 @@ class Utilisation(PlainExercise):
         Mistake("always_ahead", "Without prefetching, batches are made while a step runs.",
                 "depth = 0: a batch is begun when the step before it is over.",
                 lambda c: None if c.depth else bands(c.make, c.step, 1)),
+        Mistake("begins_before_the_others", "Without prefetching, a rank begins its next batch when it has computed, "
+                "before the others have.",
+                "depth = 0: a batch is begun when all ranks have finished the step before it.",
+                lambda c: None if c.depth else bands(c.make, c.step, 0, until="computed")),
+        Mistake("first_wait_for_others", "The wait for the first batch is counted as waiting for the others.",
+                "Before its first step, too, a rank waits for data.",
+                lambda c: [[busy, data - one[0], others + one[0]]
+                           for (busy, data, others), one in zip(c.right, c.make, strict=True)]),
         Mistake("as_far_as_it_likes", "Batches are made ahead without a limit.",
                 "Batch k is begun when batch k - depth has been taken.",
                 lambda c: bands(c.make, c.step, 10**6) if c.depth else None),

@@ -56,7 +56,7 @@ DECODED = {"nothing": None, "zero": 0, "no list": [], "false": False, "no text":
 
 def archive_of(samples, spoilt, torn, place):
     if torn == "no archive":
-        return b"" if place == "nothing" else b"this has never been a tar archive" * 40
+        return b"this has never been a tar archive" * 40
     out, end = io.BytesIO(), None
     with tarfile.open(fileobj=out, mode="w") as tar:
         for key, text in samples:

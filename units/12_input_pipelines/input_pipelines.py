@@ -179,7 +179,7 @@ def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
     """Read the whole samples of one shard and name the broken ones.
 
     name: str, the name of the shard
-    archive: bytes of a tar archive, which may be torn
+    archive: bytes of a tar archive, at least one, which may be torn
     decode: function, decode(content) makes a sample from a file's bytes, or raises any
         exception
     Returns: (samples, broken), two lists in the order of the archive: pairs (key,
@@ -189,8 +189,8 @@ def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
       name, with its folder.
     - samples that cannot be decoded: they are in `broken`, and reading goes on.
     - torn shards: a sample is whole if all its own bytes are there, even if the padding
-      that follows is torn; a torn one is in `broken`. If the bytes are no archive, if
-      there are none, or if they end in the first header, return [] and [(name, None)].
+      that follows is torn; a torn one is in `broken`. If the bytes are no archive, or
+      end in the first header, return [] and [(name, None)].
 
     Example: of files "a" and "b", "b" torn, in shard "s": ([("a", ...)], [("s", "b")]).
     """

@@ -88,7 +88,10 @@ def bands(
     for k in range(steps):
         done = []
         for r in range(p):
-            free = end[r] if depth == 0 else taken[r][k - depth] if k >= depth else 0.0
+            if depth:
+                free = taken[r][k - depth] if k >= depth else 0.0
+            else:
+                free = taken[r][k - 1] if k and until == "computed" else end[r]
             made[r] = (max(made[r], free) if one_worker else free) + make[r][k]
             start = max(made[r], end[r])
             taken[r].append(start)
