@@ -740,6 +740,10 @@ class EvaluatePadded(CountedExercise):
                 "some of these were left out.",
                 "Place k of rank r is place r + k p of the sampler's order: from n on it is padding.",
                 lambda c: c.first(c.places - (c.places - c.n) % c.n) / c.n if 2 * c.n <= c.p else None),
+        Mistake("mean_of_nothing", "A rank that has nothing but padding took the mean of nothing, nan, and all ranks "
+                "have it now.",
+                "Add up counts over the ranks, then divide, once.",
+                lambda c: None if all(map(len, c.kept)) else math.nan),
         Mistake("in_blocks", "The samples were dealt in turn, like cards, but you looked for padding as if each rank "
                 "had a block of the order.",
                 "Place k of rank r is r + k p, not r ceil(n / p) + k.",
@@ -846,6 +850,12 @@ class MacroF1(CountedExercise):
         Mistake("leaves_out_missing_classes", "Classes that do not occur were left out of the mean.",
                 "Their F1 is 0, and they count, predicted or not: divide by `classes`.",
                 lambda c: c.f1(c.total, "present")),
+        Mistake("missing_is_one", "A class without labels and predictions has F1 = 1.", "Its F1 is 0.",
+                lambda c: c.f1(c.total, "missing is one") if c.missing else None),
+        Mistake("counts_pairs_once", "Of all samples of a rank with the same label and prediction one was counted.",
+                "`matrix[labels, predicted] += 1` adds 1 once to each place: torch.bincount, or index_put_ with "
+                "accumulate=True.",
+                lambda c: c.f1(sum((m > 0).astype(int) for m in c.matrices))),
         Mistake("missing_is_nan", "A class without labels and predictions gives 0 / 0.",
                 "Set its F1 to 0, or divide by max(1, ...).",
                 lambda c: math.nan if c.missing else None),

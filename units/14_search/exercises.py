@@ -665,6 +665,11 @@ class HyperbandBrackets(RefusingExercise):
     mistakes = [
         Mistake("float_logarithm", "A bracket is missing: log(243) / log(3) is 4.999999999999999 for a computer.",
                 "Count in whole numbers: the largest s with eta**s <= R.", lambda c: c.of("float_logarithm")),
+        Mistake("logarithm_with_slack", "R is just below a power of eta, and its logarithm was taken for a whole number: "
+                "there is a bracket too many.",
+                "Count in whole numbers: the largest s with eta**s <= R.", lambda c: c.of("logarithm_with_slack")),
+        Mistake("strictly_below", "R is a power of eta, and a bracket is missing.",
+                "The largest s with eta**s <= R: equal counts, too.", lambda c: c.of("strictly_below")),
         Mistake("no_random_search", "The last bracket is missing, s = 0: all its configurations get R epochs.",
                 "s runs from the largest down to 0.", lambda c: c.of("no_random_search")),
         Mistake("last_bracket_first", "The brackets are in reverse order.", "The largest s comes first.",
@@ -675,6 +680,11 @@ class HyperbandBrackets(RefusingExercise):
         Mistake("the_formula_of_line_2", "This is the formula of the paper's Algorithm 1, rounded up; it does not give "
                 "the paper's own Table 1.",
                 "n = (s_max + 1) // (s + 1) * eta**s.", lambda c: c.of("the_formula_of_line_2")),
+        Mistake("floor_of_the_product", "(s_max + 1) * eta**s was divided by s + 1 and then rounded down.",
+                "Round the quotient down first: n = (s_max + 1) // (s + 1) * eta**s.",
+                lambda c: c.of("floor_of_the_product")),
+        Mistake("nearest_epoch", "The epochs were rounded to the nearest whole number.",
+                "Round down: R // eta**(s - i).", lambda c: c.of("nearest_epoch")),
         Mistake("powers_for_epochs", "The epochs are powers of eta; the last rung does not get R.",
                 "R // eta**(s - i) epochs in rung i.", lambda c: c.of("powers_for_epochs")),
         Mistake("rounded_on_the_way", "The epochs were computed in fractions and cut off at the end: 99.99999 becomes "
@@ -693,6 +703,7 @@ class HyperbandBrackets(RefusingExercise):
         known = [(paper, 81, 3), (powers, 243, 3), (powers, 125, 5), (powers, 1000, 10), (powers, 16, 4)]
         known += [(none, 100, 3), (none, int(rng.integers(300, 360)), 4), (none, 1, 3), (none, 2, 3)]
         known += [(powers, 32, 2), (powers, 196, 14), (none, 50, 2), (wrong, 0, 3), (wrong, 27, 1)]
+        known += [(powers, 3**35, 3), (none, 3**21 - 1, 3), (wrong, -3, 3), (wrong, 27, 0), (wrong, 27, -2)]
         for level, R, eta in known:
             yield level, {"R": R, "eta": eta}
 
@@ -709,6 +720,16 @@ class HyperbandBrackets(RefusingExercise):
 
     def right(self, R, eta):
         return None if self.impossible(R, eta) else as_plain(brackets(R, eta))
+
+    def read(self, answer, R, eta):
+        """Floats hold no more than 2**53: how much is lost depends on the way."""
+        found = answer.get("value") if isinstance(answer, dict) and R > 2**53 else None
+        slips = [as_plain(brackets(R, eta, m.name)) for m in self.mistakes]
+        if found is None or any(difference(one, found) is None for one in slips):
+            return None
+        right, got = np.ravel(sum(self.right(R, eta), [])), np.ravel(sum(found, []))
+        alike = got.dtype == right.dtype and got.shape == right.shape and np.allclose(got, right, rtol=1e-9, atol=1.0)
+        return "rounded_on_the_way" if alike else None
 
     def worked(self, case):
         c = super().worked(case)
@@ -854,9 +875,16 @@ class Spectral(PlainExercise):
         Mistake("not_products", "The answer is not a list of s pairs: a tuple of columns, and its coefficient.",
                 "[((), 1.5), ((0, 3), -0.7), ...]"),
         Mistake("single_choices_only", "Products of several switches were left out.",
-                "All sets of at most `degree` columns.", lambda c: c.of("single_choices_only")),
+                "All sets of at most `degree` columns.", lambda c: c.of("single_choices_only") if c.degree else None),
         Mistake("no_constant", "The empty set was left out: its product is 1, its coefficient the constant.",
                 "Sets of 0 to `degree` columns.", lambda c: c.of("no_constant") if c.degree else None),
+        Mistake("constant_always", "The empty set is in the answer although s other sets matter more.",
+                "It is a set like any other: keep it where its mean is among the s largest.",
+                lambda c: c.of("constant_always")),
+        Mistake("fitted_with_a_constant", "The sets are right, but their coefficients are those of a fit that has a "
+                "constant, too.",
+                "Fit the chosen sets alone; the constant is there only if the empty set was chosen.",
+                lambda c: c.of("fitted_with_a_constant")),
         Mistake("too_many_columns", "Sets of more than `degree` columns were used, too.",
                 "Sets of 0 to `degree` columns: `range(degree + 1)`.", lambda c: c.wider),
         Mistake("largest_not_in_magnitude", "The largest coefficients were kept, and those far below zero dropped.",
@@ -896,23 +924,29 @@ class Spectral(PlainExercise):
             (clean, 60, 5, 2, 3, 0.0, 0.0, look),  # two coefficients that look as if they stood in the other order
             (noisy, 60, 5, 2, 3, 0.3, 0.0, fit),  # or stand in it where all sets are fitted
             (noisy, 640, 5, 2, 3, 0.1, 2.5, ""),  # a set of more columns matters most
+            (clean, 150, 6, 2, 3, 0.0, 0.0, "no constant"),
+            (noisy, 150, 5, 2, 3, 0.3, 0.0, "no constant"),
         ):
             known = {"degree": degree, "s": s}
             while True:
-                known |= self._data(rng, m, n, degree, s, noise, beyond, close=bool(other))
+                constant = other != "no constant"
+                known |= self._data(rng, m, n, degree, s, noise, beyond, bool(other) and constant, constant)
                 turned = [slip for slip in (look, fit) if self._turned(slip, **known)]
-                if self._plain(**known) and turned == ([other] if other else []):
+                if self._plain(**known) and turned == ([other] if other and constant else []):
                     break
             yield level, known, {"says": f"{m} trials of {n} switches, degree {degree}, s = {s}"}
+        x = np.array(list(product([-1.0, 1.0], repeat=3)))
+        known = {"x": x, "y": 1.0 + 2.5 * x[:, 0], "degree": 0, "s": 1}
+        yield noisy, known, {"says": "8 trials of 3 switches, degree 0, s = 1"}
 
     @staticmethod
-    def _data(rng, m, n, degree, s, noise, beyond, close):
+    def _data(rng, m, n, degree, s, noise, beyond, close, constant):
         x = rng.choice([-1.0, 1.0], (m, n))
         if beyond:  # all choices equally often: what more columns explain changes none of the other coefficients
             x = rng.permutation(np.tile(list(product([-1.0, 1.0], repeat=n)), (m // 2**n, 1)))
         sets, table = products(x, degree)
         many = [k for k, one in enumerate(sets) if len(one) == degree]
-        chosen = [0, *rng.permutation(many)[:2], *(rng.permutation(n) + 1)][:s]
+        chosen = ([0] * constant + [*rng.permutation(many)[:2], *(rng.permutation(n) + 1)])[:s]
         sizes = np.array([2.0, 1.0, 1.5, 0.7][:s]) * rng.uniform(0.9, 1.1, s)
         if close:
             sizes[2] = sizes[1] * 1.05

@@ -82,3 +82,15 @@ def global_loss(per_example, penalty, global_batch):
 # %% wrong_whole_penalty: wrong, penalty_of_every_replica, levels 0 0
 def global_loss(per_example, penalty, global_batch):
     return tf.nn.compute_average_loss(per_example, global_batch_size=global_batch) + penalty
+
+# %% wrong_first_pays_if_it_has_samples: wrong, penalty_forgotten
+def global_loss(per_example, penalty, global_batch):
+    context = tf.distribute.get_replica_context()
+    mine = tf.reduce_sum(per_example) / global_batch
+    if context.replica_id_in_sync_group == 0 and len(per_example):
+        mine += penalty
+    return mine
+
+# %% right_penalty_by_samples: passed
+def global_loss(per_example, penalty, global_batch):
+    return tf.reduce_sum((per_example + penalty) / tf.cast(global_batch, per_example.dtype))
