@@ -334,6 +334,11 @@ class TrustStep(ReportExercise):
         Mistake("capped", "The factor was limited to 10, as in some programs for LAMB: layers with a larger factor "
                 "make too short steps.", "trust * |w| / |u|, however large.",
                 lambda c: c.steps(lambda k, r: min(10.0, c.ratio(c.whole_w[k], c.whole_u[k])))),
+        Mistake("capped_at_one", "The factor was limited to 1, as in some programs for LARS: layers with a larger factor "
+                "make too short steps.", "trust * |w| / |u|, however large.",
+                lambda c: c.steps(lambda k, r: min(1.0, c.ratio(c.whole_w[k], c.whole_u[k])))),
+        Mistake("rate_forgotten", "`lr` was not used.", "w -= lr * factor * u, whatever the factor is.",
+                lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k]) / c.lr, others=1 / c.lr)),
         Mistake("plain_step", "No ratio was used.", "Where `adapt` is True, w -= lr * trust * |w| / |u| * u.",
                 lambda c: c.steps(lambda k, r: 1)),
         Mistake("adapts_all", "Tensors were adapted where `adapt` is False.",
@@ -348,6 +353,11 @@ class TrustStep(ReportExercise):
         Mistake("zero_divided", "The update has norm zero, and w has become nan.",
                 "Where a norm is zero the factor is 1.",
                 lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k]) if c.whole_u[k].any() else np.nan)),
+        Mistake("zeros_not_tested", "Norms of zero are not tested for: weights of norm zero never move, and where the "
+                "update is zero, w has become nan.",
+                "Where a norm is zero the factor is 1.",
+                lambda c: c.steps(lambda k, r: np.nan if not c.whole_u[k].any() else
+                                  c.ratio(c.whole_w[k], c.whole_u[k]) if c.whole_w[k].any() else 0)),
         Mistake("own_zeros", "A rank whose shard is zero did not adapt it: but the tensor is not zero.",
                 "Test the norm of the whole tensor for zero.",
                 lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k])
@@ -479,6 +489,11 @@ class NoiseScale(ReportExercise):
                 lambda c: c.noises(c.of(np.mean([np.sqrt((g**2).sum()) for g in c.g]) ** 2, c.big))),
         Mistake("norms_added", "The squared norms of the ranks were added up.", "Take their mean.",
                 lambda c: c.noises(c.of(c.p * c.small, c.big))),
+        Mistake("ranks_for_batch", "The number of ranks was taken for the batch of all of them.",
+                "B = p * b samples.", lambda c: c.noises(c.of(c.small, c.big, c.p)) if c.p != c.b else None),
+        Mistake("one_not_squared", "The mean of the norms was taken for that of their squares.",
+                "|g|^2 is a sum of squares: take no root.",
+                lambda c: c.noises(c.of(np.mean([np.sqrt((g**2).sum()) for g in c.g]), c.big))),
         Mistake("only_variance", "This is S, the noise of one sample: it was not divided by |G|^2.", "S / |G|^2",
                 lambda c: c.noises(c.right_noise * c.signal)),
         Mistake("cut_off_at_zero", "A negative estimate was cut off at zero: means over many steps come out too large.",
@@ -518,9 +533,9 @@ class NoiseScale(ReportExercise):
         c.B = c.p * c.b
         c.small, c.big = np.mean([(g**2).sum() for g in c.g]), (c.mean**2).sum()
 
-        def of(small, big):
-            signal = (c.B * big - c.b * small) / (c.B - c.b)
-            return float((small - big) / (1 / c.b - 1 / c.B) / signal)
+        def of(small, big, whole=c.B):
+            signal = (whole * big - c.b * small) / (whole - c.b)
+            return float((small - big) / (1 / c.b - 1 / whole) / signal)
 
         c.of = of
         if c.p > 1:

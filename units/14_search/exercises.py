@@ -401,6 +401,8 @@ class BestTrial(Exercise):
         Mistake("number_rounded", "The number of the winner was rounded: it went through float32, which above "
                 "16,777,216 holds only some of the even whole numbers.",
                 "`numbers.double()`: float64 holds whole numbers up to 2**53."),
+        Mistake("error_on_one_rank", "All ranks have the winner's number, but only its own rank has its test error.",
+                "The error travels, too: let all other ranks add 0, or send it along with the loss."),
         Mistake("takes_anything", "There is no trial to choose, and the function returned something all the same.",
                 "Raise a ValueError, on every rank."),
         Mistake("sends_all_trials", "The winner is right, but ranks send all their trials.",
@@ -411,14 +413,15 @@ class BestTrial(Exercise):
         chosen, few, diverged, nobody = self.levels
         return [
             self._case(rng, chosen, (9, 12, 10)),
-            self._case(rng, chosen, (15, 11), wide=True),
+            self._case(rng, chosen, (15, 11), wide=5_123_456_789),
+            self._case(rng, chosen, (8, 9, 7), wide=2**53, below=True),
             self._case(rng, few, (0, 9, 9, 0)),
             self._case(rng, few, (9, 10, 9), ties=True),
             self._case(rng, few, (7, 8), ties=True, within=True),
             self._case(rng, few, (8, 9), close=True),
             self._case(rng, few, (5, 0, 8), zero=True),
             self._case(rng, diverged, (10, 9), nan=(0.3,)),
-            self._case(rng, diverged, (9, 0, 8), nan=(0.3,), scale=1e20),
+            self._case(rng, diverged, (9, 0, 8), nan=(0.3,), scale=1e38),
             self._case(rng, diverged, (3, 12, 9), nan=(0.2, "first")),
             self._case(rng, nobody, (0, 0)),
             self._case(rng, nobody, (2, 3, 0), nan=("all",)),
@@ -426,11 +429,13 @@ class BestTrial(Exercise):
         ]
 
     @staticmethod
-    def _case(rng, level, sizes, ties=False, nan=(), within=False, close=False, scale=1.0, zero=False, wide=False):
+    def _case(
+        rng, level, sizes, ties=False, nan=(), within=False, close=False, scale=1.0, zero=False, wide=0, below=False
+    ):
         """ties: each rank has the smallest loss once, or rank 1 alone has it four times (within). close: the two
         smallest losses differ in the ninth digit, and the larger one has the smaller number. scale: of the losses.
-        zero: the winner, on the last rank, has the number 0, which who sends zeros takes for no trial. wide: it has one
-        that neither float32 nor int32 holds."""
+        zero: the winner, on the last rank, has the number 0, which who sends zeros takes for no trial. wide: it has this
+        one, which int32 does not hold. below: all test errors are below zero, like a log-likelihood."""
         n, starts = sum(sizes), np.cumsum([0, *sizes])
         while True:
             numbers, order = rng.permutation(400)[:n] + 100, rng.permutation(n)
@@ -451,7 +456,8 @@ class BestTrial(Exercise):
                 at = starts[-2] + 3
                 numbers[at], validation[at] = 0, 0.1
             if wide:
-                numbers[np.argmin(validation)] = 5_123_456_789
+                numbers[np.argmin(validation)] = wide
+            test -= 5.0 * below
             validation *= scale
             for share in nan:
                 if share == "all":
@@ -511,6 +517,9 @@ class BestTrial(Exercise):
             return "nan_wins"
         if any(a[0] != right[0] and a[0] == np.float32(right[0]) for a in pairs):
             return "number_rounded"
+        errors = [a[1] for a in pairs]
+        if all(a[0] == right[0] for a in pairs) and 0 < errors.count(0.0) == len(errors) - 1 and right[1] in errors:
+            return "error_on_one_rank"
         if any(a[0] != right[0] for a in pairs):
             tests = all(isinstance(a[1], float) and abs(a[1] - right[1]) < 1e-9 for a in pairs)
             return "place_for_number" if tests and all(a[0] < 100 for a in pairs) else None
@@ -530,7 +539,6 @@ class SuccessiveHalving(PlainExercise):
     levels = {"the rungs": 2, "numbers that do not divide; diverged trials": 1, "no epoch too many": 1}
     talks = False
     given = ("curves", "n", "r", "R", "eta")
-    may_lose = {"float64 -> float32": "losses are compared and never returned"}
     harness = harness_of(__file__, "successive_halving")
     mistakes = [
         Mistake("keeps_the_worst", "The configurations with the largest losses go on.", "Keep the smallest losses.",
@@ -555,6 +563,11 @@ class SuccessiveHalving(PlainExercise):
                 lambda c: c.of("order_of_training")),
         Mistake("new_epochs", "Only the epochs that a rung adds were passed to `train`, which then trains fewer.",
                 "`train(i, epochs)` takes the epochs in all: r * eta**k.", lambda c: c.of("new_epochs")),
+        Mistake("losses_rounded", "Losses that differ in the ninth digit were taken for equal: they were compared in "
+                "float32, or rounded.",
+                "Compare float64 with float64: `torch.tensor(loss, dtype=torch.float64)`.",
+                lambda c: {**c.right, "rungs": halving(SimpleNamespace(
+                    **{**c.case.known, "curves": c.curves.astype(np.float32)}))}),
         Mistake("nan_stays", "A configuration whose loss is nan comes before one with a number.",
                 "nan counts as worse than any number: `sorted` alone does not know that."),
         Mistake("not_rungs", "The answer is not a list of lists of configuration numbers."),
@@ -591,6 +604,9 @@ class SuccessiveHalving(PlainExercise):
         known = {"curves": self._curves(rng, 3, 3, 0), "n": 3, "r": 4, "R": 3, "eta": 3, "counted": False}
         yield odd, known, {"says": "n = 3, r = 4, R = 3, eta = 3: no rung at all"}
         yield rungs, self._chosen(rng, 243), {"says": "n = 243, r = 1, R = 243, eta = 3"}
+        close = self._chosen(rng, 9)
+        close["curves"] = 1.0 + 1e-9 * close["curves"]
+        yield rungs, close, {"says": "n = 9, r = 1, R = 9, eta = 3; losses that differ in the tenth digit"}
         yield (
             odd,
             self._chosen(rng, 9, odd=True),

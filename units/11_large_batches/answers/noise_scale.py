@@ -207,3 +207,31 @@ def noise_scale(gradient, b):
     noise = b * (small - big)
     signal = (p * big - small) / (p - 1)
     return mean, float(noise / signal)
+
+# %% wrong_ranks_for_batch: wrong, ranks_for_batch
+def noise_scale(gradient, b):
+    p = dist.get_world_size()
+    if p == 1:
+        raise ValueError("one rank has no second batch size")
+    packed = torch.cat([gradient, (gradient @ gradient).reshape(1)])
+    dist.all_reduce(packed)
+    packed /= p
+    mean, small, B = packed[:-1], packed[-1].item(), p
+    large = (mean @ mean).item()
+    size = (B * large - b * small) / (B - b)
+    noise = (small - large) / (1 / b - 1 / B)
+    return mean, noise / size
+
+# %% wrong_one_not_squared: wrong, one_not_squared
+def noise_scale(gradient, b):
+    p = dist.get_world_size()
+    if p == 1:
+        raise ValueError("one rank has no second batch size")
+    packed = torch.cat([gradient, gradient.norm().reshape(1)])
+    dist.all_reduce(packed)
+    packed /= p
+    mean, small, B = packed[:-1], packed[-1].item(), p * b
+    large = (mean @ mean).item()
+    size = (B * large - b * small) / (B - b)
+    noise = (small - large) / (1 / b - 1 / B)
+    return mean, noise / size

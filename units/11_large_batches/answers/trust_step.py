@@ -210,3 +210,27 @@ def trust_step(shards, updates, adapt, lr, trust):
 # %% wrong_zero_stays (right_stacked): wrong, zero_stays, levels 1 0 1
 -        factor = trust * of_w / of_u if adapted and of_w and of_u else 1.0
 +        factor = trust * of_w / of_u if adapted and of_u else 1.0
+
+# %% wrong_capped_at_one: wrong, capped_at_one
+def trust_step(shards, updates, adapt, lr, trust):
+    squares = torch.tensor([[float(w @ w), float(u @ u)] for w, u in zip(shards, updates)], dtype=torch.float64)
+    dist.all_reduce(squares)
+    for w, u, own, (a, b) in zip(shards, updates, adapt, squares.sqrt().tolist()):
+        factor = min(1.0, trust * a / b) if own and a > 0 and b > 0 else 1.0
+        w -= lr * factor * u
+
+# %% wrong_rate_forgotten: wrong, rate_forgotten
+def trust_step(shards, updates, adapt, lr, trust):
+    squares = torch.tensor([[float(w @ w), float(u @ u)] for w, u in zip(shards, updates)], dtype=torch.float64)
+    dist.all_reduce(squares)
+    for w, u, own, (a, b) in zip(shards, updates, adapt, squares.sqrt().tolist()):
+        factor = trust * a / b if own and a > 0 and b > 0 else 1.0
+        w -= factor * u
+
+# %% wrong_zeros_not_tested: wrong, zeros_not_tested
+def trust_step(shards, updates, adapt, lr, trust):
+    squares = torch.tensor([[float(w @ w), float(u @ u)] for w, u in zip(shards, updates)], dtype=torch.float64)
+    dist.all_reduce(squares)
+    for w, u, own, (a, b) in zip(shards, updates, adapt, squares.sqrt()):
+        factor = trust * a / b if own else 1.0
+        w -= lr * factor * u

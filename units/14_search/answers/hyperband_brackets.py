@@ -78,7 +78,7 @@ def hyperband_brackets(R, eta):
 +        n, r = (s_max + 1) // (s + 1) * eta**s, R // eta**s
 +        table.append([(n // eta**i, r * eta**i) for i in range(s + 1)])
 
-# %% wrong_float_division (right_loop): wrong, rounded_on_the_way, levels 1 0 0 1
+# %% wrong_float_division (right_loop): wrong, rounded_on_the_way, levels 1 0 1 1
 -        raise ValueError("R at least 1, eta at least 2")
 +        raise ValueError
 @@
@@ -115,7 +115,7 @@ def hyperband_brackets(R, eta):
 -        n = (s_max + 1) // (s + 1) * eta**s
 +        n = -(-(s_max + 1) * eta**s // (s + 1))
 
-# %% wrong_log (right_loop): wrong, float_logarithm, levels 1 0 0 1
+# %% wrong_log (right_loop): wrong, float_logarithm, levels 1 0 1 1
 -        raise ValueError("R at least 1, eta at least 2")
 -    s_max = 0
 -    while eta ** (s_max + 1) <= R:
