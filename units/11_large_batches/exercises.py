@@ -30,17 +30,17 @@ def float64(arrays) -> list[Tensor]:
     return [Tensor(np.asarray(one, np.float64), "float64") for one in arrays]
 
 
-def too_much(run: Run, calls: int, nbytes: float) -> Finding | None:
-    """More collectives on a rank, or more bytes over the links, than so many."""
+def too_much(run: Run, calls: int, nbytes: float, handed: float = math.inf) -> Finding | None:
+    """More collectives on a rank, more bytes over the links, or more that a rank has handed over, than so many."""
     most = max(map(len, called(run)))
     if most > calls:
         return Finding(TOO_MANY.name, f"A rank called {most} collectives; {calls} is enough.")
-    moved = over_the_links(run)
-    return (
-        Finding(MOVES_TOO_MUCH.name, f"{moved:,.0f} B travelled; {nbytes:,.0f} B are enough.")
-        if moved > nbytes
-        else None
-    )
+    if (moved := over_the_links(run)) > nbytes:
+        return Finding(MOVES_TOO_MUCH.name, f"{moved:,.0f} B travelled; {nbytes:,.0f} B are enough.")
+    own = max(rank.collective_bytes + rank.sent_bytes for rank in run.ranks)
+    if own > handed:
+        return Finding(MOVES_TOO_MUCH.name, f"A rank handed over {own:,.0f} B; {handed:,.0f} B are enough.")
+    return None
 
 
 # -- the rate ----------------------------------------------------------------------------------------------------------
@@ -445,7 +445,8 @@ class TrustStep(ReportExercise):
         p, tensors = case.world_size, len(case.known["adapt"])
         if not all(rank.value["kept"] for rank in run.ranks):
             return "updates_changed"
-        return too_much(run, 1, 2 * p * (p - 1) * 2 * tensors * 8) if case.level == list(self.levels)[2] else None
+        most = 2 * tensors * 8
+        return too_much(run, 1, 2 * p * (p - 1) * most, most) if case.level == list(self.levels)[2] else None
 
 
 # -- the noise scale ---------------------------------------------------------------------------------------------------
@@ -773,7 +774,8 @@ class SyncNormBackward(ReportExercise):
 
     def facts(self, case: Case, run: Run):
         p, channels = case.world_size, len(case.known["weight"])
-        return too_much(run, 1, 2 * p * (p - 1) * 2 * channels * 8) if case.level == list(self.levels)[1] else None
+        most = 2 * channels * 8
+        return too_much(run, 1, 2 * p * (p - 1) * most, most) if case.level == list(self.levels)[1] else None
 
 
 class GhostBatchNorm(Refusable):

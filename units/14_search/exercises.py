@@ -605,7 +605,7 @@ class SuccessiveHalving(PlainExercise):
         yield odd, known, {"says": "n = 3, r = 4, R = 3, eta = 3: no rung at all"}
         yield rungs, self._chosen(rng, 243), {"says": "n = 243, r = 1, R = 243, eta = 3"}
         close = self._chosen(rng, 9)
-        close["curves"] = 1.0 + 1e-9 * close["curves"]
+        close["curves"] = 1.0 + 1e-9 * rng.permutation(close["curves"])
         yield rungs, close, {"says": "n = 9, r = 1, R = 9, eta = 3; losses that differ in the tenth digit"}
         yield (
             odd,

@@ -234,3 +234,11 @@ def trust_step(shards, updates, adapt, lr, trust):
     for w, u, own, (a, b) in zip(shards, updates, adapt, squares.sqrt()):
         factor = trust * a / b if own else 1.0
         w -= lr * factor * u
+
+# %% wrong_three_numbers: wrong, moves_too_much
+def trust_step(shards, updates, adapt, lr, trust):
+    squares = torch.tensor([[float(w @ w), float(u @ u), len(w)] for w, u in zip(shards, updates)], dtype=torch.float64)
+    dist.all_reduce(squares)
+    for w, u, own, (a, b, _) in zip(shards, updates, adapt, squares.sqrt().tolist()):
+        factor = trust * a / b if own and a > 0 and b > 0 else 1.0
+        w -= lr * factor * u
