@@ -308,9 +308,12 @@ class ShardsOf(PlainExercise):
             (another, 12, 2, 2, 4, 0),
             (another, 12, 1, 1, 3, 0),
             (listings, 12, 3, 2, 2, 5),
+            (listings, 12, 3, 2, 2, 7),
         ):
             numbers = sorted(rng.choice(900, count, replace=False) + 100)
             files = [f"shard-{number}.tar" for number in numbers]
+            if turned == 7:  # names that differ in a capital alone
+                files[:6] = [name.capitalize() for name in files[6:]]
             seed = int(rng.integers(1000))
             seeds = [seed, seed + 5]  # not the same modulo the number of files
             known = {"files": files, "seeds": seeds, "epochs": epochs, "world_size": p, "workers": workers}

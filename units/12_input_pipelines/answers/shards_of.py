@@ -32,7 +32,13 @@ def shards_of(files, rank, world_size, worker, workers, seed, epoch):
     random.Random(f"{seed} {epoch}").shuffle(order)
     return order[rank::world_size][worker::workers]
 
-# %% wrong_floor (right_strides): wrong, drops_files, levels 0 1 1
+# %% wrong_capitals_are_equal: wrong, orders_differ, levels 1 1 0
+def shards_of(files, rank, world_size, worker, workers, seed, epoch):
+    order = sorted(files, key=str.lower)
+    random.Random(f"{seed}/{epoch}").shuffle(order)
+    return order[rank::world_size][worker::workers]
+
+# %% wrong_floor (right_strides): wrong, drops_files, levels 0 1 0
 -    return order[rank::world_size][worker::workers]
 +    each = len(order) // (world_size * workers)
 +    first = (rank * workers + worker) * each
@@ -74,7 +80,7 @@ def shards_of(files, rank, world_size, worker, workers, seed, epoch):
 -    order = sorted(files)
 +    order = list(set(files))
 
-# %% wrong_padded (right_strides): wrong, reads_twice, levels 0 1 1
+# %% wrong_padded (right_strides): wrong, reads_twice, levels 0 1 0
      random.Random(f"{seed} {epoch}").shuffle(order)
 +    while len(order) % (world_size * workers):
 +        order.append(order[len(order) % len(files)])
@@ -116,7 +122,7 @@ def shards_of(files, rank, world_size, worker, workers, seed, epoch):
 -    random.Random(hash((seed, epoch))).shuffle(order)
 +    random.shuffle(order)
 
-# %% wrong_worker_first (right_strides): wrong, uneven_ranks, levels 0 1 1
+# %% wrong_worker_first (right_strides): wrong, uneven_ranks, levels 0 1 0
 -    return order[rank::world_size][worker::workers]
 +    return order[rank * workers + worker :: world_size * workers]
 
