@@ -38,7 +38,7 @@ def shards_of(files, rank, world_size, worker, workers, seed, epoch):
     random.Random(f"{seed}/{epoch}").shuffle(order)
     return order[rank::world_size][worker::workers]
 
-# %% wrong_floor (right_strides): wrong, drops_files, levels 0 1 0
+# %% wrong_floor (right_strides): wrong, drops_files, levels 0 1 1
 -    return order[rank::world_size][worker::workers]
 +    each = len(order) // (world_size * workers)
 +    first = (rank * workers + worker) * each
@@ -80,7 +80,7 @@ def shards_of(files, rank, world_size, worker, workers, seed, epoch):
 -    order = sorted(files)
 +    order = list(set(files))
 
-# %% wrong_padded (right_strides): wrong, reads_twice, levels 0 1 0
+# %% wrong_padded (right_strides): wrong, reads_twice, levels 0 1 1
      random.Random(f"{seed} {epoch}").shuffle(order)
 +    while len(order) % (world_size * workers):
 +        order.append(order[len(order) % len(files)])
@@ -122,7 +122,7 @@ def shards_of(files, rank, world_size, worker, workers, seed, epoch):
 -    random.Random(hash((seed, epoch))).shuffle(order)
 +    random.shuffle(order)
 
-# %% wrong_worker_first (right_strides): wrong, uneven_ranks, levels 0 1 0
+# %% wrong_worker_first (right_strides): wrong, uneven_ranks, levels 0 1 1
 -    return order[rank::world_size][worker::workers]
 +    return order[rank * workers + worker :: world_size * workers]
 
