@@ -105,6 +105,9 @@ class LogGrid(RefusingExercise):
         return None if self.impossible(low, high, n) else [low * (high / low) ** (k / (n - 1)) for k in range(n)]
 
 
+MIXED = {"batch": ["choice", [16, "all", 0.5]], "layers": ["int", 0, 3]}
+
+
 class RandomConfigs(PlainExercise):
     """The same configurations on any number of ranks"""
 
@@ -147,6 +150,9 @@ class RandomConfigs(PlainExercise):
         Mistake("not_evenly", "Some values, or some powers of ten, are drawn more often than others.",
                 "Each equally likely: `rng.uniform`, `rng.integers`, and for \"log\" a uniform logarithm."),
         Mistake("ignores_the_seed", "Another seed gives the same configurations.", "Make the generator from `seed`."),
+        Mistake("choices_of_one_type", "A choice is another one than those in the space: numpy makes an array of them, in "
+                "which 16 and \"all\" are both texts.",
+                "`values[rng.integers(len(values))]`, not rng.choice(values)."),
         Mistake("neighbouring_seeds_overlap", "Seeds 1 apart share configurations: `seed + i` is the seed of the next "
                 "search, too.",
                 "Give the generator both numbers: np.random.default_rng([seed, i])."),
@@ -162,6 +168,9 @@ class RandomConfigs(PlainExercise):
             known = {"space": SPACE, "n": n, "seed": seed, "sizes": [[seed, p] for p in sizes]}
             yield level, known, {"says": f"n = {n}, on {', '.join(map(str, sorted(set(sizes))))} ranks"}
         seed = int(rng.integers(1, 10**6))
+        known = {"space": MIXED, "n": 12, "seed": seed, "sizes": [[seed, p] for p in (1, 1, 1)]}
+        yield drawn, known, {"says": 'n = 12, ("choice", [16, "all", 0.5]) and an int'}
+        seed = int(rng.integers(1, 10**6))
         known = {"space": SPACE, "n": 20, "seed": seed, "sizes": [[seed + k, 1] for k in (0, 1, 2, 256, 65536)]}
         yield seeds, known, {"says": "n = 20, seeds 1, 2, 256 and 65,536 apart"}
         known = {"space": SPACE, "n": 120, "seed": 1, "sizes": [[1, 1], [2, 1], [11, 1]]}
@@ -175,7 +184,7 @@ class RandomConfigs(PlainExercise):
             return "not_configurations"
         for run in runs:
             if not all(isinstance(s, list) and all(is_in(space, one) for one in s) for s in run):
-                return "not_configurations"
+                return "choices_of_one_type" if space == MIXED else "not_configurations"
         whole = [counted([one for share in run for one in share]) for run in runs]
         if any(sum(run.values()) != n for run in whole[:1]):
             return "not_n"
