@@ -334,8 +334,8 @@ class TrustStep(ReportExercise):
         Mistake("capped", "The factor was limited to 10, as in some programs for LAMB: layers with a larger factor "
                 "make too short steps.", "trust * |w| / |u|, however large.",
                 lambda c: c.steps(lambda k, r: min(10.0, c.ratio(c.whole_w[k], c.whole_u[k])))),
-        Mistake("capped_at_one", "The factor was limited to 1, as in some programs for LARS: layers with a larger factor "
-                "make too short steps.", "trust * |w| / |u|, however large.",
+        Mistake("capped_at_one", "The factor was limited to 1, as in some programs for LARS: layers with a larger "
+                "factor make too short steps.", "trust * |w| / |u|, however large.",
                 lambda c: c.steps(lambda k, r: min(1.0, c.ratio(c.whole_w[k], c.whole_u[k])))),
         Mistake("rate_forgotten", "`lr` was not used.", "w -= lr * factor * u, whatever the factor is.",
                 lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k]) / c.lr, others=1 / c.lr)),

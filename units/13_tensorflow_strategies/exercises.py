@@ -319,7 +319,7 @@ class Distribute(StrategyExercise):
         Mistake("batch_too_large", "The minibatch of a replica holds too many samples.",
                 "`experimental_distribute_dataset` needs minibatches for all replicas together, "
                 "`distribute_datasets_from_function` those of one replica."),
-        Mistake("rest_to_one_worker", "One worker makes more steps than needed: it got all samples that were left over.",
+        Mistake("rest_to_one_worker", "One worker makes too many steps: it got all samples that were left over.",
                 "`dataset.shard(workers, k)` gives some workers one sample more than others."),
         Mistake("NotFoundError", "The dataset should be divided by files, but it is not read from files.",
                 "`AutoShardPolicy.DATA` divides by samples."),

@@ -150,8 +150,8 @@ class RandomConfigs(PlainExercise):
         Mistake("not_evenly", "Some values, or some powers of ten, are drawn more often than others.",
                 "Each equally likely: `rng.uniform`, `rng.integers`, and for \"log\" a uniform logarithm."),
         Mistake("ignores_the_seed", "Another seed gives the same configurations.", "Make the generator from `seed`."),
-        Mistake("choices_of_one_type", "A choice is another one than those in the space: numpy makes an array of them, in "
-                "which 16 and \"all\" are both texts.",
+        Mistake("choices_of_one_type", "A choice is another one than those in the space: numpy makes an array of them, "
+                "in which 16 and \"all\" are both texts.",
                 "`values[rng.integers(len(values))]`, not rng.choice(values)."),
         Mistake("neighbouring_seeds_overlap", "Seeds 1 apart share configurations: `seed + i` is the seed of the next "
                 "search, too.",
@@ -443,8 +443,8 @@ class BestTrial(Exercise):
     ):
         """ties: each rank has the smallest loss once, or rank 1 alone has it four times (within). close: the two
         smallest losses differ in the ninth digit, and the larger one has the smaller number. scale: of the losses.
-        zero: the winner, on the last rank, has the number 0, which who sends zeros takes for no trial. wide: it has this
-        one, which int32 does not hold. below: all test errors are below zero, like a log-likelihood."""
+        zero: the winner, on the last rank, has the number 0, which who sends zeros takes for no trial. wide: it has
+        this one, which int32 does not hold. below: all test errors are below zero, like a log-likelihood."""
         n, starts = sum(sizes), np.cumsum([0, *sizes])
         while True:
             numbers, order = rng.permutation(400)[:n] + 100, rng.permutation(n)
@@ -690,8 +690,8 @@ class HyperbandBrackets(RefusingExercise):
     mistakes = [
         Mistake("float_logarithm", "A bracket is missing: log(243) / log(3) is 4.999999999999999 for a computer.",
                 "Count in whole numbers: the largest s with eta**s <= R.", lambda c: c.of("float_logarithm")),
-        Mistake("logarithm_with_slack", "R is just below a power of eta, and its logarithm was taken for a whole number: "
-                "there is a bracket too many.",
+        Mistake("logarithm_with_slack", "R is just below a power of eta, and its logarithm was taken for a whole "
+                "number: there is a bracket too many.",
                 "Count in whole numbers: the largest s with eta**s <= R.", lambda c: c.of("logarithm_with_slack")),
         Mistake("strictly_below", "R is a power of eta, and a bracket is missing.",
                 "The largest s with eta**s <= R: equal counts, too.", lambda c: c.of("strictly_below")),
