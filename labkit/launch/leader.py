@@ -44,6 +44,7 @@ def _import_frameworks(names: Sequence[str]) -> None:
         import torch.optim
 
         torch.set_num_threads(1)
+        torch.zeros(1).half()  # looks at the processor, once: a rank's compartment has neither /proc/cpuinfo nor /sys
         from labkit.relay import backend as relay_backend
 
         relay_backend.rehearse()

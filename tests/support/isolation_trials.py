@@ -392,6 +392,7 @@ def forged_recordings(place: Place):
 EXERCISES = (
     ("04", "strided_share"),
     ("06", "train_ddp"),
+    ("10", "scaled_step"),  # float16: PyTorch looks at the processor
     ("06", "save_checkpoint"),
     ("01", "sum_counts"),
     ("07", "keras_callbacks"),

@@ -15,7 +15,7 @@ import numpy as np
 
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
-from autograder.exercises.kinds import PlainExercise, ReportExercise
+from autograder.exercises.kinds import PlainExercise, ReportExercise, as_floats
 from autograder.exercises.readings.devices import (
     called,
     chunks,
@@ -64,15 +64,21 @@ class DeviceBatches(PlainExercise):
         Mistake("drops_the_rest", "Rows are missing: the rest of the division was dropped.",
                 "Every row has its device: divide and round up.",
                 lambda c: c.cut(lambda: [c.batch_size // c.devices] * c.devices)),
+        Mistake("last_takes_the_rest", "The batch was divided and rounded down, and the last device got the rest.",
+                "Chunks of ceil(batch_size / devices) rows, from the front, until there are no more.",
+                lambda c: c.cut(lambda: c.all_rest_on_the_last)),
         Mistake("no_entry_for_the_idle", "A device that gets no row has no entry.",
                 "It has 0 rows: one entry for each device.",
                 lambda c: c.cut(lambda: [k for k in c.chunks if k])),
         Mistake("too_many_rows", "There are more rows on the devices than in the batch.",
                 "The last chunk holds only the rest.",
                 lambda c: c.cut(lambda: [math.ceil(c.batch_size / c.devices)] * c.devices)),
-        Mistake("fewer_than_no_rows", "The last device has fewer than 0 rows, and every other one a full chunk.",
+        Mistake("fewer_than_no_rows", "A device has fewer than 0 rows.",
                 "A chunk is full only while there are rows; devices after the last chunk have 0.",
                 lambda c: c.cut(lambda: c.rest_on_the_last)),
+        Mistake("nothing_for_some", "With DDP, too, some devices get nothing.",
+                "Each process has a loader of its own: with DDP every device gets `batch_size` rows.",
+                lambda c: c.thin if c.kind == "DDP" else None),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -87,6 +93,7 @@ class DeviceBatches(PlainExercise):
             (uneven, "DataParallel", 9, 8),
             (uneven, "DataParallel", 2, 5),
             (uneven, "DDP", 4 * some + 1, 4),
+            (uneven, "DDP", 2, 5),  # fewer rows than devices
         ):
             yield level, {"kind": kind, "batch_size": size, "devices": devices}
 
@@ -106,11 +113,17 @@ class DeviceBatches(PlainExercise):
         c.chunks = chunks(c.batch_size, c.devices)
         full = [math.ceil(c.batch_size / c.devices)] * (c.devices - 1)
         c.rest_on_the_last = [*full, c.batch_size - sum(full)]
+        least = [c.batch_size // c.devices] * (c.devices - 1)
+        c.all_rest_on_the_last = [*least, c.batch_size - sum(least)]
+        c.thin = [c.batch_size if k < c.batch_size else 0 for k in range(c.devices)]
         c.cut = lambda pieces: None if c.kind == "DDP" else pieces()
         return c
 
     def per_rank(self, case, value):
         return None if value is None else [value]
+
+    def read(self, answer, **case):
+        return "fewer_than_no_rows" if min(as_floats(answer), default=0) < 0 else None
 
 
 class DataParallelStep(ReportExercise):
@@ -410,6 +423,7 @@ class DynamicScale(PlainExercise):
                 lambda c: c.of(backoff=1.0)),
         Mistake("stops_at_one", "The scale does not fall below 1.", "There is no floor: a scale may be a fraction.",
                 lambda c: [max(1.0, one) for one in c.right]),
+        Mistake("has_a_floor", "The scale stops falling at some number.", "There is no floor: it halves."),
         Mistake("whole_numbers", "The scale is rounded down to a whole number, and 0 in the end.",
                 "`/ 2` or `* 0.5`, not `// 2`: a scale may be a fraction.", lambda c: c.of(whole=True)),
         Mistake("has_a_ceiling", "The scale stops growing at some number.", "There is no ceiling: it doubles."),
@@ -441,10 +455,14 @@ class DynamicScale(PlainExercise):
             (doubles, "010000", 1),
             (doubles, "", 2),
             (doubles, "000000000", 1),
+            (halves, "1111", 1),
+            (doubles, "0000", 1),
         ):
             start = 2.0 ** int(rng.integers(8, 20))
-            start = {"111": 2.0, "0" * 9: 2.0**23}.get(pattern, start)  # there is no floor, and no ceiling
-            yield level, {"found_inf": [one == "1" for one in pattern], "start": start, "growth_interval": interval}
+            fixed = {"111": 2.0, "1111": 2.0**-120, "0" * 9: 2.0**23, "0000": 2.0**120}  # no floor, and no ceiling
+            start = fixed.get(pattern, start)
+            known = {"found_inf": [one == "1" for one in pattern], "start": start, "growth_interval": interval}
+            yield level, known, {"atol": 0.0}
 
     def draw_further(self, rng):
         halves, doubles = self.levels
@@ -456,7 +474,11 @@ class DynamicScale(PlainExercise):
         return scales_after(found_inf, start, growth_interval)
 
     def read(self, answer, found_inf, start, growth_interval):
-        alike = isinstance(answer, list) and len(answer) == len(found_inf) > 3 and not any(found_inf)
+        if not isinstance(answer, list) or len(answer) != len(found_inf) or len(answer) < 4:
+            return None
+        if all(found_inf) and answer[0] == answer[-1] and answer[0] not in (0.0, 1.0, start):
+            return "has_a_floor"
+        alike = not any(found_inf)
         return "has_a_ceiling" if alike and answer[0] == answer[-1] or alike and answer[-3] == answer[-1] else None
 
     def worked(self, case):
@@ -718,6 +740,10 @@ class EvaluatePadded(CountedExercise):
                 "some of these were left out.",
                 "Place k of rank r is place r + k p of the sampler's order: from n on it is padding.",
                 lambda c: c.first(c.places - (c.places - c.n) % c.n) / c.n if 2 * c.n <= c.p else None),
+        Mistake("mean_of_nothing", "A rank that has nothing but padding took the mean of nothing, nan, and all ranks "
+                "have it now.",
+                "Add up counts over the ranks, then divide, once.",
+                lambda c: None if all(map(len, c.kept)) else math.nan),
         Mistake("in_blocks", "The samples were dealt in turn, like cards, but you looked for padding as if each rank "
                 "had a block of the order.",
                 "Place k of rank r is r + k p, not r ceil(n / p) + k.",
@@ -824,6 +850,12 @@ class MacroF1(CountedExercise):
         Mistake("leaves_out_missing_classes", "Classes that do not occur were left out of the mean.",
                 "Their F1 is 0, and they count, predicted or not: divide by `classes`.",
                 lambda c: c.f1(c.total, "present")),
+        Mistake("missing_is_one", "A class without labels and predictions has F1 = 1.", "Its F1 is 0.",
+                lambda c: c.f1(c.total, "missing is one") if c.missing else None),
+        Mistake("counts_pairs_once", "Of all samples of a rank with the same label and prediction one was counted.",
+                "`matrix[labels, predicted] += 1` adds 1 once to each place: torch.bincount, or index_put_ with "
+                "accumulate=True.",
+                lambda c: c.f1(sum((m > 0).astype(int) for m in c.matrices))),
         Mistake("missing_is_nan", "A class without labels and predictions gives 0 / 0.",
                 "Set its F1 to 0, or divide by max(1, ...).",
                 lambda c: math.nan if c.missing else None),

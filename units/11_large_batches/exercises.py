@@ -30,17 +30,17 @@ def float64(arrays) -> list[Tensor]:
     return [Tensor(np.asarray(one, np.float64), "float64") for one in arrays]
 
 
-def too_much(run: Run, calls: int, nbytes: float) -> Finding | None:
-    """More collectives on a rank, or more bytes over the links, than so many."""
+def too_much(run: Run, calls: int, nbytes: float, handed: float = math.inf) -> Finding | None:
+    """More collectives on a rank, more bytes over the links, or more that a rank has handed over, than so many."""
     most = max(map(len, called(run)))
     if most > calls:
         return Finding(TOO_MANY.name, f"A rank called {most} collectives; {calls} is enough.")
-    moved = over_the_links(run)
-    return (
-        Finding(MOVES_TOO_MUCH.name, f"{moved:,.0f} B travelled; {nbytes:,.0f} B are enough.")
-        if moved > nbytes
-        else None
-    )
+    if (moved := over_the_links(run)) > nbytes:
+        return Finding(MOVES_TOO_MUCH.name, f"{moved:,.0f} B travelled; {nbytes:,.0f} B are enough.")
+    own = max(rank.collective_bytes + rank.sent_bytes for rank in run.ranks)
+    if own > handed:
+        return Finding(MOVES_TOO_MUCH.name, f"A rank handed over {own:,.0f} B; {handed:,.0f} B are enough.")
+    return None
 
 
 # -- the rate ----------------------------------------------------------------------------------------------------------
@@ -334,6 +334,11 @@ class TrustStep(ReportExercise):
         Mistake("capped", "The factor was limited to 10, as in some programs for LAMB: layers with a larger factor "
                 "make too short steps.", "trust * |w| / |u|, however large.",
                 lambda c: c.steps(lambda k, r: min(10.0, c.ratio(c.whole_w[k], c.whole_u[k])))),
+        Mistake("capped_at_one", "The factor was limited to 1, as in some programs for LARS: layers with a larger "
+                "factor make too short steps.", "trust * |w| / |u|, however large.",
+                lambda c: c.steps(lambda k, r: min(1.0, c.ratio(c.whole_w[k], c.whole_u[k])))),
+        Mistake("rate_forgotten", "`lr` was not used.", "w -= lr * factor * u, whatever the factor is.",
+                lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k]) / c.lr, others=1 / c.lr)),
         Mistake("plain_step", "No ratio was used.", "Where `adapt` is True, w -= lr * trust * |w| / |u| * u.",
                 lambda c: c.steps(lambda k, r: 1)),
         Mistake("adapts_all", "Tensors were adapted where `adapt` is False.",
@@ -348,6 +353,11 @@ class TrustStep(ReportExercise):
         Mistake("zero_divided", "The update has norm zero, and w has become nan.",
                 "Where a norm is zero the factor is 1.",
                 lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k]) if c.whole_u[k].any() else np.nan)),
+        Mistake("zeros_not_tested", "Norms of zero are not tested for: weights of norm zero never move, and where the "
+                "update is zero, w has become nan.",
+                "Where a norm is zero the factor is 1.",
+                lambda c: c.steps(lambda k, r: np.nan if not c.whole_u[k].any() else
+                                  c.ratio(c.whole_w[k], c.whole_u[k]) if c.whole_w[k].any() else 0)),
         Mistake("own_zeros", "A rank whose shard is zero did not adapt it: but the tensor is not zero.",
                 "Test the norm of the whole tensor for zero.",
                 lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k])
@@ -435,7 +445,8 @@ class TrustStep(ReportExercise):
         p, tensors = case.world_size, len(case.known["adapt"])
         if not all(rank.value["kept"] for rank in run.ranks):
             return "updates_changed"
-        return too_much(run, 1, 2 * p * (p - 1) * 2 * tensors * 8) if case.level == list(self.levels)[2] else None
+        most = 2 * tensors * 8
+        return too_much(run, 1, 2 * p * (p - 1) * most, most) if case.level == list(self.levels)[2] else None
 
 
 # -- the noise scale ---------------------------------------------------------------------------------------------------
@@ -479,6 +490,11 @@ class NoiseScale(ReportExercise):
                 lambda c: c.noises(c.of(np.mean([np.sqrt((g**2).sum()) for g in c.g]) ** 2, c.big))),
         Mistake("norms_added", "The squared norms of the ranks were added up.", "Take their mean.",
                 lambda c: c.noises(c.of(c.p * c.small, c.big))),
+        Mistake("ranks_for_batch", "The number of ranks was taken for the batch of all of them.",
+                "B = p * b samples.", lambda c: c.noises(c.of(c.small, c.big, c.p)) if c.p != c.b else None),
+        Mistake("one_not_squared", "The mean of the norms was taken for that of their squares.",
+                "|g|^2 is a sum of squares: take no root.",
+                lambda c: c.noises(c.of(np.mean([np.sqrt((g**2).sum()) for g in c.g]), c.big))),
         Mistake("only_variance", "This is S, the noise of one sample: it was not divided by |G|^2.", "S / |G|^2",
                 lambda c: c.noises(c.right_noise * c.signal)),
         Mistake("cut_off_at_zero", "A negative estimate was cut off at zero: means over many steps come out too large.",
@@ -518,9 +534,9 @@ class NoiseScale(ReportExercise):
         c.B = c.p * c.b
         c.small, c.big = np.mean([(g**2).sum() for g in c.g]), (c.mean**2).sum()
 
-        def of(small, big):
-            signal = (c.B * big - c.b * small) / (c.B - c.b)
-            return float((small - big) / (1 / c.b - 1 / c.B) / signal)
+        def of(small, big, whole=c.B):
+            signal = (whole * big - c.b * small) / (whole - c.b)
+            return float((small - big) / (1 / c.b - 1 / whole) / signal)
 
         c.of = of
         if c.p > 1:
@@ -758,7 +774,8 @@ class SyncNormBackward(ReportExercise):
 
     def facts(self, case: Case, run: Run):
         p, channels = case.world_size, len(case.known["weight"])
-        return too_much(run, 1, 2 * p * (p - 1) * 2 * channels * 8) if case.level == list(self.levels)[1] else None
+        most = 2 * channels * 8
+        return too_much(run, 1, 2 * p * (p - 1) * most, most) if case.level == list(self.levels)[1] else None
 
 
 class GhostBatchNorm(Refusable):

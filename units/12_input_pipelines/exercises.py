@@ -6,6 +6,8 @@ Nothing is timed: what runs ahead is seen from counts, what it is worth from vir
 
 from __future__ import annotations
 
+import numpy as np
+
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Finding, Mistake
 from autograder.exercises.kinds import PlainExercise, RefusingExercise, holds
@@ -50,6 +52,10 @@ class WriteShards(RefusingExercise):
         Mistake("compressed", "The archives are compressed.",
                 "`mode='w'`, not `'w:gz'`: a reader looks for a sample at its place, and photographs do not get "
                 "smaller."),
+        Mistake("not_closed", "The archives have no end: their bytes were taken before they were closed.",
+                "Leave the `with`, or call `tar.close()`; then take the `getvalue()` of the `BytesIO`."),
+        Mistake("one_of_each_name", "Of two samples with one name only one is left.",
+                "An archive may hold several files of one name: a list of pairs keeps them all, a dict does not."),
         Mistake("names_cut", "The end of a long name is missing: two samples may have one name now.",
                 "Give `TarInfo` the whole name; `tarfile` itself takes care of names that do not fit into a "
                 "header's 100 bytes."),
@@ -64,12 +70,14 @@ class WriteShards(RefusingExercise):
     def draw(self, rng):
         read, uneven, wrong = self.levels
         for level, count, n in ((read, 6, 2), (read, 5, 1), (read, 4, 4), (uneven, 11, 4), (uneven, 9, 6),
-                                (wrong, 3, 4), (wrong, 3, 0), (wrong, 3, -1)):  # fmt: skip
+                                (read, 3, 1), (wrong, 3, 4), (wrong, 3, 0), (wrong, 3, -1), (wrong, 0, 1)):  # fmt: skip
             words = [WORDS[k] for k in rng.permutation(len(WORDS))[:count]]
             samples = [[f"{word}.txt", f"{word} " * int(rng.integers(1, 400))] for word in words]
             if count == 5:  # a file may be empty, and lie in a folder
                 samples[2][1], samples[3][0] = "", f"wood/{samples[3][0]}"
                 samples[1][0], samples[4][0] = (f"{'in-the-wood-' * 9}{samples[k][0]}" for k in (1, 4))  # over 100
+            if level == read and count == 3:  # names that are no ASCII, and one name twice
+                samples[0][0], samples[2][0] = "Höhle/Bär.txt", samples[1][0]
             yield level, {"samples": samples, "n": n}
 
     def _case(self, level, known, options=None):
@@ -87,7 +95,7 @@ class WriteShards(RefusingExercise):
         if not isinstance(shards, list):
             return "no_archive"
         if any(isinstance(shard, str) for shard in shards):
-            return "compressed" if "compressed" in shards else "no_archive"
+            return next((one.replace(" ", "_") for one in ("compressed", "not closed") if one in shards), "no_archive")
         held, sizes = [pair for shard in shards for pair in shard], [len(shard) for shard in shards]
         text = f"{len(shards)} shards of {', '.join(map(str, sizes))} samples."
         if [key for key, _ in held] == [key for key, _ in samples] and not any(content for _, content in held):
@@ -98,6 +106,8 @@ class WriteShards(RefusingExercise):
             return "dealt_in_turn"
         if held != samples and held == [[key[:100], text] for key, text in samples]:
             return "names_cut"
+        if held != samples and held == [list(pair) for pair in dict(samples).items()]:
+            return "one_of_each_name"
         if held != samples:
             return "not_in_order" if sorted(held) == sorted(samples) else Finding("not_the_samples", text)
         return Finding("sizes_differ", text) if len(shards) != n or max(sizes) - min(sizes) > 1 else None
@@ -143,6 +153,11 @@ class ReadShard(PlainExercise):
                     list(pair) for pair in dict(c.right["samples"]).items()]} or None),
         Mistake("none_is_broken", "A decoded sample that is None, 0 or empty was taken for a failure.",
                 "Decoding has failed only if `decode` raises; whatever it returns is a sample."),
+        Mistake("empty_is_broken", "A file without content was taken for a broken one.",
+                "Whether a sample is broken is for `decode` to say, and for an exception when you read."),
+        Mistake("folder_cut", "The folder is missing from a key.", "The key is the whole `member.name`.",
+                lambda c: c.place == "plain" and {**c.right, "samples": [
+                    [key.split("/")[-1], sample] for key, sample in c.right["samples"]]} or None),
         Mistake("not_named_by_both", "A pair names the shard and the sample.",
                 "Append `(name, member.name)`.", lambda c: {**c.right, "broken": [k for _, k in c.right["broken"]]}),
     ]  # fmt: skip
@@ -158,6 +173,7 @@ class ReadShard(PlainExercise):
             (torn_, 6, 1, 4, "in the sample"), (torn_, 6, 1, 4, "behind it"), (torn_, 5, 0, 3, "behind it"),
             (torn_, 5, 1, 3, "in its header"), (torn_, 5, 1, 4, "before it"), (torn_, 3, 0, "no archive", ""),
             (torn_, 4, 0, 2, "at its end"), (torn_, 4, 0, 2, "behind its header"), (whole, 5, 0, "", "twice"),
+            (whole, 3, 0, "", "plain"),
         ):  # fmt: skip
             words = [WORDS[k] for k in rng.permutation(len(WORDS))[:count]]
             samples = [[f"{word}.txt", f"{word} " * int(rng.integers(200, 500))] for word in words]
@@ -165,6 +181,8 @@ class ReadShard(PlainExercise):
                 samples[:2] = ["x", 511 * "y"], [100 * "z", 512 * "z"]
             if place == "twice":  # an archive may hold two of one name
                 samples[3][0] = samples[1][0]
+            if place == "plain":  # one in a folder, and one that is empty
+                samples[0][0], samples[1][1] = f"wood/deep/{samples[0][0]}", ""
             if place in ("behind it", "at its end"):  # there is padding behind it, and no sample ends with its block
                 samples[torn][1] = samples[torn][1][: 512 * (len(samples[torn][1]) // 512) - 100]
             if place == "odd":
@@ -183,6 +201,7 @@ class ReadShard(PlainExercise):
         state = {"": "whole", "no archive": "no tar archive at all"}.get(known["torn"], f"{where} {known['torn']}")
         said = f"{len(known['samples'])} samples, {len(known['spoilt'])} of them damaged, {state}"
         odd = {"odd": ", decoded to None, 0, [], False and texts", "twice": ", two of one key"}
+        odd |= {"plain": ", one in a folder and one empty"}
         said += odd.get(known["place"], "")
         return Case(level, 1, case.arguments, said, case.known)
 
@@ -221,6 +240,8 @@ class ReadShard(PlainExercise):
         named = {key for _, key in broken}
         if place == "odd" and named & {key for key, text in samples if text in self.FALSY}:
             return "none_is_broken"
+        if place == "plain" and named & {key for key, text in samples if not text}:
+            return "empty_is_broken"
         behind = place in ("behind it", "at its end")
         if behind and got == right["samples"] and broken == [*right["broken"], [name, torn]]:
             return "whole_one_blamed"
@@ -287,9 +308,12 @@ class ShardsOf(PlainExercise):
             (another, 12, 2, 2, 4, 0),
             (another, 12, 1, 1, 3, 0),
             (listings, 12, 3, 2, 2, 5),
+            (listings, 12, 3, 2, 2, 7),
         ):
             numbers = sorted(rng.choice(900, count, replace=False) + 100)
             files = [f"shard-{number}.tar" for number in numbers]
+            if turned == 7:  # names that differ in a capital alone
+                files[:6] = [name.capitalize() for name in files[6:]]
             seed = int(rng.integers(1000))
             seeds = [seed, seed + 5]  # not the same modulo the number of files
             known = {"files": files, "seeds": seeds, "epochs": epochs, "world_size": p, "workers": workers}
@@ -323,11 +347,13 @@ class ShuffleBuffer(PlainExercise):
         Mistake("shuffles_blocks", "Each block of `size` elements is shuffled separately: no element can move into "
                 "another block.",
                 "Take one out, put one in: the buffer stays full until the stream ends.",
-                lambda c: {"out": block_by_block(c.stream, c.size, c.seed), "ahead": ANYTHING}),
+                lambda c: {"out": block_by_block(c.stream, c.size, c.seed), "ahead": ANYTHING, "next": ANYTHING}),
         Mistake("not_in_its_place", "The new element went to the end of the buffer.",
                 "It takes the place of the one that leaves: `buffer[k] = element`.", lambda c: c.of(place=False)),
         Mistake("own_generator", "Every element is there, but in another order than `rng` gives with one draw for each "
                 "element that leaves a full buffer and one permutation for the rest.",
+                "Draw `rng.integers(size)` for each, `rng.permutation(len(buffer))` at the end, and nothing else."),
+        Mistake("draws_too_much", "The order is right, but more was drawn from `rng` than it takes.",
                 "Draw `rng.integers(size)` for each, `rng.permutation(len(buffer))` at the end, and nothing else."),
         Mistake("takes_for_a_sign", "An element was taken for the end of the stream, or for an empty place; but an "
                 "element can be anything, even None.",
@@ -354,10 +380,12 @@ class ShuffleBuffer(PlainExercise):
         yield level, known | {"odd": "pairs", "level": level}, {"says": "a stream of pairs"}
 
     def of(self, c, **how):
-        return {"out": buffered(c.stream, c.size, c.seed, **how), "ahead": ANYTHING}
+        return {"out": buffered(c.stream, c.size, c.seed, **how), "ahead": ANYTHING, "next": ANYTHING}
 
     def right(self, stream, size, seed, **rest):
-        return {"out": buffered(stream, size, seed), "ahead": ANYTHING}
+        rng = np.random.default_rng(seed)
+        out = buffered(stream, size, rng)
+        return {"out": out, "ahead": ANYTHING, "next": int(rng.integers(2**40))}
 
     def worked(self, case):
         c = super().worked(case)
@@ -365,9 +393,11 @@ class ShuffleBuffer(PlainExercise):
         return c
 
     def read(self, answer, stream, odd, **rest):
+        out = answer["out"] if holds(answer, "out") else []
+        if out and odd != "pairs" and out == self.right(stream, **rest)["out"]:
+            return "draws_too_much"
         if odd == "things":
             return "takes_for_a_sign"
-        out = answer["out"] if holds(answer, "out") else []
         if not all(isinstance(one, (int, float)) for one in out):
             return None
         return "own_generator" if sorted(out) == sorted(stream) else "not_each_once"
@@ -590,6 +620,14 @@ class Utilisation(PlainExercise):
         Mistake("always_ahead", "Without prefetching, batches are made while a step runs.",
                 "depth = 0: a batch is begun when the step before it is over.",
                 lambda c: None if c.depth else bands(c.make, c.step, 1)),
+        Mistake("begins_before_the_others", "Without prefetching, a rank begins its next batch when it has computed, "
+                "before the others have.",
+                "depth = 0: a batch is begun when all ranks have finished the step before it.",
+                lambda c: None if c.depth else bands(c.make, c.step, 0, until="computed")),
+        Mistake("first_wait_for_others", "The wait for the first batch is counted as waiting for the others.",
+                "Before its first step, too, a rank waits for data.",
+                lambda c: [[busy, data - one[0], others + one[0]]
+                           for (busy, data, others), one in zip(c.right, c.make, strict=True)]),
         Mistake("as_far_as_it_likes", "Batches are made ahead without a limit.",
                 "Batch k is begun when batch k - depth has been taken.",
                 lambda c: bands(c.make, c.step, 10**6) if c.depth else None),

@@ -21,7 +21,8 @@ def opened(shard):
         return "no archive"
     try:
         with tarfile.open(fileobj=io.BytesIO(shard), mode="r:") as tar:
-            return [[m.name, tar.extractfile(m).read().decode("utf-8", "replace")] for m in tar if m.isfile()]
+            held = [[m.name, tar.extractfile(m).read().decode("utf-8", "replace")] for m in tar if m.isfile()]
+        return held if bytes(shard[-1024:]) == bytes(1024) else "not closed"
     except tarfile.TarError:
         return "compressed" if bytes(shard[:6]).startswith(PACKED) else "no archive"
 
@@ -60,6 +61,8 @@ def archive_of(samples, spoilt, torn, place):
     with tarfile.open(fileobj=out, mode="w") as tar:
         for key, text in samples:
             data = (b"?" if key in spoilt else b"!") + text.encode()
+            if place == "plain" and not text:
+                data = b""
             info = tarfile.TarInfo(key)
             info.size = len(data)
             if key == torn:
@@ -80,6 +83,8 @@ def read_shard(f, name, samples, spoilt, torn, place):
     failed = []
 
     def decode(data):
+        if place == "plain" and not data:
+            return ""
         if data[:1] != b"!":
             failed.append(data)
             raise ERRORS[len(failed) % len(ERRORS)]
@@ -136,12 +141,13 @@ def shuffle_buffer(f, stream, size, seed, odd):
             read += 1
             yield things.get(element, element)
 
-    for element in f(source(), size, np.random.default_rng(seed)):
+    rng = np.random.default_rng(seed)
+    for element in f(source(), size, rng):
         ahead = max(ahead, read - len(out))
         out.append(element)
         if len(out) > 2 * len(stream) + 9:
             break
-    return {"out": as_lists([number(element) for element in out]), "ahead": ahead}
+    return {"out": as_lists([number(element) for element in out]), "ahead": ahead, "next": int(rng.integers(2**40))}
 
 
 class Torn(Exception):

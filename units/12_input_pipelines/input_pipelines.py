@@ -121,7 +121,7 @@ def write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]:
 
     samples: list of (name, content), a str of any length and bytes
     n: int, number of shards
-    Returns: list of n byte strings, uncompressed tar archives
+    Returns: list of n byte strings, uncompressed tar archives that have been closed
 
     - read back: each sample is a file of that name; the first shard holds the first
       samples, and so on.
@@ -179,13 +179,14 @@ def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
     """Read the whole samples of one shard and name the broken ones.
 
     name: str, the name of the shard
-    archive: bytes of a tar archive, which may be torn
+    archive: bytes of a tar archive, at least one, which may be torn
     decode: function, decode(content) makes a sample from a file's bytes, or raises any
         exception
     Returns: (samples, broken), two lists in the order of the archive: pairs (key,
         decoded sample), and pairs (name of the shard, key)
 
-    - whole shards: every file is a sample; its key is the file's name.
+    - whole shards: every file is a sample, even an empty one; its key is the file's
+      name, with its folder.
     - samples that cannot be decoded: they are in `broken`, and reading goes on.
     - torn shards: a sample is whole if all its own bytes are there, even if the padding
       that follows is torn; a torn one is in `broken`. If the bytes are no archive, or
@@ -573,7 +574,7 @@ def utilisation(
     """Return the seconds that each rank is busy, waits for data and waits for others.
 
     make: list of lists, make[r][k] is the time in s to make batch k of rank r; all
-        ranks have the same number of batches
+        ranks have the same number of batches, at least 1
     step: float, seconds of a step
     depth: int, number of batches that may be made ahead
     Returns: list of (busy, waits for data, waits for others), one for each rank, in s
@@ -954,12 +955,12 @@ def pack(lengths: list[int], capacity: int) -> list[list[int]]:
     """Pack sequences into few rows.
 
     lengths: list of ints, number of tokens of each sequence; may be 0
-    capacity: int, the most tokens that fit into a row
+    capacity: int, the most tokens that fit into a row, at least 1
     Returns: list of rows, each a list of indices into lengths
 
     - every sequence once: whole, in one row; a row has at most `capacity` tokens.
     - few rows: not more than the rule "longest first, each into the first row with
-      room" gives.
+      room" gives; an empty row does not count.
     - what cannot be: raise ValueError if a sequence is longer than a row.
     - unchanged: lengths.
 

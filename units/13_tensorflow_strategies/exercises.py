@@ -242,7 +242,7 @@ class GlobalLoss(StrategyExercise):
     def cases(self, rng):
         made = []
         equal, unequal = self.levels
-        for level, counts in ((equal, (3, 3)), (equal, (4,)), (unequal, (4, 1, 0))):
+        for level, counts in ((equal, (3, 3)), (equal, (4,)), (unequal, (4, 1, 0)), (unequal, (0, 3))):
             shares = [full_precision(rng, 1, 2, (n,)) for n in counts]
             known = {"shares": shares, "penalty": full_precision(rng, 1, 2, ())}
             replicas = f"{len(counts)} replica{'s' * (len(counts) > 1)}"
@@ -319,6 +319,8 @@ class Distribute(StrategyExercise):
         Mistake("batch_too_large", "The minibatch of a replica holds too many samples.",
                 "`experimental_distribute_dataset` needs minibatches for all replicas together, "
                 "`distribute_datasets_from_function` those of one replica."),
+        Mistake("rest_to_one_worker", "One worker makes too many steps: it got all samples that were left over.",
+                "`dataset.shard(workers, k)` gives some workers one sample more than others."),
         Mistake("NotFoundError", "The dataset should be divided by files, but it is not read from files.",
                 "`AutoShardPolicy.DATA` divides by samples."),
     ]  # fmt: skip
@@ -332,6 +334,7 @@ class Distribute(StrategyExercise):
             (several, 23, 3, 2, 2),
             (several, 22, 3, 3, 1),
             (several, 3, 2, 2, 2),  # fewer than a step of all replicas
+            (several, 7, 1, 4, 1),  # what is left over is several steps
         ):
             known = {
                 "samples": rng.permutation(900)[:n] + 100,
@@ -373,6 +376,8 @@ class Distribute(StrategyExercise):
         if largest != t.batch:
             name = "batch_is_local" if largest < t.batch else "batch_too_large"
             return Finding(name, f"The largest minibatch of a replica holds {largest} samples.")
+        if (steps := report["steps"]) > -(-n // together):
+            return Finding("rest_to_one_worker", f"A worker makes {steps} steps; {-(-n // together)} would do.")
         return None
 
 

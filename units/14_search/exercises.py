@@ -105,6 +105,9 @@ class LogGrid(RefusingExercise):
         return None if self.impossible(low, high, n) else [low * (high / low) ** (k / (n - 1)) for k in range(n)]
 
 
+MIXED = {"batch": ["choice", [16, "all", 0.5]], "layers": ["int", 0, 3]}
+
+
 class RandomConfigs(PlainExercise):
     """The same configurations on any number of ranks"""
 
@@ -147,6 +150,9 @@ class RandomConfigs(PlainExercise):
         Mistake("not_evenly", "Some values, or some powers of ten, are drawn more often than others.",
                 "Each equally likely: `rng.uniform`, `rng.integers`, and for \"log\" a uniform logarithm."),
         Mistake("ignores_the_seed", "Another seed gives the same configurations.", "Make the generator from `seed`."),
+        Mistake("choices_of_one_type", "A choice is another one than those in the space: numpy makes an array of them, "
+                "in which 16 and \"all\" are both texts.",
+                "`values[rng.integers(len(values))]`, not rng.choice(values)."),
         Mistake("neighbouring_seeds_overlap", "Seeds 1 apart share configurations: `seed + i` is the seed of the next "
                 "search, too.",
                 "Give the generator both numbers: np.random.default_rng([seed, i])."),
@@ -162,6 +168,9 @@ class RandomConfigs(PlainExercise):
             known = {"space": SPACE, "n": n, "seed": seed, "sizes": [[seed, p] for p in sizes]}
             yield level, known, {"says": f"n = {n}, on {', '.join(map(str, sorted(set(sizes))))} ranks"}
         seed = int(rng.integers(1, 10**6))
+        known = {"space": MIXED, "n": 12, "seed": seed, "sizes": [[seed, p] for p in (1, 1, 1)]}
+        yield drawn, known, {"says": 'n = 12, ("choice", [16, "all", 0.5]) and an int'}
+        seed = int(rng.integers(1, 10**6))
         known = {"space": SPACE, "n": 20, "seed": seed, "sizes": [[seed + k, 1] for k in (0, 1, 2, 256, 65536)]}
         yield seeds, known, {"says": "n = 20, seeds 1, 2, 256 and 65,536 apart"}
         known = {"space": SPACE, "n": 120, "seed": 1, "sizes": [[1, 1], [2, 1], [11, 1]]}
@@ -175,7 +184,7 @@ class RandomConfigs(PlainExercise):
             return "not_configurations"
         for run in runs:
             if not all(isinstance(s, list) and all(is_in(space, one) for one in s) for s in run):
-                return "not_configurations"
+                return "choices_of_one_type" if space == MIXED else "not_configurations"
         whole = [counted([one for share in run for one in share]) for run in runs]
         if any(sum(run.values()) != n for run in whole[:1]):
             return "not_n"
@@ -401,6 +410,8 @@ class BestTrial(Exercise):
         Mistake("number_rounded", "The number of the winner was rounded: it went through float32, which above "
                 "16,777,216 holds only some of the even whole numbers.",
                 "`numbers.double()`: float64 holds whole numbers up to 2**53."),
+        Mistake("error_on_one_rank", "All ranks have the winner's number, but only its own rank has its test error.",
+                "The error travels, too: let all other ranks add 0, or send it along with the loss."),
         Mistake("takes_anything", "There is no trial to choose, and the function returned something all the same.",
                 "Raise a ValueError, on every rank."),
         Mistake("sends_all_trials", "The winner is right, but ranks send all their trials.",
@@ -411,14 +422,15 @@ class BestTrial(Exercise):
         chosen, few, diverged, nobody = self.levels
         return [
             self._case(rng, chosen, (9, 12, 10)),
-            self._case(rng, chosen, (15, 11), wide=True),
+            self._case(rng, chosen, (15, 11), wide=5_123_456_789),
+            self._case(rng, chosen, (8, 9, 7), wide=2**53, below=True),
             self._case(rng, few, (0, 9, 9, 0)),
             self._case(rng, few, (9, 10, 9), ties=True),
             self._case(rng, few, (7, 8), ties=True, within=True),
             self._case(rng, few, (8, 9), close=True),
             self._case(rng, few, (5, 0, 8), zero=True),
             self._case(rng, diverged, (10, 9), nan=(0.3,)),
-            self._case(rng, diverged, (9, 0, 8), nan=(0.3,), scale=1e20),
+            self._case(rng, diverged, (9, 0, 8), nan=(0.3,), scale=1e38),
             self._case(rng, diverged, (3, 12, 9), nan=(0.2, "first")),
             self._case(rng, nobody, (0, 0)),
             self._case(rng, nobody, (2, 3, 0), nan=("all",)),
@@ -426,11 +438,13 @@ class BestTrial(Exercise):
         ]
 
     @staticmethod
-    def _case(rng, level, sizes, ties=False, nan=(), within=False, close=False, scale=1.0, zero=False, wide=False):
+    def _case(
+        rng, level, sizes, ties=False, nan=(), within=False, close=False, scale=1.0, zero=False, wide=0, below=False
+    ):
         """ties: each rank has the smallest loss once, or rank 1 alone has it four times (within). close: the two
         smallest losses differ in the ninth digit, and the larger one has the smaller number. scale: of the losses.
-        zero: the winner, on the last rank, has the number 0, which who sends zeros takes for no trial. wide: it has one
-        that neither float32 nor int32 holds."""
+        zero: the winner, on the last rank, has the number 0, which who sends zeros takes for no trial. wide: it has
+        this one, which int32 does not hold. below: all test errors are below zero, like a log-likelihood."""
         n, starts = sum(sizes), np.cumsum([0, *sizes])
         while True:
             numbers, order = rng.permutation(400)[:n] + 100, rng.permutation(n)
@@ -451,7 +465,8 @@ class BestTrial(Exercise):
                 at = starts[-2] + 3
                 numbers[at], validation[at] = 0, 0.1
             if wide:
-                numbers[np.argmin(validation)] = 5_123_456_789
+                numbers[np.argmin(validation)] = wide
+            test -= 5.0 * below
             validation *= scale
             for share in nan:
                 if share == "all":
@@ -511,6 +526,9 @@ class BestTrial(Exercise):
             return "nan_wins"
         if any(a[0] != right[0] and a[0] == np.float32(right[0]) for a in pairs):
             return "number_rounded"
+        errors = [a[1] for a in pairs]
+        if all(a[0] == right[0] for a in pairs) and 0 < errors.count(0.0) == len(errors) - 1 and right[1] in errors:
+            return "error_on_one_rank"
         if any(a[0] != right[0] for a in pairs):
             tests = all(isinstance(a[1], float) and abs(a[1] - right[1]) < 1e-9 for a in pairs)
             return "place_for_number" if tests and all(a[0] < 100 for a in pairs) else None
@@ -530,7 +548,6 @@ class SuccessiveHalving(PlainExercise):
     levels = {"the rungs": 2, "numbers that do not divide; diverged trials": 1, "no epoch too many": 1}
     talks = False
     given = ("curves", "n", "r", "R", "eta")
-    may_lose = {"float64 -> float32": "losses are compared and never returned"}
     harness = harness_of(__file__, "successive_halving")
     mistakes = [
         Mistake("keeps_the_worst", "The configurations with the largest losses go on.", "Keep the smallest losses.",
@@ -555,6 +572,11 @@ class SuccessiveHalving(PlainExercise):
                 lambda c: c.of("order_of_training")),
         Mistake("new_epochs", "Only the epochs that a rung adds were passed to `train`, which then trains fewer.",
                 "`train(i, epochs)` takes the epochs in all: r * eta**k.", lambda c: c.of("new_epochs")),
+        Mistake("losses_rounded", "Losses that differ in the ninth digit were taken for equal: they were compared in "
+                "float32, or rounded.",
+                "Compare float64 with float64: `torch.tensor(loss, dtype=torch.float64)`.",
+                lambda c: {**c.right, "rungs": halving(SimpleNamespace(
+                    **{**c.case.known, "curves": c.curves.astype(np.float32)}))}),
         Mistake("nan_stays", "A configuration whose loss is nan comes before one with a number.",
                 "nan counts as worse than any number: `sorted` alone does not know that."),
         Mistake("not_rungs", "The answer is not a list of lists of configuration numbers."),
@@ -591,6 +613,9 @@ class SuccessiveHalving(PlainExercise):
         known = {"curves": self._curves(rng, 3, 3, 0), "n": 3, "r": 4, "R": 3, "eta": 3, "counted": False}
         yield odd, known, {"says": "n = 3, r = 4, R = 3, eta = 3: no rung at all"}
         yield rungs, self._chosen(rng, 243), {"says": "n = 243, r = 1, R = 243, eta = 3"}
+        close = self._chosen(rng, 9)
+        close["curves"] = 1.0 + 1e-9 * rng.permutation(close["curves"])
+        yield rungs, close, {"says": "n = 9, r = 1, R = 9, eta = 3; losses that differ in the tenth digit"}
         yield (
             odd,
             self._chosen(rng, 9, odd=True),
@@ -665,6 +690,11 @@ class HyperbandBrackets(RefusingExercise):
     mistakes = [
         Mistake("float_logarithm", "A bracket is missing: log(243) / log(3) is 4.999999999999999 for a computer.",
                 "Count in whole numbers: the largest s with eta**s <= R.", lambda c: c.of("float_logarithm")),
+        Mistake("logarithm_with_slack", "R is just below a power of eta, and its logarithm was taken for a whole "
+                "number: there is a bracket too many.",
+                "Count in whole numbers: the largest s with eta**s <= R.", lambda c: c.of("logarithm_with_slack")),
+        Mistake("strictly_below", "R is a power of eta, and a bracket is missing.",
+                "The largest s with eta**s <= R: equal counts, too.", lambda c: c.of("strictly_below")),
         Mistake("no_random_search", "The last bracket is missing, s = 0: all its configurations get R epochs.",
                 "s runs from the largest down to 0.", lambda c: c.of("no_random_search")),
         Mistake("last_bracket_first", "The brackets are in reverse order.", "The largest s comes first.",
@@ -675,6 +705,11 @@ class HyperbandBrackets(RefusingExercise):
         Mistake("the_formula_of_line_2", "This is the formula of the paper's Algorithm 1, rounded up; it does not give "
                 "the paper's own Table 1.",
                 "n = (s_max + 1) // (s + 1) * eta**s.", lambda c: c.of("the_formula_of_line_2")),
+        Mistake("floor_of_the_product", "(s_max + 1) * eta**s was divided by s + 1 and then rounded down.",
+                "Round the quotient down first: n = (s_max + 1) // (s + 1) * eta**s.",
+                lambda c: c.of("floor_of_the_product")),
+        Mistake("nearest_epoch", "The epochs were rounded to the nearest whole number.",
+                "Round down: R // eta**(s - i).", lambda c: c.of("nearest_epoch")),
         Mistake("powers_for_epochs", "The epochs are powers of eta; the last rung does not get R.",
                 "R // eta**(s - i) epochs in rung i.", lambda c: c.of("powers_for_epochs")),
         Mistake("rounded_on_the_way", "The epochs were computed in fractions and cut off at the end: 99.99999 becomes "
@@ -693,6 +728,7 @@ class HyperbandBrackets(RefusingExercise):
         known = [(paper, 81, 3), (powers, 243, 3), (powers, 125, 5), (powers, 1000, 10), (powers, 16, 4)]
         known += [(none, 100, 3), (none, int(rng.integers(300, 360)), 4), (none, 1, 3), (none, 2, 3)]
         known += [(powers, 32, 2), (powers, 196, 14), (none, 50, 2), (wrong, 0, 3), (wrong, 27, 1)]
+        known += [(powers, 3**35, 3), (none, 3**21 - 1, 3), (wrong, -3, 3), (wrong, 27, 0), (wrong, 27, -2)]
         for level, R, eta in known:
             yield level, {"R": R, "eta": eta}
 
@@ -709,6 +745,16 @@ class HyperbandBrackets(RefusingExercise):
 
     def right(self, R, eta):
         return None if self.impossible(R, eta) else as_plain(brackets(R, eta))
+
+    def read(self, answer, R, eta):
+        """Floats hold no more than 2**53: how much is lost depends on the way."""
+        found = answer.get("value") if isinstance(answer, dict) and R > 2**53 else None
+        slips = [as_plain(brackets(R, eta, m.name)) for m in self.mistakes]
+        if found is None or any(difference(one, found) is None for one in slips):
+            return None
+        right, got = np.ravel(sum(self.right(R, eta), [])), np.ravel(sum(found, []))
+        alike = got.dtype == right.dtype and got.shape == right.shape and np.allclose(got, right, rtol=1e-9, atol=1.0)
+        return "rounded_on_the_way" if alike else None
 
     def worked(self, case):
         c = super().worked(case)
@@ -854,9 +900,16 @@ class Spectral(PlainExercise):
         Mistake("not_products", "The answer is not a list of s pairs: a tuple of columns, and its coefficient.",
                 "[((), 1.5), ((0, 3), -0.7), ...]"),
         Mistake("single_choices_only", "Products of several switches were left out.",
-                "All sets of at most `degree` columns.", lambda c: c.of("single_choices_only")),
+                "All sets of at most `degree` columns.", lambda c: c.of("single_choices_only") if c.degree else None),
         Mistake("no_constant", "The empty set was left out: its product is 1, its coefficient the constant.",
                 "Sets of 0 to `degree` columns.", lambda c: c.of("no_constant") if c.degree else None),
+        Mistake("constant_always", "The empty set is in the answer although s other sets matter more.",
+                "It is a set like any other: keep it where its mean is among the s largest.",
+                lambda c: c.of("constant_always")),
+        Mistake("fitted_with_a_constant", "The sets are right, but their coefficients are those of a fit that has a "
+                "constant, too.",
+                "Fit the chosen sets alone; the constant is there only if the empty set was chosen.",
+                lambda c: c.of("fitted_with_a_constant")),
         Mistake("too_many_columns", "Sets of more than `degree` columns were used, too.",
                 "Sets of 0 to `degree` columns: `range(degree + 1)`.", lambda c: c.wider),
         Mistake("largest_not_in_magnitude", "The largest coefficients were kept, and those far below zero dropped.",
@@ -896,23 +949,29 @@ class Spectral(PlainExercise):
             (clean, 60, 5, 2, 3, 0.0, 0.0, look),  # two coefficients that look as if they stood in the other order
             (noisy, 60, 5, 2, 3, 0.3, 0.0, fit),  # or stand in it where all sets are fitted
             (noisy, 640, 5, 2, 3, 0.1, 2.5, ""),  # a set of more columns matters most
+            (clean, 150, 6, 2, 3, 0.0, 0.0, "no constant"),
+            (noisy, 150, 5, 2, 3, 0.3, 0.0, "no constant"),
         ):
             known = {"degree": degree, "s": s}
             while True:
-                known |= self._data(rng, m, n, degree, s, noise, beyond, close=bool(other))
+                constant = other != "no constant"
+                known |= self._data(rng, m, n, degree, s, noise, beyond, bool(other) and constant, constant)
                 turned = [slip for slip in (look, fit) if self._turned(slip, **known)]
-                if self._plain(**known) and turned == ([other] if other else []):
+                if self._plain(**known) and turned == ([other] if other and constant else []):
                     break
             yield level, known, {"says": f"{m} trials of {n} switches, degree {degree}, s = {s}"}
+        x = np.array(list(product([-1.0, 1.0], repeat=3)))
+        known = {"x": x, "y": 1.0 + 2.5 * x[:, 0], "degree": 0, "s": 1}
+        yield noisy, known, {"says": "8 trials of 3 switches, degree 0, s = 1"}
 
     @staticmethod
-    def _data(rng, m, n, degree, s, noise, beyond, close):
+    def _data(rng, m, n, degree, s, noise, beyond, close, constant):
         x = rng.choice([-1.0, 1.0], (m, n))
         if beyond:  # all choices equally often: what more columns explain changes none of the other coefficients
             x = rng.permutation(np.tile(list(product([-1.0, 1.0], repeat=n)), (m // 2**n, 1)))
         sets, table = products(x, degree)
         many = [k for k, one in enumerate(sets) if len(one) == degree]
-        chosen = [0, *rng.permutation(many)[:2], *(rng.permutation(n) + 1)][:s]
+        chosen = ([0] * constant + [*rng.permutation(many)[:2], *(rng.permutation(n) + 1)])[:s]
         sizes = np.array([2.0, 1.0, 1.5, 0.7][:s]) * rng.uniform(0.9, 1.1, s)
         if close:
             sizes[2] = sizes[1] * 1.05

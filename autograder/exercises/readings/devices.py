@@ -73,6 +73,8 @@ def f1(matrix: np.ndarray, how: str = "macro") -> float:
         return float((each * have).sum() / have.sum())
     if how == "present":
         return float(each[have > 0].mean())
+    if how == "missing is one":
+        return float(np.where(have + said > 0, each, 1.0).mean())
     if how == "means":
         precision, recall = (hits / np.maximum(1, one) for one in (said, have))
         return float(2 * precision.mean() * recall.mean() / (precision.mean() + recall.mean()))

@@ -32,7 +32,9 @@ def by_luck(n: int, sizes: Sequence[int]) -> bool:
 # -- the shuffle buffer ------------------------------------------------------------------------------------------------
 
 
-def buffered(stream: Sequence[int], size: int, seed: int, rest: str = "shuffled", place: bool = True) -> list[int]:
+def buffered(
+    stream: Sequence[int], size: int, seed: int | np.random.Generator, rest: str = "shuffled", place: bool = True
+) -> list[int]:
     """A stream through a shuffle buffer. rest: what becomes of what is in the buffer at the end: "shuffled", "kept" in
     order or "lost". place: whether the new element takes the place of the one that leaves, or the end of the list."""
     rng, buffer, out = np.random.default_rng(seed), list(stream[:size]), []
@@ -86,7 +88,10 @@ def bands(
     for k in range(steps):
         done = []
         for r in range(p):
-            free = end[r] if depth == 0 else taken[r][k - depth] if k >= depth else 0.0
+            if depth:
+                free = taken[r][k - depth] if k >= depth else 0.0
+            else:
+                free = taken[r][k - 1] if k and until == "computed" else end[r]
             made[r] = (max(made[r], free) if one_worker else free) + make[r][k]
             start = max(made[r], end[r])
             taken[r].append(start)

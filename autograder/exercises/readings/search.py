@@ -138,12 +138,18 @@ def s_max_of(R: int, eta: int) -> int:
 
 def brackets(R: int, eta: int, slip: str = "") -> list[list[tuple]]:
     """Hyperband's table: for s from the largest to 0 a list of (configurations, epochs)."""
-    top = int(math.log(R) / math.log(eta)) if slip == "float_logarithm" else s_max_of(R, eta)
+    top = s_max_of(R, eta)
+    if slip in ("float_logarithm", "logarithm_with_slack"):
+        top = int(math.log(R) / math.log(eta) + (1e-9 if slip == "logarithm_with_slack" else 0.0))
+    elif slip == "strictly_below":
+        top = s_max_of(max(1, R - 1), eta)
     table = []
     for s in range(top, -1, -1):
         n = (top + 1) // (s + 1) * eta**s
         if slip == "the_formula_of_line_2":
             n = -(-(top + 1) * eta**s // (s + 1))
+        elif slip == "floor_of_the_product":
+            n = (top + 1) * eta**s // (s + 1)
         elif slip == "eta_to_the_s":
             n = eta**s
         rows = [(n // eta**i, R // eta ** (s - i)) for i in range(s + 1)]
@@ -151,6 +157,8 @@ def brackets(R: int, eta: int, slip: str = "") -> list[list[tuple]]:
             rows = [(n // eta**i, R / eta ** (s - i)) for i in range(s + 1)]
         elif slip == "rounded_on_the_way":
             rows = [(n // eta**i, int(R * float(eta) ** -s * eta**i)) for i in range(s + 1)]
+        elif slip == "nearest_epoch":
+            rows = [(n // eta**i, round(R / eta ** (s - i))) for i in range(s + 1)]
         elif slip == "multiples_of_the_first_rung":
             rows = [(n // eta**i, R // eta**s * eta**i) for i in range(s + 1)]
         elif slip == "powers_for_epochs":
@@ -278,6 +286,8 @@ def spectral(c, slip: str = "") -> list[list]:
     sets, table = products(c.x, degree, slip == "no_constant")
     means = table.T @ c.y / len(c.y)
     size = means if slip in ("largest_not_in_magnitude", "signs_count") else np.abs(means)
+    if slip == "constant_always":
+        size[0] = np.inf
     chosen = np.argsort(-size, kind="stable")[: c.s]
     if slip == "not_fitted_again":
         found = means[chosen]
@@ -285,6 +295,8 @@ def spectral(c, slip: str = "") -> list[list]:
         found = np.linalg.lstsq(table, c.y, rcond=None)[0]
         chosen = np.argsort(-np.abs(found), kind="stable")[: c.s]
         found = found[chosen]
+    elif slip == "fitted_with_a_constant":
+        found = np.linalg.lstsq(table[:, [*chosen, *({0} - {*chosen})]], c.y, rcond=None)[0][: len(chosen)]
     else:
         found = np.linalg.lstsq(table[:, chosen], c.y, rcond=None)[0]
     order = np.argsort(-np.abs(found), kind="stable")

@@ -1,4 +1,5 @@
 # Right and wrong answers to `device_batches`. In files of their own: autograder bank --write DIR
+import math
 import torch
 
 # %% right_chunks: passed
@@ -19,6 +20,13 @@ def device_batches(kind, batch_size, devices):
         return rows + [0] * (devices - len(rows))
     return [batch_size for _ in range(devices)]
 
+# %% wrong_counts_down: wrong, fewer_than_no_rows, levels 1 0
+def device_batches(kind, batch_size, devices):
+    if kind == "DDP":
+        return [batch_size] * devices
+    each = math.ceil(batch_size / devices)
+    return [min(each, batch_size - r * each) for r in range(devices)]
+
 # %% wrong_evenly: wrong, equal_pieces, levels 1 0
 def device_batches(kind, batch_size, devices):
     if kind == "DDP":
@@ -35,9 +43,23 @@ def device_batches(kind, batch_size, devices):
         return [batch_size] * devices
     return [len(piece) for piece in torch.arange(batch_size).chunk(devices)]
 
+# %% wrong_last_takes_the_rest: wrong, last_takes_the_rest, levels 1 0
+def device_batches(kind, batch_size, devices):
+    if kind == "DDP":
+        return [batch_size] * devices
+    each = batch_size // devices
+    return [each] * (devices - 1) + [batch_size - each * (devices - 1)]
+
 # %% wrong_local: wrong, always_local, levels 0 0
 def device_batches(kind, batch_size, devices):
     return [batch_size] * devices
+
+# %% wrong_nothing_for_some: wrong, nothing_for_some, levels 1 0
+def device_batches(kind, batch_size, devices):
+    if kind == "DDP":
+        return [batch_size if r < batch_size else 0 for r in range(devices)]
+    each = math.ceil(batch_size / devices)
+    return [max(0, min(each, batch_size - r * each)) for r in range(devices)]
 
 # %% wrong_rest_to_the_last: wrong, fewer_than_no_rows, levels 1 0
 def device_batches(kind, batch_size, devices):

@@ -76,6 +76,21 @@ def dynamic_scale(found_inf, start, growth_interval):
 -            if good == growth_interval:
 +            if good:
 
+# %% wrong_largest_2_40: wrong, has_a_ceiling, levels 1 0
+def dynamic_scale(found_inf, start, growth_interval):
+    scale, good, out = start, 0, []
+    for bad in found_inf:
+        if bad:
+            scale = scale / 2
+            good = 0
+        else:
+            good += 1
+            if good == growth_interval:
+                scale = min(scale * 2, 2.0**40)
+                good = 0
+        out.append(scale)
+    return out
+
 # %% wrong_late (right_loop): wrong, one_late, levels 1 0
 -            if good == growth_interval:
 +            if good > growth_interval:
@@ -96,6 +111,21 @@ def dynamic_scale(found_inf, start, growth_interval):
 
 # %% wrong_never_halves (right_loop): wrong, never_halves, levels 0 0
 -            scale = scale / 2
+
+# %% wrong_smallest_2_m30: wrong, has_a_floor, levels 0 1
+def dynamic_scale(found_inf, start, growth_interval):
+    scale, good, out = start, 0, []
+    for bad in found_inf:
+        if bad:
+            scale = max(scale / 2, 2.0**-30)
+            good = 0
+        else:
+            good += 1
+            if good == growth_interval:
+                scale = scale * 2
+                good = 0
+        out.append(scale)
+    return out
 
 # %% wrong_whole_numbers (right_loop): wrong, whole_numbers, levels 0 1
 -            scale = scale / 2

@@ -80,6 +80,15 @@ def evaluate_padded(predictions, labels, indices, n):
     dist.all_reduce(accuracy)
     return accuracy.item() / p
 
+# %% wrong_mean_of_nothing: wrong, mean_of_nothing, levels 1 0 1
+def evaluate_padded(predictions, labels, indices, n):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    mine = len(range(rank, n, p))
+    good = (predictions == labels)[:mine].double()
+    hits = good.mean() * mine
+    dist.all_reduce(hits)
+    return hits.item() / n
+
 # %% wrong_numerator (right_places): wrong, padding_in_numerator, levels 0 0 0
 -    correct = ((predictions == labels) & (places < n)).sum()
 +    correct = (predictions == labels).sum()

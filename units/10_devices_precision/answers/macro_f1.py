@@ -59,6 +59,14 @@ def macro_f1(predicted, labels, classes):
     hits, both = matrix.diag(), matrix.sum(0) + matrix.sum(1)
     return (2 * hits / both.clamp(min=1)).mean().item()
 
+# %% wrong_counts_pairs_once: wrong, counts_pairs_once, levels 0 0 0
+def macro_f1(predicted, labels, classes):
+    matrix = torch.zeros(classes, classes, dtype=torch.int64)
+    matrix[labels, predicted] += 1
+    dist.all_reduce(matrix)
+    matrix = matrix.double()
+    return (2 * matrix.diagonal() / (matrix.sum(0) + matrix.sum(1)).clamp(min=1)).mean().item()
+
 # %% wrong_counts_uint8: wrong, counts_wrap, levels 1 1 0
 def macro_f1(predicted, labels, classes):
     counts = torch.bincount(labels * classes + predicted, minlength=classes**2).to(torch.uint8)
@@ -98,6 +106,14 @@ def macro_f1(predicted, labels, classes):
 # %% wrong_micro (right_matrix): wrong, accuracy, levels 0 0 0
 -    return each.mean().item()
 +    return (hits.sum() / matrix.sum()).item()
+
+# %% wrong_missing_is_one: wrong, missing_is_one, levels 1 0 1
+def macro_f1(predicted, labels, classes):
+    matrix = torch.bincount(labels * classes + predicted, minlength=classes**2)
+    dist.all_reduce(matrix)
+    matrix = matrix.reshape(classes, classes).double()
+    both = matrix.sum(0) + matrix.sum(1)
+    return torch.where(both > 0, 2 * matrix.diagonal() / both, 1.0).mean().item()
 
 # %% wrong_nan (right_matrix): wrong, missing_is_nan, levels 1 0 1
 -    each = torch.where(both > 0, 2 * hits / both, 0.0)

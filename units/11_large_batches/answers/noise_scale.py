@@ -134,6 +134,20 @@ def noise_scale(gradient, b):
 # %% wrong_not_averaged (right_one_tensor): wrong, sum_of_gradients, levels 0 0 1
 -    both /= p
 
+# %% wrong_one_not_squared: wrong, one_not_squared, levels 0 0 1
+def noise_scale(gradient, b):
+    p = dist.get_world_size()
+    if p == 1:
+        raise ValueError("one rank has no second batch size")
+    packed = torch.cat([gradient, gradient.norm().reshape(1)])
+    dist.all_reduce(packed)
+    packed /= p
+    mean, small, B = packed[:-1], packed[-1].item(), p * b
+    large = (mean @ mean).item()
+    size = (B * large - b * small) / (B - b)
+    noise = (small - large) / (1 / b - 1 / B)
+    return mean, noise / size
+
 # %% wrong_one_rank (right_one_tensor): wrong, not_refused, levels 1 1 0
 -        raise ValueError("one batch size is not enough")
 +        return gradient, float("inf")
@@ -145,6 +159,20 @@ def noise_scale(gradient, b):
 # %% wrong_own_norm (right_one_tensor): wrong, own_norm, levels 0 0 1
 -    mean, small = both[:-1], both[-1].item()
 +    mean, small = both[:-1], (gradient**2).sum().item()
+
+# %% wrong_ranks_for_batch: wrong, ranks_for_batch, levels 0 0 1
+def noise_scale(gradient, b):
+    p = dist.get_world_size()
+    if p == 1:
+        raise ValueError("one rank has no second batch size")
+    packed = torch.cat([gradient, (gradient @ gradient).reshape(1)])
+    dist.all_reduce(packed)
+    packed /= p
+    mean, small, B = packed[:-1], packed[-1].item(), p
+    large = (mean @ mean).item()
+    size = (B * large - b * small) / (B - b)
+    noise = (small - large) / (1 / b - 1 / B)
+    return mean, noise / size
 
 # %% wrong_refuses_one_sample: wrong, ValueError, levels 0 1 1
 def noise_scale(gradient, b):

@@ -142,6 +142,16 @@ def sync_norm_backward(g, xhat, weight, inv, n):
 -    total = own.clone()
 +    total = own
 
+# %% wrong_sends_the_rows_along: wrong, moves_too_much, levels 1 0
+def sync_norm_backward(g, xhat, weight, inv, n):
+    own = torch.stack([g.sum(0), (g * xhat).sum(0)])
+    total = own.clone()
+    total = torch.cat([total.flatten(), torch.tensor([float(len(g))], dtype=g.dtype)])
+    dist.all_reduce(total)
+    total = total[:-1].reshape(2, -1)
+    a, b = total / n
+    return weight * inv * (g - a - xhat * b), own[1], own[0]
+
 # %% wrong_sums_of_all (right_stacked): wrong, sums_of_all, levels 0 0
 -    return gx, own[1], own[0]
 +    return gx, total[1], total[0]

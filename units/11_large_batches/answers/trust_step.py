@@ -77,6 +77,14 @@ def trust_step(shards, updates, adapt, lr, trust):
         factor = min(trust * w_norm / u_norm, 10.0) if adapted and w_norm and u_norm else 1.0
         w.sub_(u, alpha=lr * factor)
 
+# %% wrong_capped_at_one: wrong, capped_at_one, levels 1 1 0
+def trust_step(shards, updates, adapt, lr, trust):
+    squares = torch.tensor([[float(w @ w), float(u @ u)] for w, u in zip(shards, updates)], dtype=torch.float64)
+    dist.all_reduce(squares)
+    for w, u, own, (a, b) in zip(shards, updates, adapt, squares.sqrt().tolist()):
+        factor = min(1.0, trust * a / b) if own and a > 0 and b > 0 else 1.0
+        w -= lr * factor * u
+
 # %% wrong_copies (right_stacked): wrong, not_changed, levels 0 0 0
 -        w.sub_(lr * factor * u)
 +        w = w - lr * factor * u
@@ -169,6 +177,14 @@ def trust_step(shards, updates, adapt, lr, trust):
 -        factor = trust * of_w / of_u if adapted and of_w and of_u else 1.0
 +        factor = 1.0
 
+# %% wrong_rate_forgotten: wrong, rate_forgotten, levels 0 0 0
+def trust_step(shards, updates, adapt, lr, trust):
+    squares = torch.tensor([[float(w @ w), float(u @ u)] for w, u in zip(shards, updates)], dtype=torch.float64)
+    dist.all_reduce(squares)
+    for w, u, own, (a, b) in zip(shards, updates, adapt, squares.sqrt().tolist()):
+        factor = trust * a / b if own and a > 0 and b > 0 else 1.0
+        w -= factor * u
+
 # %% wrong_scales_updates: wrong, updates_changed, levels 0 0 0
 def trust_step(shards, updates, adapt, lr, trust):
     squares = torch.stack([t.square().sum() for t in (*shards, *updates)])
@@ -181,6 +197,14 @@ def trust_step(shards, updates, adapt, lr, trust):
 # %% wrong_squares (right_stacked): wrong, squares, levels 0 0 0
 -    norms = squares.sqrt().T.tolist()
 +    norms = squares.T.tolist()
+
+# %% wrong_three_numbers: wrong, moves_too_much, levels 1 1 0
+def trust_step(shards, updates, adapt, lr, trust):
+    squares = torch.tensor([[float(w @ w), float(u @ u), len(w)] for w, u in zip(shards, updates)], dtype=torch.float64)
+    dist.all_reduce(squares)
+    for w, u, own, (a, b, _) in zip(shards, updates, adapt, squares.sqrt().tolist()):
+        factor = trust * a / b if own and a > 0 and b > 0 else 1.0
+        w -= lr * factor * u
 
 # %% wrong_trust_always (right_stacked): wrong, trust_always, levels 1 0 0
 -        factor = trust * of_w / of_u if adapted and of_w and of_u else 1.0
@@ -210,3 +234,11 @@ def trust_step(shards, updates, adapt, lr, trust):
 # %% wrong_zero_stays (right_stacked): wrong, zero_stays, levels 1 0 1
 -        factor = trust * of_w / of_u if adapted and of_w and of_u else 1.0
 +        factor = trust * of_w / of_u if adapted and of_u else 1.0
+
+# %% wrong_zeros_not_tested: wrong, zeros_not_tested, levels 1 0 1
+def trust_step(shards, updates, adapt, lr, trust):
+    squares = torch.tensor([[float(w @ w), float(u @ u)] for w, u in zip(shards, updates)], dtype=torch.float64)
+    dist.all_reduce(squares)
+    for w, u, own, (a, b) in zip(shards, updates, adapt, squares.sqrt()):
+        factor = trust * a / b if own else 1.0
+        w -= lr * factor * u

@@ -71,6 +71,49 @@ def read_shard(name, archive, decode):
     except Exception:
         return [], [(name, None)]
 
+# %% wrong_basename: wrong, folder_cut, levels 0 1 1
+import os
+
+
+def read_shard(name, archive, decode):
+    samples, broken = [], []
+    try:
+        tar = tarfile.open(fileobj=io.BytesIO(archive))
+    except tarfile.ReadError:
+        return [], [(name, None)]
+    while True:
+        try:
+            member = tar.next()
+            if member is None:
+                break
+        except tarfile.ReadError:
+            break
+        key = os.path.basename(member.name)
+        try:
+            samples.append((key, decode(tar.extractfile(member).read())))
+        except Exception:
+            broken.append((name, key))
+    return samples, broken
+
+# %% wrong_empty_file_is_broken (right_next): wrong, empty_is_broken, levels 0 1 1
+-    except tarfile.TarError:
+-        return samples, [(name, None)]
++    except tarfile.ReadError:
++        return [], [(name, None)]
+@@
+-        except tarfile.TarError:
+-            break
+-        if member is None:
++            if member is None:
++                break
++        except tarfile.ReadError:
+@@
+-            samples.append((member.name, decode(tar.extractfile(member).read())))
++            content = tar.extractfile(member).read()
++            if not content:
++                raise EOFError
++            samples.append((member.name, decode(content)))
+
 # %% wrong_empty_is_broken: wrong, none_is_broken, levels 0 1 1
 def read_shard(name, archive, decode):
     samples, broken = [], []

@@ -32,6 +32,12 @@ def shards_of(files, rank, world_size, worker, workers, seed, epoch):
     random.Random(f"{seed} {epoch}").shuffle(order)
     return order[rank::world_size][worker::workers]
 
+# %% wrong_capitals_are_equal: wrong, orders_differ, levels 1 1 0
+def shards_of(files, rank, world_size, worker, workers, seed, epoch):
+    order = sorted(files, key=str.lower)
+    random.Random(f"{seed}/{epoch}").shuffle(order)
+    return order[rank::world_size][worker::workers]
+
 # %% wrong_floor (right_strides): wrong, drops_files, levels 0 1 1
 -    return order[rank::world_size][worker::workers]
 +    each = len(order) // (world_size * workers)

@@ -52,6 +52,19 @@ def shuffle_buffer(stream, size, rng):
         yield element
     yield from (buffer[k] for k in rng.permutation(len(buffer)))
 
+# %% right_shuffles_the_rest: passed
+def shuffle_buffer(stream, size, rng):
+    buffer = []
+    for new in stream:
+        if len(buffer) < size:
+            buffer.append(new)
+            continue
+        k = rng.integers(size)
+        yield buffer[k]
+        buffer[k] = new
+    rng.shuffle(buffer)
+    yield from buffer
+
 # %% wrong_all_at_once: wrong, reads_everything, levels 1 0
 def shuffle_buffer(stream, size, rng):
     elements = list(stream)
@@ -71,6 +84,13 @@ def shuffle_buffer(stream, size, rng):
             yield from (buffer[k] for k in rng.permutation(size))
             buffer = []
     yield from (buffer[k] for k in rng.permutation(len(buffer)))
+
+# %% wrong_draws_after_the_end (right_shuffles_the_rest): wrong, draws_too_much, levels 0 0
+-    rng.shuffle(buffer)
+-    yield from buffer
++    for k in rng.permutation(len(buffer)):
++        yield buffer[k]
++    rng.random()
 
 # %% wrong_empty_places (right_generator): wrong, takes_for_a_sign, levels 1 0
 -    buffer = []

@@ -115,6 +115,22 @@ def utilisation(make, step, depth):
     last = max(end for _, _, end in bands)
     return [(busy, data, last - end) for busy, data, end in bands]
 
+# %% wrong_begins_before_the_others: wrong, begins_before_the_others, levels 1 0 1
+def utilisation(make, step, depth):
+    times = np.array(make, dtype=float)
+    ranks, steps = times.shape
+    took = np.zeros((steps + 1, ranks))
+    ready, finished, starved = np.zeros(ranks), 0.0, np.zeros(ranks)
+    for k in range(steps):
+        if depth == 0:
+            ready = (took[k - 1] + step if k else 0) + times[:, k]
+        else:
+            ready = np.maximum(ready, took[k - depth] if k - depth >= 0 else 0) + times[:, k]
+        took[k] = np.maximum(ready, finished)
+        starved += took[k] - finished
+        finished = took[k].max() + step
+    return [(steps * step, float(s), float(finished - steps * step - s)) for s in starved]
+
 # %% wrong_exchanged: wrong, exchanged, levels 0 0 0
 def utilisation(make, step, depth):
     make = np.array(make)
@@ -145,6 +161,23 @@ def utilisation(make, step, depth):
         others += starts[k].max() - starts[k]
         end = starts[k].max() + step
     return [(steps * step, float(data[r]), float(others[r])) for r in range(p)]
+
+# %% wrong_first_wait_for_others: wrong, first_wait_for_others, levels 0 0 0
+def utilisation(make, step, depth):
+    times = np.array(make, dtype=float)
+    ranks, steps = times.shape
+    took = np.zeros((steps + 1, ranks))
+    ready, finished, starved = np.zeros(ranks), 0.0, np.zeros(ranks)
+    for k in range(steps):
+        if depth == 0:
+            ready = finished + times[:, k]
+        else:
+            ready = np.maximum(ready, took[k - depth] if k - depth >= 0 else 0) + times[:, k]
+        took[k] = np.maximum(ready, finished)
+        if k or depth == 0:
+            starved += took[k] - finished
+        finished = took[k].max() + step
+    return [(steps * step, float(s), float(finished - steps * step - s)) for s in starved]
 
 # %% wrong_freed_when_computed: wrong, freed_when_over, levels 0 0 0
 def utilisation(make, step, depth):

@@ -72,6 +72,22 @@ def write_shards(samples, n):
         shards.append(out.getvalue())
     return shards
 
+# %% wrong_ascii_names: wrong, not_the_samples, levels 0 1 1
+def write_shards(samples, n):
+    if n < 1 or n > len(samples):
+        raise ValueError
+    shards = []
+    bounds = [s * len(samples) // n for s in range(n + 1)]
+    for a, b in zip(bounds, bounds[1:]):
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w", encoding="ascii", errors="replace", format=tarfile.GNU_FORMAT) as tar:
+            for name, content in samples[a:b]:
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+        shards.append(buffer.getvalue())
+    return shards
+
 # %% wrong_buffers (right_tarinfo): wrong, no_archive, levels 0 0 1
 -        raise ValueError(f"{len(samples)} samples in {n} shards")
 +        raise ValueError
@@ -227,6 +243,22 @@ def write_shards(samples, n):
 -    if not 1 <= n <= len(samples):
 -        raise ValueError(f"{len(samples)} samples in {n} shards")
 
+# %% wrong_no_samples: wrong, takes_anything, levels 1 1 0
+def write_shards(samples, n):
+    if n < 1 or samples and n > len(samples):
+        raise ValueError
+    shards = []
+    bounds = [s * len(samples) // n for s in range(n + 1)]
+    for a, b in zip(bounds, bounds[1:]):
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            for name, content in samples[a:b]:
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+        shards.append(buffer.getvalue())
+    return shards
+
 # %% wrong_no_size (right_tarinfo): wrong, empty_files, levels 0 0 1
 -        raise ValueError(f"{len(samples)} samples in {n} shards")
 +        raise ValueError
@@ -235,6 +267,39 @@ def write_shards(samples, n):
 -                info.size = len(data)
 -                tar.addfile(info, io.BytesIO(data))
 +                tar.addfile(tarfile.TarInfo(key), io.BytesIO(data))
+
+# %% wrong_not_closed: wrong, not_closed, levels 0 0 1
+def write_shards(samples, n):
+    if n < 1 or n > len(samples):
+        raise ValueError
+    shards = []
+    bounds = [s * len(samples) // n for s in range(n + 1)]
+    for a, b in zip(bounds, bounds[1:]):
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            for name, content in samples[a:b]:
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+            shards.append(buffer.getvalue())
+    return shards
+
+# %% wrong_one_of_each_name: wrong, one_of_each_name, levels 0 1 1
+def write_shards(samples, n):
+    samples = list(dict(samples).items())
+    if n < 1 or n > len(samples):
+        raise ValueError
+    shards = []
+    bounds = [s * len(samples) // n for s in range(n + 1)]
+    for a, b in zip(bounds, bounds[1:]):
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            for name, content in samples[a:b]:
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+        shards.append(buffer.getvalue())
+    return shards
 
 # %% wrong_sorted (right_tarinfo): wrong, not_in_order, levels 0 0 1
 -        raise ValueError(f"{len(samples)} samples in {n} shards")

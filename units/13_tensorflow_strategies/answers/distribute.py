@@ -61,6 +61,17 @@ def distribute(dataset, strategy, batch):
 def distribute(dataset, strategy, batch):
     return strategy.experimental_distribute_dataset(dataset.repeat(2).batch(batch * strategy.num_replicas_in_sync))
 
+# %% wrong_rest_to_one_worker: wrong, rest_to_one_worker, levels 1 0
+def distribute(dataset, strategy, batch):
+    n = int(dataset.cardinality())
+
+    def mine(context):
+        each = n // context.num_input_pipelines
+        last = context.input_pipeline_id == context.num_input_pipelines - 1
+        return dataset.skip(each * context.input_pipeline_id).take(-1 if last else each).batch(batch)
+
+    return strategy.distribute_datasets_from_function(mine)
+
 # %% wrong_sharded_twice (right_auto): wrong, sharded_twice, levels 1 0
  def distribute(dataset, strategy, batch):
 +    resolver = strategy.cluster_resolver

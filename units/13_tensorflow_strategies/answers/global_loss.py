@@ -6,6 +6,10 @@ def global_loss(per_example, penalty, global_batch):
     p = tf.distribute.get_strategy().num_replicas_in_sync
     return tf.reduce_sum(per_example) / global_batch + penalty / p
 
+# %% right_penalty_by_samples: passed
+def global_loss(per_example, penalty, global_batch):
+    return tf.reduce_sum((per_example + penalty) / tf.cast(global_batch, per_example.dtype))
+
 # %% right_penalty_on_replica_0: passed
 def global_loss(per_example, penalty, global_batch):
     first = tf.distribute.get_replica_context().replica_id_in_sync_group == 0
@@ -35,6 +39,14 @@ def global_loss(per_example, penalty, global_batch):
 # %% wrong_batch_of_one (right_by_hand): wrong, divided_by_replicas, levels 0 0
 -    return tf.reduce_sum(per_example) / global_batch + penalty / p
 +    return tf.nn.compute_average_loss(per_example, global_batch_size=global_batch * p) + tf.nn.scale_regularization_loss(penalty)
+
+# %% wrong_first_pays_if_it_has_samples: wrong, penalty_forgotten, levels 1 0
+def global_loss(per_example, penalty, global_batch):
+    context = tf.distribute.get_replica_context()
+    mine = tf.reduce_sum(per_example) / global_batch
+    if context.replica_id_in_sync_group == 0 and len(per_example):
+        mine += penalty
+    return mine
 
 # %% wrong_mean: wrong, mean_per_replica, levels 0 0
 def global_loss(per_example, penalty, global_batch):

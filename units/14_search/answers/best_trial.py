@@ -91,6 +91,36 @@ def best_trial(numbers, validation, test):
         raise ValueError("no trial")
     return int(number), error
 
+# %% wrong_error_on_one_rank: wrong, error_on_one_rank, levels 0 0 0 1
+def best_trial(numbers, validation, test):
+    good = ~validation.isnan()
+    loss = torch.where(good, validation, math.inf)
+    least = loss.min() if len(loss) else torch.tensor(math.inf, dtype=torch.float64)
+    dist.all_reduce(least, op=dist.ReduceOp.MIN)
+    if math.isinf(least):
+        raise ValueError
+    here = numbers[loss == least]
+    winner = here.min() if len(here) else torch.tensor(2**62)
+    dist.all_reduce(winner, op=dist.ReduceOp.MIN)
+    error = test[numbers == winner].sum()
+    return winner.item(), error.item()
+
+# %% wrong_errors_above_zero: wrong, unrecognised, levels 0 1 1 1
+def best_trial(numbers, validation, test):
+    good = ~validation.isnan()
+    loss = torch.where(good, validation, math.inf)
+    least = loss.min() if len(loss) else torch.tensor(math.inf, dtype=torch.float64)
+    dist.all_reduce(least, op=dist.ReduceOp.MIN)
+    if math.isinf(least):
+        raise ValueError
+    here = numbers[loss == least]
+    winner = here.min() if len(here) else torch.tensor(2**62)
+    dist.all_reduce(winner, op=dist.ReduceOp.MIN)
+    mine = test[numbers == winner]
+    error = mine[0] if len(mine) else torch.tensor(0.0, dtype=torch.float64)
+    dist.all_reduce(error, op=dist.ReduceOp.MAX)
+    return winner.item(), error.item()
+
 # %% wrong_first_of_equals_here (right_one_gather): wrong, first_rank_of_equals, levels 1 0 1 1
 -    mine = torch.tensor([torch.inf, torch.inf, 0.0], dtype=torch.float64)
 -    ok = ~validation.isnan()
@@ -157,6 +187,21 @@ def best_trial(numbers, validation, test):
 +            mine = [loss, number, error]
 +    mine = torch.tensor(mine, dtype=torch.float64)
 
+# %% wrong_losses_below_1e30: wrong, raises_without_reason, levels 1 1 0 1
+def best_trial(numbers, validation, test):
+    good = ~validation.isnan()
+    loss = torch.where(good, validation, 1e30)
+    least = loss.min() if len(loss) else torch.tensor(1e30, dtype=torch.float64)
+    dist.all_reduce(least, op=dist.ReduceOp.MIN)
+    if least >= 1e30:
+        raise ValueError
+    here = numbers[loss == least]
+    winner = here.min() if len(here) else torch.tensor(2**62)
+    dist.all_reduce(winner, op=dist.ReduceOp.MIN)
+    error = test[numbers == winner].sum()
+    dist.all_reduce(error)
+    return winner.item(), error.item()
+
 # %% wrong_nan: wrong, nan_wins, levels 1 1 0 1
 def best_trial(numbers, validation, test):
     if validation.isnan().all():
@@ -170,6 +215,21 @@ def best_trial(numbers, validation, test):
     if loss == torch.inf:
         raise ValueError("no trial")
     return int(number), error
+
+# %% wrong_numbers_below_2_53: wrong, unrecognised, levels 0 1 1 1
+def best_trial(numbers, validation, test):
+    good = ~validation.isnan()
+    loss = torch.where(good, validation, math.inf)
+    least = loss.min() if len(loss) else torch.tensor(math.inf, dtype=torch.float64)
+    dist.all_reduce(least, op=dist.ReduceOp.MIN)
+    if math.isinf(least):
+        raise ValueError
+    here = numbers[loss == least]
+    winner = here.min() if len(here) else torch.tensor(2**53 - 1)
+    dist.all_reduce(winner, op=dist.ReduceOp.MIN)
+    error = test[numbers == winner].sum()
+    dist.all_reduce(error)
+    return winner.item(), error.item()
 
 # %% wrong_numbers_in_float32 (right_one_gather): wrong, number_rounded, levels 0 1 1 1
 -        rows = torch.stack([validation, numbers.double(), test], dim=1)[ok]

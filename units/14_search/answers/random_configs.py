@@ -107,7 +107,7 @@ def random_configs(space, n, seed, rank, world_size):
         mine.append(config)
     return mine
 
-# %% wrong_hash (right_by_number): wrong, hash_of_a_text, levels 0 1 1
+# %% wrong_hash (right_by_number): wrong, hash_of_a_text, levels 0 0 1
 -    return [drawn(space, np.random.default_rng([seed, i])) for i in range(rank, n, world_size)]
 +    return [drawn(space, np.random.default_rng(abs(hash(f'{seed}/{i}')))) for i in range(rank, n, world_size)]
 
@@ -136,7 +136,7 @@ def random_configs(space, n, seed, rank, world_size):
 +    mine = n // world_size
 +    return [drawn(space, np.random.default_rng([seed, i])) for i in range(rank * mine, (rank + 1) * mine)]
 
-# %% wrong_no_seed (right_by_number): wrong, other_each_time, levels 0 1 1
+# %% wrong_no_seed (right_by_number): wrong, other_each_time, levels 0 0 1
 -    return [drawn(space, np.random.default_rng([seed, i])) for i in range(rank, n, world_size)]
 +    rng = np.random.default_rng()
 +    return [drawn(space, rng) for _ in range(rank, n, world_size)]
@@ -144,6 +144,24 @@ def random_configs(space, n, seed, rank, world_size):
 # %% wrong_number_alone (right_by_number): wrong, ignores_the_seed, levels 1 1 0
 -    return [drawn(space, np.random.default_rng([seed, i])) for i in range(rank, n, world_size)]
 +    return [drawn(space, np.random.default_rng(i)) for i in range(rank, n, world_size)]
+
+# %% wrong_numpy_choice: wrong, choices_of_one_type, levels 1 0 1
+def random_configs(space, n, seed, rank, world_size):
+    return [draw(space, np.random.default_rng([seed, i])) for i in range(rank, n, world_size)]
+
+
+def draw(space, rng):
+    config = {}
+    for name, (kind, *args) in space.items():
+        if kind == "log":
+            config[name] = math.exp(rng.uniform(math.log(args[0]), math.log(args[1])))
+        elif kind == "uniform":
+            config[name] = float(rng.uniform(*args))
+        elif kind == "int":
+            config[name] = int(rng.integers(args[0], args[1] + 1))
+        else:
+            config[name] = rng.choice(args[0])
+    return config
 
 # %% wrong_one_draw: wrong, parameters_move_together, levels 1 0 1
 def random_configs(space, n, seed, rank, world_size):

@@ -67,6 +67,27 @@ def spectral(x, y, degree, s):
 -    order = np.argsort(-np.abs(found))
 +    order = np.argsort(np.abs(found))
 
+# %% wrong_constant_always: wrong, constant_always, levels 0 0
+def spectral(x, y, degree, s):
+    sets = [c for d in range(degree + 1) for c in combinations(range(x.shape[1]), d)]
+    columns = np.stack([x[:, list(c)].prod(axis=1) for c in sets], axis=1)
+    score = np.abs(columns.T @ y)
+    score[0] = np.inf
+    best = np.argsort(-score, kind="stable")[:s]
+    fit = np.linalg.lstsq(columns[:, best], y, rcond=None)[0]
+    order = np.argsort(-np.abs(fit), kind="stable")
+    return [(sets[best[i]], float(fit[i])) for i in order]
+
+# %% wrong_degree_at_least_one: wrong, too_many_columns, levels 1 0
+def spectral(x, y, degree, s):
+    degree = max(degree, 1)
+    sets = [c for d in range(degree + 1) for c in combinations(range(x.shape[1]), d)]
+    columns = np.stack([x[:, list(c)].prod(axis=1) for c in sets], axis=1)
+    best = np.argsort(-np.abs(columns.T @ y), kind="stable")[:s]
+    fit = np.linalg.lstsq(columns[:, best], y, rcond=None)[0]
+    order = np.argsort(-np.abs(fit), kind="stable")
+    return [(sets[best[i]], float(fit[i])) for i in order]
+
 # %% wrong_degree_left_out: wrong, degree_left_out, levels 0 0
 def spectral(x, y, degree, s):
     sets = [S for k in range(max(1, degree)) for S in combinations(range(x.shape[1]), k)]
@@ -75,6 +96,18 @@ def spectral(x, y, degree, s):
     c = np.linalg.lstsq(A[:, keep], y, rcond=None)[0]
     pairs = [(sets[j], float(v)) for j, v in zip(keep, c)]
     return sorted(pairs, key=lambda p: -abs(p[1]))
+
+# %% wrong_fitted_with_a_constant: wrong, fitted_with_a_constant, levels 1 0
+def spectral(x, y, degree, s):
+    sets = [c for d in range(degree + 1) for c in combinations(range(x.shape[1]), d)]
+    columns = np.stack([x[:, list(c)].prod(axis=1) for c in sets], axis=1)
+    best = list(np.argsort(-np.abs(columns.T @ y), kind="stable")[:s])
+    if 0 not in best:
+        best.append(0)
+    fit = np.linalg.lstsq(columns[:, best], y, rcond=None)[0]
+    order = np.argsort(-np.abs(fit), kind="stable")
+    found = [(sets[best[i]], float(fit[i])) for i in order]
+    return found[:s]
 
 # %% wrong_frozensets: wrong, wrong_type, levels 0 0
 def spectral(x, y, degree, s):

@@ -93,6 +93,16 @@ def successive_halving(train, n, r, R, eta):
         alive = sorted(alive[: len(alive) // eta])
     return rungs
 
+# %% wrong_losses_rounded: wrong, losses_rounded, levels 0 1 1
+def successive_halving(train, n, r, R, eta):
+    rungs, alive, epochs = [], list(range(n)), r
+    while alive and epochs <= R:
+        loss = {i: train(i, epochs) for i in alive}
+        alive.sort(key=lambda i: (math.isnan(loss[i]), 0 if math.isnan(loss[i]) else round(loss[i], 6), i))
+        rungs.append(list(alive))
+        alive, epochs = alive[: len(alive) // eta], epochs * eta
+    return rungs
+
 # %% wrong_nan (right_dict): wrong, nan_stays, levels 1 0 1
 -        ranked = sorted(alive, key=key_of(losses))
 +        ranked = sorted(alive, key=losses.get)
