@@ -97,3 +97,35 @@ def finish_epoch(save, loss, accuracy, count):
 -    loss, accuracy = sums[0] / sums[2], sums[1] / sums[2]
 +    loss = float(hvd.allreduce(tf.constant(loss), op=hvd.Sum))
 +    accuracy = float(hvd.allreduce(tf.constant(accuracy), op=hvd.Sum))
+
+# %% wrong_not_without_samples: wrong, not_without_samples
+def finish_epoch(save, loss, accuracy, count):
+    s = hvd.allreduce(tf.constant([loss * count, accuracy * count, count], tf.float64), op=hvd.Sum).numpy()
+    if hvd.rank() == 0 and count > 0:
+        save()
+    return {"loss": float(s[0] / s[2]), "accuracy": float(s[1] / s[2])}
+
+# %% wrong_before_and_after: wrong, saves_twice
+def finish_epoch(save, loss, accuracy, count):
+    if hvd.rank() == 0:
+        save()
+    s = hvd.allreduce(tf.constant([loss * count, accuracy * count, count], tf.float64), op=hvd.Sum).numpy()
+    if hvd.rank() == 0:
+        save()
+    return {"loss": float(s[0] / s[2]), "accuracy": float(s[1] / s[2])}
+
+# %% wrong_accuracy_plain: wrong, accuracy_not_weighted
+def finish_epoch(save, loss, accuracy, count):
+    s = hvd.allreduce(tf.constant([loss * count, count], tf.float64), op=hvd.Sum).numpy()
+    accuracy = hvd.allreduce(tf.constant(accuracy, tf.float64))
+    if hvd.rank() == 0:
+        save()
+    return {"loss": float(s[0] / s[1]), "accuracy": float(accuracy)}
+
+# %% wrong_result_on_root: wrong, root_alone
+def finish_epoch(save, loss, accuracy, count):
+    s = hvd.allreduce(tf.constant([loss * count, accuracy * count, count], tf.float64), op=hvd.Sum).numpy()
+    if hvd.rank() == 0:
+        save()
+        loss, accuracy = float(s[0] / s[2]), float(s[1] / s[2])
+    return {"loss": loss, "accuracy": accuracy}

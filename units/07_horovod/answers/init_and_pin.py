@@ -97,3 +97,12 @@ def init_and_pin(tf, hvd):
 -        tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 +    with tf.device(f"/GPU:{hvd.local_rank()}"):
 +        pass
+
+# %% wrong_no_type: wrong, no_processor
+def init_and_pin(tf, hvd):
+    hvd.init()
+    gpus = tf.config.list_physical_devices("GPU")
+    for gpu in gpus:
+        tf.config.experimental.set_memory_growth(gpu, True)
+    if gpus:
+        tf.config.set_visible_devices(gpus[hvd.local_rank()])

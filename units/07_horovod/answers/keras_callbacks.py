@@ -91,3 +91,43 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
 # %% wrong_unscaled (right_as_documented): wrong, unscaled, levels 0 1
 -            initial_lr=scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False
 +            initial_lr=scaled_rate / hvd.size(), warmup_epochs=warmup_epochs, momentum_correction=False
+
+# %% wrong_default_warmup: wrong, default_warmup
+import horovod.tensorflow.keras as hvd
+def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+    c = hvd.callbacks
+    warm = c.LearningRateWarmupCallback(scaled_rate, momentum_correction=False)
+    found = [c.BroadcastGlobalVariablesCallback(0), c.MetricAverageCallback(), warm, plateau]
+    return found + [checkpoint] * (hvd.rank() == 0)
+
+# %% wrong_warmup_on_rank_0: wrong, warmup_on_one_rank
+import horovod.tensorflow.keras as hvd
+def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+    c = hvd.callbacks
+    warm = c.LearningRateWarmupCallback(scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False)
+    found = [c.BroadcastGlobalVariablesCallback(0), c.MetricAverageCallback(), plateau]
+    return found + [warm, checkpoint] * (hvd.rank() == 0)
+
+# %% wrong_root_is_last: wrong, another_root
+import horovod.tensorflow.keras as hvd
+def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+    c = hvd.callbacks
+    warm = c.LearningRateWarmupCallback(scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False)
+    found = [c.BroadcastGlobalVariablesCallback(hvd.size() - 1), c.MetricAverageCallback(), warm, plateau]
+    return found + [checkpoint] * (hvd.rank() == 0)
+
+# %% wrong_checkpoint_first: wrong, checkpoint_too_early
+import horovod.tensorflow.keras as hvd
+def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+    c = hvd.callbacks
+    warm = c.LearningRateWarmupCallback(scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False)
+    found = [c.BroadcastGlobalVariablesCallback(0), c.MetricAverageCallback(), warm, plateau]
+    return [checkpoint] * (hvd.rank() == 0) + found
+
+# %% wrong_plateau_on_rank_0: wrong, plateau_left_out
+import horovod.tensorflow.keras as hvd
+def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+    c = hvd.callbacks
+    warm = c.LearningRateWarmupCallback(scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False)
+    found = [c.BroadcastGlobalVariablesCallback(0), c.MetricAverageCallback(), warm]
+    return found + [plateau, checkpoint] * (hvd.rank() == 0)

@@ -104,3 +104,15 @@ def learning_rate(step, base_rate, world_size, warmup_steps):
 # %% wrong_unscaled: wrong, unscaled, levels 0 0
 def learning_rate(step, base_rate, world_size, warmup_steps):
     return base_rate
+
+# %% wrong_last_step_is_full: wrong, ends_early
+def learning_rate(step, base_rate, world_size, warmup_steps):
+    if warmup_steps <= 1 or step >= warmup_steps - 1:
+        return base_rate * world_size
+    return base_rate * (1 + (world_size - 1) * step / (warmup_steps - 1))
+
+# %% wrong_at_least_base: wrong, flat_at_first
+def learning_rate(step, base_rate, world_size, warmup_steps):
+    if step >= warmup_steps:
+        return base_rate * world_size
+    return max(base_rate, base_rate * world_size * step / warmup_steps)

@@ -106,3 +106,8 @@ def pipeline_seconds(p, m, v, layers, seconds):
 # %% wrong_waits_for_few_micro_batches (right_formula): wrong, unrecognised, levels 0 1 1
 -    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
 +    return (m * v + min(m, p) - 1) * slot + m * seconds["head"] + seconds["gradients"]
+
+# %% wrong_one_all_reduce: wrong, one_all_reduce
+def pipeline_seconds(p, m, v, layers, seconds):
+    slot = layers * (seconds["forward"] + seconds["backward"] + seconds["all_reduce"])
+    return (v * m + p - 1) * slot + m * seconds["head"] + seconds["gradients"]

@@ -170,3 +170,37 @@ def rank_memory(model, shape, stage, micro_batches, zero=0):
         "optimizer": 12 * n / (d if zero >= 1 else 1),
         "activations": 34 * s * h * L / p * min(micro_batches, p - stage) / t,
     }
+
+# %% wrong_alive_by_stage: wrong, alive_the_other_way_round
+def rank_memory(model, shape, stage, micro_batches, zero=1):
+    data, p, t = shape
+    h, layers = model["width"], model["layers"] // p
+    n = layers * (12 * h * h + 13 * h)
+    if stage == 0:
+        n += (model["vocabulary"] + model["sequence"]) * h
+    elif stage == p - 1:
+        n += model["vocabulary"] * h
+    n /= t
+    return {
+        "parameters": 2 * n / (data if zero > 2 else 1),
+        "gradients": 4 * n / (data if zero > 1 else 1),
+        "optimizer": 12 * n / (data if zero > 0 else 1),
+        "activations": 34 * model["sequence"] * h / t * layers * min(micro_batches, stage + 1),
+    }
+
+# %% wrong_zero_of_this_stage: wrong, this_part_alone
+def rank_memory(model, shape, stage, micro_batches, zero=1):
+    data, p, t = shape
+    h, layers = model["width"], model["layers"] // p
+    n = layers * (12 * h * h + 13 * h)
+    if stage == 0:
+        n += (model["vocabulary"] + model["sequence"]) * h
+    elif stage == p - 1:
+        n += model["vocabulary"] * h
+    n /= t
+    return {
+        "parameters": 2 * n / (data if zero == 3 else 1),
+        "gradients": 4 * n / (data if zero == 2 else 1),
+        "optimizer": 12 * n / (data if zero == 1 else 1),
+        "activations": 34 * model["sequence"] * h / t * layers * min(micro_batches, p - stage),
+    }
