@@ -49,8 +49,9 @@ class InitAndPin(PlainExercise):
         Mistake("no_growth", "The memory of the GPU does not grow as needed: TensorFlow takes all of it at the start.",
                 "`tf.config.experimental.set_memory_growth(gpu, True)`, for the rank's GPU or for all of them.",
                 lambda t: t.found(grows=lambda seen: not seen)),
-        Mistake("no_processor", "The rank sees its GPU and nothing else: without a type of devices TensorFlow hides the "
-                "processor, too, and cannot start.",
+        Mistake("no_processor",
+                "The rank sees its GPU and nothing else: without a type of devices TensorFlow hides the processor, "
+                "too, and cannot start.",
                 "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')`.",
                 lambda t: t.found(processor=False) if t.gpus else None),
         Mistake("growth_of_the_first", "The memory grows on the first GPU only, whichever GPU the rank got.",
@@ -241,8 +242,8 @@ class LearningRate(PlainExercise):
                 "it.",
                 "step / warmup_steps is the part of the warm-up that is over, not step / (warmup_steps - 1).",
                 lambda t: lambda part: t.climb(1, t.p)(part * t.warmup_steps / max(t.warmup_steps - 1, 1))),
-        Mistake("flat_at_first", "The rate stays at base_rate as long as the full rate's share of the steps is smaller, "
-                "and rises only then.",
+        Mistake("flat_at_first", "The rate rises from 0 to the full rate, and is base_rate where that is less: it "
+                "stays there at first.",
                 "It rises from the first step on: base_rate + (base_rate * world_size - base_rate) * step / "
                 "warmup_steps.",
                 lambda t: lambda part: max(1, t.p * min(1, part))),
@@ -524,8 +525,8 @@ class FinishEpoch(Exercise):
                 lambda t: t.saved(lambda rank: rank == 0, lambda epoch: epoch[0][2] > 0)),
         Mistake("saves_twice", "Rank 0 wrote the checkpoint twice in each epoch.",
                 "Call `save()` once, before or after the all-reduce.", lambda t: t.saved(lambda rank: 2 * (rank == 0))),
-        Mistake("accuracy_not_weighted", "The loss is the mean over all samples; the accuracy is the mean of the ranks' "
-                "means.",
+        Mistake("accuracy_not_weighted",
+                "The loss is the mean over all samples; the accuracy is the mean of the ranks' means.",
                 "Weight both by counts.", lambda t: t.metrics(weighted, lambda v, n, rank: v.mean())),
         Mistake("root_alone", "Rank 0 returned the metrics of all samples, and every other rank those of its own.",
                 "After an all-reduce every rank has the sums: all of them divide and return.",

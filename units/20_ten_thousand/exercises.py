@@ -609,6 +609,9 @@ class AverageAndNorm(MeshGradientsExercise):
         Mistake("tied_mean", "The embedding's gradient is the mean of those on the first and the last stage.",
                 "One matrix, used twice: its gradient is the sum of both.", lambda c: as_tensors(averaged(c,
                 tied="mean"))),
+        Mistake("tied_on_one_stage", "The first stage has the sum of the embedding's two gradients, the last one its "
+                "own. The two copies drift apart from this step on.",
+                "Both stages need the sum.", lambda c: as_tensors(averaged(c, tied="first"))),
         Mistake("replicated_summed", "Replicated gradients were added up over the tensor ranks. Each has the whole "
                 "gradient already.", "Leave it as it is.", lambda c: as_tensors(averaged(c, times_tensor=True))),
         Mistake("tensor_shards_left_out", "The norm has only the squares of one tensor rank's parts.",
@@ -625,6 +628,9 @@ class AverageAndNorm(MeshGradientsExercise):
         Mistake("embedding_left_out", "On a pipeline of one stage the embedding does not count: the first stage is "
                 "also the last.",
                 "Leave it out where `stage > 0`, not on the last stage.", lambda c: as_norms(norms(c, never=True))),
+        Mistake("embedding_taken_as_replicated", "The embedding counts on one tensor rank only, though it is not in "
+                "`replicated`: each tensor rank has a part of its own.",
+                "Look at `replicated`, not at the name.", lambda c: as_norms(norms(c, alike=True))),
         Mistake("counts_the_replicas", "The squares were added up over the replicas, too, but these hold the same.",
                 "Add them up over `pipeline` and `tensor` only.", lambda c: as_norms(norms(c, axes=(0, 1, 2)))),
         Mistake("norms_added", "Norms were added, not their squares.", "Take the root last.",

@@ -216,3 +216,11 @@ def epoch_generators(seed, epoch, rank, world_size):
 # %% wrong_xor: wrong, streams_meet, levels 1 0
 def epoch_generators(seed, epoch, rank, world_size):
     return torch.Generator().manual_seed(seed + epoch), torch.Generator().manual_seed(seed + 1000 + (epoch ^ (rank * 64)))
+
+# %% wrong_last_digits_of_seed: wrong, order_ignores_seed
+import torch
+def epoch_generators(seed, epoch, rank, world_size):
+    order, noise = torch.Generator(), torch.Generator()
+    order.manual_seed(seed % 1000 * 1000 + epoch)
+    noise.manual_seed(10**9 + (seed * 1000 + epoch) * 2000 + rank)
+    return order, noise

@@ -291,3 +291,17 @@ def buckets(sizes, first_cap, cap):
         if held >= first_cap:
             return [b for b in (ks[: at + 1], ks[at + 1 :]) if b]
     return [ks] if ks else []
+
+# %% wrong_leaves_out_empty: wrong, parameter_lost
+def buckets(sizes, first_cap, cap):
+    found, full, held = [], True, 0
+    for k in reversed(range(len(sizes))):
+        if not sizes[k]:
+            continue
+        if full:
+            found.append([])
+            held = 0
+        found[-1].append(k)
+        held += sizes[k]
+        full = held >= (first_cap if len(found) == 1 else cap)
+    return found

@@ -223,3 +223,14 @@ def load_checkpoint(path, ddp, optimizer):
 # %% wrong_unknown_entry (right_plain): raised, KeyError, levels 0
 -    ddp.module.load_state_dict(checkpoint["model"])
 +    ddp.module.load_state_dict(checkpoint["state_dict"])
+
+# %% wrong_floats_only: wrong, buffers_not_loaded
+import torch
+def load_checkpoint(path, ddp, optimizer):
+    saved = torch.load(path)
+    own = ddp.module.state_dict()
+    for name, value in saved["model"].items():
+        if value.is_floating_point():
+            own[name].copy_(value)
+    optimizer.load_state_dict(saved["optimizer"])
+    return saved["epoch"]

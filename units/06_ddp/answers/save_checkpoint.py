@@ -199,3 +199,12 @@ def save_checkpoint(path, ddp, optimizer, epoch):
 # %% wrong_wrapped_names (right_plain): wrong, module_prefix, levels 0 0
 -    content = {"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
 +    content = {"model": ddp.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
+
+# %% wrong_floats_only: wrong, buffers_missing
+import torch
+import torch.distributed as dist
+def save_checkpoint(path, ddp, optimizer, epoch):
+    if dist.get_rank() == 0:
+        model = {name: value for name, value in ddp.module.state_dict().items() if value.is_floating_point()}
+        torch.save({"model": model, "optimizer": optimizer.state_dict(), "epoch": epoch}, path)
+    dist.barrier()
