@@ -395,7 +395,7 @@ def uneven_loss(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
     outputs: tensor (n, classes), logits of this rank's samples, from a DDP model
     labels: int64 tensor (n,)
-    Returns: scalar tensor, finite
+    Returns: tensor with one element, finite
 
     - uneven shares: n differs between the ranks. DDP's mean of these losses over the
       ranks is the mean cross-entropy over the samples of all ranks.
