@@ -153,3 +153,9 @@ def fit_alpha_beta(sizes_bytes, round_trip_s):
     one_way = round_trip_s / 2
     alpha = np.polyfit(sizes_bytes, one_way, 1)[1]
     return alpha, np.mean(one_way / sizes_bytes)
+
+# %% wrong_sorted_apart: wrong, sorted_apart
+import numpy as np
+def fit_alpha_beta(sizes_bytes, round_trip_s):
+    slope, alpha = np.polyfit(np.array(sorted(sizes_bytes), float), np.array(sorted(round_trip_s)) / 2, 1)
+    return float(alpha), float(slope)

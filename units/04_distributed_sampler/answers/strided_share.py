@@ -146,7 +146,6 @@ def strided_share(n, rank, world_size):
 def strided_share(n, rank, world_size):
     return list(range(rank, n - 1, world_size))
 
-# %% wrong_two_bytes: wrong, dealt_otherwise
-import numpy as np
+# %% wrong_two_bytes: wrong, out_of_range, levels 1 0
 def strided_share(n, rank, world_size):
     return np.arange(rank, n, world_size).astype(np.int16)
