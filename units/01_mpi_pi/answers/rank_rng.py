@@ -248,9 +248,3 @@ def rank_rng(seed, rank, world_size):
 # %% wrong_unseeded: wrong, unseeded, levels 0 0
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng()
-
-# %% wrong_drawn_from_ten_thousand: wrong, seed_plus_rank
-import numpy as np
-def rank_rng(seed, rank, world_size):
-    drawn = np.random.default_rng(seed).integers(10_000, size=world_size)
-    return np.random.default_rng(int(drawn[rank]))
