@@ -730,9 +730,6 @@ class AlphaBetaFromRing(NumbersExercise):
                 "Seconds per byte: leave out the 8.", lambda c: (c.alpha, c.beta * 8)),
         Mistake("float32_elements", "beta is per number of 4 bytes. The sizes are bytes already.",
                 "Do not divide nbytes by 4.", lambda c: (c.alpha, c.beta * 4)),
-        Mistake("without_its_sign", "The line is below 0 at size 0, and alpha lost its sign or is no number.",
-                "Return alpha as it is, or 0 in its place: max(alpha, 0.0).",
-                lambda c: (-c.alpha, c.beta) if c.alpha < 0 else None),
         Mistake("microseconds", "Both numbers should be in seconds. You returned microseconds.",
                 "Leave the seconds as they are.", lambda c: (1e6 * c.alpha, 1e6 * c.beta)),
         Mistake("alpha_in_microseconds", "alpha is in microseconds and should be in seconds.",
@@ -780,16 +777,7 @@ class AlphaBetaFromRing(NumbersExercise):
                 times, says, rtol = constant + slope * sizes, f"p = {p}, {len(sizes)} sizes", 1e-8
             known = {"p": p, "alpha": alpha, "beta": beta, "sizes": sizes, "times": times}
             found.append(Case(level, 1, (p, sizes, times), says, known=known, rtol=rtol, atol=0.0))
-        return [*found, self._by_satellite(exact), self._below_zero(scattered)]
-
-    @staticmethod
-    def _below_zero(level: str) -> Case:
-        """Times on a line that is below 0 at size 0: alpha is negative, or 0, and nothing else. Beta is not looked
-        at: it is so small."""
-        known = {"p": 3, "alpha": -2e-5, "beta": 1e-9, "sizes": 10**5 * np.array([1, 2, 4, 8, 16])}
-        times = known["times"] = 4 * known["alpha"] + 4 / 3 * known["beta"] * known["sizes"]
-        says = "p = 3, 5 sizes, alpha below 0"
-        return Case(level, 1, (3, known["sizes"], times), says, known=known, rtol=0.0, atol=2.02e-5)
+        return [*found, self._by_satellite(exact)]
 
     @staticmethod
     def _by_satellite(level: str) -> Case:

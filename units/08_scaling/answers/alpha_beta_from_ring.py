@@ -220,10 +220,3 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
 # %% wrong_whole_chunks (right_sqrtweights): wrong, whole_chunks, levels 0 1
 -    b, a = np.polyfit(n / p, t / (2 * (p - 1)), 1, w=1 / np.sqrt(t))
 +    b, a = np.polyfit(n // p, t / (2 * (p - 1)), 1, w=1 / t)
-
-# %% wrong_absolute_alpha: wrong, without_its_sign
-import numpy as np
-def alpha_beta_from_ring(world_size, nbytes, seconds):
-    slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / np.asarray(seconds))
-    steps = 2 * (world_size - 1)
-    return abs(float(constant / steps)), float(slope / steps * world_size)
