@@ -298,6 +298,12 @@ def two_points(c: SimpleNamespace) -> tuple[float, float] | None:
     return float(c.times[0] / 2 - slope * c.sizes[0]), float(slope)
 
 
+def sorted_apart(c: SimpleNamespace) -> tuple[float, float]:
+    """The line through sizes and times of which each is sorted by itself."""
+    slope, alpha = np.polyfit(np.sort(c.sizes), np.sort(c.times) / 2, 1)
+    return float(alpha), float(slope)
+
+
 def last_of_each_size(c: SimpleNamespace) -> tuple[float, float]:
     """The line through the last measurement of each size."""
     times = dict(zip(c.sizes.tolist(), c.times / 2, strict=True))
@@ -362,6 +368,8 @@ class FitAlphaBeta(Exercise):
                 between_neighbours),
         Mistake("last_of_each_size", "Where a size was measured several times, only its last time counts.",
                 "Fit all pairs; a dict keeps one time for each size.", last_of_each_size),
+        Mistake("sorted_apart", "Sizes and times were sorted, each list by itself: the pairs are no longer pairs.",
+                "The order does not matter to a fit; to sort, take the pairs.", sorted_apart),
         Mistake("arrays_only", "Sizes and times are plain lists in this case, and something was done to them that only "
                 "arrays can do.",
                 "Begin with `np.asarray(sizes_bytes)` and `np.asarray(round_trip_s)`, which take lists and arrays."),

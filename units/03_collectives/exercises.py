@@ -581,6 +581,8 @@ class AllReduceTime(PlainExercise):
                 lambda c: c.time(steps=c.world_size) if c.log2 is None and c.world_size > 1 else None),
         Mistake("latency_once", "The latency was counted once.",
                 "Every message pays it, one after the other.", lambda c: c.time(latency=0) + c.latency),
+        Mistake("latency_once_a_half", "Each half of the all-reduce pays the latency once.",
+                "Every message pays it, one after the other.", lambda c: c.time(latency=0) + 2 * c.latency),
         Mistake("no_latency", "The latency is missing.", "Every message pays it.", lambda c: c.time(latency=0)),
         Mistake("floor_log2", "log2 p was rounded down.", "Round up.", lambda c: c.log2 and c.time(steps=int(c.log2))),
         Mistake("log2_not_rounded", "No step is a fraction.", "Round up.", lambda c: c.log2 and c.time(steps=c.log2)),

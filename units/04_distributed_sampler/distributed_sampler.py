@@ -452,7 +452,7 @@ def minibatch_shares(
 ) -> list[list[int]]:
     """Return this rank's share of every minibatch of the sequential order.
 
-    order: list of ids in the order of this epoch, at least one
+    order: list of different ids in the order of this epoch, at least one
     batch_size: int, samples of a minibatch
     rank: int, this rank
     world_size: int, number of ranks

@@ -144,7 +144,7 @@ class StridedShare(PlainExercise):
         for level, rest in (("n divides", 0), ("n does not divide", 2)):
             for p in (4, 3):
                 yield level, {"n": p * rng.integers(3 - rest // 2, 8) + rest, "world_size": p}
-        for n, p in ((3, 5), (1, 2), (302, 3)):  # the last has more samples than a byte numbers
+        for n, p in ((3, 5), (1, 2), (33_002, 3)):  # the last has more samples than two bytes number
             yield "n does not divide", {"n": n, "world_size": p}
 
     def draw_further(self, rng):
@@ -840,7 +840,8 @@ class EpochGenerators(PlainExercise):
                 "and others never.", "The order depends on seed and epoch, never on the rank."),
         Mistake("same_order_every_epoch", "Two epochs have the same order, as if set_epoch had been forgotten.",
                 "The order depends on seed and epoch."),
-        Mistake("order_ignores_seed", "A different seed gives the same order.", "The order depends on seed and epoch."),
+        Mistake("order_ignores_seed", "A different seed gives the same order.", "The order depends on seed and epoch, "
+                "on every digit of the seed."),
         Mistake("same_noise", "Ranks draw the same noise: all images of a step are rotated and shifted alike, and four "
                 "ranks see no more variety than one.", "The noise depends on the rank, too."),
         Mistake("same_noise_every_epoch", "A rank draws the same noise in every epoch: the network learns by heart "
@@ -860,6 +861,10 @@ class EpochGenerators(PlainExercise):
             ranks = list(range(p)) if p < 1000 else some
             known = {"seeds": seeds, "epochs": epochs, "world_size": p, "ranks": ranks, "order": order}
             yield "the order" if order else "the noise", known
+        apart = [0, 1, 10, 100, 128, 256, 500, 512, 999, 1000, 1024, 2000, 2048, 5000, 7919]  # what % would not tell
+        for level in self.levels:
+            known = {"seeds": [1234 + more for more in apart], "epochs": 2, "world_size": 2, "ranks": [0, 1]}
+            yield level, known | {"order": level == "the order"}
 
     def read_right(self, value, seeds, ranks, order, **case):
         """Any streams will do, if they are as different as they should be."""
@@ -902,10 +907,13 @@ def stream_mistake(streams, seeds: list[int], ranks: list[int], order: bool) -> 
                 name = "same_noise_every_epoch" if other == rank else "streams_meet"
                 where = f"Seed {seed}: rank {rank} in epoch {epoch} draws what rank {other} draws in epoch {before}."
                 return Finding("same_noise" if before == epoch else name, where)
-    for epoch, pairs in enumerate(zip(*streams, strict=True)):
-        for rank, one, other in zip(ranks, *pairs, strict=True):
-            if one == other:
-                name = "order_ignores_seed" if order else "noise_ignores_seed"
-                where = f"Rank {rank} in epoch {epoch}: seeds {seeds[0]} and {seeds[1]} give the same stream."
-                return Finding(name, where)
+    for epoch, of_seeds in enumerate(zip(*streams, strict=True)):
+        for rank, *of_rank in zip(ranks, *of_seeds, strict=True):
+            first: dict[tuple, int] = {}
+            for seed, stream in zip(seeds, of_rank, strict=True):
+                if stream in first:
+                    name = "order_ignores_seed" if order else "noise_ignores_seed"
+                    where = f"Rank {rank} in epoch {epoch}: seeds {first[stream]} and {seed} give the same stream."
+                    return Finding(name, where)
+                first[stream] = seed
     return None

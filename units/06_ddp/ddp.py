@@ -267,7 +267,8 @@ replicas.draw_step(ranks.pull("moments"), recorded);
 def buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]:
     """Return the buckets of DDP in the order in which they are filled.
 
-    sizes: list of ints, bytes of each gradient, in the order of `model.parameters()`
+    sizes: list of ints, bytes of each gradient, in the order of `model.parameters()`; 0
+        for an empty parameter
     first_cap: int, at least 1, bytes at which the first bucket is full
     cap: int, at least 1, bytes at which any other bucket is full
     Returns: list of lists, the numbers of each bucket's parameters, from 0, in the
@@ -394,7 +395,7 @@ def uneven_loss(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
     outputs: tensor (n, classes), logits of this rank's samples, from a DDP model
     labels: int64 tensor (n,)
-    Returns: scalar tensor, finite
+    Returns: tensor with one element, finite
 
     - uneven shares: n differs between the ranks. DDP's mean of these losses over the
       ranks is the mean cross-entropy over the samples of all ranks.

@@ -603,6 +603,7 @@ class Buckets(PlainExercise):
             (first, [3, 38, 39, 45], 40, 40),  # the rest is small
             (second, [22, 31, 18, 12, 9, 14, 5], 20, 30),  # the first bucket needs three
             (second, [12, 14, 8, 13, 16, 21, 22], 35, 20),  # and may be the largest
+            (second, [0, 9, 0, 11, 20, 0], 20, 30),  # empty parameters have a place, too
             (second, self._carried_over(rng, 14, 20, 60), 20, 60),
             (
                 second,
@@ -712,6 +713,9 @@ def carried(sizes, first_cap, cap) -> list[list[int]]:
     return list(result.values())
 
 
+BUFFERS = {"submodule.batches", "submodule.seen"}
+
+
 class SaveCheckpoint(Exercise):
     """Saving a checkpoint"""
 
@@ -790,8 +794,9 @@ class SaveCheckpoint(Exercise):
             "file": "there",
             "entries": ["epoch", "model", "optimizer"],
             "epoch": known["epoch"],
-            "model": ["0.bias", "0.weight", "2.bias", "2.weight", "submodule.seen"],
+            "model": ["0.bias", "0.weight", "2.bias", "2.weight", *sorted(BUFFERS)],
             "weights": np.array([*known["values"], known["seen"]]),
+            "counts": [2 * int(known["seen"]) + 1],
             "optimizer": "state_dict",
             "momentum": known["velocity"],
         }
@@ -811,13 +816,14 @@ class SaveCheckpoint(Exercise):
             "other_entries": mine.get("entries") != right["entries"],
             "whole_object": isinstance(model, str) or optimizer not in ("state_dict", "a part of the state_dict"),
             "module_prefix": any(name.startswith("module.") for name in model),
-            "buffers_missing": model == right["model"][:-1],
+            "buffers_missing": set(model) < set(right["model"]) and not set(right["model"]) - set(model) - BUFFERS,
             "other_names": model != right["model"],
             "no_momentum": "momentum" not in mine,
             "no_param_groups": optimizer != "state_dict",
             "other_momentum": not np.array_equal(mine.get("momentum"), right["momentum"]),
             "other_epoch": epoch != right["epoch"],
-            "other_weights": not np.array_equal(mine.get("weights"), right["weights"]),
+            "other_weights": not np.array_equal(mine.get("weights"), right["weights"])
+            or mine.get("counts") != right["counts"],
             "missing_barrier": early and case.level != "what is in the file",
         }
         found = next((name for name, is_so in looked_for.items() if is_so), None)
@@ -924,7 +930,8 @@ class LoadCheckpoint(ReportExercise):
     def expected(self, case):
         t = self.worked(case)
         weights = t.go_on(t.saved, t.saved, t.saved)[0]
-        return [{"epoch": t.epoch, "weights": weights, "seen": t.seen, "file": "there", "trains": True}] * t.p
+        seen = [t.seen, 2 * t.seen + 1]
+        return [{"epoch": t.epoch, "weights": weights, "seen": seen, "file": "there", "trains": True}] * t.p
 
     def facts(self, case: Case, run: Run):
         values, right = returned(run), self.expected(case)[0]

@@ -38,6 +38,7 @@ def with_buffer(values, sizes, seen):  # as batch normalisation has them
     model = build(values, sizes)
     model.add_module("submodule", nn.Identity())  # "module." is a part of its buffer's name, too
     model.submodule.register_buffer("seen", torch.tensor([seen], dtype=torch.float64))
+    model.submodule.register_buffer("batches", torch.tensor([2 * int(seen) + 1]))  # not every buffer holds floats
     return model
 
 
@@ -185,7 +186,8 @@ def contents(path):
     found = {"entries": ["epoch", "model", "optimizer"], "epoch": epoch}
     found["model"] = sorted(model) if isinstance(model, dict) else type(model).__name__
     if isinstance(model, dict) and all(isinstance(value, torch.Tensor) for value in model.values()):
-        found["weights"] = flat(model.values())
+        found["weights"] = flat([value for value in model.values() if value.is_floating_point()])
+        found["counts"] = [int(value) for value in model.values() if value.dtype == torch.int64]
     found["optimizer"] = "state_dict" if isinstance(optimizer, dict) else type(optimizer).__name__
     if isinstance(optimizer, dict):
         groups = optimizer.get("param_groups")
@@ -225,7 +227,8 @@ def load_checkpoint(f, values, velocity, sizes, epoch, start, batches, lr, seen)
     module, model, optimizer, found = loaded(values, seen, epoch)
     if isinstance(found, torch.Tensor):
         found = found.item()
-    own, trains = float(module.submodule.seen), all(part.training for part in module.modules())
+    own = [float(module.submodule.seen), float(module.submodule.batches)]
+    trains = all(part.training for part in module.modules())
     for x, y in batches:
         optimizer.zero_grad()
         functional.cross_entropy(model(x), y).backward()

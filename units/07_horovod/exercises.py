@@ -49,6 +49,11 @@ class InitAndPin(PlainExercise):
         Mistake("no_growth", "The memory of the GPU does not grow as needed: TensorFlow takes all of it at the start.",
                 "`tf.config.experimental.set_memory_growth(gpu, True)`, for the rank's GPU or for all of them.",
                 lambda t: t.found(grows=lambda seen: not seen)),
+        Mistake("no_processor",
+                "The rank sees its GPU and nothing else: without a type of devices TensorFlow hides the processor, "
+                "too, and cannot start.",
+                "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')`.",
+                lambda t: t.found(processor=False) if t.gpus else None),
         Mistake("growth_of_the_first", "The memory grows on the first GPU only, whichever GPU the rank got.",
                 "Set it for the rank's own GPU, or for all of them.",
                 lambda t: t.found(grows=lambda seen: seen in ([], [0]))),
@@ -92,7 +97,7 @@ class InitAndPin(PlainExercise):
                 return order
 
     @staticmethod
-    def _found(places, gpus, sees=None, grows=lambda seen: True, initialised=True) -> list[dict]:
+    def _found(places, gpus, sees=None, grows=lambda seen: True, initialised=True, processor=True) -> list[dict]:
         """The harness's report if each rank sees these GPUs. A number that no GPU has is an IndexError."""
         sees, found = sees or (lambda rank, local_rank, machine: [local_rank] if gpus else []), []
         for rank, (local_rank, machine) in enumerate(places):
@@ -100,7 +105,7 @@ class InitAndPin(PlainExercise):
             if any(number >= gpus for number in seen):
                 found.append({"rank": rank, "raised": "IndexError"})
             else:
-                pinned = {"GPUs it sees": seen, "their memory grows": grows(seen)}
+                pinned = {"GPUs it sees": seen, "their memory grows": grows(seen), "sees its processor": processor}
                 found.append({"rank": rank, "initialised": initialised, **pinned})
         return found
 
@@ -233,6 +238,15 @@ class LearningRate(PlainExercise):
                 "there were a warm-up of one step.",
                 "Ask first whether the warm-up is over: step >= warmup_steps.",
                 lambda t: None if t.warmup_steps else lambda part: t.climb(1, t.p)(part - 1)),
+        Mistake("ends_early", "The last step of the warm-up has the full rate. Step warmup_steps is the first one with "
+                "it.",
+                "step / warmup_steps is the part of the warm-up that is over, not step / (warmup_steps - 1).",
+                lambda t: lambda part: t.climb(1, t.p)(part * t.warmup_steps / max(t.warmup_steps - 1, 1))),
+        Mistake("flat_at_first", "The rate rises from 0 to the full rate, and is base_rate where that is less: it "
+                "stays there at first.",
+                "It rises from the first step on: base_rate + (base_rate * world_size - base_rate) * step / "
+                "warmup_steps.",
+                lambda t: lambda part: max(1, t.p * min(1, part))),
         Mistake("starts_elsewhere", "The warm-up does not start at base_rate.",
                 "At step 0 it is base_rate, at step warmup_steps base_rate * world_size."),
         Mistake("ZeroDivisionError", "Without a warm-up (warmup_steps = 0) you divide by zero.",
@@ -300,6 +314,12 @@ def from_rank_0(*names: str, when=lambda step: step == 0):
             held[name][:] = held[name][0]
 
     return broadcast
+
+
+def from_the_last(held, step) -> None:
+    if step == 0:
+        for array in held.values():
+            array[:] = array[-1]
 
 
 def average_models(held, step) -> None:
@@ -463,6 +483,11 @@ class TrainStep(ReportExercise):
         return self.worked(case).train()
 
 
+def weighted(values, counts, rank) -> float:
+    """The mean over the samples of all ranks."""
+    return (values * counts).sum() / counts.sum()
+
+
 class FinishEpoch(Exercise):
     """The end of an epoch"""
 
@@ -495,6 +520,17 @@ class FinishEpoch(Exercise):
                 "`if hvd.rank() == 0:`", lambda t: t.saved(lambda rank: rank != 0)),
         Mistake("once_per_machine", "One rank on every machine wrote the checkpoint: the local rank was tested.",
                 "Test `hvd.rank() == 0`: true on one rank only.", lambda t: t.saved(lambda rank: rank % 2 == 0)),
+        Mistake("not_without_samples", "Rank 0 wrote no checkpoint after an epoch in which it had no samples.",
+                "The checkpoint holds the model, which all ranks have trained: test `hvd.rank() == 0` alone.",
+                lambda t: t.saved(lambda rank: rank == 0, lambda epoch: epoch[0][2] > 0)),
+        Mistake("saves_twice", "Rank 0 wrote the checkpoint twice in each epoch.",
+                "Call `save()` once, before or after the all-reduce.", lambda t: t.saved(lambda rank: 2 * (rank == 0))),
+        Mistake("accuracy_not_weighted",
+                "The loss is the mean over all samples; the accuracy is the mean of the ranks' means.",
+                "Weight both by counts.", lambda t: t.metrics(weighted, lambda v, n, rank: v.mean())),
+        Mistake("root_alone", "Rank 0 returned the metrics of all samples, and every other rank those of its own.",
+                "After an all-reduce every rank has the sums: all of them divide and return.",
+                lambda t: t.metrics(lambda v, n, rank: v[rank] if rank else weighted(v, n, rank))),
         NOT_ALL_RANKS.but(name="missing_rank",
                           how="Every rank takes part in an allreduce; only rank 0 calls `save()`."),
         Mistake("AttributeError", "An object does not have the attribute that was used. If it is `dtype`: Horovod's "
@@ -512,8 +548,8 @@ class FinishEpoch(Exercise):
 
         cases = []
         for level, asked, counts in (
-            (metrics, "metrics", ((7, 40, 3), (9, 2, 0))),
-            (checkpoint, "saved", ((8, 8, 8, 4), (5, 5, 5, 5))),
+            (metrics, "metrics", ((7, 40, 3), (9, 2, 0), (0, 2, 9))),
+            (checkpoint, "saved", ((8, 8, 8, 4), (5, 5, 5, 5), (0, 5, 5, 5))),
         ):
             epochs = [epoch(one) for one in counts]
             known = {"asked": asked, "epochs": epochs, "own": list(zip(*epochs, strict=True))}
@@ -522,19 +558,20 @@ class FinishEpoch(Exercise):
         return cases
 
     def worked(self, case):
-        """metrics: both of them on every rank in every epoch, each combine(values, counts, rank). saved: how often
-        who(rank) saves."""
+        """metrics: both of them on every rank in every epoch, each combine(values, counts, rank), the accuracy
+        in another way if one is given. saved: how often who(rank) saves, in the epochs of which when(epoch) is true."""
         t = super().worked(case)
 
-        def metrics(combine):
+        def metrics(combine, accuracy=None):
             def of(epoch, rank):
-                loss, accuracy, counts = map(np.array, zip(*epoch, strict=True))
-                return {"loss": float(combine(loss, counts, rank)), "accuracy": float(combine(accuracy, counts, rank))}
+                losses, hits, counts = map(np.array, zip(*epoch, strict=True))
+                loss, hit = combine(losses, counts, rank), (accuracy or combine)(hits, counts, rank)
+                return {"loss": float(loss), "accuracy": float(hit)}
 
             return [[of(epoch, rank) for epoch in t.epochs] for rank in range(t.p)] if t.asked == "metrics" else None
 
-        def saved(who):
-            written = [{"checkpoints written": len(t.epochs) * who(rank)} for rank in range(t.p)]
+        def saved(who, when=lambda epoch: True):
+            written = [{"checkpoints written": sum(map(when, t.epochs)) * who(rank)} for rank in range(t.p)]
             return written if t.asked == "saved" else None
 
         t.metrics, t.saved = metrics, saved
@@ -542,7 +579,7 @@ class FinishEpoch(Exercise):
 
     def expected(self, case):
         t = self.worked(case)
-        return t.metrics(lambda v, n, rank: (v * n).sum() / n.sum()) or t.saved(lambda rank: rank == 0)
+        return t.metrics(weighted) or t.saved(lambda rank: rank == 0)
 
     def facts(self, case: Case, run: Run):
         """In the first epoch every rank has samples: it tells what the second one hides."""
@@ -574,6 +611,16 @@ class KerasCallbacks(ReportExercise):
                 "The warm-up ends at the rate of one process: it rises from scaled_rate / p**2 to scaled_rate / p.",
                 "initial_lr is the rate at the end of the warm-up, scaled_rate.",
                 lambda t: {"learning rates": list(t.rates / t.p)} if t.asked == "weights" else None),
+        Mistake("default_warmup", "The rate rises for five epochs, the callback's default.",
+                "`LearningRateWarmupCallback(..., warmup_epochs=warmup_epochs)`.",
+                lambda t: {"learning rates": list(t.rates_over(5))} if t.asked == "weights" else None),
+        Mistake("warmup_on_one_rank", "The rate rises on rank 0 alone; all others begin with the full scaled rate.",
+                "Every rank has an optimizer of its own: LearningRateWarmupCallback belongs on every rank.",
+                lambda t: [{"learning rates": list(t.rates) if r == 0 else [t.scaled] * len(t.rates)}
+                           for r in range(t.p)] if t.asked == "weights" else None),
+        Mistake("another_root", "The ranks start with the last rank's model.",
+                "`hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0)`: 0 is the rank whose variables count.",
+                lambda t: t.train(broadcast=from_the_last) if t.asked == "weights" else None),
         NO_BROADCAST.but(how="`hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0)`, on every rank.")
         .giving(lambda t: t.train(broadcast=lambda held, step: None) if t.asked == "weights" else None),
         Mistake("every_rank_saves", "Every rank saves: all of them write to the same file.",
@@ -588,6 +635,12 @@ class KerasCallbacks(ReportExercise):
                 "plateau saw the loss of this rank alone, so each rank would lower its rate at a different time.",
                 "Keras calls callbacks in the order of the list: MetricAverageCallback comes first, then those that "
                 "read metrics.", lambda t: t.seen(plateau="own")),
+        Mistake("checkpoint_too_early", "checkpoint saw the loss of rank 0 alone, which says little about the model.",
+                "Keras calls callbacks in the order of the list: MetricAverageCallback comes first, then those that "
+                "read metrics.", lambda t: t.seen(checkpoint="own")),
+        Mistake("plateau_left_out", "plateau is missing on a rank: when the loss no longer falls, this rank keeps its "
+                "old rate.",
+                "Only checkpoint is for rank 0 alone; plateau belongs on every rank."),
         NOT_ALL_RANKS.but(how="Broadcasting and averaging are collectives: those callbacks belong on every rank."),
     ]  # fmt: skip
 
@@ -612,8 +665,9 @@ class KerasCallbacks(ReportExercise):
         t = super().worked(case)
         batches = t.x.shape[1]
         # LearningRateWarmupCallback is one batch ahead, so that an epoch ends on a round number.
-        done = (np.arange(batches) + 1) / (batches // t.epochs) / t.warmup
-        t.rates = t.scaled * (np.minimum(1, done) * (t.p - 1) + 1) / t.p
+        done = (np.arange(batches) + 1) / (batches // t.epochs)
+        t.rates_over = lambda epochs: t.scaled * (np.minimum(1, done / epochs) * (t.p - 1) + 1) / t.p
+        t.rates = t.rates_over(t.warmup)
         t.own = train(case.known)["losses"][:, 0]
 
         def trained(**how):
@@ -643,6 +697,8 @@ class KerasCallbacks(ReportExercise):
         values = returned(run)
         if case.known["asked"] == "weights" or fits(case, self.expected(case), values):
             return None
+        if not all(one["losses plateau saw"] for one in values):
+            return "plateau_left_out"
         saving = [bool(one["losses checkpoint saw"]) for one in values]
         if saving == [True] + [False] * (case.world_size - 1):
             return "metrics_not_averaged"

@@ -109,6 +109,7 @@ def init_and_pin(f, places, gpus, order):
                 "initialised": hvd.initialised,
                 "GPUs it sees": [gpu.number for gpu in seen],
                 "their memory grows": all(gpu in tf.config.growing for gpu in seen),
+                "sees its processor": bool(tf.config.get_visible_devices("CPU")),
             }
         )
     return sorted(found, key=lambda one: one["rank"])

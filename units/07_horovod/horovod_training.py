@@ -253,9 +253,9 @@ def init_and_pin(tf, hvd) -> None:
     hvd: the horovod.tensorflow module
     Changes: the devices that TensorFlow sees
 
-    - one machine: a rank sees (`tf.config.set_visible_devices`) only the GPU whose
-      number is its local rank. The memory of at least this GPU grows as needed
-      (`tf.config.experimental.set_memory_growth`).
+    - one machine: of the GPUs a rank sees (`tf.config.set_visible_devices`) only the one
+      whose number is its local rank; it still sees its processor. The memory of at
+      least this GPU grows as needed (`tf.config.experimental.set_memory_growth`).
     - several machines, and one without a GPU: use the local rank, not the rank. A
       machine has a GPU for each of its ranks, or none at all
       (`tf.config.list_physical_devices("GPU")` is empty): then choose no GPU.

@@ -71,10 +71,11 @@ def horovod_step(exercise):
 
 
 def finish_epoch(exercise):
-    """Ranks without a sample, and counts that float32 has not; several epochs, and one."""
+    """Ranks without a sample, rank 0 among them, and counts that float32 has not; several epochs, and one."""
 
     def case(drawn):
-        p, asked, counts, metrics = drawn
+        p, asked, drawn_counts, metrics = drawn
+        counts = [one if any(one[:p]) else (1, *one[1:]) for one in drawn_counts]
         rows = [[(*metrics[(k + r) % 4], n) if n else (0.0, 0.0, 0) for r, n in enumerate(one[:p])]
                 for k, one in enumerate(counts)]  # fmt: skip
         known = {"asked": asked, "epochs": rows, "own": list(zip(*rows, strict=True))}
@@ -83,7 +84,7 @@ def finish_epoch(exercise):
         return on_ranks(level, p, "asked own[r]", known, says, rtol=1e-5, ranks_per_node=2)
 
     some = st.integers(1, 50) | st.just(2**24 + 1)
-    of_ranks = st.tuples(some, *[st.just(0) | some] * 3)
+    of_ranks = st.tuples(*[st.just(0) | some] * 4)
     numbers = st.tuples(st.floats(0, 8, width=32), st.sampled_from([0.0, 0.25, 1.0]))
     asked, epochs = st.sampled_from(["metrics", "saved"]), st.lists(of_ranks, min_size=1, max_size=3)
     return st.tuples(st.integers(1, 4), asked, epochs, st.lists(numbers, min_size=4, max_size=4)).map(case)

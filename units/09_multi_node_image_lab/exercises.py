@@ -341,8 +341,8 @@ class EpochBatches(SharesExercise):
                 "always the same.",
                 "`shuffle` mixes anew in each pass, unless it is told `reshuffle_each_iteration=False`; `repeat` "
                 "comes behind it."),
-        Mistake("small_buffer", "The images are hardly mixed: the buffer holds a few of them, and what is far behind "
-                "in the list cannot come to the front.",
+        Mistake("small_buffer", "The images are not fully mixed: the buffer holds a part of them, and what is far "
+                "behind in the list cannot come to the front.",
                 "`.shuffle(n, seed=seed)`: a buffer as large as the share mixes all of it."),
         Mistake("seed_ignored",
                 "The seed does not decide the order: the same seed gave another order, or another seed the same one.",
@@ -355,7 +355,7 @@ class EpochBatches(SharesExercise):
         for level, p, sizes in (
             (equal, 4, ((64, 4), (48, 6))),
             (unequal, 3, ((50, 4), (41, 5))),
-            (unequal, 4, ((45, 3),)),
+            (unequal, 4, ((45, 3), (402, 30))),
         ):
             case = self.case(rng, level, p, sizes, f"{p} ranks, 2 on a node; ", np.sort)
             cases.append(replace(case, arguments=(case.known["asked"], int(rng.integers(1, 1000)))))
@@ -703,6 +703,9 @@ class NetworkBytes(PlainExercise):
                 "the ring. Here they do not.",
                 "Look at each rank and its neighbour: node_of[r] and node_of[(r + 1) % p].",
                 lambda t: t.ring(node_of=sorted(t.node_of))),
+        Mistake("both_ends", "Each message was counted twice, where it leaves a node and where it arrives.",
+                "A node sends what its own ranks send: count a message for the sender's node alone.",
+                lambda t: [2 * nbytes for nbytes in t.right]),
         Mistake("rounded",
                 "The bytes were rounded, or each chunk was. A share of the bytes need not be a whole number here.",
                 "nbytes / p, with `/`; return floats."),

@@ -117,6 +117,18 @@ def twice(drawn, m):
     return len(set(drawn[:m])) == m == len(set(drawn[m : 2 * m]))
 
 
+PASSES = 20  # of which at least one has an image from the end of the share near its beginning, if all of it is mixed
+
+
+def furthest(drawn, listed, size, every):
+    """How far an image is drawn before its turn, as a part of the list: with a buffer of half the list at most 0.5.
+
+    drawn: passes of `size` images, one after the other; in each an image is drawn at every `every`-th place."""
+    order = {image: place for place, image in enumerate(listed)}
+    turns = ((k % size + 1) * every - 1 for k in range(len(drawn) // size * size))
+    return max(order[image] - turn for image, turn in zip(drawn, turns, strict=False)) / len(listed)
+
+
 def epoch_batches(f, asked, seed):
     hvd.init()
     reports, mine, passes = [], [], []
@@ -131,7 +143,7 @@ def epoch_batches(f, asked, seed):
         stream, steps = result
         steps = getattr(steps, "numpy", lambda: steps)()
         two, share = min(2 * int(steps), 60), len(samples) // hvd.size()
-        everything = drawn_from(stream, max(two, 3 * (share + 1) // local_batch_size + 1))
+        everything = drawn_from(stream, max(two, PASSES * (share + 1) // local_batch_size + 1))
         batches = everything[:two]
         mine.append(([i for batch in batches[: int(steps)] for i in batch], [i for batch in batches for i in batch]))
         reports.append({"steps": steps, "minibatches of two epochs": [len(batch) for batch in batches]})
@@ -139,9 +151,12 @@ def epoch_batches(f, asked, seed):
         own = len(set(drawn))
         first, second = drawn[:own], drawn[own : 2 * own]
         kept = len(set(first)) == own and sorted(first) == sorted(second)  # one share, over and over
-        # Where in the share an image stands, minus where it comes in a pass: large somewhere, if all is mixed.
-        order = {image: place for place, image in enumerate(i for i in samples.tolist() if i in set(drawn))}
-        ahead = max(order[i] - place for part in (first, second) for place, i in enumerate(part)) if kept else share
+        whole = next((m for m in (share, share + 1) if twice(drawn, m)), 0)
+        listed, ahead = samples.tolist(), 1.0
+        if kept:
+            ahead = furthest(drawn, [i for i in listed if i in set(drawn)], own, 1)
+        elif whole:
+            ahead = furthest(drawn, listed, whole, hvd.size())
         most = max(1, share // local_batch_size)
         again, other = (sum(drawn_from(minibatches(s)[0], most), []) for s in (seed, seed + 1))
         end = getattr(stream, "cardinality", lambda: tf.constant(-2))()
@@ -150,7 +165,7 @@ def epoch_batches(f, asked, seed):
                 "share": own,
                 "kept": kept,
                 # or another share in each pass, if all ranks shuffle the list alike: no image comes twice in a pass
-                "whole": any(twice(drawn, m) for m in (share, share + 1)),
+                "whole": whole > 0,
                 "cut": any(twice(drawn, m // local_batch_size * local_batch_size) for m in (share, share + 1)),
                 "same order": kept and first == second,
                 "ahead": ahead,
@@ -177,7 +192,7 @@ def epoch_batches(f, asked, seed):
             report["also"] = "unequal_shares"
         elif all(one["same order"] for one in ranks):
             report["also"] = "one_order"
-        elif max(one["ahead"] for one in ranks) < share // 3:
+        elif max(one["ahead"] for one in ranks) < 0.7:
             report["also"] = "small_buffer"
         elif not all(one["by seed"] for one in ranks):
             report["also"] = "seed_ignored"

@@ -287,6 +287,9 @@ class RankMemory(PlainExercise):
              "on the 2 of the weight.", lambda c: {"whole": True}),
             ("one_stage_early", "One part too many is divided over the replicas.",
              "ZeRO 1: the optimizer's state. 2: also the gradients. 3: also the weights.", lambda c: {"shifted": 1}),
+            ("this_part_alone", "Each stage of ZeRO divides one part here. It divides those of the lower stages, too.",
+             "ZeRO 2 divides the optimizer's state and the gradients, 3 also the weights: zero >= 1, zero >= 2, "
+             "zero >= 3.", lambda c: {"alone_shared": True}),
             ("sharded_over_all_ranks", "What replicas share is divided by all ranks here. Ranks of other stages, and "
              "other tensor ranks, hold other parameters.", "Divide by `data` alone.", lambda c: {"over_all": True}),
             ("embedding_on_every_stage", "Every stage has an embedding here.",
@@ -315,6 +318,9 @@ class RankMemory(PlainExercise):
              lambda c: {"in_flight": min(c.micro_batches, c.shape[1] - 1 - c.stage)}),
             ("one_more_alive", "One micro-batch too many is alive here: under 1F1B the last stage holds just one.",
              "min(m, p - stage).", lambda c: {"in_flight": min(c.micro_batches, c.shape[1] - c.stage + 1)}),
+            ("alive_the_other_way_round", "The first stage keeps one micro-batch here, and the last one most. The "
+             "first one waits longest for its gradients.", "min(m, p - stage).",
+             lambda c: {"in_flight": min(c.micro_batches, c.stage + 1)}),
             ("activations_of_all_layers", "The activations are those of all layers of the model. A stage keeps those "
              "of its own.", "layers // pipeline of them.",
              lambda c: {"in_flight": min(c.micro_batches, c.shape[1] - c.stage) * c.shape[1]}),
@@ -398,6 +404,9 @@ class PipelineSeconds(PlainExercise):
         Mistake("two_all_reduces", "A layer has two all-reduces here: none in its backward pass, or one in each pass.",
                 "Four all-reduces in every layer: two forward, two backward.",
                 lambda c: c.of(all_reduce=c.seconds["all_reduce"] / 2)),
+        Mistake("one_all_reduce", "A layer has one all-reduce here.",
+                "Four all-reduces in every layer: two forward, two backward.",
+                lambda c: c.of(all_reduce=c.seconds["all_reduce"] / 4)),
         Mistake("four_in_a_chunk", "A chunk has four all-reduces here, however many layers it has.",
                 "Four all-reduces in every layer: two forward, two backward.",
                 lambda c: c.of(all_reduce=c.seconds["all_reduce"] / c.layers)),
@@ -600,6 +609,9 @@ class AverageAndNorm(MeshGradientsExercise):
         Mistake("tied_mean", "The embedding's gradient is the mean of those on the first and the last stage.",
                 "One matrix, used twice: its gradient is the sum of both.", lambda c: as_tensors(averaged(c,
                 tied="mean"))),
+        Mistake("tied_on_one_stage", "The first stage has the sum of the embedding's two gradients, the last one its "
+                "own. The two copies drift apart from this step on.",
+                "Both stages need the sum.", lambda c: as_tensors(averaged(c, tied="first"))),
         Mistake("replicated_summed", "Replicated gradients were added up over the tensor ranks. Each has the whole "
                 "gradient already.", "Leave it as it is.", lambda c: as_tensors(averaged(c, times_tensor=True))),
         Mistake("tensor_shards_left_out", "The norm has only the squares of one tensor rank's parts.",
@@ -616,6 +628,9 @@ class AverageAndNorm(MeshGradientsExercise):
         Mistake("embedding_left_out", "On a pipeline of one stage the embedding does not count: the first stage is "
                 "also the last.",
                 "Leave it out where `stage > 0`, not on the last stage.", lambda c: as_norms(norms(c, never=True))),
+        Mistake("embedding_taken_as_replicated", "The embedding counts on one tensor rank only, though it is not in "
+                "`replicated`: each tensor rank has a part of its own.",
+                "Look at `replicated`, not at the name.", lambda c: as_norms(norms(c, alike=True))),
         Mistake("counts_the_replicas", "The squares were added up over the replicas, too, but these hold the same.",
                 "Add them up over `pipeline` and `tensor` only.", lambda c: as_norms(norms(c, axes=(0, 1, 2)))),
         Mistake("norms_added", "Norms were added, not their squares.", "Take the root last.",

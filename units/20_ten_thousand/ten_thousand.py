@@ -882,7 +882,7 @@ def checkpoint_every(step: float, save: float, mtbf: float, ranks: int) -> int:
     """Return the number of steps between two checkpoints that loses the least time.
 
     step: float, seconds of a step
-    save: float, seconds of a checkpoint
+    save: float, seconds of a checkpoint, at most mtbf / ranks
     mtbf: float, mean seconds between failures of one rank; any failure stops all ranks
     ranks: int, number of ranks
     Returns: int, at least 1

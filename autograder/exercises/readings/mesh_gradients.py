@@ -39,8 +39,8 @@ def drawn_gradients(rng: np.random.Generator, shape, replicated) -> list[dict[st
 
 
 def averaged(c, *, mean=True, tied="sum", times_tensor=False, everybody=False) -> list[dict[str, np.ndarray]]:
-    """The gradients on every rank afterwards, or with one thing done otherwise. tied: "sum", "mean" or "apart".
-    everybody: means over all ranks, not over replicas."""
+    """The gradients on every rank afterwards, or with one thing done otherwise. tied: "sum", "mean", "apart",
+    or "first": the sum on the first stage alone. everybody: means over all ranks, not over replicas."""
     data, pipeline, tensor = c.shape
     found = []
     for rank, own in enumerate(c.gradients):
@@ -53,7 +53,7 @@ def averaged(c, *, mean=True, tied="sum", times_tensor=False, everybody=False) -
             return sum(c.gradients[r][name] for r in places) / (data if mean else 1)
 
         new = {name: over_data(name) for name in own}
-        if "embedding" in own and pipeline > 1 and tied != "apart":
+        if "embedding" in own and pipeline > 1 and tied != "apart" and not (tied == "first" and stage):
             new["embedding"] = over_data("embedding", 0) + over_data("embedding", pipeline - 1)
             new["embedding"] = new["embedding"] / (2 if tied == "mean" else 1)
         if times_tensor:
@@ -63,17 +63,18 @@ def averaged(c, *, mean=True, tied="sum", times_tensor=False, everybody=False) -
 
 
 def norms(
-    c, *, axes=(1, 2), each=False, twice=False, never=False, root=True, of_norms=False, gradients=None
+    c, *, axes=(1, 2), each=False, twice=False, never=False, alike=False, root=True, of_norms=False, gradients=None
 ) -> list[float]:
     """The norm as each rank has it. axes: over which ranks' squares are added up. each: what is replicated counts on
     every rank that holds it. twice: the tied embedding on both stages. never: the embedding of a single stage on none.
-    of_norms: norms are added, not their squares."""
+    alike: the embedding on one tensor rank, as if it were replicated. of_norms: norms are added, not their squares."""
     _, pipeline, _ = c.shape
     squares = np.zeros(c.shape)
     for rank, own in enumerate(averaged(c) if gradients is None else gradients):
         place = np.unravel_index(rank, c.shape)
         for name, values in own.items():
-            again = name in c.replicated and place[2] > 0 and not each
+            whole = name in c.replicated or (alike and name == "embedding")
+            again = whole and place[2] > 0 and not each
             tied = name == "embedding" and place[1] > 0 and pipeline > 1 and not twice
             lone = name == "embedding" and pipeline == 1 and never
             squares[place] += 0.0 if again or tied or lone else float((values**2).sum())

@@ -145,12 +145,13 @@ def held(
     rows_whole=False,
     each=(2, 4, 12),
     shifted=0,
+    alone_shared=False,
 ) -> dict[str, float]:
     """The same with one thing done otherwise. everywhere: the embedding on every stage. places: those of its copy, too.
     untied: no copy on the last. alone: one on a stage that is the first and the last. whole: nothing is sharded over
     the replicas. over_all: sharded over all ranks. in_flight: micro-batches. split: activations are divided over the
     tensor ranks. small: times h, a layer's biases and norms. rows_whole: the embedding is not divided. shifted: so many
-    ZeRO stages too early."""
+    ZeRO stages too early. alone_shared: a stage of ZeRO divides its own part only."""
     (data, pipeline, tensor), h, model = c.shape, c.model["width"], c.model
     own, rows = model["layers"] // pipeline * (12 * h * h + small * h), 0
     last = c.stage == pipeline - 1
@@ -161,7 +162,8 @@ def held(
     rows += model["vocabulary"] if alone and pipeline == 1 else 0
     own = own / tensor + rows * h if rows_whole else (own + rows * h) / tensor
     replicas = 1 if whole else data * (pipeline * tensor if over_all else 1)
-    shared = [replicas if c.zero + shifted >= at else 1 for at in (3, 2, 1)]
+    divided = range(c.zero, c.zero + 1) if alone_shared else range(c.zero + shifted + 1)
+    shared = [replicas if at in divided else 1 for at in (3, 2, 1)]
     weights = [own * n / among for n, among in zip(each, shared, strict=True)]
     passes = min(c.micro_batches, pipeline - c.stage) if in_flight is None else in_flight
     layer = 34 * model["sequence"] * h / (tensor if split else 1)

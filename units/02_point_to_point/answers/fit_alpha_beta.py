@@ -143,6 +143,11 @@ def fit_alpha_beta(sizes_bytes, round_trip_s):
     beta = np.polyfit(sizes_bytes, one_way, 1)[0]
     return one_way.min(), beta
 
+# %% wrong_sorted_apart: wrong, sorted_apart, levels 1 0
+def fit_alpha_beta(sizes_bytes, round_trip_s):
+    slope, alpha = np.polyfit(np.array(sorted(sizes_bytes), float), np.array(sorted(round_trip_s)) / 2, 1)
+    return float(alpha), float(slope)
+
 # %% wrong_sorts_the_data (right_polyfit): wrong, modifies_input, levels 0 0
 -    beta, alpha = np.polyfit(sizes_bytes, np.asarray(round_trip_s) / 2, 1)
 +    round_trip_s /= 2

@@ -114,6 +114,15 @@ def all_reduce_time(
         return 2 * math.ceil(math.log2(p)) * message
     return 2 * (p - 1) / p * message
 
+# %% wrong_latency_of_a_half: wrong, latency_once_a_half, levels 0 0
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    seconds, p = nbytes * 8 / bandwidth, world_size
+    if algorithm == "server":
+        return 2 * (latency + (p - 1) * seconds)
+    if algorithm == "tree":
+        return 2 * (latency + math.ceil(math.log2(p)) * seconds)
+    return 2 * latency + 2 * (p - 1) * seconds / p
+
 # %% wrong_latency_once (right_if): wrong, latency_once, levels 0 0
 -        return 2 * (p - 1) * (latency + seconds)
 +        return latency + 2 * (p - 1) * seconds

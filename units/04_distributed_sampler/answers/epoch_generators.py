@@ -116,6 +116,13 @@ def epoch_generators(seed, epoch, rank, world_size):
 +    noise = torch.Generator()
 +    noise.manual_seed(noise.initial_seed() + epoch * world_size + rank)
 
+# %% wrong_last_digits_of_seed: wrong, order_ignores_seed, levels 0 1
+def epoch_generators(seed, epoch, rank, world_size):
+    order, noise = torch.Generator(), torch.Generator()
+    order.manual_seed(seed % 1000 * 1000 + epoch)
+    noise.manual_seed(10**9 + (seed * 1000 + epoch) * 2000 + rank)
+    return order, noise
+
 # %% wrong_never_seeded: wrong, same_order_every_epoch, levels 0 0
 def epoch_generators(seed, epoch, rank, world_size):
     return torch.Generator(), torch.Generator()

@@ -145,3 +145,7 @@ def strided_share(n, rank, world_size):
 # %% wrong_stops_one_early: wrong, sample_left_out, levels 0 0
 def strided_share(n, rank, world_size):
     return list(range(rank, n - 1, world_size))
+
+# %% wrong_two_bytes: wrong, out_of_range, levels 1 0
+def strided_share(n, rank, world_size):
+    return np.arange(rank, n, world_size).astype(np.int16)

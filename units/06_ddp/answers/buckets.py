@@ -171,6 +171,20 @@ def buckets(sizes, first_cap, cap):
 -        if held >= (cap if result else first_cap):
 +        if held > (cap if result else first_cap):
 
+# %% wrong_leaves_out_empty: wrong, parameter_lost, levels 1 0
+def buckets(sizes, first_cap, cap):
+    found, full, held = [], True, 0
+    for k in reversed(range(len(sizes))):
+        if not sizes[k]:
+            continue
+        if full:
+            found.append([])
+            held = 0
+        found[-1].append(k)
+        held += sizes[k]
+        full = held >= (first_cap if len(found) == 1 else cap)
+    return found
+
 # %% wrong_never_above: wrong, never_above_the_cap, levels 0 0
 def buckets(sizes, first_cap, cap):
     result, held = [[]], 0

@@ -96,6 +96,12 @@ def save_checkpoint(path, ddp, optimizer, epoch):
 -        torch.save(content, path)
 +    torch.save(content, path)
 
+# %% wrong_floats_only (right_prefix_removed): wrong, buffers_missing, levels 0 0
+-        names = {name.removeprefix("module."): value for name, value in ddp.state_dict().items()}
+-        torch.save(dict(epoch=epoch, model=names, optimizer=optimizer.state_dict()), path)
++        model = {name: value for name, value in ddp.module.state_dict().items() if value.is_floating_point()}
++        torch.save({"model": model, "optimizer": optimizer.state_dict(), "epoch": epoch}, path)
+
 # %% wrong_half_precision (right_plain): wrong, other_weights, levels 0 0
 -    content = {"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
 +    content = {

@@ -39,6 +39,14 @@ def finish_epoch(save, loss, accuracy, count):
         save()
     return {"loss": loss, "accuracy": accuracy}
 
+# %% wrong_accuracy_plain: wrong, accuracy_not_weighted, levels 0 1
+def finish_epoch(save, loss, accuracy, count):
+    s = hvd.allreduce(tf.constant([loss * count, count], tf.float64), op=hvd.Sum).numpy()
+    accuracy = hvd.allreduce(tf.constant(accuracy, tf.float64))
+    if hvd.rank() == 0:
+        save()
+    return {"loss": float(s[0] / s[1]), "accuracy": float(accuracy)}
+
 # %% wrong_average_over_sum: wrong, divided_again, levels 0 1
 def finish_epoch(save, loss, accuracy, count):
     v = hvd.allreduce(tf.constant([loss * count, accuracy * count], tf.float64), op=hvd.Average).numpy()
@@ -46,6 +54,15 @@ def finish_epoch(save, loss, accuracy, count):
     if hvd.rank() == 0:
         save()
     return {"loss": float(v[0] / n), "accuracy": float(v[1] / n)}
+
+# %% wrong_before_and_after: wrong, saves_twice, levels 1 0
+def finish_epoch(save, loss, accuracy, count):
+    if hvd.rank() == 0:
+        save()
+    s = hvd.allreduce(tf.constant([loss * count, accuracy * count, count], tf.float64), op=hvd.Sum).numpy()
+    if hvd.rank() == 0:
+        save()
+    return {"loss": float(s[0] / s[2]), "accuracy": float(s[1] / s[2])}
 
 # %% wrong_its_own (right_one_sum): wrong, own_only, levels 0 0
 -    sums = hvd.allreduce(tf.constant([loss * count, accuracy * count, count], tf.float32), op=hvd.Sum)
@@ -58,6 +75,13 @@ def finish_epoch(save, loss, accuracy, count):
 +    loss = float(hvd.allreduce(tf.constant(loss)))
 +    accuracy = float(hvd.allreduce(tf.constant(accuracy)))
 
+# %% wrong_not_without_samples: wrong, not_without_samples, levels 1 0
+def finish_epoch(save, loss, accuracy, count):
+    s = hvd.allreduce(tf.constant([loss * count, accuracy * count, count], tf.float64), op=hvd.Sum).numpy()
+    if hvd.rank() == 0 and count > 0:
+        save()
+    return {"loss": float(s[0] / s[2]), "accuracy": float(s[1] / s[2])}
+
 # %% wrong_own_count (right_one_sum): wrong, divided_by_own_count, levels 0 1
 -    sums = hvd.allreduce(tf.constant([loss * count, accuracy * count, count], tf.float32), op=hvd.Sum)
 -    loss, accuracy = sums[0] / sums[2], sums[1] / sums[2]
@@ -69,6 +93,14 @@ def finish_epoch(save, loss, accuracy, count):
     if hvd.rank() == 0:
         save()
     return {"loss": float(hvd.allreduce(loss)), "accuracy": float(hvd.allreduce(accuracy))}
+
+# %% wrong_result_on_root: wrong, root_alone, levels 0 1
+def finish_epoch(save, loss, accuracy, count):
+    s = hvd.allreduce(tf.constant([loss * count, accuracy * count, count], tf.float64), op=hvd.Sum).numpy()
+    if hvd.rank() == 0:
+        save()
+        loss, accuracy = float(s[0] / s[2]), float(s[1] / s[2])
+    return {"loss": loss, "accuracy": accuracy}
 
 # %% wrong_root_averages_alone: hung, missing_rank, levels 0 0
 def finish_epoch(save, loss, accuracy, count):

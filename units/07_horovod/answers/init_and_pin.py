@@ -88,6 +88,10 @@ def init_and_pin(tf, hvd):
 -    hvd.init()
 +    pass
 
+# %% wrong_no_type (right_growth_on_all): wrong, no_processor, levels 0 0
+-        tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
++        tf.config.set_visible_devices(gpus[hvd.local_rank()])
+
 # %% wrong_rank_modulo (right_growth_on_all): wrong, rank_modulo, levels 1 0
 -        tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 +        tf.config.set_visible_devices(gpus[hvd.rank() % len(gpus)], "GPU")

@@ -51,6 +51,26 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
 -        callbacks.append(checkpoint)
 +        callbacks += [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), checkpoint]
 
+# %% wrong_checkpoint_first: wrong, checkpoint_too_early, levels 1 0
+import horovod.tensorflow.keras as hvd
+
+
+def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+    c = hvd.callbacks
+    warm = c.LearningRateWarmupCallback(scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False)
+    found = [c.BroadcastGlobalVariablesCallback(0), c.MetricAverageCallback(), warm, plateau]
+    return [checkpoint] * (hvd.rank() == 0) + found
+
+# %% wrong_default_warmup: wrong, default_warmup, levels 0 1
+import horovod.tensorflow.keras as hvd
+
+
+def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+    c = hvd.callbacks
+    warm = c.LearningRateWarmupCallback(scaled_rate, momentum_correction=False)
+    found = [c.BroadcastGlobalVariablesCallback(0), c.MetricAverageCallback(), warm, plateau]
+    return found + [checkpoint] * (hvd.rank() == 0)
+
 # %% wrong_metrics_last (right_as_documented): wrong, metrics_not_averaged, levels 1 0
 -        hvd_keras.callbacks.MetricAverageCallback(),
 @@
@@ -77,6 +97,26 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
 @@
 -        plateau,
 
+# %% wrong_plateau_on_rank_0: wrong, plateau_left_out, levels 1 0
+import horovod.tensorflow.keras as hvd
+
+
+def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+    c = hvd.callbacks
+    warm = c.LearningRateWarmupCallback(scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False)
+    found = [c.BroadcastGlobalVariablesCallback(0), c.MetricAverageCallback(), warm]
+    return found + [plateau, checkpoint] * (hvd.rank() == 0)
+
+# %% wrong_root_is_last: wrong, another_root, levels 0 1
+import horovod.tensorflow.keras as hvd
+
+
+def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+    c = hvd.callbacks
+    warm = c.LearningRateWarmupCallback(scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False)
+    found = [c.BroadcastGlobalVariablesCallback(hvd.size() - 1), c.MetricAverageCallback(), warm, plateau]
+    return found + [checkpoint] * (hvd.rank() == 0)
+
 # %% wrong_saves_all_but_the_root (right_as_documented): wrong, all_but_the_root, levels 1 0
 -    if hvd.rank() == 0:
 +    if hvd.rank() != 0:
@@ -91,3 +131,13 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
 # %% wrong_unscaled (right_as_documented): wrong, unscaled, levels 0 1
 -            initial_lr=scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False
 +            initial_lr=scaled_rate / hvd.size(), warmup_epochs=warmup_epochs, momentum_correction=False
+
+# %% wrong_warmup_on_rank_0: wrong, warmup_on_one_rank, levels 0 1
+import horovod.tensorflow.keras as hvd
+
+
+def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+    c = hvd.callbacks
+    warm = c.LearningRateWarmupCallback(scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False)
+    found = [c.BroadcastGlobalVariablesCallback(0), c.MetricAverageCallback(), plateau]
+    return found + [warm, checkpoint] * (hvd.rank() == 0)

@@ -21,6 +21,10 @@ def learning_rate(step, base_rate, world_size, warmup_steps):
     done = min(1.0, step / warmup_steps) if warmup_steps else 1.0
     return base_rate * (1 + done * (world_size - 1))
 
+# %% wrong_at_least_base (right_early_return): wrong, flat_at_first, levels 0 1
+-    return base_rate + (base_rate * world_size - base_rate) * step / warmup_steps
++    return max(base_rate, base_rate * world_size * step / warmup_steps)
+
 # %% wrong_divides_by_zero: raised, ZeroDivisionError, levels 1 0
 def learning_rate(step, base_rate, world_size, warmup_steps):
     return base_rate * (1 + (world_size - 1) * min(1, step / warmup_steps))
@@ -60,6 +64,12 @@ def learning_rate(step, base_rate, world_size, warmup_steps):
 # %% wrong_jumps: wrong, jumps, levels 0 1
 def learning_rate(step, base_rate, world_size, warmup_steps):
     return base_rate * world_size if step >= warmup_steps else base_rate
+
+# %% wrong_last_step_is_full: wrong, ends_early, levels 0 1
+def learning_rate(step, base_rate, world_size, warmup_steps):
+    if warmup_steps <= 1 or step >= warmup_steps - 1:
+        return base_rate * world_size
+    return base_rate * (1 + (world_size - 1) * step / (warmup_steps - 1))
 
 # %% wrong_max_one: wrong, warmup_of_one_step, levels 1 0
 def learning_rate(step, base_rate, world_size, warmup_steps):

@@ -58,9 +58,20 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 +    mine = mine.take(k) if r < p - 1 else mine
 +    return mine.shuffle(n, seed=seed).repeat().batch(b), -(-n // (b * p))
 
+# %% wrong_buffer_of_16: wrong, small_buffer, levels 1 0
+def epoch_batches(dataset, n, local_batch_size, seed):
+    p, r = hvd.size(), hvd.rank()
+    return dataset.shard(p, r).shuffle(16, seed=seed).repeat().batch(local_batch_size), -(-n // (p * local_batch_size))
+
 # %% wrong_by_local_rank (right_shard_shuffle_repeat_batch): wrong, by_local_rank, levels 0 0
 -    mine = dataset.shard(hvd.size(), hvd.rank())
 +    mine = dataset.shard(hvd.size(), hvd.local_rank())
+
+# %% wrong_common_order_small_buffer: wrong, small_buffer, levels 0 0
+def epoch_batches(dataset, n, local_batch_size, seed):
+    p, r = hvd.size(), hvd.rank()
+    mine = dataset.shuffle(max(2, n // 2), seed=seed).shard(p, r)
+    return mine.repeat().batch(local_batch_size), -(-n // (p * local_batch_size))
 
 # %% wrong_drops_the_rest (right_shard_shuffle_repeat_batch): wrong, images_left_out, levels 1 0
 -    return mine.shuffle(n, seed=seed).repeat().batch(local_batch_size), steps
@@ -74,6 +85,13 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 # %% wrong_global_batch (right_shard_shuffle_repeat_batch): wrong, minibatch_of_all, levels 0 0
 -    return mine.shuffle(n, seed=seed).repeat().batch(local_batch_size), steps
 +    return mine.shuffle(n, seed=seed).repeat().batch(local_batch_size * hvd.size()), steps
+
+# %% wrong_half_a_buffer: wrong, small_buffer, levels 0 0
+def epoch_batches(dataset, n, local_batch_size, seed):
+    p, r = hvd.size(), hvd.rank()
+    share = -(-n // p)
+    mine = dataset.shard(p, r).shuffle(max(2, share // 2), seed=seed)
+    return mine.repeat().batch(local_batch_size), -(-share // local_batch_size)
 
 # %% wrong_no_seed (right_enumerate_filter): wrong, seed_ignored, levels 0 0
 -    mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()

@@ -53,6 +53,19 @@ def network_bytes(node_of, nbytes, two_levels):
     leaves = node_of != np.roll(node_of, -1)
     return np.bincount(node_of, weights=leaves * (2 * (p - 1) * nbytes / p))
 
+# %% wrong_both_ends: wrong, both_ends, levels 0 0 1
+def network_bytes(node_of, nbytes, two_levels):
+    nodes, p = len(set(node_of)), len(node_of)
+    if two_levels:
+        return [2 * (nodes - 1) / nodes * nbytes] * nodes
+    found = [0.0] * nodes
+    for r, node in enumerate(node_of):
+        after = node_of[(r + 1) % p]
+        if node != after:
+            for end in (node, after):
+                found[end] += 2 * (p - 1) / p * nbytes
+    return found
+
 # %% wrong_first_appearance_order: wrong, order_of_appearance, levels 1 0 1
 def network_bytes(node_of, nbytes, two_levels):
     two = two_levels

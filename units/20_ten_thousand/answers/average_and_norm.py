@@ -133,6 +133,36 @@ def average_and_norm(gradients, replicated, shape):
     dist.all_reduce(total, group=mesh.get_group("pipeline"))
     return math.sqrt(total.item())
 
+# %% wrong_embedding_by_name: wrong, embedding_taken_as_replicated, levels 0 1 0
+import torch, torch.distributed as dist
+
+
+def average_and_norm(gradients, replicated, shape):
+    d, p, t = shape
+    mesh = init_device_mesh("cpu", tuple(shape), mesh_dim_names=("d", "p", "t"))
+    i, j, k = mesh.get_coordinate()
+    r = dist.get_rank()
+    ends = None
+    if p > 1:
+        for a in range(d):
+            for c in range(t):
+                members = [a * p * t + c, (a * p + p - 1) * t + c]
+                g = dist.new_group(members)
+                if r in members: ends = g
+    for g in gradients.values():
+        dist.all_reduce(g, group=mesh.get_group("d"))
+        g /= d
+    if ends is not None:
+        dist.all_reduce(gradients["embedding"], group=ends)
+    s = torch.zeros((), dtype=torch.float64)
+    for n, g in gradients.items():
+        if (n in replicated or n == "embedding") and k > 0: continue
+        if n == "embedding" and j > 0: continue
+        s += g.square().sum()
+    dist.all_reduce(s, group=mesh.get_group("t"))
+    dist.all_reduce(s, group=mesh.get_group("p"))
+    return float(s.sqrt())
+
 # %% wrong_embedding_on_each_tensor_rank (right_groups): wrong, replicated_counted_by_each, levels 1 1 0
 -        counted_elsewhere = (name in replicated and column > 0) or (name == "embedding" and stage > 0)
 -        if not counted_elsewhere:
@@ -251,6 +281,38 @@ def average_and_norm(gradients, replicated, shape):
 
 # %% wrong_sum (right_groups): wrong, sum_for_mean, levels 0 1 0
 -            g /= data
+
+# %% wrong_sum_on_first_stage: wrong, tied_on_one_stage, levels 1 0 0
+import torch, torch.distributed as dist
+
+
+def average_and_norm(gradients, replicated, shape):
+    d, p, t = shape
+    mesh = init_device_mesh("cpu", tuple(shape), mesh_dim_names=("d", "p", "t"))
+    i, j, k = mesh.get_coordinate()
+    r = dist.get_rank()
+    ends = None
+    if p > 1:
+        for a in range(d):
+            for c in range(t):
+                members = [a * p * t + c, (a * p + p - 1) * t + c]
+                g = dist.new_group(members)
+                if r in members: ends = g
+    for g in gradients.values():
+        dist.all_reduce(g, group=mesh.get_group("d"))
+        g /= d
+    if ends is not None:
+        e = gradients["embedding"].clone()
+        dist.all_reduce(e, group=ends)
+        if j == 0: gradients["embedding"].copy_(e)
+    s = torch.zeros((), dtype=torch.float64)
+    for n, g in gradients.items():
+        if n in replicated and k > 0: continue
+        if n == "embedding" and j > 0: continue
+        s += g.square().sum()
+    dist.all_reduce(s, group=mesh.get_group("t"))
+    dist.all_reduce(s, group=mesh.get_group("p"))
+    return float(s.sqrt())
 
 # %% wrong_tied_apart (right_groups): wrong, tied_apart, levels 1 0 0
 -    if "embedding" in gradients and pipeline > 1:

@@ -78,6 +78,11 @@ def pipeline_seconds(p, m, v, layers, seconds):
 -    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
 +    return (m * v + p - 1) * slot + (m if p > 1 else 0) * seconds["head"] + seconds["gradients"]
 
+# %% wrong_one_all_reduce: wrong, one_all_reduce, levels 0 0 0
+def pipeline_seconds(p, m, v, layers, seconds):
+    slot = layers * (seconds["forward"] + seconds["backward"] + seconds["all_reduce"])
+    return (v * m + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
+
 # %% wrong_one_layer (right_formula): wrong, one_layer, levels 0 0 0
 -    slot = layers * (seconds["forward"] + seconds["backward"] + 4 * seconds["all_reduce"])
 +    slot = seconds["forward"] + seconds["backward"] + 4 * seconds["all_reduce"]

@@ -31,6 +31,23 @@ def rank_memory(model, shape, stage, micro_batches, zero=1):
         "activations": 34 * model["sequence"] * h / tensor * layers * alive,
     }
 
+# %% wrong_alive_by_stage: wrong, alive_the_other_way_round, levels 1 0 0
+def rank_memory(model, shape, stage, micro_batches, zero=1):
+    data, p, t = shape
+    h, layers = model["width"], model["layers"] // p
+    n = layers * (12 * h * h + 13 * h)
+    if stage == 0:
+        n += (model["vocabulary"] + model["sequence"]) * h
+    elif stage == p - 1:
+        n += model["vocabulary"] * h
+    n /= t
+    return {
+        "parameters": 2 * n / (data if zero > 2 else 1),
+        "gradients": 4 * n / (data if zero > 1 else 1),
+        "optimizer": 12 * n / (data if zero > 0 else 1),
+        "activations": 34 * model["sequence"] * h / t * layers * min(micro_batches, stage + 1),
+    }
+
 # %% wrong_embedding_everywhere (right_parts): wrong, embedding_on_every_stage, levels 1 0 0
 -    if stage == 0:
 +    if True:
@@ -153,6 +170,23 @@ def rank_memory(model, shape, stage, micro_batches, zero=1):
 # %% wrong_whole_model_activations (right_parts): wrong, activations_of_all_layers, levels 1 0 0
 -        "activations": 34 * model["sequence"] * h / tensor * layers * alive,
 +        "activations": 34 * model["sequence"] * h / tensor * model["layers"] * alive,
+
+# %% wrong_zero_of_this_stage: wrong, this_part_alone, levels 1 1 0
+def rank_memory(model, shape, stage, micro_batches, zero=1):
+    data, p, t = shape
+    h, layers = model["width"], model["layers"] // p
+    n = layers * (12 * h * h + 13 * h)
+    if stage == 0:
+        n += (model["vocabulary"] + model["sequence"]) * h
+    elif stage == p - 1:
+        n += model["vocabulary"] * h
+    n /= t
+    return {
+        "parameters": 2 * n / (data if zero == 3 else 1),
+        "gradients": 4 * n / (data if zero == 2 else 1),
+        "optimizer": 12 * n / (data if zero == 1 else 1),
+        "activations": 34 * model["sequence"] * h / t * layers * min(micro_batches, p - stage),
+    }
 
 # %% wrong_zero_where_nothing_is_said: wrong, optimizer_on_every_replica, levels 0 0 1
 def rank_memory(model, shape, stage, micro_batches, zero=0):
