@@ -94,8 +94,8 @@ def _plan(gpus: int, given, facts: dict) -> LineResult:
     if share == 1:
         return full(name, said)
     teach = (
-        f"Let a loop over `labkit.scale.every_mesh({gpus}, {task.domain})` try them all, with micro-batches, chunks and "
-        f"ways to recompute: fast links join {task.domain} GPUs, and a tensor group may be as large."
+        f"Let a loop over `labkit.scale.every_mesh({gpus}, {task.domain})` try them all, with micro-batches, chunks and"
+        f" ways to recompute: fast links join {task.domain} GPUs, and a tensor group may be as large."
     )
     return lost(name, "far_from_best", f"{said} That is {times:.2f} times as long.", teach, share)
 
