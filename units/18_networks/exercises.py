@@ -90,6 +90,9 @@ class RingOrder(PlainExercise):
                         break
             yield level, {"node_of": of}
         yield any_, {"node_of": [31, -3, 30, 3, 31, -3, 3, 30]}  # alike in size, alike in the first digit
+        yield any_, {"node_of": [53, -1, 53, -1]}  # as indices of a list: both its last entry
+        wide = [2**53, 2**53 + 1, 5 + 2**32, 5]  # two are one in float64, two in 32 bits
+        yield any_, {"node_of": wide + wide}
         for level in self.levels:
             yield level, {"node_of": [5, 2, 9, 5, 2, 9]}  # in order, rank 0's node is the one in the middle
 
@@ -151,6 +154,9 @@ class PlaceRanks(RefusingExercise):
             (wrong, [4, 4], 4, "socket"),
             (wrong, [4, 4], 4, "s"),
             (wrong, [4, 4], 0, "host"),
+            (wrong, [4, 4], 4, "Node"),
+            (wrong, [4, 4], 4, "slots"),
+            (wrong, [4, 4], 4, " slot"),
         ):
             hosts = [f"node{int(k):02d}" for k in rng.permutation(90)[: len(slots)]]
             yield level, {"hosts": hosts, "slots": slots, "p": p, "by": by}

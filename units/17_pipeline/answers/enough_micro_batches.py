@@ -99,3 +99,11 @@ def enough_micro_batches(p, share, v=1):
 # %% wrong_smaller_than (right_loop): wrong, one_too_many, levels 0 0
 -    while (p - 1) / (v * m + p - 1) > share:
 +    while (p - 1) / (v * m + p - 1) >= share:
+
+# %% wrong_a_millionth_more: wrong, one_too_few
+def enough_micro_batches(p, share, v=1):
+    step = 1 if v == 1 else p
+    m = step
+    while (p - 1) / (v * m + p - 1) > share + 1e-6:
+        m += step
+    return m

@@ -52,3 +52,17 @@ def young_interval(save, mtbf, machines):
 # %% wrong_two: wrong, forgets_the_two, levels 0 0
 def young_interval(save, mtbf, machines):
     return math.sqrt(save * mtbf / machines)
+
+# %% wrong_rounded: wrong, unrecognised
+import math
+
+
+def young_interval(save, mtbf, machines):
+    return round(math.sqrt(2 * save * mtbf / machines), 6)
+
+# %% wrong_whole_seconds: wrong, unrecognised
+import math
+
+
+def young_interval(save, mtbf, machines):
+    return math.sqrt(2 * math.ceil(save) * math.ceil(mtbf) / machines)
