@@ -143,11 +143,14 @@ class SaveInBackground(PlainExercise):
         Mistake("error_lost", "The write failed, and nobody was told: the old checkpoint is mistaken for the new one.",
                 "Keep the exception and raise it when the caller waits. `concurrent.futures` does that: "
                 "`future.result()`."),
-        Mistake("error_of_another_save", "A later save went well, and the error of an earlier one was raised for it.",
+        Mistake("error_of_another_save", "A save went well, and the error of another one was raised for it.",
                 "Keep the exception in a variable of this call, not of the module."),
         Mistake("one_memory_for_all", "A second save began while the first was still being written, and one of them "
                 "wrote the state of the other.",
                 "Each call needs its own copy and its own thread."),
+        Mistake("one_after_the_other", "A save was begun while another was still being written, and had to wait until "
+                "that one was done.",
+                "A thread for each save: a pool with one worker that all saves share writes them one by one."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -172,14 +175,18 @@ class SaveInBackground(PlainExercise):
             return "does_not_wait"
         if fails and answer["heard"] == "nothing":
             return "error_lost"
-        if fails and "an exception" in answer["next"]:
-            return "error_of_another_save"
-        return None if fails or answer["next"] == [1, 2] else "one_memory_for_all"
+        if fails:
+            apart = answer["apart"] == ["nothing", "the error"]
+            return None if apart and "an exception" not in answer["next"] else "error_of_another_save"
+        if answer["next"] != [1, 2]:
+            return "one_memory_for_all"
+        return None if answer["together"] else "one_after_the_other"
 
     def facts(self, case: Case, run: Run):
         found = super().facts(case, run)
         moment = list(self.levels)[0]
-        return None if case.level == moment and found in ("waits_for_the_disk", "begins_when_waited_for") else found
+        of_waiting = ("waits_for_the_disk", "begins_when_waited_for", "one_after_the_other")
+        return None if case.level == moment and found in of_waiting else found
 
 
 # -- another number of ranks -------------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def stragglers(times, k):
 -    return [r for r, one in enumerate(own) if one > centre + k * spread and one > 1.02 * centre]
 +    return [r for r, one in enumerate(own) if one >= centre + k * spread and one > 1.02 * centre]
 
-# %% wrong_lower_distance: wrong, unrecognised, levels 1 0 1
+# %% wrong_lower_distance: wrong, wrong_length, levels 1 0 1
 from statistics import median, median_low
 
 
