@@ -45,6 +45,10 @@ def young_interval(save, mtbf, machines):
 def young_interval(save, mtbf, machines):
     return 2 * save * mtbf / machines
 
+# %% wrong_rounded: wrong, unrecognised, levels 0 0
+def young_interval(save, mtbf, machines):
+    return round(math.sqrt(2 * save * mtbf / machines), 6)
+
 # %% wrong_times: wrong, more_machines_fail_less, levels 1 0
 def young_interval(save, mtbf, machines):
     return math.sqrt(2 * save * mtbf * machines)
@@ -53,16 +57,6 @@ def young_interval(save, mtbf, machines):
 def young_interval(save, mtbf, machines):
     return math.sqrt(save * mtbf / machines)
 
-# %% wrong_rounded: wrong, unrecognised
-import math
-
-
-def young_interval(save, mtbf, machines):
-    return round(math.sqrt(2 * save * mtbf / machines), 6)
-
-# %% wrong_whole_seconds: wrong, unrecognised
-import math
-
-
+# %% wrong_whole_seconds: wrong, unrecognised, levels 0 0
 def young_interval(save, mtbf, machines):
     return math.sqrt(2 * math.ceil(save) * math.ceil(mtbf) / machines)
