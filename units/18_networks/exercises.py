@@ -316,7 +316,7 @@ class SumExercise(Exercise):
 
 def summands(rng: np.random.Generator, p: int, n: int, dtype: str) -> np.ndarray:
     """The vectors of p ranks. Neither a float nor a narrower type holds an integer of theirs."""
-    return wide_integers(rng, (p, n), summands=p) if dtype == "int64" else rng.normal(size=(p, n)).astype(dtype)
+    return wide_integers(rng, (p, n), dtype, summands=p) if "int" in dtype else rng.normal(size=(p, n)).astype(dtype)
 
 
 def least_between(case: Case) -> int:
@@ -387,6 +387,7 @@ class HierarchicalAllReduce(SumExercise):
                 (the_sum, 6, 2, 5, {"dtype": "float32"}),
                 (the_sum, 4, 2, 1, {}),
                 (the_sum, 4, 2, 6, {"dtype": "int64"}),
+                (the_sum, 2, 1, 3, {"dtype": "int32"}),
                 (the_sum, 3, 1, 4, {}),
                 (the_sum, 3, 3, 8, {}),
                 (the_sum, 1, 1, 5, {}),
@@ -495,6 +496,7 @@ class HalvingDoubling(SumExercise):
                 (the_sum, 4, 5, "float64", ()),
                 (the_sum, 4, 2, "float64", ()),
                 (the_sum, 4, 6, "int64", ()),
+                (the_sum, 2, 3, "int32", ()),
                 (few, 4, 400, "float64", ()),
                 (few, 4, 400, "float32", ()),
                 (few, 8, 80, "float64", ()),
