@@ -387,7 +387,7 @@ class HierarchicalAllReduce(SumExercise):
                 (the_sum, 6, 2, 5, {"dtype": "float32"}),
                 (the_sum, 4, 2, 1, {}),
                 (the_sum, 4, 2, 6, {"dtype": "int64"}),
-                (the_sum, 2, 1, 3, {"dtype": "int32"}),
+                (the_sum, 4, 2, 6, {"dtype": "int32"}),
                 (the_sum, 3, 1, 4, {}),
                 (the_sum, 3, 3, 8, {}),
                 (the_sum, 1, 1, 5, {}),
