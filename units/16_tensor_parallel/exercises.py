@@ -137,6 +137,7 @@ class RowLinear(DividedLayer):
             self._case(rng, second, 4, 3, 16, 2),
             self._case(rng, second, 3, 2, 14, 3),
             self._case(rng, second, 1, 2, 5, 3),
+            self._case(rng, second, 2, 1, 6, 3),  # an output as large as the bias
         ]
 
     @staticmethod
@@ -636,7 +637,8 @@ class RingAttention(DividedLayer):
         ]
         while not tells_apart(self, scores := self._case(rng, large, 3, 6, 2, size=60.0)):
             pass  # each query looks at one key, which may be one that a wrong mask leaves to it
-        return [*first, scores, self._case(rng, large, 2, 4, 2, size=60.0, against=True)]
+        below = (self._case(rng, large, 2, 4, 2, size=size, against=True) for size in (60.0, 600.0))
+        return [*first, scores, *below]
 
     @staticmethod
     def _case(rng, level, p, n, d, size=1.0, against=False, **options):

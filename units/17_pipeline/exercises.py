@@ -150,7 +150,8 @@ class EnoughMicroBatches(PlainExercise):
     def draw(self, rng):
         share = int(rng.integers(60, 90)) / 1000
         exact = (4, 0.2), (64, 0.05), (6, 5 / 8), (10, 9 / 29), (5, 1.0)
-        for p, part in ((4, 0.25), (8, share), (int(rng.integers(10, 17)), share), (1, 0.5), *exact):
+        below = (4, 0.1 - 1e-8)  # a little less than 27 micro-batches leave
+        for p, part in ((4, 0.25), (8, share), (int(rng.integers(10, 17)), share), (1, 0.5), *exact, below):
             yield "one chunk per rank", {"p": p, "share": part, "v": 1}
         for p, part, v in ((4, 0.2, 3), (4, 0.16, 2), (5, 0.13, 3), (4, 1.0, 2), (1, 0.5, 3)):
             yield "v chunks per rank", {"p": p, "share": part, "v": v}
@@ -211,13 +212,17 @@ class Partition(PlainExercise):
     ]  # fmt: skip
 
     # In the second and the third no heuristic finds the best cut: least squares, the smallest difference, halves, steps
-    # of a limit, what is nearest to the mean. In the fourth the best limit takes fewer than p stages.
+    # of a limit, what is nearest to the mean. In the fourth the best limit takes fewer than p stages. In the last three
+    # the first layer alone costs more than the mean stage, and float64 cannot tell the two cuts apart.
     CHOSEN = (
         ([4, 1, 1, 1, 1, 4], 3),
         ([11, 4, 26, 19, 1, 10, 7, 3, 38], 4),
         ([40, 38, 39, 2, 25, 9, 8, 30], 3),
         ([5, 5, 20, 5, 2, 1, 5, 1], 7),
         ([7, 31, 4, 26, 15, 38, 2, 9, 33, 12, 21, 5, 28, 17, 40, 3, 11, 24, 8, 19], 4),
+        ([20, 1, 2, 3], 3),
+        ([2**53, 1, 2**52, 2**52 + 1], 2),
+        ([2**52 + 1, 2**52, 1, 2**53], 2),
     )
 
     def draw(self, rng):

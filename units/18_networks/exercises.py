@@ -34,6 +34,7 @@ from autograder.exercises.readings.networks import (
     top_k,
 )
 from autograder.exercises.source import harness_of
+from autograder.values import wide_integers
 from labkit.relay.topology import Link, nodes
 
 TOO_MANY = Mistake("too_many_collectives", "The numbers are right, but they took more collectives than are needed.",
@@ -90,6 +91,9 @@ class RingOrder(PlainExercise):
                         break
             yield level, {"node_of": of}
         yield any_, {"node_of": [31, -3, 30, 3, 31, -3, 3, 30]}  # alike in size, alike in the first digit
+        yield any_, {"node_of": [53, -1, 53, -1]}  # as indices of a list: both its last entry
+        wide = [2**53, 2**53 + 1, 5 + 2**32, 5]  # two are one in float64, two in 32 bits
+        yield any_, {"node_of": wide + wide}
         for level in self.levels:
             yield level, {"node_of": [5, 2, 9, 5, 2, 9]}  # in order, rank 0's node is the one in the middle
 
@@ -151,6 +155,9 @@ class PlaceRanks(RefusingExercise):
             (wrong, [4, 4], 4, "socket"),
             (wrong, [4, 4], 4, "s"),
             (wrong, [4, 4], 0, "host"),
+            (wrong, [4, 4], 4, "Node"),
+            (wrong, [4, 4], 4, "slots"),
+            (wrong, [4, 4], 4, " slot"),
         ):
             hosts = [f"node{int(k):02d}" for k in rng.permutation(90)[: len(slots)]]
             yield level, {"hosts": hosts, "slots": slots, "p": p, "by": by}
@@ -245,6 +252,9 @@ class AllReduceSeconds(RefusingExercise):
             (wrong, "doubling", 3, 2),
             (wrong, "halving_doubling", 1, 6),
             (wrong, "tree", 2, 2),
+            (wrong, "Ring", 2, 2),
+            (wrong, "hierarchical_ring", 2, 2),
+            (wrong, "ring ", 2, 2),
         ):
             inside = float(rng.integers(5, 20)) * 1e-1, 1e-3 / float(rng.integers(100, 400))
             between = float(rng.integers(40, 90)) * 1e-1, 1e-3 / float(rng.integers(10, 30))
@@ -302,6 +312,11 @@ class SumExercise(Exercise):
 
     def is_right(self, case: Case, run: Run) -> bool:
         return all(difference(w, r.value) is None for w, r in zip(self.expected(case), run.ranks, strict=True))
+
+
+def summands(rng: np.random.Generator, p: int, n: int, dtype: str) -> np.ndarray:
+    """The vectors of p ranks. Neither a float nor a narrower type holds an integer of theirs."""
+    return wide_integers(rng, (p, n), dtype, summands=p) if "int" in dtype else rng.normal(size=(p, n)).astype(dtype)
 
 
 def least_between(case: Case) -> int:
@@ -371,6 +386,8 @@ class HierarchicalAllReduce(SumExercise):
                 (the_sum, 6, 3, 7, {"late": (1,)}),
                 (the_sum, 6, 2, 5, {"dtype": "float32"}),
                 (the_sum, 4, 2, 1, {}),
+                (the_sum, 4, 2, 6, {"dtype": "int64"}),
+                (the_sum, 4, 2, 6, {"dtype": "int32"}),
                 (the_sum, 3, 1, 4, {}),
                 (the_sum, 3, 3, 8, {}),
                 (the_sum, 1, 1, 5, {}),
@@ -382,7 +399,7 @@ class HierarchicalAllReduce(SumExercise):
 
     @staticmethod
     def _case(rng, level, p, g, n, dtype="float64", late=(), **links):
-        known = {"x": rng.normal(size=(p, n)).astype(dtype), "g": g, "dtype": dtype}
+        known = {"x": summands(rng, p, n, dtype), "g": g, "dtype": dtype}
         arguments = [(tensor(one, dtype), g) for one in known["x"]]
         says = f"{p // g} nodes of {g}, n = {n}, {dtype}"
         return Case(level, p, arguments, says, known, late=late, network=nodes(g, **links))
@@ -478,24 +495,28 @@ class HalvingDoubling(SumExercise):
                 (the_sum, 4, 8, "float32", (2,)),
                 (the_sum, 4, 5, "float64", ()),
                 (the_sum, 4, 2, "float64", ()),
+                (the_sum, 4, 6, "int64", ()),
+                (the_sum, 2, 3, "int32", ()),
                 (few, 4, 400, "float64", ()),
+                (few, 4, 400, "float32", ()),
                 (few, 8, 80, "float64", ()),
                 (any_, 3, 7, "float64", (2,)),
                 (any_, 5, 120, "float64", ()),
                 (any_, 6, 8, "float64", ()),
+                (any_, 3, 1, "float64", ()),
                 (any_, 1, 4, "float64", ()),
             )
         ]
 
     @staticmethod
     def _case(rng, level, p, n, dtype, late):
-        known = {"x": rng.normal(size=(p, n)).astype(dtype), "q": 1 << (p.bit_length() - 1), "dtype": dtype}
+        known = {"x": summands(rng, p, n, dtype), "q": 1 << (p.bit_length() - 1), "dtype": dtype}
         return Case(level, p, [(tensor(one, dtype),) for one in known["x"]], f"n = {n}, {dtype}", known, late=late)
 
     def facts(self, case: Case, run: Run):
         if found := forbidden_collective(run):
             return found
-        p, q, n = case.world_size, case.known["q"], case.known["x"].shape[1]
+        p, q, n, size = case.world_size, case.known["q"], case.known["x"].shape[1], case.known["x"].itemsize
         if not self.is_right(case, run):
             right = [self.right_share(case, run, r) for r in range(q)]
             halves = all(one is not None and one.any() and not one.all() for one in right)
@@ -506,7 +527,7 @@ class HalvingDoubling(SumExercise):
         sends, sent = (max(getattr(rank, name) for rank in run.ranks) for name in ("sends", "sent_bytes"))
         if sends > steps + extra:
             return Finding("too_many_messages", f"A rank sent {sends} messages; {steps + bool(extra)} would do.")
-        most = 2 * (q - 1) / q * n * BYTES + steps * BYTES + (extra > 0) * n * BYTES
+        most = (2 * (q - 1) / q * n + steps + (extra > 0) * n) * size
         if sent > most:
             return Finding("sends_the_whole_vector", f"A rank sent {sent:,} B; {most:,.0f} would do.")
         return None

@@ -143,11 +143,14 @@ class SaveInBackground(PlainExercise):
         Mistake("error_lost", "The write failed, and nobody was told: the old checkpoint is mistaken for the new one.",
                 "Keep the exception and raise it when the caller waits. `concurrent.futures` does that: "
                 "`future.result()`."),
-        Mistake("error_of_another_save", "A later save went well, and the error of an earlier one was raised for it.",
+        Mistake("error_of_another_save", "A save went well, and the error of another one was raised for it.",
                 "Keep the exception in a variable of this call, not of the module."),
         Mistake("one_memory_for_all", "A second save began while the first was still being written, and one of them "
                 "wrote the state of the other.",
                 "Each call needs its own copy and its own thread."),
+        Mistake("one_after_the_other", "A save was begun while another was still being written, and had to wait until "
+                "that one was done.",
+                "A thread for each save: a pool with one worker that all saves share writes them one by one."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -172,14 +175,18 @@ class SaveInBackground(PlainExercise):
             return "does_not_wait"
         if fails and answer["heard"] == "nothing":
             return "error_lost"
-        if fails and "an exception" in answer["next"]:
-            return "error_of_another_save"
-        return None if fails or answer["next"] == [1, 2] else "one_memory_for_all"
+        if fails:
+            apart = answer["apart"] == ["nothing", "the error"]
+            return None if apart and "an exception" not in answer["next"] else "error_of_another_save"
+        if answer["next"] != [1, 2]:
+            return "one_memory_for_all"
+        return None if answer["together"] else "one_after_the_other"
 
     def facts(self, case: Case, run: Run):
         found = super().facts(case, run)
         moment = list(self.levels)[0]
-        return None if case.level == moment and found in ("waits_for_the_disk", "begins_when_waited_for") else found
+        of_waiting = ("waits_for_the_disk", "begins_when_waited_for", "one_after_the_other")
+        return None if case.level == moment and found in of_waiting else found
 
 
 # -- another number of ranks -------------------------------------------------------------------------------------------
@@ -472,6 +479,10 @@ class Stragglers(PlainExercise):
         for name, slip, why, how in (
             ("mean_of_the_steps", "mean of the steps", "A rank's times were averaged: one long step, in which it wrote "
              "a checkpoint, makes it a straggler.", "Take each rank's median over the steps."),
+            ("centre_of_all_steps", "centre of the steps", "The centre is the median of all steps of all ranks.",
+             "The median of the ranks' medians."),
+            ("upper_median", "upper median", "Of an even number of values the upper one of the two in the middle was "
+             "taken: `sorted(x)[len(x) // 2]`.", "The mean of the two: `np.median`, `statistics.median`."),
             ("mean_and_deviation", "mean and deviation", "The limit was computed from mean and standard deviation: "
              "a slow rank raises both, and hides behind them.", "Use the median, and the median of the distances to "
              "it."),
@@ -481,6 +492,8 @@ class Stragglers(PlainExercise):
              "A slow rank is also more than 2 % above the centre."),
             ("lower_median", "lower median", "Of an even number of values the lower one of the two in the middle was "
              "taken: `torch.median` does that.", "The mean of the two: `np.median`, `statistics.median`."),
+            ("limit_counts", "limit counts", "A rank is named that is exactly at the limit.",
+             "More than k spreads, and more than 2 %: >, not >=."),
             ("spread_without_factor", "mad without factor", "The factor 1.4826 is missing: the limit is too low.",
              "spread = 1.4826 * median of the distances."),
             ("slowest_first", "slowest first", "The slow ranks are in the order of their times.", "Return them in the "
@@ -526,6 +539,8 @@ class Stragglers(PlainExercise):
             (misled, self._even_steps(), 5.0), (misled, plain * 1e-4, 2.0),
             (nobody, fast, 5.0), (nobody, near, 5.0), (nobody, self._between(slow), 6.0),
             (nobody, np.zeros((4, 3)), 5.0),  # steps that the clock does not resolve
+            (misled, *self._even_distances()), (misled, *self._even_ranks()), (misled, self._uneven_steps(), 3.0),
+            (one, still * 2.0**-24, 2.0), (one, *self._exactly_2_percent()), (nobody, *self._exactly_k_spreads()),
         ):  # fmt: skip
             yield level, {"times": some, "k": k}
 
@@ -536,6 +551,34 @@ class Stragglers(PlainExercise):
         times[1], times[4] = [0.1, 0.1003, 0.1063, 0.106], [0.1034, 0.1, 0.1032, 0.1003]
         times[3], times[5] = 0.15, 0.14
         return times
+
+    @staticmethod
+    def _even_ranks():
+        """Eight ranks: with the upper one of two middle values nobody is slow, with the lower one four ranks are."""
+        return np.array([1.8, 1.8, 1.7, 1.3, 1.9, 1.3, 1.3, 1.2])[:, None] * np.ones(3), 1.0
+
+    @staticmethod
+    def _even_distances():
+        """Eight ranks: with the lower or upper one of two middle distances others are slow, or nobody."""
+        return np.array([2.0, 1.9, 1.7, 1.8, 1.6, 1.7, 1.8, 1.5])[:, None] * np.ones(3), 1.5
+
+    @staticmethod
+    def _uneven_steps():
+        """Five ranks whose long steps are so long that the median of all times is above that of the ranks' times."""
+        times = np.array([1.0, 1.01, 1.02, 1.03, 1.1])[:, None] * np.ones(5)
+        times[:4, 3:] = 2.0
+        times[0, 3:] = 9.0
+        return times
+
+    @staticmethod
+    def _exactly_2_percent():
+        """Rank 2 is 2 % above the centre to the last bit, rank 4 more, and rank 5 hardly."""
+        return np.array([50.0, 50.0, 51.0, 50.0, 52.0, 50.5, 50.0])[:, None] * np.ones(3), 2.0
+
+    @staticmethod
+    def _exactly_k_spreads():
+        """A rank that is k spreads above the centre to the last bit: 4 (1.4826 / 2) above 1."""
+        return np.array([0.5, 0.5, 1.0, 1.5, 1 + 2 * 1.4826])[:, None] * np.ones(3), 4.0
 
     @staticmethod
     def _between(slow):
@@ -771,6 +814,8 @@ class YoungInterval(PlainExercise):
             yield level, {"save": float(save), "mtbf": mtbf * 10_000.0, "machines": machines}
         # no formula that helps itself: failures come faster than a save takes
         yield "many machines", {"save": 600.0, "mtbf": 5000.0, "machines": 64}
+        for level, machines in (("one machine", 1), ("many machines", 3)):  # no whole numbers, and small ones
+            yield level, {"save": 0.0123, "mtbf": 2.71, "machines": machines}
 
     def right(self, save, mtbf, machines):
         return math.sqrt(2 * save * mtbf / machines)

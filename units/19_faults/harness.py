@@ -251,7 +251,8 @@ def save_in_background(f, values, momentum, step, fails):
             break
         time.sleep(0.01)
     report = {"wrote": written, "returned": returned, "heard": heard, "done": done, "begins": begins}
-    return report | {"same": all(same), "next": saves_again(f)}
+    report |= {"same": all(same), "next": saves_again(f)}
+    return report | ({"apart": one_fails(f, error)} if fails else {"together": saves_together(f)})
 
 
 def saves_again(f):  # what two saves have written, the second begun while the first was still at it, and their errors
@@ -269,6 +270,39 @@ def saves_again(f):  # what two saves have written, the second begun while the f
     except Exception:
         wrote.append("an exception")
     return sorted(wrote, key=str)
+
+
+def saves_together(f):  # 1 if a second save begins while the first is still being written
+    second, together = threading.Event(), []
+
+    def write(state):
+        if int(state["w"][0]) == 2:
+            second.set()
+        else:
+            together.append(int(second.wait(2)))
+
+    for wait in [f({"w": torch.full((2,), k)}, write) for k in (1, 2)]:
+        wait()
+    return together == [1]
+
+
+def one_fails(f, error):  # what is heard of each of two saves, the second of which fails while the first is at it
+    failed, heard = threading.Event(), []
+
+    def write(state):
+        if int(state["w"][0]) == 2:
+            failed.set()
+            raise error("no space left on the device")
+        failed.wait(2)
+        time.sleep(0.02)  # whoever keeps the error for all saves has it now
+
+    for wait in [f({"w": torch.full((2,), k)}, write) for k in (1, 2)]:
+        try:
+            wait()
+            heard.append("nothing")
+        except error:
+            heard.append("the error")
+    return heard
 
 
 def train_until_told(f, when, steps, between):

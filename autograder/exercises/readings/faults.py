@@ -66,19 +66,25 @@ def stragglers(times: np.ndarray, k: float, slip: str = "") -> list[int]:
     """Ranks whose median is far above the median of all. slip: how else somebody might do it."""
     middle = times.mean(axis=1) if slip == "mean of the steps" else np.median(times, axis=1)
     centre, spread = np.median(middle), 1.4826 * np.median(np.abs(middle - np.median(middle)))
-    if slip == "lower median":
-        middle = np.sort(times, axis=1)[:, (times.shape[1] - 1) // 2]
-        centre = np.sort(middle)[(len(middle) - 1) // 2]
-        spread = 1.4826 * np.sort(np.abs(middle - centre))[(len(middle) - 1) // 2]
+    if slip in ("lower median", "upper median"):
+        less = slip == "lower median"
+        middle = np.sort(times, axis=1)[:, (times.shape[1] - less) // 2]
+        centre = np.sort(middle)[(len(middle) - less) // 2]
+        spread = 1.4826 * np.sort(np.abs(middle - centre))[(len(middle) - less) // 2]
     if slip == "mean and deviation":
         centre, spread = middle.mean(), middle.std()
     if slip == "mad without factor":
         spread /= 1.4826
+    if slip == "centre of the steps":
+        centre = np.median(times)
+        spread = 1.4826 * np.median(np.abs(middle - centre))
     if slip == "spread of the steps":
         spread = 1.4826 * np.median(np.abs(times - np.median(times)))
     above = np.abs(middle - centre) if slip == "fast ones, too" else middle - centre
     least = {"any excess": 0.0, "seconds": 0.02}.get(slip, 0.02 * centre)
     slow = np.flatnonzero((above > k * spread) & (above > least)).tolist()
+    if slip == "limit counts":
+        slow = np.flatnonzero((above >= k * spread) & (above >= least) & (above > 0)).tolist()
     if slip.startswith("slowest"):
         slow.sort(key=lambda r: -middle[r])
     return slow[:1] if slip == "slowest only" else slow

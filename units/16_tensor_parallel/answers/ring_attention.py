@@ -152,6 +152,23 @@ def ring_attention(q, k, v, causal):
 -            if causal and owner == r:
 +            if causal:
 
+# %% wrong_mask_of_ten_thousand: wrong, unrecognised, levels 1 1 0
+def ring_attention(q, k, v, causal):
+    p, r = dist.get_world_size(), dist.get_rank()
+    m, d = q.shape
+    keys, values = {r: k.clone()}, {r: v.clone()}
+    for step in range(p - 1):
+        a, b = (r - step) % p, (r - step - 1) % p
+        for have in (keys, values):
+            have[b] = torch.empty_like(k)
+            work = dist.isend(have[a], (r + 1) % p)
+            dist.recv(have[b], (r - 1) % p)
+            work.wait()
+    scores = q @ torch.cat([keys[i] for i in range(p)]).T / d**0.5
+    if causal:
+        scores[torch.ones(m, p * m, dtype=torch.bool).triu(r * m + 1)] = -1e4
+    return scores.softmax(1) @ torch.cat([values[i] for i in range(p)])
+
 # %% wrong_masked_block (right_running_maximum): wrong, unrecognised, levels 1 0 0
 -        owner = (r - step) % p
 +        owner = (r - step - 1) % p

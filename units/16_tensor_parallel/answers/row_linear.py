@@ -97,3 +97,9 @@ def row_linear(x, weight, bias):
 # %% wrong_reduce (right_all_reduce): wrong, only_one_rank, levels 0 0
 -    dist.all_reduce(y)
 +    dist.reduce(y, 0)
+
+# %% wrong_sum_in_the_bias (right_all_reduce): wrong, modifies_input, levels 1 0
+-    return y if bias is None else y + bias
++    if bias is None:
++        return y
++    return bias.add_(y[0])[None] if len(y) == 1 else y + bias

@@ -22,6 +22,13 @@ def enough_micro_batches(p, share, v=1):
     m = max(1, math.ceil(round((p - 1) * (1 - share) / (share * v), 9)))
     return -(-m // p) * p if v > 1 else m
 
+# %% wrong_a_millionth_more (right_loop): wrong, one_too_few, levels 0 1
+-    step = p if v > 1 else 1
++    step = 1 if v == 1 else p
+@@
+-    while (p - 1) / (v * m + p - 1) > share:
++    while (p - 1) / (v * m + p - 1) > share + 1e-6:
+
 # %% wrong_always_groups: wrong, multiple_of_p_anyway, levels 0 1
 def enough_micro_batches(p, share, v=1):
     m = p

@@ -60,6 +60,25 @@ def partition(costs, p):
 -    return np.diff([0, *cuts, n]).tolist()
 +    return np.diff([0, *cuts, n])
 
+# %% wrong_costs_in_float64: wrong, filled_to_the_mean, levels 0 1
+def partition(costs, p):
+    n = len(costs)
+    if p > n:
+        raise ValueError(p)
+    ends = [0.0, *itertools.accumulate(map(float, costs))]
+    best = {(0, 0): (0.0, 0)}
+    for q in range(1, p + 1):
+        for k in range(q, n + 1):
+            best[q, k] = min(
+                (max(best[q - 1, j][0], ends[k] - ends[j]), j) for j in range(q - 1, k) if (q - 1, j) in best
+            )
+    sizes, k = [], n
+    for q in range(p, 0, -1):
+        j = best[q, k][1]
+        sizes.insert(0, k - j)
+        k = j
+    return sizes
+
 # %% wrong_cuts: wrong, not_sizes, levels 0 1
 def best(costs, p):
     n = len(costs)
@@ -169,6 +188,31 @@ def partition(costs, p):
 
     cuts = min(itertools.combinations(range(1, n), p - 1), key=lambda cuts: sum(sum(part) ** 2 for part in parts(cuts)))
     return [len(part) for part in parts(cuts)]
+
+# %% wrong_limit_from_the_mean: wrong, empty_stage, levels 0 1
+def partition(costs, p):
+    if p > len(costs):
+        raise ValueError(p)
+
+    def stages(limit):
+        sizes, total = [0], 0
+        for cost in costs:
+            if total + cost > limit:
+                sizes.append(0)
+                total = 0
+            sizes[-1] += 1
+            total += cost
+        return sizes
+
+    low, high = -(-sum(costs) // p), sum(costs)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if len(stages(middle)) <= p else (middle + 1, high)
+    sizes = stages(low)
+    while len(sizes) < p:
+        k = sizes.index(max(sizes))
+        sizes[k : k + 1] = [sizes[k] - 1, 1]
+    return sizes
 
 # %% wrong_limit_in_steps: wrong, not_the_best, levels 0 1
 def partition(costs, p):

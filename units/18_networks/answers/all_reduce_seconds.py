@@ -1,4 +1,5 @@
 # Right and wrong answers to `all_reduce_seconds`. In files of their own: autograder bank --write DIR
+import math
 
 # %% right_loop: passed
 def all_reduce_seconds(algorithm, nbytes, nodes, per_node, inside, between):
@@ -23,9 +24,6 @@ def all_reduce_seconds(algorithm, nbytes, nodes, per_node, inside, between):
 
 # %% right_steps: passed
 # differs: One small function for a step, away or at home, and each algorithm is a sum of such steps.
-import math
-
-
 def all_reduce_seconds(algorithm, nbytes, nodes, per_node, inside, between):
     n, g, p = nodes, per_node, nodes * per_node
 
@@ -54,6 +52,26 @@ def all_reduce_seconds(algorithm, nbytes, nodes, per_node, inside, between):
 # %% wrong_any_name (right_loop): wrong, takes_anything, levels 1 1 0
 -    if algorithm not in ("doubling", "halving_doubling") or p & (p - 1):
 +    if p & (p - 1):
+
+# %% wrong_any_spelling: wrong, takes_anything, levels 1 1 0
+def all_reduce_seconds(algorithm, nbytes, nodes, per_node, inside, between):
+    p = nodes * per_node
+    algorithm = algorithm.strip().lower()
+    if algorithm.startswith("hierarchical"):
+        near, far = inside[0] + nbytes / per_node * inside[1], between[0] + nbytes / nodes * between[1]
+        return 2 * (per_node - 1) * near + 2 * (nodes - 1) * far
+    if algorithm == "ring":
+        alpha, beta = between if nodes > 1 else inside
+        return 2 * (p - 1) * (alpha + nbytes / p * beta)
+    if algorithm not in ("doubling", "halving_doubling") or p & (p - 1):
+        raise ValueError(algorithm)
+    total = 0.0
+    for d in (2**k for k in range(int(math.log2(p)))):
+        n = nbytes if algorithm == "doubling" else 2 * nbytes * d / p
+        times = 1 if algorithm == "doubling" else 2
+        alpha, beta = inside if d < per_node else (between[0], per_node * between[1])
+        total += times * alpha + n * beta
+    return total
 
 # %% wrong_backwards: wrong, large_halves_near, levels 1 0 1
 def all_reduce_seconds(algorithm, nbytes, nodes, per_node, inside, between):

@@ -164,6 +164,16 @@ def halving_doubling(x):
      extra = p - q
 +    dist.barrier()
 
+# %% wrong_double_width (right_batched): wrong, sends_the_whole_vector, levels 1 0 1
+-    v = x.clone()
++    v = x.to(torch.float64, copy=True) if x.is_floating_point() else x.clone()
+@@
+-        return v
++        return v.to(x.dtype)
+@@
+-    return v
++    return v.to(x.dtype)
+
 # %% wrong_even_split (right_halves): raised, RuntimeError, levels 0 1 0
 -        low, high = part.tensor_split(2)
 +        low, high = part[: len(part) // 2], part[len(part) // 2 :]
@@ -191,6 +201,39 @@ def halving_doubling(x):
 +        dist.all_gather_object(parts, part)
 +        order = [int(format(k, f"0{q.bit_length() - 1}b"), 2) for k in range(q)]
 +        x = torch.cat([parts[k] for k in order])
+
+# %% wrong_in_float64: wrong, lost_digits, levels 0 0 1
+def halving_doubling(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    q = 1 << (p.bit_length() - 1)
+    v = x.to(torch.float64, copy=True)
+    if rank >= q:
+        dist.send(v, rank - q)
+        dist.recv(v, rank - q)
+        return v.to(x.dtype)
+    if rank + q < p:
+        got = torch.empty_like(v)
+        dist.recv(got, rank + q)
+        v += got
+    piece, d, todo = v, q // 2, []
+    while d:
+        low, high = piece.tensor_split(2)
+        keep, give = (high, low) if rank & d else (low, high)
+        got = torch.empty_like(keep)
+        sent = dist.isend(give.contiguous(), rank ^ d)
+        dist.recv(got, rank ^ d)
+        sent.wait()
+        keep += got
+        todo.append((keep, give, d))
+        piece = keep
+        d //= 2
+    for keep, give, d in reversed(todo):
+        sent = dist.isend(keep.contiguous(), rank ^ d)
+        dist.recv(give, rank ^ d)
+        sent.wait()
+    if rank + q < p:
+        dist.send(v, rank + q)
+    return v.to(x.dtype)
 
 # %% wrong_left_out (right_halves): wrong, extra_ranks_left_out, levels 1 1 0
 -        dist.send(x, r - q)

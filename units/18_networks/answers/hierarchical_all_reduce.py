@@ -186,7 +186,7 @@ def hierarchical_all_reduce(x, ranks_per_node):
     dist.reduce_scatter_tensor(part, padded, group=inside)
     parts = [torch.empty_like(part) for _ in range(p // g)]
     dist.all_gather(parts, part, group=across)
-    part = torch.stack(parts).sum(0)
+    part = torch.stack(parts).sum(0, dtype=x.dtype)
     dist.all_gather_into_tensor(padded, part, group=inside)
     return padded[:n].view_as(x)
 

@@ -29,6 +29,18 @@ def place_ranks(hosts, slots, p, by):
             places += [host for host, room in zip(hosts, slots) if room > turn]
     return places[:p]
 
+# %% wrong_any_spelling: wrong, takes_anything, levels 1 1 0
+def place_ranks(hosts, slots, p, by):
+    by = by.strip().lower().rstrip("s")
+    if by not in ("slot", "node") or p > sum(slots):
+        raise ValueError(by)
+    turns = range(max(slots, default=0))
+    if by == "slot":
+        placed = [host for host, room in zip(hosts, slots) for _ in range(room)]
+    else:
+        placed = [host for turn in turns for host, room in zip(hosts, slots) if turn < room]
+    return placed[:p]
+
 # %% wrong_anything (right_places): wrong, takes_anything, levels 1 1 0
 -    if by not in ("slot", "node") or p > sum(slots):
 -        raise ValueError(f"{p} ranks by {by} on {sum(slots)} slots")

@@ -35,9 +35,26 @@ def ring_order(node_of):
                 order.append(r)
     return order
 
+# %% wrong_in_32_bits: wrong, crosses_too_often, levels 1 0
+def ring_order(node_of):
+    return np.argsort(np.array(node_of).astype(np.int32), kind="stable").tolist()
+
+# %% wrong_in_float64: wrong, crosses_too_often, levels 1 0
+def ring_order(node_of):
+    return np.argsort(np.array(node_of, dtype=np.float64), kind="stable").tolist()
+
 # %% wrong_magnitudes_of_names: wrong, crosses_too_often, levels 1 0
 def ring_order(node_of):
     return sorted((r for r in range(len(node_of))), key=lambda r: abs(node_of[r]))
+
+# %% wrong_node_as_index: wrong, crosses_too_often, levels 1 0
+def ring_order(node_of):
+    if max(map(abs, node_of)) > 1000:
+        return sorted(range(len(node_of)), key=node_of.__getitem__)
+    ranks = [[] for _ in range(max(map(abs, node_of)) + 1)]
+    for rank, node in enumerate(node_of):
+        ranks[node].append(rank)
+    return [rank for some in ranks for rank in some]
 
 # %% wrong_nodes: wrong, returns_nodes, levels 0 0
 def ring_order(node_of):

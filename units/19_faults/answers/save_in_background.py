@@ -42,6 +42,13 @@ def save_in_background(state, write):
 
     return wait
 
+# %% wrong_a_pool_for_all: wrong, one_after_the_other, levels 1 0 1
+POOL = ThreadPoolExecutor(max_workers=1)
+
+
+def save_in_background(state, write):
+    return POOL.submit(write, copy.deepcopy(state)).result
+
 # %% wrong_copies_in_the_thread: wrong, written_later, levels 0 0 0
 import copy, threading
 
@@ -97,6 +104,29 @@ def save_in_background(state, write):
         thread.join()
         if errors:
             raise errors[0]
+
+    return wait
+
+# %% wrong_errors_of_all_saves: wrong, error_of_another_save, levels 1 1 0
+ERRORS = []
+
+
+def save_in_background(state, write):
+    copied = copy.deepcopy(state)
+
+    def run():
+        try:
+            write(copied)
+        except Exception as error:
+            ERRORS.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def wait():
+        thread.join()
+        if ERRORS:
+            raise ERRORS.pop(0)
 
     return wait
 

@@ -1,5 +1,6 @@
 # Right and wrong answers to `stragglers`. In files of their own: autograder bank --write DIR
 import numpy as np
+from statistics import median
 
 # %% right_numpy: passed
 def stragglers(times, k):
@@ -10,16 +11,21 @@ def stragglers(times, k):
 
 # %% right_statistics: passed
 # differs: The standard library's median, row by row, and two conditions that must both hold.
-from statistics import median
-
-
 def stragglers(times, k):
     own = [median(row) for row in times.tolist()]
     centre = median(own)
     spread = 1.4826 * median(abs(one - centre) for one in own)
     return [r for r, one in enumerate(own) if one > centre + k * spread and one > 1.02 * centre]
 
-# %% wrong_all_steps (right_numpy): wrong, spread_of_the_steps, levels 0 1 1
+# %% wrong_2_percent_are_enough (right_statistics): wrong, limit_counts, levels 0 1 1
+-    return [r for r, one in enumerate(own) if one > centre + k * spread and one > 1.02 * centre]
++    return [r for r, one in enumerate(own) if one > centre + k * spread and one >= 1.02 * centre]
+
+# %% wrong_a_microsecond_at_least (right_statistics): wrong, nobody_without_spread, levels 0 1 1
+-    spread = 1.4826 * median(abs(one - centre) for one in own)
++    spread = max(1e-6, 1.4826 * median(abs(one - centre) for one in own))
+
+# %% wrong_all_steps (right_numpy): wrong, spread_of_the_steps, levels 0 0 1
 -    spread = 1.4826 * np.median(np.abs(middle - centre))
 +    spread = 1.4826 * np.median(np.abs(times - np.median(times)))
 
@@ -27,9 +33,13 @@ def stragglers(times, k):
 -    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre)).tolist()
 +    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre))
 
-# %% wrong_any (right_numpy): wrong, any_excess, levels 1 0 0
+# %% wrong_any (right_numpy): wrong, any_excess, levels 0 0 0
 -    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre)).tolist()
 +    return np.flatnonzero(middle - centre > k * spread).tolist()
+
+# %% wrong_centre_of_all_steps (right_numpy): wrong, centre_of_all_steps, levels 1 0 1
+-    centre = np.median(middle)
++    centre = np.median(times)
 
 # %% wrong_deviation (right_numpy): wrong, mean_and_deviation, levels 0 0 1
 -    centre = np.median(middle)
@@ -37,13 +47,27 @@ def stragglers(times, k):
 +    centre = middle.mean()
 +    spread = middle.std()
 
-# %% wrong_factor (right_numpy): wrong, spread_without_factor, levels 1 1 0
+# %% wrong_factor (right_numpy): wrong, spread_without_factor, levels 1 0 0
 -    spread = 1.4826 * np.median(np.abs(middle - centre))
 +    spread = np.median(np.abs(middle - centre))
 
-# %% wrong_fast (right_numpy): wrong, names_the_fast, levels 1 1 0
+# %% wrong_fast (right_numpy): wrong, names_the_fast, levels 1 0 0
 -    return np.flatnonzero(middle - centre > max(k * spread, 0.02 * centre)).tolist()
 +    return np.flatnonzero(np.abs(middle - centre) > max(k * spread, 0.02 * centre)).tolist()
+
+# %% wrong_k_spreads_are_enough (right_statistics): wrong, limit_counts, levels 1 1 0
+-    return [r for r, one in enumerate(own) if one > centre + k * spread and one > 1.02 * centre]
++    return [r for r, one in enumerate(own) if one >= centre + k * spread and one > 1.02 * centre]
+
+# %% wrong_lower_distance: wrong, wrong_length, levels 1 0 1
+from statistics import median, median_low
+
+
+def stragglers(times, k):
+    own = [median(row) for row in times.tolist()]
+    centre = median(own)
+    spread = 1.4826 * median_low(abs(one - centre) for one in own)
+    return [r for r, one in enumerate(own) if one - centre > max(k * spread, 0.02 * centre)]
 
 # %% wrong_lower_median: wrong, lower_median, levels 1 0 1
 import torch
@@ -99,3 +123,13 @@ def stragglers(times, k):
     spread = 1.4826 * np.median(np.abs(medians - centre))
     limit = centre + max(k * spread, 0.02)
     return [r for r, one in enumerate(medians.tolist()) if one > limit]
+
+# %% wrong_upper_median: wrong, upper_median, levels 1 0 1
+def stragglers(times, k):
+    def middle(values):
+        return sorted(values)[len(values) // 2]
+
+    own = [middle(row) for row in times.tolist()]
+    centre = middle(own)
+    spread = 1.4826 * middle([abs(one - centre) for one in own])
+    return [r for r, one in enumerate(own) if one - centre > max(k * spread, 0.02 * centre)]

@@ -45,6 +45,10 @@ def young_interval(save, mtbf, machines):
 def young_interval(save, mtbf, machines):
     return 2 * save * mtbf / machines
 
+# %% wrong_rounded: wrong, unrecognised, levels 0 0
+def young_interval(save, mtbf, machines):
+    return round(math.sqrt(2 * save * mtbf / machines), 6)
+
 # %% wrong_times: wrong, more_machines_fail_less, levels 1 0
 def young_interval(save, mtbf, machines):
     return math.sqrt(2 * save * mtbf * machines)
@@ -52,3 +56,7 @@ def young_interval(save, mtbf, machines):
 # %% wrong_two: wrong, forgets_the_two, levels 0 0
 def young_interval(save, mtbf, machines):
     return math.sqrt(save * mtbf / machines)
+
+# %% wrong_whole_seconds: wrong, unrecognised, levels 0 0
+def young_interval(save, mtbf, machines):
+    return math.sqrt(2 * math.ceil(save) * math.ceil(mtbf) / machines)
