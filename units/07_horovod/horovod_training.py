@@ -253,8 +253,8 @@ def init_and_pin(tf, hvd) -> None:
     hvd: the horovod.tensorflow module
     Changes: the devices that TensorFlow sees
 
-    - one machine: of the GPUs a rank sees (`tf.config.set_visible_devices`) only the one
-      whose number is its local rank; it still sees its processor. The memory of at
+    - one machine: a rank sees the GPU whose number is its local rank and no other
+      (`tf.config.set_visible_devices`); it still sees its processor. The memory of at
       least this GPU grows as needed (`tf.config.experimental.set_memory_growth`).
     - several machines, and one without a GPU: use the local rank, not the rank. A
       machine has a GPU for each of its ranks, or none at all
