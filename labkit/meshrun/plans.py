@@ -72,7 +72,7 @@ class Task:
 
 
 TASKS = {
-    # GPT-3's size on the GPUs of Narayanan et al. (2021), section 5.1; layers and width as usually given, not looked up
+    # GPT-3's size (Brown et al. 2020, table 2.1) on as many GPUs as in Narayanan et al. (2021), section 5.1
     1024: Task(1024, Model(layers=96, width=12288, heads=96, vocabulary=51200, sequence=2048), batch=1536),
     # Llama 3's 405B: Grattafiori et al. (2024), table 3
     16384: Task(

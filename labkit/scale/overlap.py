@@ -1,7 +1,7 @@
 """Communication that may go on while a rank computes: the options of a step.
 
-Nothing that is hidden slows down what hides it: kernels compute as fast beside communication as without it, and a card
-carries one message at a time. Both are a bound from below (NCCL's kernels take a few of the GPU's processors).
+A card carries one message at a time. Kernels are assumed to compute as fast beside communication as without it, so
+times are lower bounds (NCCL's kernels take a few of the GPU's processors).
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ BUCKET = 160_000_000  # bytes: 40 million gradients of 4 bytes, Megatron-LM's sm
 
 @dataclass(frozen=True)
 class Overlap:
-    """The communication that a step hides. As it stands nothing but messages that nobody waits for yet.
+    """The communication that a step hides. By default only messages between stages that the receiver does not need yet.
 
     gradients: bytes at which a bucket of gradients is full; the replicas then add it up while the backward pass goes on
     (DDP: Li et al. 2020, arXiv 2006.15704, section 3.2.3). A bucket holds whole layers of one chunk, or a part of one:
     those of one layer are full when it has been computed. None: they are added up in one piece, and everybody waits.
-    gathers: under ZeRO 3 the weights of so many layers ahead are being gathered while a layer is computed (FSDP: Zhao
-    et al. 2023, arXiv 2304.11277, section 3.3.2). Under ZeRO 1 and 2, which keep weights whole, any number but 0 means:
+    gathers: under ZeRO 3 the weights of this many layers ahead are being gathered while a layer is computed (FSDP: Zhao
+    et al. 2023, arXiv 2304.11277, section 3.3). Under ZeRO 1 and 2, which keep weights whole, any number but 0 means:
     the new weights are gathered layer by layer from the step's beginning on, behind its first forward passes, in place
     of at its end (Megatron-LM's --overlap-param-gather). 0: everybody waits.
     tensor: parts into which a layer is cut, so that the tensor group's all-reduces of one part go on while the next is
     computed (Wang et al. 2023, ASPLOS, doi 10.1145/3567955.3567959). The next layer waits for all parts.
     messages: without chunks, stage s of p runs 2 (p - 1 - s) forward passes ahead in place of p - 1 - s, so that only
     the first and last messages between stages are waited for (eager 1F1B: Zhuang et al. 2023, arXiv 2211.05322); it
-    keeps the activations of up to twice as many micro-batches. Interleaved chunks hide them as they are.
+    keeps the activations of up to twice as many micro-batches. Interleaved 1F1B runs far enough ahead to hide
+    them anyway.
     """
 
     gradients: int | None = None

@@ -447,20 +447,23 @@ print(f"formula {formula * 1e3:.3f} ms, {off:+.1%} of the simulated")
 # full buckets of gradients behind the rest of the backward pass (unit 06); the new
 # weights of ZeRO 1 can be gathered behind the next step's first forward passes; a layer
 # cut into four parts can all-reduce one while it computes the next; and with more
-# forward passes ahead, a stage has always something to do while a message is on its
-# way. Here the 145.6 billion on 1,024 GPUs again, with each line adding one of these.
-# Each pair is seconds of a step that are waited for + seconds that are hidden:
+# forward passes ahead (and so more activations kept) a stage always has something to do
+# while a message is on its way. Here are the 145.6 billion on 1,024 GPUs again, as if a
+# GPU computed at its peak; each line adds one of these. A pair is the seconds of a step
+# that are waited for + those that are hidden:
 
 # %%
 given.print_hidden(plan)
 
 # %% [markdown]
-# Three quarters of the tensor groups' time are hidden: only each layer's last part is
-# waited for. Of the replicas' time it is about an eighth, though it seems ideal for
+# Three quarters of the tensor groups' time is hidden: only each layer's last part is
+# waited for. (Four parts pay the latency four times, so the two numbers add up to more
+# than before.) Of the replicas' time it is about a ninth, though it seems ideal for
 # hiding: gradients are added up over 64 micro-batches, so there is one backward pass to
-# hide behind, and what it leaves takes seven times as long. Buckets that are still
-# under way even make messages between the stages wait for the card. (All this as if
-# kernels were as fast beside a message as without one; they are a little slower.)
+# hide behind, and reducing them takes seven times as long as this pass; at half of the
+# peak it would still take more than three times as long. Buckets that are still under
+# way even make messages between the stages wait for the card. (All this as if kernels
+# were as fast beside a message as without one; they are a little slower.)
 #
 # ## A page with sliders
 #
@@ -932,15 +935,15 @@ print(f"your guess of what is lost: {guess_4}")
 # %% [markdown]
 # ## From a budget to a plan · stretch
 #
-# Somebody gives you 100,000 hours of H100s. Which model do you train, on how many
+# Somebody gives you 100,000 H100-hours. Which model do you train, on how many
 # tokens, on which mesh, and when is it done? A **scaling law** says how small the loss
 # gets (Hoffmann et al. 2022, arXiv 2203.15556, the "Chinchilla" paper, approach 3):
 #
 # $$L(N, D) = E + \frac{A}{N^\alpha} + \frac{B}{D^\beta}$$
 #
 # for $N$ parameters and $D$ tokens, which take about $6 N D$ FLOPs. So a budget of
-# FLOPs fixes the product. A small model has learnt all that it can; a large one has
-# seen too little. In between the loss is smallest.
+# FLOPs fixes the product. A model that is too small cannot make use of all its tokens;
+# one that is too large sees too few. In between the loss is smallest.
 #
 # ### Parameters and tokens for a budget (3 points)
 
@@ -976,9 +979,9 @@ check(compute_optimal)
 # %% [markdown]
 # Two fits of this law have been published: Hoffmann's, with the coefficients as the
 # paper prints them, and that of Besiroglu et al. (2024, arXiv 2404.10102), who read the
-# data off Hoffmann's figures and fitted it again. The three budgets are a small one,
-# Gopher's and Chinchilla's, and that of Llama 3 405B. The last two columns say how much
-# larger the loss is with half and with twice as many parameters.
+# data off Hoffmann's figures and fitted it again. The three budgets are a small one;
+# that of Gopher, which Chinchilla shares; and that of Llama 3 405B. The last two columns
+# say how much larger the loss is with half and with twice as many parameters.
 
 # %% tags=["raises-exception"]
 laws = given.laws()
@@ -1000,17 +1003,17 @@ given.draw_valleys(3.8e25, compute_optimal)
 # each; Chinchilla had 70 billion and 20, as the paper's two other approaches advise.
 # The printed coefficients say 32 billion and 93. Besiroglu et al. found two reasons:
 # the fit had stopped too early, and the coefficients were rounded too much. At Llama
-# 3's 3.8e25 FLOPs one fit says 213 billion parameters, the other 619. The authors fitted
-# a law to their own data and got 402 billion, with 16.55 trillion tokens (section
-# 3.2.1). For 20 tokens a parameter, the rule of thumb, it would be 563 billion. The
-# valley is flat: twice or half as many parameters cost 0.003.
+# 3's 3.8e25 FLOPs one fit says 213 billion parameters, the other 619. Llama 3's authors
+# fitted a law to their own data and got 402 billion, with 16.55 trillion tokens
+# (section 3.2.1). For 20 tokens a parameter, the rule of thumb, it would be 563 billion. The
+# valley is flat: twice or half as many parameters cost 0.002 to 0.003.
 #
 # The FLOPs are now known. How long do they take? A cluster computes below its peak; it
 # saves, it fails, it restarts. You know the time of steps and a save from the last
 # section; now restarts count, too. The GPUs draw their thermal design power (**TDP**)
-# all the time. What a building takes beside its computers is told by its **PUE** (power
-# usage effectiveness): all of its energy over that of the computers. 1.1 is assumed
-# here, about what large clouds say of theirs.
+# all the time. The energy that a building takes beside its computers is measured by its
+# **PUE** (power usage effectiveness): all of its energy over that of the computers. 1.1
+# is assumed here, about what large clouds say of theirs.
 #
 # ### Days and kilowatt-hours, failures included (3 points)
 
@@ -1021,16 +1024,18 @@ def days_and_energy(
     """Return the expected days of a training run and its energy.
 
     flops: float, what the model needs
-    cluster: dict, "gpus"; "peak", FLOP/s of one; "utilisation", the MFU from 0 to 1;
-        "watts", of one GPU; "pue"; "every", "save" and "restart", in seconds
+    cluster: dict, "gpus"; "peak", FLOP/s of one; "utilisation", the share of the peak
+        that `flops` are computed at, from 0 to 1; "watts", of one GPU; "pue"; "every",
+        "save" and "restart", in seconds
     mtbf: float, mean seconds between failures of one GPU, math.inf if none ever fails
     Returns: (days, kWh), floats
 
-    - nothing fails: every `every` seconds of steps take `save` seconds more.
+    - nothing fails: every `every` seconds of steps take `save` seconds more; a part of
+      them takes its part.
     - failures: with M, the mean time between failures of all GPUs together, `every`
-      seconds of steps and a save take M (exp((every + save) / M) - 1) seconds. On the
-      way there are exp((every + save) / M) - 1 failures; each costs `restart` seconds
-      more, in which nothing fails.
+      seconds of steps and a save take M (exp((every + save) / M) - 1) seconds on
+      average. On the way there are exp((every + save) / M) - 1 failures; each costs
+      `restart` seconds more, in which nothing fails.
     - energy: all GPUs draw `watts` all the time, times the PUE.
 
     Example: 3.456e22 FLOPs on 1,000 GPUs of 1e15 FLOP/s, half of it used, with a save
@@ -1050,7 +1055,7 @@ def days_and_energy(
 check(days_and_energy)
 
 # %% [markdown]
-# Llama 3 405B: 3.8e25 FLOPs at the published 400 TFLOP/s of 16,384 GPUs, one
+# Llama 3 405B: 3.8e25 FLOPs at the published 400 TFLOP/s on each of 16,384 GPUs, one
 # interruption in 3.09 hours. A save of 30 s and a restart of five minutes are assumed:
 
 # %% tags=["raises-exception"]
@@ -1066,10 +1071,11 @@ for text, mtbf in (("nothing fails", math.inf), ("failures", one_rank)):
 # %% [markdown]
 # Meta's model card says 30.84 million hours of H100s (700 W each); ours are 29.2
 # million, 5 % less. That is less of a proof than it looks. 400 TFLOP/s is one row of a
-# table (430 on half as many GPUs, 380 with long sequences), the card does not say what
-# belongs to its hours, and save and restart are our guess. What is safe: the FLOPs, at
-# that rate and with saves, need 27.4 of the 30.84, so failures and all else together
-# took at most a tenth.
+# table (430 on half as many GPUs, 380 with long sequences); the card does not say what
+# belongs to its hours; save and restart are our guess. And 3.8e25 is 6 for each
+# parameter and token: with attention, which the 400 probably count, it is 4 to 8 % more
+# (half of the scores, or all of them), and ours would be 30.4 to 31.6 million. So the
+# card agrees with the rate, and tells nothing about failures.
 #
 # Now the choice. A small model on many GPUs computes badly, a large one on few comes too
 # late: so a FLOP has no fixed price. Each plan below is the best mesh for its model and
@@ -1090,9 +1096,9 @@ def budget_plan(
     Returns: (place, steps), whole numbers: the plan's place in the list, from 0, and
         its steps
 
-    - a budget: a plan takes as many whole steps as the budget pays for; then the law's
-      loss is the smallest of all plans.
-    - a deadline: and no more steps than end within `days`.
+    - a budget: each plan takes as many whole steps as the budget pays for; return the
+      one whose loss by the law is then smallest.
+    - a deadline: no plan takes more steps than end within `days`.
     - not a single step: leave such a plan out; raise ValueError if none is left.
 
     Example: with 64 GPU-days, 64 GPUs and steps of 8.1 s: 10,666 steps.
@@ -1115,7 +1121,7 @@ def budget_plan(
 check(budget_plan)
 
 # %% [markdown]
-# 100,000 hours of H100s, and three weeks. A step takes its share of saves and failures:
+# 100,000 H100-hours, and three weeks. A step takes its share of saves and failures:
 
 # %% tags=["raises-exception"]
 offers = given.plans_for(["Llama 3 8B", "Llama 3 70B", "Llama 3 405B"], [128, 1024])
@@ -1133,39 +1139,35 @@ for name, law in laws.items():
 
 # %% [markdown]
 # Two fits of one law, two different models. By Hoffmann's coefficients the best plan is
-# the 8 B on 287 tokens for each parameter, by Besiroglu's the 70 B on fewer than four.
-# A model in between would be better by both: ask `compute_optimal`. Whoever follows the
-# wrong one loses 0.026 or 0.017, about as much as with the other number of GPUs: 128 of
-# them waste less, but three weeks are over before the budget is spent. On 1,024 it is
-# 77 MWh either way, and at 2 dollars an hour, as DeepSeek's report assumes, 200,000
-# dollars.
+# the 8 B with 287 tokens a parameter, by Besiroglu's the 70 B with fewer than four.
+# A model in between would be better by both: ask `compute_optimal`. Following the
+# wrong fit costs a loss of 0.026 or 0.017; the smaller cluster costs 0.011 or 0.018:
+# its GPUs waste less, but three weeks are over before the budget is spent. On 1,024 it is
+# 77 MWh either way, and at 2 dollars an hour, as DeepSeek's report assumes for H800s,
+# 200,000 dollars.
 #
-# What is uncertain, and how to say so in a plan: the law, most of all (two fits: state
-# both); the utilisation (the planner lets a GPU reach half of its peak while it
-# computes: measure a few steps first); failures (yours are not Meta's); the power (GPUs
-# at their TDP; processors, network and storage are not in it) and the PUE. And the law
-# asks for the cheapest training, not for the cheapest model: whoever answers many
-# questions with it takes a smaller one and trains it for longer, as Meta did with 8
-# billion parameters and 15 trillion tokens (the model card of Llama 3.1).
-# `labkit plan` prints meshes, days and energy for a model and a machine of your own.
+# What is uncertain, and how to say so in a plan: the law, most of all (two fits of the
+# same data: state both; yours is other data with another tokenizer); the utilisation
+# (the planner lets a GPU reach half of its peak while it computes: measure a few steps
+# first); failures (yours are not Meta's); the power (GPUs at their TDP; processors,
+# network and storage are not in it) and the PUE. And the law minimises the cost of
+# training, not of use: for a model that will answer many requests, take a smaller one
+# and train it for longer, as Meta did with 8 billion parameters and 15 trillion tokens
+# (the model card of Llama 3.1). `labkit plan` prints meshes, days and energy, without
+# saves and failures, for a model and a machine of your own.
 
 # %% [markdown]
 # ## Who is right? · stretch
 #
-# Three published calculations, and each contradicts itself or yours. The cell computes
-# both sides. Decide for each before you read its answer.
+# Three published calculations, each of which contradicts itself or your formulas. The
+# cell computes both sides. Decide for each before you read on.
 #
 # - MegaScale (Jiang et al. 2024, arXiv 2402.15627, table 2) prints MFU and PFLOP/s of
-#   all GPUs: sixteen rows, and in four of them one does not follow from the other. The
-#   MFU is right: it also follows from the seconds of a step, tokens and parameters.
-# - Korthikanti et al. (2022, arXiv 2205.05198, table 5) recompute attention's scores
-#   once. The printed HFU counts that three times, as their equation 8 does. Counted as
-#   it is done, HFU is 0.5 to 1.3 points lower.
-# - EleutherAI's calculator (EleutherAI/cookbook at 827ee3b, calc_transformer_mem.py) for
-#   GPT-NeoX-20B with 2 tensor ranks and 4 stages. Parameters and optimizer agree. Its
-#   gradients are those of the whole model, eight times too many, and its activations
-#   those of all 44 layers. The first stage does hold as many (four micro-batches of
-#   eleven layers), but halved by its two tensor ranks. You are right: see `rank_memory`.
+#   all GPUs: sixteen rows, and in four of them one does not follow from the other.
+# - Korthikanti et al. (2022, arXiv 2205.05198, table 5) print an HFU for runs that
+#   recompute attention's scores once. Does it follow?
+# - EleutherAI's calculator (EleutherAI/cookbook at 827ee3b, calc_transformer_mem.py)
+#   prints the memory of a GPU for GPT-NeoX-20B with 2 tensor ranks and 4 stages.
 
 # %%
 print("PFLOP/s by the MFU, and printed:")
@@ -1185,6 +1187,18 @@ for part, size in printed.items():
     print(f"   {part:12}{first:8.2f}{last:8.2f}{size:8.2f}")
 
 # %% [markdown]
+# - **MegaScale: the MFU is right.** It also follows from the seconds of a step, tokens
+#   and parameters, to 0.1 point in Megatron-LM's rows and within a point in MegaScale's
+#   own, whose attention is a sliding window.
+# - **Korthikanti et al.: you are right.** Their equation 8 counts three forward passes
+#   of the scores, where one is computed. Counted as it is done, HFU is 0.5 to 1.3
+#   points lower.
+# - **The calculator: you are right.** Parameters and optimizer agree within 3 %. Its
+#   gradients are those of the whole model, eight times too many, and its activations
+#   those of all 44 layers. The first stage does hold as many (four micro-batches of
+#   eleven layers), but each of its two tensor ranks keeps half of them, if what lies
+#   between the products is divided, too (sequence parallelism, unit 16).
+#
 # ## Break: two axes swapped
 #
 # One line in a launch script builds the mesh as (tensor, pipeline, data), so that
@@ -1262,7 +1276,7 @@ for name, (rate, alpha, job) in links.items():
 # 4. **Failures.** 9.5 % are lost with saves of 30 s and restarts of five minutes, 5.5 %
 #    with saves of 5 s.
 #
-# And 100,000 hours of H100s buy 8 or 70 billion parameters: it depends on which of two
+# And 100,000 H100-hours buy 8 or 70 billion parameters: it depends on which of two
 # published fits you believe.
 #
 # What to remember: count bytes for each axis and link; place the ranks that send most

@@ -270,9 +270,9 @@ check_homework("figures")
 # %% [markdown]
 # ## 5. The plan
 #
-# `labkit.meshrun.TASKS` has three trainings: a GPT of 175 billion parameters on 1,024 GPUs, one of 405 billion on
-# 16,384, both on machines of eight GPUs, and the first once more on eight NVL72 machines, in each of which fast links
-# join 72 GPUs (`task.domain`); its sequences are 16 times as long. `task.plan(...)` prices a choice with a simulator
+# `labkit.meshrun.TASKS` has three trainings: a GPT of 175 billion parameters on 1,024 GPUs and Llama 3 405B on
+# 16,384, both on machines of eight GPUs; and the GPT once more, with sequences 16 times as long, on eight NVL72 racks,
+# in each of which fast links join 72 GPUs (`task.domain`). `task.plan(...)` prices a choice with a simulator
 # like that of unit 20 (`labkit.scale`). How good is a first guess?
 
 # %%
@@ -283,7 +283,8 @@ for gpus, task in TASKS.items():
 
 # %% [markdown]
 # Search, and write `plan.toml`, as `README.md` shows. The checkpoint interval follows from the failures of 16,384
-# GPUs that the Llama 3 paper counts (`task.mtbf`) and from `task.save`, the seconds that a save takes.
+# GPUs that the Llama 3 paper counts (`task.mtbf`; other GPUs are assumed to fail as often) and from `task.save`, the
+# seconds that a save takes.
 
 
 # %% nbgrader={"grade": false, "grade_id": "best_plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -355,7 +356,7 @@ check_homework("bonus")
 # - 1 point: the first stage keeps most micro-batches and has the embedding; the last one keeps one and has the logits.
 # - 1 point: memory and the minibatch: more layers or wider ones need more ranks for a copy; with 128 replicas each has
 #   few micro-batches, so the bubble asks for chunks; recomputation makes room. In a domain of 72 a tensor group of 12
-#   holds the activations of a long sequence, so that two stages do, and only attention is recomputed.
+#   holds the activations of a long sequence, so that two stages are enough, and only attention is recomputed.
 # - 1 point: for example overlap of messages with computing, kernels that are slower on narrow matrices, congestion,
 #   stragglers, buffers and fragmentation. Half a point for one without what it would change.
 # ### END SOLUTION
