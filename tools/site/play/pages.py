@@ -48,7 +48,7 @@ own forward pass. The picture has a lane for each rank:
 A micro-batch is alive on a rank from the beginning of its `F` to the end of its `B` (of its `W`, where there is one):
 the blue curves below the lanes. A slot is drawn as a second, and what a forward pass leaves behind as 1 MB.
 Every rank here does one micro-batch after the other: that is right, and slow. The strings may be written by hand or
-computed. When you want more: [twelve exercises](exercises.md) in Python alone, or the whole course, whose ranks talk to
+computed. When you want more: [fifteen exercises](exercises.md) in Python alone, or the whole course, whose ranks talk to
 each other for real. For that it must be installed, because a page has one process.
 """
 ABOUT_EXERCISES = f"""---
@@ -112,8 +112,8 @@ browser.
 
 """
 MORE = """
-[All seven puzzles](play/index.md) say more about the rules and draw how to read the picture. [Twelve
-exercises](play/exercises.md) can be written in a page, too, and a third one [plans a training](play/planner.md): which
+[All seven puzzles](play/index.md) say more about the rules and draw how to read the picture. [Fifteen
+exercises](play/exercises.md) can be written in a page, too, and another one [plans a training](play/planner.md): which
 mesh for which model, on how many GPUs. Everything else needs ranks that talk to each other, so it needs the course
 installed.
 """
