@@ -117,6 +117,11 @@ def twice(drawn, m):
     return len(set(drawn[:m])) == m == len(set(drawn[m : 2 * m]))
 
 
+def whole_passes(drawn, m):
+    """True if no image comes twice in any pass of m images."""
+    return all(len(set(drawn[k : k + m])) == m for k in range(0, len(drawn) - m + 1, m))
+
+
 PASSES = 20  # of which at least one has an image from the end of the share near its beginning, if all of it is mixed
 
 
@@ -151,7 +156,7 @@ def epoch_batches(f, asked, seed):
         own = len(set(drawn))
         first, second = drawn[:own], drawn[own : 2 * own]
         kept = len(set(first)) == own and sorted(first) == sorted(second)  # one share, over and over
-        whole = next((m for m in (share, share + 1) if twice(drawn, m)), 0)
+        whole = next((m for m in (share, share + 1) if whole_passes(drawn, m)), 0)
         listed, ahead = samples.tolist(), 1.0
         if kept:
             ahead = furthest(drawn, [i for i in listed if i in set(drawn)], own, 1)

@@ -16,9 +16,9 @@ from labkit.launch.mpi_job import _MpiJob
 WATCHER = """
 import sys
 from labkit.launch.launcher import Limits
-from labkit.launch.mpi_job import _Job
+from labkit.launch.mpi_job import _MpiJob
 
-job = _Job(2, Limits())
+job = _MpiJob(2, Limits())
 print(job.folder, job.process.pid, *job.pids.values(), flush=True)
 sys.stdin.read()
 """
