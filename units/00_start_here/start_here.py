@@ -13,9 +13,8 @@
 # **It takes** about 25 minutes. The cells themselves run for 20 seconds on two cores.
 # They take about 0.8 GB of memory.
 #
-# On every page, what is marked *stretch* (or called "Deeper" or "Bonus") can be left
-# for another day. Run its cells all the same; you may skip its exercises, since the
-# page goes on without them.
+# On every page, sections marked *stretch* (or "Deeper", "Bonus") can wait for another
+# day: run their cells, and skip their exercises if you like.
 
 # %% [markdown]
 # ## Why more than one?
