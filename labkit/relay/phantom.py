@@ -8,7 +8,7 @@ MOST = 1 << 60  # bytes
 
 
 class Phantom:
-    """So many bytes, of which there are none. It is cut and measured as bytes are."""
+    """The size of a payload without its bytes. It is measured and cut as bytes are: `len`, slices."""
 
     __slots__ = ("nbytes",)
 

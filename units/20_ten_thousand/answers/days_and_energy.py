@@ -46,6 +46,19 @@ def days_and_energy(flops, cluster, mtbf):
 -    return days, gpus * cluster["watts"] * cluster["pue"] * 24 * days / 1000
 +    return days, cluster["watts"] * cluster["pue"] * 24 * days / 1000
 
+# %% wrong_float32 (right_formula): wrong, lost_digits, levels 0 0
++import struct
++
++
++def narrow(number):
++    return struct.unpack("f", struct.pack("f", number))[0]
++
++
+ def days_and_energy(flops, cluster, mtbf):
+@@
+-    return days, gpus * cluster["watts"] * cluster["pue"] * 24 * days / 1000
++    return tuple(narrow(number) for number in (days, gpus * cluster["watts"] * cluster["pue"] * 24 * days / 1000))
+
 # %% wrong_half_an_interval (right_formula): wrong, to_first_order, levels 1 0
 -        taken = math.expm1(taken / between) * (between + cluster["restart"])
 +        taken += taken / between * (every / 2 + cluster["restart"])
