@@ -1146,15 +1146,20 @@ for name, law in laws.items():
 # 77 MWh either way, and at 2 dollars an hour, as DeepSeek's report assumes for H800s,
 # 200,000 dollars.
 #
-# What is uncertain, and how to say so in a plan: the law, most of all (two fits of the
-# same data: state both; yours is other data with another tokenizer); the utilisation
-# (the planner lets a GPU reach half of its peak while it computes: measure a few steps
-# first); failures (yours are not Meta's); the power (GPUs at their TDP; processors,
-# network and storage are not in it) and the PUE. And the law minimises the cost of
-# training, not of use: for a model that will answer many requests, take a smaller one
-# and train it for longer, as Meta did with 8 billion parameters and 15 trillion tokens
-# (the model card of Llama 3.1). `labkit plan` prints meshes, days and energy, without
-# saves and failures, for a model and a machine of your own.
+# A plan says what is uncertain in it:
+#
+# - the law, most of all: state both fits, and remember that your data and tokenizer are
+#   others than theirs;
+# - the utilisation: the planner lets a GPU reach half of its peak while it computes.
+#   Measure a few steps first;
+# - failures: yours are not Meta's;
+# - the power: GPUs at their TDP, without processors, network and storage; and the PUE.
+#
+# And the law minimises the cost of training, not of use: for a model that will answer
+# many requests, take a smaller one and train it for longer, as Meta did with 8 billion
+# parameters and 15 trillion tokens (the model card of Llama 3.1). `labkit plan` prints
+# meshes, days and energy, without saves and failures, for a model and a machine of your
+# own.
 
 # %% [markdown]
 # ## Who is right? · stretch

@@ -1,4 +1,4 @@
-"""What a step hides behind computing: relay, replay and formula agree on it, and it is what the sources say."""
+"""Communication hidden behind computing: relay, replay and formula agree on it, and it is what the sources say."""
 
 import json
 import random
