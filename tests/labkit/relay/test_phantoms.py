@@ -20,7 +20,7 @@ NETWORK = nodes(2, Link(1e-6, 1e-11), Link(5e-6, 1e-9))
 
 
 def calls(name, device):
-    """What one rank sends in a call of that name, and the shapes of what it has got."""
+    """The tensors that one rank sends in a call of that name, and the shapes of those it gets."""
     import torch
     import torch.distributed as dist
 
