@@ -232,10 +232,9 @@ def test_several_live_side_by_side_and_leave_nothing(tmp_path):
 
 def start_up(folder: Path, *words: str) -> subprocess.Popen:
     """`slurm_cluster.py up` in another process, with its state in this folder."""
-    program = (
-        "import sys; from pathlib import Path; import slurm_cluster; slurm_cluster.FOLDER = Path(sys.argv.pop(1))\n"
-    )
-    program += "sys.exit(slurm_cluster.main())"
+    program = "import signal, sys; from pathlib import Path; import slurm_cluster\n"
+    program += "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in a shell's background
+    program += "slurm_cluster.FOLDER = Path(sys.argv.pop(1)); sys.exit(slurm_cluster.main())"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
     words = [sys.executable, "-c", program, str(folder), *words]
     return subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -301,5 +301,6 @@ def test_a_set_of_ranks_ends_with_a_death():
     source = "import torch.distributed as dist\ndef f():\n    dist.barrier()\n    return 1"
     ranks = RankSet(launcher.shared(), 2, Limits())
     outcome, ends = ranks.run(make_jobs([Chunk("cell 1", 1, source)], "f", [()] * 2), kills={0: 0})
-    assert [rank.state for rank in outcome.ranks] == ["gone", "raised"] and ends[0]["exit"] == 137
+    assert [rank.state for rank in outcome.ranks] == ["gone", "raised"]
+    assert ends[0]["exit"] == 137 or ends[0]["signal"] == 9  # the set's end may reach it before it has ended itself
     assert not ranks.serves(2, Limits(), False)
