@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from labkit.relay.topology import Topology, flat
+from labkit.interconnect.topology import Topology, flat
 from labkit.relay.wire import COMM, Opaque, Tensor
 
 __all__ = ["ANYTHING", "Answer", "COMM", "Case", "Finding", "Opaque", "RankRun", "Run", "Tensor", "Typed", "name_of"]
@@ -77,7 +77,7 @@ class Case:
     rtol, atol: tolerance of floating-point comparisons; integers are compared exactly. None: what the type of the
         expected value promises (`autograder.compare.TOLERANCES`), so that float64 is not mistaken for float32. Sums in
         another order pass.
-    network: the relay's, in virtual time (`labkit.relay.topology`).
+    network: the relay's, in virtual time (`labkit.interconnect.topology`).
     kills: rank -> the operation, counted from 0, in place of which its process dies (`labkit.relay.progress`); what is
         expected of it is not looked at.
     answers: name -> what the ranks may ask for (`labkit.relay.charging.ask`) and none of them holds. Where a rank would

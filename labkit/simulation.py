@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from labkit import timeline
 from labkit.cells.notebook import chunks_of
+from labkit.interconnect.topology import Link, Topology, flat, nodes, topology
 from labkit.launch import launcher
 from labkit.relay.charging import alive, compute
 from labkit.relay.outcome import Outcome
-from labkit.relay.topology import Link, Topology, flat, nodes, topology
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

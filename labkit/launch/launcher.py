@@ -25,12 +25,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from labkit.interconnect.topology import Topology
 from labkit.launch import framed, jail
 from labkit.launch.leader import MAX_RANKS, SCRATCH, VERSION
 from labkit.relay import wire
 from labkit.relay.network import Relay
 from labkit.relay.outcome import Outcome
-from labkit.relay.topology import Topology
 
 _QUIET_FRAMEWORKS = {
     "OMP_NUM_THREADS": "1",

@@ -16,8 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from labkit import training
+from labkit.interconnect.topology import Topology
 from labkit.relay.outcome import Outcome
-from labkit.relay.topology import Topology
 
 # --- vectors whose sum is known ---------------------------------------------------------------------------------------
 

@@ -16,10 +16,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from labkit import data, simulation
+from labkit.interconnect.topology import Topology, nodes
 from labkit.models import gpt
 from labkit.relay.charging import compute
 from labkit.relay.outcome import Outcome
-from labkit.relay.topology import Topology, nodes
 
 # --- runs -------------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from labkit.relay.topology import rounds
+from labkit.interconnect.collectives import rounds
 from labkit.scale.mesh import Mesh
 
 

@@ -6,13 +6,12 @@ import heapq
 from collections import Counter, deque
 from collections.abc import Sequence
 
+from labkit.interconnect.collectives import COLLECTIVES
+from labkit.interconnect.topology import Card, CollectiveCost, Topology
 from labkit.relay.operation import Group, Operation
-from labkit.relay.topology import Card, Collective, Topology
 from labkit.watch.events import Event
 
 LARGEST = 1e9  # seconds of computing, at a time
-ROOTED = ("broadcast", "reduce", "gather", "scatter")
-DEALT = ("all_to_all", "scatter", "reduce_scatter")  # of which each rank gets a piece of its own
 
 
 class Clock:
@@ -39,7 +38,7 @@ class Clock:
         self._group_free: dict[str, float] = {}
         self._queues: dict[str, deque[Sequence[Operation]]] = {}  # of a group, collectives that all members have called
         self._reached = 0.0  # when the latest of what is complete has begun
-        self._costs: dict[tuple[Group, str, int | None], Collective] = {}
+        self._costs: dict[tuple[Group, str, int | None], CollectiveCost] = {}
         self._ready: list[tuple] = []  # a heap: when it can begin at the earliest, who and which, the operations
         self._lines: list[list[tuple[str, tuple[int, ...]]]] = [[] for _ in range(n)]  # what it said, what it knew
 
@@ -154,8 +153,8 @@ class Clock:
         if queue:
             self._push(queue[0], self._start_of(queue[0]))
 
-    def _cost(self, op: Operation) -> Collective:
-        root = op.root if op.kind in ROOTED else None
+    def _cost(self, op: Operation) -> CollectiveCost:
+        root = op.root if COLLECTIVES[op.kind].rooted else None
         key = op.group, op.kind, root
         if key not in self._costs:
             self._costs[key] = self.topology.collective(op.kind, _from_the_root(op))
@@ -178,14 +177,14 @@ class Clock:
 
 def _from_the_root(op: Operation) -> tuple[int, ...]:
     """The members of its group; where it has a root, beginning with that."""
-    at = op.group.position[op.root] if op.kind in ROOTED else 0
+    at = op.group.position[op.root] if COLLECTIVES[op.kind].rooted else 0
     return op.members[at:] + op.members[:at]
 
 
 def _uneven_pieces(ops: Sequence[Operation]) -> list[list[int]] | None:
     """Bytes of the pieces that a collective deals out (`topology.uneven_rounds`), where they are of different sizes."""
     first = ops[0]
-    if first.kind not in DEALT:
+    if COLLECTIVES[first.kind].dealt is None:
         return None
     givers = [op for op in ops if op.rank == op.root] if first.kind == "scatter" else ops
     if len({size for op in givers for size in op.sizes}) < 2:

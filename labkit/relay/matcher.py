@@ -6,14 +6,12 @@ from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 
+from labkit.interconnect.collectives import COLLECTIVES
 from labkit.relay import wire
 from labkit.relay.arithmetic import cut, reduce_bytes
 from labkit.relay.operation import Group, Operation
 from labkit.relay.phantom import Payload, joined
 from labkit.watch.events import POINT_TO_POINT
-
-# Of these every member brings as much of the same type.
-_SIZED = ("all_reduce", "broadcast", "reduce", "reduce_scatter", "gather", "scatter")
 
 
 class Mismatch(Exception):
@@ -169,7 +167,7 @@ def _check_agreement(slot: list[Operation]) -> None:
     sizes."""
     first, last = slot[0], slot[-1]
     same = (first.kind, first.root, first.reduce, first.group) == (last.kind, last.root, last.reduce, last.group)
-    if same and (first.kind not in _SIZED or (first.dtype, first.elements) == (last.dtype, last.elements)):
+    if same and (not COLLECTIVES[first.kind].sized or (first.dtype, first.elements) == (last.dtype, last.elements)):
         return
     raise Mismatch("reductions" if first.kind == last.kind and first.reduce != last.reduce else "calls", slot)
 

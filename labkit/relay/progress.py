@@ -16,13 +16,13 @@ from typing import Protocol
 
 import numpy as np
 
+from labkit.interconnect.topology import Topology, flat
 from labkit.relay import operation, wire, words
 from labkit.relay.clock import Clock
 from labkit.relay.matcher import KINDS, Matcher
 from labkit.relay.operation import Operation
 from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.relay.phantom import Phantom
-from labkit.relay.topology import Topology, flat
 from labkit.watch import hang
 from labkit.watch.events import DEATH, POINT_TO_POINT, Event, RankState
 

@@ -19,7 +19,7 @@ and where hidden communication takes longer than what hides it, on cards that ot
 little of who is first.
 """
 
-from labkit.relay.topology import flat, nodes
+from labkit.interconnect.topology import flat, nodes
 from labkit.scale.formula import Estimate, bubble, estimate, traffic
 from labkit.scale.machine import Machine, hardware, machine, published
 from labkit.scale.memory import Memory, alive, layer_activations, states

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from labkit.relay.topology import Topology
+from labkit.interconnect.topology import Topology
 from labkit.scale.hidden import REPLICAS, Behind, behind, longest
 from labkit.scale.mesh import Mesh
 from labkit.scale.overlap import Overlap

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from labkit.relay.topology import Link, Topology, nodes
+from labkit.interconnect.topology import Link, Topology, nodes
 
 HERE = Path(__file__).parent
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from labkit.interconnect.topology import Topology
 from labkit.relay.outcome import Outcome
-from labkit.relay.topology import Topology
 from labkit.scale.step import Order, Step
 from labkit.scale.uses import Use, at_the_end, pieces, uses
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from labkit import schedules
-from labkit.relay.topology import Topology
+from labkit.interconnect.topology import Topology
 from labkit.scale.formula import Bytes
 from labkit.scale.hidden import REPLICAS, Price, network
 from labkit.scale.overlap import Overlap

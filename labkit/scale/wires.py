@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from labkit.relay.topology import Collective, Topology
+from labkit.interconnect.topology import CollectiveCost, Topology
 from labkit.scale.mesh import Mesh
 
 
@@ -24,7 +24,7 @@ class Together:
     """The same thing done by all groups of each stage at once. shares: for each stage and class of link, how often a
     rank's contribution travels."""
 
-    costs: list[list[Collective]]
+    costs: list[list[CollectiveCost]]
     shares: list[dict[str, float]] = field(init=False)
     _known: dict[float, float] = field(default_factory=dict)
     _alone: dict[float, tuple[float, float]] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Together:
         return self._held[key]
 
 
-def _loads(cost: Collective, nbytes: float) -> dict[tuple, float]:
+def _loads(cost: CollectiveCost, nbytes: float) -> dict[tuple, float]:
     """The seconds for which each card is occupied: (0, card) by sending, (1, card) by receiving."""
     return {
         (way, card): overhead + nbytes * per_byte
@@ -86,7 +86,7 @@ def _loads(cost: Collective, nbytes: float) -> dict[tuple, float]:
     }
 
 
-def _cards(costs: Sequence[Collective], nbytes: float) -> Counter[tuple]:
+def _cards(costs: Sequence[CollectiveCost], nbytes: float) -> Counter[tuple]:
     """The same of all groups of a stage."""
     cards: Counter[tuple] = Counter()
     for cost in costs:
@@ -94,11 +94,11 @@ def _cards(costs: Sequence[Collective], nbytes: float) -> Counter[tuple]:
     return cards
 
 
-def _busiest(costs: Sequence[Collective], nbytes: float) -> float:
+def _busiest(costs: Sequence[CollectiveCost], nbytes: float) -> float:
     return max(_cards(costs, nbytes).values(), default=0.0)
 
 
-def _slowest(costs: Sequence[Collective], nbytes: float) -> float:
+def _slowest(costs: Sequence[CollectiveCost], nbytes: float) -> float:
     """Until the last of several groups that begin together is done."""
     cards, found = _cards(costs, nbytes), [0.0]
     for cost in costs:
@@ -151,7 +151,7 @@ class Wires:
     def __init__(self, mesh: Mesh, topology: Topology):
         self.mesh, self.topology = mesh, topology
         self._together: dict[tuple, Together] = {}
-        self._costs: dict[tuple, list[Collective]] = {}
+        self._costs: dict[tuple, list[CollectiveCost]] = {}
         self._ways: dict[tuple[str, int], Hops] = {}
         self._known: dict[tuple[bytes, bytes], Hops] = {}
 
@@ -161,7 +161,7 @@ class Wires:
             self._together[kind, axes] = Together([self._stage(kind, axes, s) for s in range(self.mesh.pipeline)])
         return self._together[kind, axes]
 
-    def _stage(self, kind: str, axes: tuple[str, ...], stage: int) -> list[Collective]:
+    def _stage(self, kind: str, axes: tuple[str, ...], stage: int) -> list[CollectiveCost]:
         """The costs of a stage's groups; stages that lie alike on their nodes share them."""
         ranks = self.mesh.ranks[stage]
         ranks = ranks - ranks.min() // self.topology.ranks_per_node * self.topology.ranks_per_node
@@ -170,7 +170,7 @@ class Wires:
             self._costs[key] = self._different(kind, axes, ranks)
         return self._costs[key]
 
-    def _different(self, kind: str, axes: tuple[str, ...], ranks: np.ndarray) -> list[Collective]:
+    def _different(self, kind: str, axes: tuple[str, ...], ranks: np.ndarray) -> list[CollectiveCost]:
         places = [place for place, axis in enumerate(("data", "context", "tensor")) if axis in axes]
         length = int(np.prod([ranks.shape[place] for place in places]))
         rows = np.moveaxis(ranks, places, range(-len(places), 0)).reshape(-1, length)

@@ -33,7 +33,7 @@ from autograder.exercises.readings.search import (
     with_other_losses,
 )
 from autograder.exercises.source import harness_of
-from labkit.relay.topology import flat
+from labkit.interconnect.topology import flat
 from labkit.watch.events import COMPUTE
 
 NETWORK = flat(1e-7, 1e-12)  # messages that cost next to nothing

@@ -31,7 +31,7 @@ from autograder.exercises.readings.sharding import (
     through_blocks,
 )
 from autograder.exercises.source import harness_of
-from labkit.relay.topology import flat
+from labkit.interconnect.topology import flat
 
 FORWARD, BACKWARD = 6e-5, 12e-5  # virtual seconds of a layer
 

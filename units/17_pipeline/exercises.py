@@ -28,7 +28,7 @@ from autograder.exercises.readings.stages import (
 )
 from autograder.exercises.source import harness_of
 from autograder.values import full_precision
-from labkit.relay.topology import flat
+from labkit.interconnect.topology import flat
 from labkit.schedules import replay
 
 NETWORK = flat(1e-6, 1e-11)  # messages that cost next to nothing

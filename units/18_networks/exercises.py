@@ -35,7 +35,7 @@ from autograder.exercises.readings.networks import (
 )
 from autograder.exercises.source import harness_of
 from autograder.values import wide_integers
-from labkit.relay.topology import Link, nodes
+from labkit.interconnect.topology import Link, nodes
 
 TOO_MANY = Mistake("too_many_collectives", "The numbers are right, but they took more collectives than are needed.",
                    "Each call costs latency, however small its message: send small things together.")  # fmt: skip

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from autograder.inputs.common import SEEDS, late_ranks
 from autograder.inputs.generator import EdgeGenerator
 from autograder.inputs.strategies import SHARES, plain_cases
-from labkit.relay.topology import Link
+from labkit.interconnect.topology import Link
 
 NUMBERS = st.sampled_from([1, 2, 3, 4, 5, 6, 7, 8, 12, 24])
 RANDOM = st.builds(EdgeGenerator, SEEDS, st.sampled_from(SHARES))

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from labkit.relay.topology import Topology, flat, nodes
+from labkit.interconnect.topology import Topology, flat, nodes
 from labkit.scale import Mesh, Model, Plan, Step, machine, order_1f1b, order_interleaved, replay_step, traffic
 from labkit.scale.wires import Wires
 

@@ -7,7 +7,7 @@ import pytest
 
 from autograder.answers import sources
 from autograder.exercises.readings.search import SPACE, brackets, greedy, is_in
-from labkit.relay.topology import flat
+from labkit.interconnect.topology import flat
 from labkit.simulation import run
 
 UNIT = "14_search"

@@ -5,7 +5,7 @@ import pytest
 from autograder.answers import sources
 from autograder.judging.judge import chunks_of_file
 from labkit.launch import launcher
-from labkit.relay.topology import flat
+from labkit.interconnect.topology import flat
 
 UNIT = "16_tensor_parallel"
 pytestmark = pytest.mark.usefixtures("warm")

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.answers import sources
 from autograder.exercises.readings.networks import power_sgd, seconds_of, steps_of, top_k
-from labkit.relay.topology import Link, Topology, nodes
+from labkit.interconnect.topology import Link, Topology, nodes
 from labkit.simulation import run
 
 UNIT = "18_networks"

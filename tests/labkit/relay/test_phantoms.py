@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from labkit.interconnect.topology import Link, nodes
 from labkit.launch import launcher
 from labkit.relay import operation, wire
 from labkit.relay.matcher import EXCHANGES
 from labkit.relay.operation import Groups
 from labkit.relay.phantom import Phantom, joined
-from labkit.relay.topology import Link, nodes
 from labkit.simulation import run
 
 pytestmark = pytest.mark.usefixtures("warm")

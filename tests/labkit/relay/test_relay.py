@@ -21,10 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labkit.cells.notebook import chunks_of
+from labkit.interconnect.collectives import COLLECTIVES
 from labkit.launch import process as launch_process
 from labkit.launch.launcher import Launcher, Limits, make_jobs, shared
 from labkit.launch.rank_set import RankSet
-from labkit.relay import network, wire
+from labkit.relay import matcher, network, wire
 from labkit.relay.arithmetic import reduce_bytes
 from labkit.relay.network import Relay
 from labkit.relay.wire import Tensor
@@ -35,6 +36,10 @@ pytestmark = pytest.mark.usefixtures("warm")
 
 def values(outcome):
     return [rank.value.values if isinstance(rank.value, Tensor) else rank.value for rank in outcome.ranks]
+
+
+def test_every_collective_of_the_table_is_exchanged_and_none_beside_it():
+    assert set(matcher.EXCHANGES) == set(COLLECTIVES)
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 5])

@@ -2,8 +2,8 @@
 
 import pytest
 
+from labkit.interconnect.topology import flat, nodes
 from labkit.relay import threads
-from labkit.relay.topology import flat, nodes
 from labkit.simulation import alive, compute, draw, run, topology
 
 pytestmark = pytest.mark.usefixtures("warm")

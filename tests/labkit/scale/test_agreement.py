@@ -5,7 +5,7 @@ from pipeline_orders import gpipe, interleaved, one_f_one_b
 
 from benchmarks.simulation import GRID, OWN, compared, largest, step_of
 from labkit import schedules
-from labkit.relay.topology import Link
+from labkit.interconnect.topology import Link
 from labkit.scale import Mesh, Step, bubble, estimate, flat, nodes, order_1f1b, replay_step, run_step
 from labkit.scale.formula import hops
 

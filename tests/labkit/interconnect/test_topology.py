@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from labkit.relay.topology import Link, Topology, flat, nodes, rounds, uneven_rounds
+from labkit.interconnect.collectives import rounds, uneven_rounds
+from labkit.interconnect.topology import Link, Topology, flat, nodes
 
 KINDS = ("all_reduce", "broadcast", "reduce", "all_gather", "reduce_scatter", "gather", "scatter", "all_to_all")
 

@@ -8,17 +8,16 @@ the latency passes beside other messages.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from labkit.interconnect.collectives import COLLECTIVES, rounds, uneven_rounds
+
 OVERHEAD = 0.1  # of a link's latency, where nothing else is said
 MAX_SECONDS = 1e6  # a latency, or what a byte takes: more is a slip
-
-RINGS = ("all_reduce", "all_gather", "reduce_scatter")
 
 Card = tuple  # ("rank", r), ("node", n), or of several ("node", n, k): what a message occupies
 
@@ -97,7 +96,7 @@ class Topology:
             return "node", node
         return "node", node, place * self.cards_per_node // self.ranks_per_node
 
-    def collective(self, kind: str, members: Sequence[int]) -> Collective:
+    def collective(self, kind: str, members: Sequence[int]) -> CollectiveCost:
         """The cost of a library's collective of these ranks. Where it has a root, that is the first of them.
 
         A library's ring enters and leaves a node by one card each. So it runs several at once, each with a part of the
@@ -106,16 +105,16 @@ class Topology:
         found = rounds(kind, len(members), self.inside is None)
         if kind == "all_reduce" and self._reduces(members):
             found = [(1, 1.0, messages) for _, _, messages in found]  # to the switches and back, at the same time
-        rings = self._rings(members) if kind in RINGS else []
+        rings = self._rings(members) if COLLECTIVES[kind].ring else []
         if not rings:
             return self._cost(members, [(often, [(a, b, share) for a, b in said]) for often, share, said in found])
         once = self._once_round(rings)
         return _added_up((often, once.of(share)) for often, share, _ in found)
 
-    def uneven(self, kind: str, members: Sequence[int], pieces: Sequence[Sequence[int]]) -> Collective:
+    def uneven(self, kind: str, members: Sequence[int], pieces: Sequence[Sequence[int]]) -> CollectiveCost:
         """The same of one whose pieces are of different sizes: what it costs for one byte is what it costs. pieces:
         `pieces_of`."""
-        rings = self._rings(members) if kind in RINGS else []
+        rings = self._rings(members) if COLLECTIVES[kind].ring else []
         if not rings:
             return self._cost(members, [(1, messages) for messages in uneven_rounds(kind, pieces)])
         place, orders = {rank: k for k, rank in enumerate(members)}, []
@@ -160,7 +159,7 @@ class Topology:
 
     def _cost(
         self, members: Sequence[int], steps: Iterable[tuple[int, Sequence[tuple[int, int, float]]]]
-    ) -> Collective:
+    ) -> CollectiveCost:
         """steps: how often, and of each message at the same time source, destination and what it carries."""
         return _added_up((often, self._loads(members, messages)) for often, messages in steps)
 
@@ -204,60 +203,11 @@ def topology(name: str | Topology) -> Topology:
     return nodes(int(of[1]))
 
 
-# -- collectives -----------------------------------------------------------------------------------
-
-Message = tuple[int, int]  # source and destination, as positions within the group
 Load = tuple[float, float]  # what occupies a card: seconds, and seconds for each byte of a contribution
 
 
-def rounds(kind: str, p: int, alike: bool = False) -> Iterable[tuple[int, float, Sequence[Message]]]:
-    """The steps of a library's algorithm on p ranks, the root being position 0: (how often, share of the contribution
-    that each message carries, messages at the same time).
-
-    The usual ones (Thakur, Rabenseifner, Gropp 2005): ring all-reduce, 2 (p-1) steps of n/p; binomial trees for
-    broadcast and reduce, ceil(log2 p) steps of n; all-gather and reduce-scatter on the ring, all-to-all by shifts,
-    gather and scatter one after the other at the root: p-1 steps each; barrier by dissemination. alike: all links are,
-    so that one shift stands for all of them.
-    """
-    if p == 1:
-        return []
-    ring = [(k, (k + 1) % p) for k in range(p)]
-    distances = [1 << k for k in range(math.ceil(math.log2(p)))]
-    if kind == "all_reduce":
-        return [(2 * (p - 1), 1 / p, ring)]
-    if kind == "all_gather":
-        return [(p - 1, 1.0, ring)]
-    if kind == "reduce_scatter" or (kind == "all_to_all" and alike):
-        return [(p - 1, 1 / p, ring)]
-    if kind == "all_to_all":
-        return [(1, 1 / p, [(k, (k + s) % p) for k in range(p)]) for s in range(1, p)]
-    if kind == "broadcast":
-        return [(1, 1.0, [(k, k + d) for k in range(min(d, p - d))]) for d in distances]
-    if kind == "reduce":
-        return [(1, 1.0, [(k + d, k) for k in range(min(d, p - d))]) for d in reversed(distances)]
-    if kind == "gather":
-        return [(1, 1.0, [(k, 0)]) for k in range(1, p)]
-    if kind == "scatter":
-        return [(1, 1 / p, [(0, k)]) for k in range(1, p)]
-    return [(1, 0.0, [(k, (k + d) % p) for k in range(p)]) for d in distances]
-
-
-def uneven_rounds(kind: str, pieces: Sequence[Sequence[int]]) -> Iterable[Sequence[tuple[int, int, int]]]:
-    """The steps of `rounds` where pieces are of different sizes: source, destination and bytes of each message.
-
-    pieces: of the contribution of each position, in bytes, one for each position ("all_to_all", "reduce_scatter"); of
-    the root's alone ("scatter").
-    """
-    p = len(pieces[0])
-    if kind == "scatter":
-        return [[(0, k, pieces[0][k])] for k in range(1, p)]
-    if kind == "all_to_all":
-        return [[(k, (k + s) % p, pieces[k][(k + s) % p]) for k in range(p)] for s in range(1, p)]
-    return [[(k, (k + 1) % p, pieces[k][(k - s) % p]) for k in range(p)] for s in range(1, p)]
-
-
 @dataclass(frozen=True)
-class Collective:
+class CollectiveCost:
     """The cost of one collective of one group, for any number of bytes.
 
     steps: (how often, seconds of latency beside the cards, what busy cards carry). out, into: what each card carries in
@@ -311,13 +261,13 @@ class _Loads:
                 mine[card] = before[0] + often * overhead, before[1] + often * per_byte
 
 
-def _added_up(steps: Iterable[tuple[int, _Loads]]) -> Collective:
+def _added_up(steps: Iterable[tuple[int, _Loads]]) -> CollectiveCost:
     """The cost of steps one after the other. steps: how often, and the load of each."""
     costs, total = [], _Loads()
     for often, now in steps:
         total.take(now, often)
         costs.append((often, now.beside, tuple({*now.out.values(), *now.into.values()})))
-    return Collective(tuple(costs), total.out, total.into, total.shares)
+    return CollectiveCost(tuple(costs), total.out, total.into, total.shares)
 
 
 def _joined(rings: Sequence[_Loads]) -> _Loads:
