@@ -1,10 +1,13 @@
-"""Harnesses: the functions that stand around a student's function on the ranks, as source text.
+"""Harnesses and references as source text: the functions that stand around a student's on the ranks, and right answers
+that stand in for one that is missing.
 
-A unit's harnesses are ordinary functions in `harness.py` beside its `exercises.py`, where linters and editors see them.
-They run in the student's processes, which cannot import the grader; so a harness goes there as text, with all that it
-needs of its file. What several units share lies in `autograder.exercises.harness` and is imported from there.
+Both are ordinary functions beside a unit's `exercises.py`, in `harness.py` and `references.py`, where linters and
+editors see them. They run in the student's processes, which cannot import the grader; so a function goes there as text,
+with all that it needs of its file. What the harnesses of several units share lies in `autograder.exercises.harness` and
+is imported from there.
 
     harness = harness_of(__file__, "prefetch")      # of the function `prefetch(f, batches, depth)` in harness.py
+    reference = reference_of(__file__, "shard")     # the function `shard(flat, rank, p)` in references.py
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from pathlib import Path
 
 from labkit.cells.slicing import Cell, slice_cells
 
-HARNESS, ENGINE = "harness.py", "autograder"
+HARNESS, REFERENCES, ENGINE = "harness.py", "references.py", "autograder"
 FUTURE = "from __future__ import annotations"
 
 
@@ -35,10 +38,24 @@ class harness_of:
         return _source(self.path, self.name)
 
 
+class reference_of(harness_of):
+    """The source of a reference, a right answer that an exercise has.
+
+    file: the module of the exercise. name: of the function in the `references.py` beside it; with everything of that
+    module that it reaches. Raises LookupError where there is no such function.
+    """
+
+    def __init__(self, file: str | Path, name: str):
+        self.path, self.name = Path(file).with_name(REFERENCES), name
+
+    def __get__(self, exercise: object, kind: type | None = None) -> str:
+        return _source(self.path, self.name, self.name)
+
+
 @cache
-def _source(path: Path, name: str) -> str:
-    source = "\n\n".join(chunk.source for chunk in slice_cells([Cell(_flat(path), HARNESS)], [name]))
-    renamed, found = re.subn(rf"^def {name}\(", "def harness(", source, flags=re.M)
+def _source(path: Path, name: str, called: str = "harness") -> str:
+    source = "\n\n".join(chunk.source for chunk in slice_cells([Cell(_flat(path), path.name)], [name]))
+    renamed, found = re.subn(rf"^def {name}\(", f"def {called}(", source, flags=re.M)
     if found != 1:
         raise LookupError(f"{path} has no function {name}")
     return f"\n{renamed}\n"

@@ -1,5 +1,5 @@
-"""What all parts of labkit know of each collective: the steps of a library's algorithm, whether it has a root, and what
-its members have to agree on. The one table of them: `COLLECTIVES`.
+"""The one table of the collectives, `COLLECTIVES`: of each the steps of a library's algorithm, whether it has a root,
+and what its members have to agree on.
 
 A new collective is an entry here, its exchange of payloads in `labkit/relay/matcher.py`, and its function in the
 backends of torch.distributed (`labkit/relay/backend.py`, `labkit/mpi/backend.py`).

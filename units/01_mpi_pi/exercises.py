@@ -12,7 +12,7 @@ import numpy as np
 from autograder.compare import same
 from autograder.exercise import COMM, Case, Exercise, Finding, Mistake, Typed
 from autograder.exercises.kinds import PlainExercise, as_floats, tells_apart
-from autograder.exercises.source import harness_of
+from autograder.exercises.source import harness_of, reference_of
 from autograder.values import full_precision, wide_integers
 
 SIGMA = math.sqrt(
@@ -97,10 +97,7 @@ class FairShare(PlainExercise):
 
     signature = "fair_share(n, rank, world_size) -> tuple[int, int]"
     levels = {"n divides": 1, "n does not divide": 1}
-    reference = """
-def fair_share(n, rank, world_size):
-    return n * rank // world_size, n * (rank + 1) // world_size
-"""
+    reference = reference_of(__file__, "fair_share")
     mistakes = [
         Mistake("not_a_pair", "Every rank needs the two ends of its block, but the function did not return a pair of "
                 "numbers.", "Return two integers: `return start, stop`."),
@@ -188,13 +185,7 @@ class CountInside(PlainExercise):
     # handful for any number of points. A loop whose body is a C function leaves no such trace: so `map` and its like
     # are watched, too. The first call, on few points, keeps imports inside the function out of the count.
     harness = harness_of(__file__, "count_inside")
-    reference = """
-import numpy as np
-
-
-def count_inside(x, y):
-    return int(np.count_nonzero(x * x + y * y < 0.25))
-"""
+    reference = reference_of(__file__, "count_inside")
     mistakes = [
         Mistake("counts_all", "Every point was counted. x^2 + y^2 is never above 1/2 in this square, so a comparison "
                 "with 1/2 or with 1 lets all points through. The length of the comparison, instead of the number of "
@@ -269,13 +260,7 @@ class RankRng(PlainExercise):
     # few: once each rank with the first seed, and the first rank with the others. Where a call makes the generators of
     # thousands of ranks to return one, more of them would take seconds.
     harness = harness_of(__file__, "rank_rng")
-    reference = """
-import numpy as np
-
-
-def rank_rng(seed, rank, world_size):
-    return np.random.default_rng(np.random.SeedSequence(seed).spawn(world_size)[rank])
-"""
+    reference = reference_of(__file__, "rank_rng")
     mistakes = [
         Mistake("not_a_generator", "A generator was asked for: an object that draws with methods such as `.random(k)`.",
                 "Return `np.random.default_rng(...)`."),
@@ -453,15 +438,7 @@ class SumCounts(Exercise):
     levels = {"sum on every rank": 1, "buffers": 1}
     runtime = "mpi4py"
     harness = harness_of(__file__, "sum_counts")
-    reference = """
-import numpy as np
-
-
-def sum_counts(comm, counts):
-    total = np.empty_like(counts)
-    comm.Allreduce(counts, total)
-    return total
-"""
+    reference = reference_of(__file__, "sum_counts")
     mistakes = [
         Mistake("rank_0_only", "Only rank 0 has the sum. A reduce leaves the result on one rank.",
                 "Every rank needs it: use an all-reduce.",

@@ -10,7 +10,7 @@ import numpy as np
 
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run
 from autograder.exercises.kinds import PlainExercise, holds
-from autograder.exercises.source import harness_of
+from autograder.exercises.source import harness_of, reference_of
 
 ITEMS = Mistake("items", "These are the items, ten times the ids. A sampler never touches the data: it says which "
                 "samples to fetch.", "Return ids, numbers from 0 to n - 1.", lambda c: ten_times(c.right))  # fmt: skip
@@ -121,7 +121,7 @@ class StridedShare(PlainExercise):
 
     signature = "strided_share(n, rank, world_size) -> ids of this rank's samples"
     levels = {"n divides": 1, "n does not divide": 1}
-    reference = "def strided_share(n, rank, world_size):\n    return list(range(rank, n, world_size))\n"
+    reference = reference_of(__file__, "strided_share")
     mistakes = [
         Mistake("blocks", "Each rank got a block of consecutive ids. That is unit 01's way; here they are dealt out "
                 "one by one.", "Rank r gets r, r + world_size, r + 2 world_size, ...: a range with a step.",

@@ -12,7 +12,7 @@ import numpy as np
 from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run, Tensor
 from autograder.exercises.readings import contributions, gradients
 from autograder.exercises.readings.gradients import Part, dictionary, gradient_case, weights_in
-from autograder.exercises.source import harness_of
+from autograder.exercises.source import harness_of, reference_of
 
 SAME_ORDER = (
     "All ranks go through the same tensors in the same order; where a rank has nothing to add it brings zeros of the "
@@ -170,13 +170,7 @@ class BroadcastParameters(Exercise):
         "integers of both widths": "the counter of a batch normalisation is int64 in torch",
     }
     inputs = ("spec",)  # of the harness; the model's mode is as it was
-    reference = """
-import torch.distributed as dist
-
-def broadcast_parameters(model):
-    for tensor in [*model.parameters(), *model.buffers()]:
-        dist.broadcast(tensor.data, src=0)
-"""
+    reference = reference_of(__file__, "broadcast_parameters")
     harness = harness_of(__file__, "broadcast_parameters")
     mistakes = [
         *HANGS,
@@ -319,18 +313,7 @@ class AverageGradients(GradientExercise):
 
     signature = "average_gradients(model: nn.Module) -> None"
     levels = {"the mean, on every rank": 1, "frozen and tied parameters": 1, "a branch that some ranks did not use": 1}
-    reference = """
-import torch
-import torch.distributed as dist
-
-def average_gradients(model):
-    for p in model.parameters():
-        if p.requires_grad:
-            if p.grad is None:
-                p.grad = torch.zeros_like(p)
-            dist.all_reduce(p.grad)
-            p.grad /= dist.get_world_size()
-"""
+    reference = reference_of(__file__, "average_gradients")
 
     def cases(self, rng):
         mean, frozen, absent = self.levels
@@ -353,18 +336,7 @@ class AverageGradientsFlat(GradientExercise):
 
     signature = "average_gradients_flat(model: nn.Module) -> None"
     levels = {"one call": 1, "any memory layout": 1, "frozen, tied, and unused on some ranks": 1}
-    reference = """
-import torch
-import torch.distributed as dist
-
-def average_gradients_flat(model):
-    trained = [p for p in model.parameters() if p.requires_grad]
-    flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in trained])
-    dist.all_reduce(flat)
-    flat /= dist.get_world_size()
-    for p, piece in zip(trained, flat.split([p.numel() for p in trained])):
-        p.grad = piece.view(p.shape).clone()
-"""
+    reference = reference_of(__file__, "average_gradients_flat")
     mistakes = [
         *READINGS,
         Mistake("one_call_per_parameter", "The mean is right, but every gradient was sent in a call of its own.",
@@ -413,16 +385,7 @@ class GlobalMetrics(Exercise):
 
     signature = "global_metrics(losses: torch.Tensor, correct: torch.Tensor) -> tuple[float, float]"
     levels = {"equal shares": 1, "unequal shares": 1, "a rank without samples": 1}
-    reference = """
-import torch
-import torch.distributed as dist
-
-def global_metrics(losses, correct):
-    sums = torch.tensor([losses.sum(), correct.sum(), len(losses)], dtype=torch.float64)
-    dist.all_reduce(sums)
-    loss, hits, count = sums.tolist()
-    return loss / count, hits / count
-"""
+    reference = reference_of(__file__, "global_metrics")
     mistakes = [
         *HANGS,
         Mistake("own_only", "Each rank reports its own samples only.",
@@ -573,24 +536,7 @@ class TrainStep(Exercise):
     }
     inputs = ("weights",)  # of the harness; the model's mode is as it was
     uses = ("average_gradients", "global_metrics")
-    reference = """
-import torch
-import torch.distributed as dist
-import torch.nn.functional as F
-
-def train_step(model, x, y, lr):
-    totals = torch.tensor([float(len(x)), 0.0], dtype=torch.float64)
-    model.zero_grad()
-    loss = F.cross_entropy(model(x), y, reduction="sum")
-    loss.backward()
-    totals[1] = loss.item()
-    dist.all_reduce(totals)
-    with torch.no_grad():
-        for p in model.parameters():
-            dist.all_reduce(p.grad)
-            p -= lr / totals[0].item() * p.grad
-    return (totals[1] / totals[0]).item()
-"""
+    reference = reference_of(__file__, "train_step")
     harness = harness_of(__file__, "train_step")
     mistakes = [
         *HANGS,

@@ -26,7 +26,7 @@ from autograder.exercises.readings.stages import (
     stage_contradiction,
     weight_gradient,
 )
-from autograder.exercises.source import harness_of
+from autograder.exercises.source import harness_of, reference_of
 from autograder.values import full_precision
 from labkit.interconnect.topology import flat
 from labkit.schedules import replay
@@ -88,10 +88,7 @@ class Bubble(PlainExercise):
             yield "one chunk per rank", {"p": p, "m": int(rng.integers(1, 900)), "v": 1}
             yield "v chunks per rank", {"p": p, "m": p * int(rng.integers(2, 90)), "v": int(rng.integers(2, 9))}
 
-    reference = """
-def bubble(p, m, v=1):
-    return (p - 1) / (v * m + p - 1)
-"""
+    reference = reference_of(__file__, "bubble")
 
     def right(self, p, m, v):
         return bubble(p, m, v)
@@ -305,16 +302,7 @@ class Order1F1B(OrderExercise):
                lambda case, run: replayed(case, run).alive.sum(), lambda case: 8 * 9 / 2, lambda case: 8 * 9 / 2,
                "where the last rank never waits, rank r has begun p - r micro-batches when its first gradient comes."),
     ]  # fmt: skip
-    reference = """
-def order_1f1b(rank, p, m):
-    first = min(m, p - 1 - rank)
-    order = [("F", k) for k in range(first)]
-    for k in range(m):
-        if first + k < m:
-            order.append(("F", first + k))
-        order.append(("B", k))
-    return order
-"""
+    reference = reference_of(__file__, "order_1f1b")
 
     def draw(self, rng):
         some = int(rng.integers(9, 60))

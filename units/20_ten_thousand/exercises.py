@@ -37,7 +37,7 @@ from autograder.exercises.readings.meshes import (
     step_bytes,
     timed_step,
 )
-from autograder.exercises.source import harness_of
+from autograder.exercises.source import harness_of, reference_of
 
 TAKES_ANYTHING = Mistake("takes_anything", "This cannot be done, but the function returned a result.",
                          "Raise a ValueError before anything else.")  # fmt: skip
@@ -98,18 +98,7 @@ class MeshCoordinates(RefusingExercise):
     def impossible(self, rank, shape):
         return not 0 <= rank < math.prod(shape)
 
-    reference = """
-def mesh_coordinates(rank, shape):
-    found, inside = [], 1
-    for length in shape:
-        inside *= length
-    if not 0 <= rank < inside:
-        raise ValueError(f"there is no rank {rank} of {inside}")
-    for length in reversed(shape):
-        rank, place = divmod(rank, length)
-        found.insert(0, place)
-    return tuple(found)
-"""
+    reference = reference_of(__file__, "mesh_coordinates")
 
     def right(self, rank, shape):
         return coordinates(rank, shape)
@@ -163,17 +152,7 @@ class AxisGroups(PlainExercise):
             shape = tuple(int(length) for length in rng.integers(2, 6, axes))
             yield level, {"shape": shape, "axis": axes - 1 if level != "any axis" else int(rng.integers(axes - 1))}
 
-    reference = """
-def axis_groups(shape, axis):
-    inside = 1
-    for length in shape[axis + 1:]:
-        inside *= length
-    size = inside
-    for length in shape[:axis + 1]:
-        size *= length
-    firsts = [rank for rank in range(size) if rank // inside % shape[axis] == 0]
-    return [[first + k * inside for k in range(shape[axis])] for first in firsts]
-"""
+    reference = reference_of(__file__, "axis_groups")
 
     def right(self, shape, axis):
         return groups(shape, axis)
@@ -358,24 +337,7 @@ class RankMemory(PlainExercise):
                 known = {"model": of, "shape": (data, pipeline, tensor), "stage": stage}
                 yield level, known | {"micro_batches": int(rng.integers(6, 60)), "zero": zero}
 
-    reference = """
-def rank_memory(model, shape, stage, micro_batches, zero=1):
-    data, pipeline, tensor = shape
-    h, layers = model["width"], model["layers"] // pipeline
-    parameters = layers * (12 * h * h + 13 * h)
-    if stage == 0:
-        parameters += (model["vocabulary"] + model["sequence"]) * h
-    elif stage == pipeline - 1:
-        parameters += model["vocabulary"] * h
-    parameters /= tensor
-    alive = min(micro_batches, pipeline - stage)
-    return {
-        "parameters": 2 * parameters / (data if zero >= 3 else 1),
-        "gradients": 4 * parameters / (data if zero >= 2 else 1),
-        "optimizer": 12 * parameters / (data if zero >= 1 else 1),
-        "activations": 34 * model["sequence"] * h / tensor * layers * alive,
-    }
-"""
+    reference = reference_of(__file__, "rank_memory")
 
     def right(self, **known):
         return rank_memory(**known)

@@ -5,6 +5,10 @@ import torch
 from autograder.exercises.harness import as_lists
 
 
+def orders(f, p, m):
+    return [as_lists(f(rank, p, m)) for rank in range(p)]
+
+
 def mesh_search(f, model, gpus, batch, per_node, memory):
     from labkit.scale import Mesh, Model, Plan, machine
 

@@ -6,6 +6,7 @@ import itertools
 
 from autograder.exercise import Case, Finding, Mistake, Run
 from autograder.exercises.kinds import PlainExercise
+from autograder.exercises.source import harness_of
 from labkit.schedules import Replay, StandStill, replay
 
 __all__ = ["OrderExercise", "in_turn", "replayed"]
@@ -16,7 +17,7 @@ class OrderExercise(PlainExercise):
 
     given = ("p", "m")
     rank_at = 0
-    harness = "\ndef harness(f, p, m):\n    return [as_lists(f(rank, p, m)) for rank in range(p)]\n"
+    harness = harness_of(__file__, "orders")
     ORDERS = [
         Mistake("no_actions", "The result is not a list that holds every action of the rank once.",
                 'A list of ("F", k) and ("B", k), k from 0 to m - 1, each of them once.'),

@@ -4,8 +4,8 @@ import pytest
 
 from autograder.answers import sources
 from autograder.judging.judge import chunks_of_file
-from labkit.launch import launcher
 from labkit.interconnect.topology import flat
+from labkit.launch import launcher
 
 UNIT = "16_tensor_parallel"
 pytestmark = pytest.mark.usefixtures("warm")

@@ -41,12 +41,12 @@ def first_answer(function: str) -> str:
 
 
 def course_of(units: list[str], to: Path) -> None:
-    """Writes a course of these units with nothing in it but the classes of their exercises and their harnesses."""
+    """Writes a course of these units with nothing in it but what judging their exercises needs."""
     for unit in units:
         room = to / content.UNITS / unit
         room.mkdir(parents=True)
         classes = content.course(content.ENGINE).room(unit).exercises
-        for path in (classes, classes.with_name("harness.py")):
+        for path in map(classes.with_name, content.JUDGES):
             if path.is_file():
                 shutil.copyfile(path, room / path.name)
     said = json.dumps(units)

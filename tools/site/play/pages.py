@@ -48,8 +48,8 @@ own forward pass. The picture has a lane for each rank:
 A micro-batch is alive on a rank from the beginning of its `F` to the end of its `B` (of its `W`, where there is one):
 the blue curves below the lanes. A slot is drawn as a second, and what a forward pass leaves behind as 1 MB.
 Every rank here does one micro-batch after the other: that is right, and slow. The strings may be written by hand or
-computed. When you want more: [fifteen exercises](exercises.md) in Python alone, or the whole course, whose ranks talk to
-each other for real. For that it must be installed, because a page has one process.
+computed. When you want more: [fifteen exercises](exercises.md) in Python alone, or the whole course, whose ranks talk
+to each other for real. For that it must be installed, because a page has one process.
 """
 ABOUT_EXERCISES = f"""---
 orphan: true
