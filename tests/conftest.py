@@ -130,11 +130,11 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config) -> int:
-    """`-n auto`: two processes for each core and one more, as tests wait a lot for what they have started, but at least
+    """`-n auto`: one process more than there are cores, as tests wait a lot for what they have started, but at least
     4 GB of memory for each.
     """
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(1, min(2 * len(os.sched_getaffinity(0)) + 1, memory >> 32))
+    return max(1, min(len(os.sched_getaffinity(0)) + 1, memory >> 32))
 
 
 @pytest.hookimpl(optionalhook=True)
