@@ -6,7 +6,6 @@
     units/NN_topic/topic.py         the page, a notebook as text; scripts beside it go to students with it
     units/NN_topic/exercises.py     the classes of the unit's exercises
     units/NN_topic/harness.py       functions that run around the student's on the ranks
-    units/NN_topic/references.py    right answers that stand in where a later exercise uses one that is missing
     units/NN_topic/answers/NAME.py  right and wrong answers to the exercise NAME (`autograder.answers`)
     units/NN_topic/inputs.py        strategies of inputs at their edges (`autograder.inputs`), where the unit has some
     units/NN_topic/holes.toml       changes that are as right as the answer they come from (`autograder.holes`)
@@ -32,8 +31,7 @@ from types import ModuleType
 from typing import Any
 
 # What of a unit's room is the grader's and the instructor's: it never reaches a student beside the page.
-JUDGES = ("exercises.py", "harness.py", "references.py")  # what judging its exercises needs
-GRADERS = (*JUDGES, "answers", "inputs.py", "holes.toml", "unit.toml", "teaching.md")
+GRADERS = ("exercises.py", "harness.py", "answers", "inputs.py", "holes.toml", "unit.toml", "teaching.md")
 COURSE = "COURSE"  # environment: the folder of the course, where it is not the engine's own
 FILE, UNITS = "course.toml", "units"
 ENGINE = Path(__file__).resolve().parents[1]

@@ -162,8 +162,8 @@ class Exercise:
         references stand in.
     withheld: functions of labkit that are an answer, "labkit.scale.formula.bubble": they cannot be called in a case,
         nor read in a jail.
-    reference: source of a right answer, needed only where a later exercise `uses` this one: a function in the unit's
-        `references.py`, and ``reference_of(__file__, name)`` here.
+    reference: source of a right answer, needed only where a later exercise `uses` this one: one of the bank's,
+        ``reference_of(__file__, "right_NAME")``.
     mistakes: every `Mistake` that has a name here: recognised by its values, found by `facts`, or to replace the
         general text of a hang (see `labkit.watch.hang.KINDS`). Where two give the same values in a case, the first in
         this order is named.

@@ -1,13 +1,12 @@
-"""Harnesses and references as source text: the functions that stand around a student's on the ranks, and right answers
-that stand in for one that is missing.
+"""Harnesses and references as source text: the functions that stand around a student's on the ranks, and the right
+answers that stand in for one that is missing. Both run in the student's processes, which cannot import the grader.
 
-Both are ordinary functions beside a unit's `exercises.py`, in `harness.py` and `references.py`, where linters and
-editors see them. They run in the student's processes, which cannot import the grader; so a function goes there as text,
-with all that it needs of its file. What the harnesses of several units share lies in `autograder.exercises.harness` and
-is imported from there.
+A unit's harnesses are ordinary functions in `harness.py` beside its `exercises.py`, where linters and editors see them.
+A harness goes to the ranks with all that it needs of its file. What several units share lies in
+`autograder.exercises.harness` and is imported from there. A reference is one of the bank's right answers.
 
-    harness = harness_of(__file__, "prefetch")      # of the function `prefetch(f, batches, depth)` in harness.py
-    reference = reference_of(__file__, "shard")     # the function `shard(flat, rank, p)` in references.py
+    harness = harness_of(__file__, "prefetch")            # of the function `prefetch(f, batches, depth)` in harness.py
+    reference = reference_of(__file__, "right_formula")   # of the answers to this exercise, in answers/
 """
 
 from __future__ import annotations
@@ -18,9 +17,10 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from autograder.answers import read
 from labkit.cells.slicing import Cell, slice_cells
 
-HARNESS, REFERENCES, ENGINE = "harness.py", "references.py", "autograder"
+HARNESS, ANSWERS, ENGINE = "harness.py", "answers", "autograder"
 FUTURE = "from __future__ import annotations"
 
 
@@ -38,24 +38,34 @@ class harness_of:
         return _source(self.path, self.name)
 
 
-class reference_of(harness_of):
-    """The source of a reference, a right answer that an exercise has.
+class reference_of:
+    """The source of a right answer of the bank, read when it is first asked for; "" where there is no bank, as in the
+    copies that students get.
 
-    file: the module of the exercise. name: of the function in the `references.py` beside it; with everything of that
-    module that it reaches. Raises LookupError where there is no such function.
+    file: the module of the exercise. name: of the answer. Raises LookupError where the bank has no such answer.
     """
 
     def __init__(self, file: str | Path, name: str):
-        self.path, self.name = Path(file).with_name(REFERENCES), name
+        self.path, self.name = Path(file).with_name(ANSWERS), name
 
-    def __get__(self, exercise: object, kind: type | None = None) -> str:
-        return _source(self.path, self.name, self.name)
+    def __get__(self, exercise: object, kind: type) -> str:
+        return _answer(self.path / f"{kind.function}.py", self.name)
 
 
 @cache
-def _source(path: Path, name: str, called: str = "harness") -> str:
-    source = "\n\n".join(chunk.source for chunk in slice_cells([Cell(_flat(path), path.name)], [name]))
-    renamed, found = re.subn(rf"^def {name}\(", f"def {called}(", source, flags=re.M)
+def _answer(path: Path, name: str) -> str:
+    if not path.is_file():
+        return ""
+    found = next((entry.text for entry in read(path) if entry.name == name), None)
+    if found is None:
+        raise LookupError(f"{path} has no answer {name}")
+    return found
+
+
+@cache
+def _source(path: Path, name: str) -> str:
+    source = "\n\n".join(chunk.source for chunk in slice_cells([Cell(_flat(path), HARNESS)], [name]))
+    renamed, found = re.subn(rf"^def {name}\(", "def harness(", source, flags=re.M)
     if found != 1:
         raise LookupError(f"{path} has no function {name}")
     return f"\n{renamed}\n"

@@ -209,7 +209,11 @@ def code_version() -> str:
     found = hashlib.sha256()
     engine, course = Path(__file__).resolve().parents[2], content.root()
     files = [(engine, path) for part in ("autograder", "labkit", "probes") for path in engine.glob(f"{part}/**/*.py")]
-    rooms = [path for name in content.JUDGES for path in course.glob(f"{content.UNITS}/*/{name}")]
+    rooms = [
+        path
+        for name in ("exercises.py", "harness.py", "answers/*.py")
+        for path in course.glob(f"{content.UNITS}/*/{name}")
+    ]
     files += [(course, path) for path in (course / content.FILE, *rooms)]
     for root, path in sorted(files):
         found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())

@@ -69,7 +69,7 @@ def older_names() -> None:
 
 def lessons(folder: Path) -> list[Lesson]:
     """The lessons of a folder that have a DEVICE, in order."""
-    graders = ("exercises.py", "harness.py", "references.py", "inputs.py")
+    graders = ("exercises.py", "harness.py", "inputs.py")
     paths = sorted(path for path in folder.glob("[0-9][0-9]_*/*.py") if path.name not in graders)
     texts = [(path.parent.name[:2], path.read_text(encoding="utf-8")) for path in paths]
     return [lesson_of(unit, text) for unit, text in texts if re.search(r"^DEVICE = ", text, re.M)]

@@ -97,7 +97,7 @@ class FairShare(PlainExercise):
 
     signature = "fair_share(n, rank, world_size) -> tuple[int, int]"
     levels = {"n divides": 1, "n does not divide": 1}
-    reference = reference_of(__file__, "fair_share")
+    reference = reference_of(__file__, "right_floor_of_both_ends")
     mistakes = [
         Mistake("not_a_pair", "Every rank needs the two ends of its block, but the function did not return a pair of "
                 "numbers.", "Return two integers: `return start, stop`."),
@@ -185,7 +185,7 @@ class CountInside(PlainExercise):
     # handful for any number of points. A loop whose body is a C function leaves no such trace: so `map` and its like
     # are watched, too. The first call, on few points, keeps imports inside the function out of the count.
     harness = harness_of(__file__, "count_inside")
-    reference = reference_of(__file__, "count_inside")
+    reference = reference_of(__file__, "right_count_nonzero")
     mistakes = [
         Mistake("counts_all", "Every point was counted. x^2 + y^2 is never above 1/2 in this square, so a comparison "
                 "with 1/2 or with 1 lets all points through. The length of the comparison, instead of the number of "
@@ -260,7 +260,6 @@ class RankRng(PlainExercise):
     # few: once each rank with the first seed, and the first rank with the others. Where a call makes the generators of
     # thousands of ranks to return one, more of them would take seconds.
     harness = harness_of(__file__, "rank_rng")
-    reference = reference_of(__file__, "rank_rng")
     mistakes = [
         Mistake("not_a_generator", "A generator was asked for: an object that draws with methods such as `.random(k)`.",
                 "Return `np.random.default_rng(...)`."),
@@ -438,7 +437,7 @@ class SumCounts(Exercise):
     levels = {"sum on every rank": 1, "buffers": 1}
     runtime = "mpi4py"
     harness = harness_of(__file__, "sum_counts")
-    reference = reference_of(__file__, "sum_counts")
+    reference = reference_of(__file__, "right_allreduce")
     mistakes = [
         Mistake("rank_0_only", "Only rank 0 has the sum. A reduce leaves the result on one rank.",
                 "Every rank needs it: use an all-reduce.",

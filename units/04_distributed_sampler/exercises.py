@@ -121,7 +121,7 @@ class StridedShare(PlainExercise):
 
     signature = "strided_share(n, rank, world_size) -> ids of this rank's samples"
     levels = {"n divides": 1, "n does not divide": 1}
-    reference = reference_of(__file__, "strided_share")
+    reference = reference_of(__file__, "right_range")
     mistakes = [
         Mistake("blocks", "Each rank got a block of consecutive ids. That is unit 01's way; here they are dealt out "
                 "one by one.", "Rank r gets r, r + world_size, r + 2 world_size, ...: a range with a step.",

@@ -170,7 +170,6 @@ class BroadcastParameters(Exercise):
         "integers of both widths": "the counter of a batch normalisation is int64 in torch",
     }
     inputs = ("spec",)  # of the harness; the model's mode is as it was
-    reference = reference_of(__file__, "broadcast_parameters")
     harness = harness_of(__file__, "broadcast_parameters")
     mistakes = [
         *HANGS,
@@ -313,7 +312,7 @@ class AverageGradients(GradientExercise):
 
     signature = "average_gradients(model: nn.Module) -> None"
     levels = {"the mean, on every rank": 1, "frozen and tied parameters": 1, "a branch that some ranks did not use": 1}
-    reference = reference_of(__file__, "average_gradients")
+    reference = reference_of(__file__, "right_in_place")
 
     def cases(self, rng):
         mean, frozen, absent = self.levels
@@ -336,7 +335,7 @@ class AverageGradientsFlat(GradientExercise):
 
     signature = "average_gradients_flat(model: nn.Module) -> None"
     levels = {"one call": 1, "any memory layout": 1, "frozen, tied, and unused on some ranks": 1}
-    reference = reference_of(__file__, "average_gradients_flat")
+    reference = reference_of(__file__, "right_cat_split")
     mistakes = [
         *READINGS,
         Mistake("one_call_per_parameter", "The mean is right, but every gradient was sent in a call of its own.",
@@ -385,7 +384,7 @@ class GlobalMetrics(Exercise):
 
     signature = "global_metrics(losses: torch.Tensor, correct: torch.Tensor) -> tuple[float, float]"
     levels = {"equal shares": 1, "unequal shares": 1, "a rank without samples": 1}
-    reference = reference_of(__file__, "global_metrics")
+    reference = reference_of(__file__, "right_one_vector")
     mistakes = [
         *HANGS,
         Mistake("own_only", "Each rank reports its own samples only.",
@@ -536,7 +535,6 @@ class TrainStep(Exercise):
     }
     inputs = ("weights",)  # of the harness; the model's mode is as it was
     uses = ("average_gradients", "global_metrics")
-    reference = reference_of(__file__, "train_step")
     harness = harness_of(__file__, "train_step")
     mistakes = [
         *HANGS,

@@ -30,7 +30,7 @@ from autograder.exercises.readings.sharding import (
     tensors,
     through_blocks,
 )
-from autograder.exercises.source import harness_of, reference_of
+from autograder.exercises.source import harness_of
 from labkit.interconnect.topology import flat
 
 FORWARD, BACKWARD = 6e-5, 12e-5  # virtual seconds of a layer
@@ -182,7 +182,6 @@ class Shard(PlainExercise):
     rank_at = 1
     levels = {"shards of one size": 1, "more ranks than numbers": 1}
     harness = harness_of(__file__, "shard")
-    reference = reference_of(__file__, "shard")
     mistakes = [
         Mistake("not_padded", "The shards are of different sizes: the last ones are short.",
                 "A collective takes the same amount from every rank: pad with zeros.",
@@ -238,7 +237,6 @@ class Unshard(Exercise):
     signature = "unshard(part: torch.Tensor, n: int) -> torch.Tensor"
     levels = {"the whole vector": 1, "more ranks than numbers": 1, "in one collective": 1}
     all_hear = True
-    reference = reference_of(__file__, "unshard")
     mistakes = [
         Mistake("keeps_padding", "The padding was returned, too.", "Cut it to n: `whole[:n]`.",
                 lambda c: tensors([np.concatenate(c.shards)] * c.p, c.dtype)),

@@ -88,7 +88,7 @@ class Bubble(PlainExercise):
             yield "one chunk per rank", {"p": p, "m": int(rng.integers(1, 900)), "v": 1}
             yield "v chunks per rank", {"p": p, "m": p * int(rng.integers(2, 90)), "v": int(rng.integers(2, 9))}
 
-    reference = reference_of(__file__, "bubble")
+    reference = reference_of(__file__, "right_formula")
 
     def right(self, p, m, v):
         return bubble(p, m, v)
@@ -302,7 +302,7 @@ class Order1F1B(OrderExercise):
                lambda case, run: replayed(case, run).alive.sum(), lambda case: 8 * 9 / 2, lambda case: 8 * 9 / 2,
                "where the last rank never waits, rank r has begun p - r micro-batches when its first gradient comes."),
     ]  # fmt: skip
-    reference = reference_of(__file__, "order_1f1b")
+    reference = reference_of(__file__, "right_two_loops")
 
     def draw(self, rng):
         some = int(rng.integers(9, 60))

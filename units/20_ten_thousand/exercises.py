@@ -98,7 +98,7 @@ class MeshCoordinates(RefusingExercise):
     def impossible(self, rank, shape):
         return not 0 <= rank < math.prod(shape)
 
-    reference = reference_of(__file__, "mesh_coordinates")
+    reference = reference_of(__file__, "right_divmod")
 
     def right(self, rank, shape):
         return coordinates(rank, shape)
@@ -152,7 +152,7 @@ class AxisGroups(PlainExercise):
             shape = tuple(int(length) for length in rng.integers(2, 6, axes))
             yield level, {"shape": shape, "axis": axes - 1 if level != "any axis" else int(rng.integers(axes - 1))}
 
-    reference = reference_of(__file__, "axis_groups")
+    reference = reference_of(__file__, "right_strides")
 
     def right(self, shape, axis):
         return groups(shape, axis)
@@ -337,7 +337,7 @@ class RankMemory(PlainExercise):
                 known = {"model": of, "shape": (data, pipeline, tensor), "stage": stage}
                 yield level, known | {"micro_batches": int(rng.integers(6, 60)), "zero": zero}
 
-    reference = reference_of(__file__, "rank_memory")
+    reference = reference_of(__file__, "right_parts")
 
     def right(self, **known):
         return rank_memory(**known)
