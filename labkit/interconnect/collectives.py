@@ -1,6 +1,8 @@
 """The one table of the collectives, `COLLECTIVES`: of each the steps of a library's algorithm, whether it has a root,
 and what its members have to agree on.
 
+    rounds("all_reduce", 4)     # [(6, 0.25, [(0, 1), (1, 2), (2, 3), (3, 0)])]: six steps of a quarter each on the ring
+
 A new collective is an entry here, its exchange of payloads in `labkit/relay/matcher.py`, and its function in the
 backends of torch.distributed (`labkit/relay/backend.py`, `labkit/mpi/backend.py`).
 """

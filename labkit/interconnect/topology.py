@@ -112,8 +112,10 @@ class Topology:
         return _added_up((often, once.of(share)) for often, share, _ in found)
 
     def uneven(self, kind: str, members: Sequence[int], pieces: Sequence[Sequence[int]]) -> CollectiveCost:
-        """The same of one whose pieces are of different sizes: what it costs for one byte is what it costs. pieces:
-        `pieces_of`."""
+        """The cost of a collective whose pieces are of different sizes (`uneven_rounds`), in all: its `seconds(1)`.
+
+        For example an all-to-all of two ranks that hand each other 10 and 30 bytes: pieces [[0, 10], [30, 0]].
+        """
         rings = self._rings(members) if COLLECTIVES[kind].ring else []
         if not rings:
             return self._cost(members, [(1, messages) for messages in uneven_rounds(kind, pieces)])

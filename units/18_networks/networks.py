@@ -306,9 +306,9 @@ for how in ("leaders", "three steps"):
 charts.diagrams(drawn, 8)
 
 # %% [markdown]
-# In the three steps the card is idle while the links inside work, and they are idle
-# while it works. Cut the vector into **pieces**, and one piece goes across while the
-# next is reduced inside. In the next cell the links inside are only four times as fast
+# The three steps use one kind of link at a time: while the links inside a node work,
+# its card is idle, and the other way round. Cut the vector into **pieces**: then one
+# piece goes across while the next is reduced inside. In the next cell the links inside are only four times as fast
 # as the card, and a message costs nothing but its bytes. There the time can come close
 # to what the card alone needs: the bound that your check names. Does yours? (To let
 # your class see your records, write `# my records: NAME` into any code cell, with a
