@@ -392,12 +392,17 @@ def run(
 
 
 def failures(notebook: NotebookNode, but_tagged: bool = False) -> list[str]:
-    """The error and the text of every cell that failed; with `but_tagged` not of those tagged ``raises-exception``."""
+    """The error and the text of every cell that failed, and what the cell before it printed; with `but_tagged` not of
+    those tagged ``raises-exception``.
+    """
     found = []
+    printed = ""
     for cell in code_cells(notebook):
         errors = [output for output in cell.outputs if output.output_type == "error"]
         if errors and not (but_tagged and "raises-exception" in cell.metadata.get("tags", [])):
-            found.append(f"{errors[0].ename}: {errors[0].evalue}, in the cell\n{cell.source}")
+            before = f"\nThe cell before it printed:\n{printed}" if printed else ""
+            found.append(f"{errors[0].ename}: {errors[0].evalue}, in the cell\n{cell.source}{before}")
+        printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
     return found
 
 

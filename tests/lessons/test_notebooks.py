@@ -534,7 +534,8 @@ def test_a_student_can_run_all_cells_before_anything_is_solved(unit):
     """
     notebook = execute(unit, "student")
     assert_every_cell_ran(notebook)
-    assert not builder.failures(notebook, but_tagged=True)
+    failed = builder.failures(notebook, but_tagged=True)
+    assert not failed, "\n\n".join(failed)
     assert not {cell.execution_count: text_of(cell) for cell in builder.code_cells(notebook) if shows_a_traceback(cell)}
     assert set(cards(notebook)) == set(exercises_of(unit))
     for name, card in cards(notebook).items():
@@ -548,7 +549,8 @@ def test_the_solution_gets_full_marks(unit):
     """Nothing fails, but for the %%ranks cells that hang on purpose: those set a deadline of their own."""
     notebook = execute(unit, "solution")
     assert_every_cell_ran(notebook)
-    assert not builder.failures(notebook)
+    failed = builder.failures(notebook)
+    assert not failed, "\n\n".join(failed)
     for cell in builder.code_cells(notebook):
         first_line = cell.source.partition("\n")[0]
         if first_line.startswith("%%ranks") and "--deadline" not in first_line:

@@ -8,8 +8,9 @@
 # PyTorch's `fully_shard`, or FSDP (*fully sharded data parallel*).
 #
 # **At the end of this page** you can say how many bytes a training run needs on every
-# rank before you start it, you have written all three stages and activation
-# checkpointing yourself, and your gradients agree with those of `fully_shard`.
+# rank before you start it, you have written ZeRO-1 and ZeRO-3 yourself (in the stretch
+# also ZeRO-2 and activation checkpointing), and your gradients agree with those of
+# `fully_shard`.
 #
 # **You need** units 03, 05, 06 and 10 (mixed precision). **It takes** about 125
 # minutes, the *stretch* 110 more. Plan two sittings, with a break at *Half-time*;
@@ -61,7 +62,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # What must be in memory for one parameter? With Adam in mixed precision (unit 10):
 #
-# | component | bytes | sharded from |
+# | component | bytes | sharded first at |
 # |---|---|---|
 # | parameter, 16 bits | 2 | stage 3 |
 # | gradient, 16 bits | 2 | stage 2 |
@@ -70,18 +71,19 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # That is 16 bytes, whatever the batch size. The copy is needed because small updates
 # would be rounded away in 16 bits. In 32 bits throughout, parameter and gradient take 4
-# bytes each, and there is no copy. SGD with momentum keeps one 4-byte number instead of
-# the two moments, plain SGD none.
+# bytes each, and there is no copy. In either precision, SGD with momentum keeps one
+# 4-byte number instead of the two moments, and plain SGD keeps neither.
 #
-# Other texts say 18. The ZeRO paper counts a 16-bit gradient, as the table does.
-# Megatron-LM and Llama 3 add up the gradients of micro-batches (parts of a batch) in 32
-# bits: 2 + 4 + 12 = 18 bytes, as in unit 20. And PyTorch's `fully_shard` (at the end of
-# this page), with its option `MixedPrecisionPolicy`, keeps everything in 32 bits
-# (4 + 4 + 8 = 16) and makes a 16-bit copy of one block at a time.
+# Other texts say 18. The difference is the gradient: the ZeRO paper, like the table,
+# counts it in 16 bits, while Megatron-LM and Llama 3 add up the gradients of
+# micro-batches (parts of a batch) in 32 bits: 2 + 4 + 12 = 18 bytes, as in unit 20. And
+# PyTorch's `fully_shard` (at the end of this page), with its option
+# `MixedPrecisionPolicy`, keeps everything in 32 bits (4 + 4 + 8 = 16) and makes a
+# 16-bit copy of one block at a time.
 #
 # ZeRO's stage 0 is plain data parallelism. **Stage 1** shards the optimizer state
 # across the $p$ ranks, **stage 2** also the gradients, **stage 3** also the parameters.
-# To shard a vector of $n$ numbers, cut it into shards of one size,
+# To shard a vector of $n$ numbers, cut it into shards of equal size,
 # $k = \lceil n / p \rceil$ numbers each: the collectives used here take the same amount
 # from every rank. The last shards are padded with zeros.
 #
@@ -135,7 +137,7 @@ check(memory_per_rank)
 #
 # The paper (Rajbhandari et al., *ZeRO: Memory Optimizations Toward Training Trillion
 # Parameter Models*, arXiv 1910.02054) has a table of 54 numbers: gigabytes per device
-# for three models, six numbers of ranks, three stages (table 1, page 11).
+# for three models, six rank counts, three stages (table 1, page 11).
 # `sharding.published()` returns them. Does your function reproduce them? Each of your
 # results is rounded to as many digits as the table prints, and then compared:
 
@@ -153,9 +155,9 @@ for params, stage, p, printed, ours in differences:
     )
 
 # %% [markdown]
-# The table is right. Where a printed number differs, it was truncated, not rounded, and
-# only the last digit is affected. Now draw the stages for the smallest model on 64
-# ranks; the first bar, plain data parallelism, answers your first guess:
+# The table is right: where a printed number differs, it was only truncated instead of
+# rounded, and only the last digit is affected. Now draw the stages for the smallest
+# model on 64 ranks; the first bar, plain data parallelism, answers your first guess:
 
 # %% tags=["raises-exception"] alt="Four bars, one below the other: GB on each of 64 ranks. Data parallel 120.0, ZeRO-1 31.4, ZeRO-2 16.6, ZeRO-3 1.9. The optimizer state is by far the largest part of the first bar and the first to shrink."
 stages = sharding.stages(7.5e9, 64)
@@ -422,10 +424,10 @@ print(
 # "about 12".
 #
 # Korthikanti et al. (arXiv 2205.05198, section 4.1) counted operation by operation. In
-# 16 bits a layer keeps s b h (34 + 5 a s / h) bytes, for s tokens, batch size b, width
-# h and a heads. The 34 are 16 numbers of 2 bytes and two dropout masks of 1 byte. Our
-# model has no dropout, and the fit above gives 16.3 numbers, within 2 % of their
-# formula. Unit 20 uses it.
+# 16 bits a layer keeps $s\,b\,h\,(34 + 5 a s / h)$ bytes, for $s$ tokens, batch size
+# $b$, width $h$ and $a$ heads. The 34 bytes are 16 numbers of 2 bytes each plus two
+# dropout masks of 1 byte each. Our model has no dropout, and the fit above gives 16.3
+# numbers, within 2 % of their formula. Unit 20 uses it.
 #
 # (Try `tokens[:context]` without `.clone()`: a view of 64 tokens, 512 bytes, keeps the
 # entire text in memory. That is why storages are counted, and not tensors.)
@@ -483,12 +485,13 @@ timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 #
 # Write it as a `torch.autograd.Function` that takes the segment's blocks and its input
 # as arguments. In `forward`, autograd is switched off automatically; save the input
-# with `ctx.save_for_backward`. In `backward`, begin with a detached input that requires
-# a gradient, and compute under `torch.enable_grad()`; `torch.autograd.backward(y, gy)`
-# then accumulates the gradients in `.grad`. **Think first:** suppose a block has
-# dropout. What must be the same in its second run, and how do you ensure it?
-# (`torch.get_rng_state`; and `torch.random.fork_rng(devices=[])` restores the generator
-# afterwards.)
+# with `ctx.save_for_backward`. In `backward`, detach the saved input, make it require a
+# gradient, and compute the segment's output `y` again under `torch.enable_grad()`. With
+# `gy`, the gradient that `backward` receives, `torch.autograd.backward(y, gy)` then
+# accumulates the gradients in `.grad`. **Think first:** suppose a block has dropout.
+# What must be the same in its second run, and how do you ensure it?
+# (`torch.get_rng_state` returns the generator's state; a block under
+# `torch.random.fork_rng(devices=[])` leaves the generator as it found it.)
 #
 # ### Recomputing activations (4 points)
 
@@ -615,9 +618,10 @@ print(
 # `wait()` returns when the data has arrived (unit 08). **Think first:** while a layer
 # computes, the network is idle. What could be gathered in the meantime (*prefetching*)?
 # How many layers are then gathered at a time? (The backward pass may start with the
-# last two layers still gathered from the forward pass. Gather all the others again,
-# each while the layer that runs before it computes and no earlier: until then the check
-# changes its shards, so parameters gathered earlier are out of date.)
+# last two layers still gathered from the forward pass. Gather every other layer again
+# while the layer whose backward pass comes just before its own computes, and no
+# earlier: up to that moment the check changes the layer's shards, so parameters
+# gathered earlier would be out of date.)
 #
 # ### Forward and backward pass of ZeRO-3 (5 points)
 
@@ -718,9 +722,10 @@ for name, run in (("data parallel", parallel), ("ZeRO-3 by hand", by_hand)):
 timeline.draw(by_hand.events, RANKS, title="ZeRO-3 by hand", memory=by_hand.memory)
 
 # %% [markdown]
-# In each rank's lane, computation is drawn above, and the collectives that run at the
-# same time below (G and R where there is room); the curves show the memory in use.
-# Compare with data parallelism: one long all-reduce at the end, and memory that climbs.
+# In each rank's lane, computation is drawn on top and the collectives that run at the
+# same time underneath (where there is room, G marks an all-gather and R a
+# reduce-scatter); the curves show the memory in use. Compare with data parallelism: one
+# long all-reduce at the end, and memory that climbs.
 
 # %% tags=["raises-exception"] alt="The same for data parallelism: computation without a gap on all four ranks, then one long all-reduce. The curves of memory climb and stay high to the end."
 timeline.draw(parallel.events, RANKS, title="Data parallel", memory=parallel.memory)
@@ -760,9 +765,9 @@ print(f"your guess: {guess_2}")
 # for *bytes*, if each layer is gathered twice. Must it be? The backward pass starts
 # with the layers where the forward pass ends, so the last two of the $L$ layers may
 # stay gathered. This saves two of the $2L$ all-gathers, and the ratio becomes
-# $3/2 - 1/L$. It does not hold for messages: data parallelism needs one collective
-# here, ZeRO-3 up to three for every layer, and each pays its latency. That is why real
-# programs gather an entire block of layers at a time.
+# $3/2 - 1/L$. The claim does not hold for the *number of messages*: data parallelism
+# needs one collective here, ZeRO-3 up to three for every layer, and each pays its
+# latency. That is why real programs gather an entire block of layers at a time.
 #
 # A warning about counting: the bytes *passed* to the calls do not show this ratio. A
 # rank passes $n$ numbers to an all_reduce and $n / p$ to an all_gather, although the
@@ -781,8 +786,8 @@ print(f"your guess: {guess_2}")
 def clip_grad_norm_sharded(shards: list, max_norm: float) -> float:
     """Clip a gradient by its global norm when every rank holds shards of it.
 
-    shards: list of tensors, this rank's shards of the gradient's tensors; scale them in
-        place
+    shards: list of tensors, this rank's shard of each tensor of the gradient; scale
+        them in place
     max_norm: float, the largest norm allowed
     Returns: float, the norm before clipping, the same on every rank
 
@@ -861,10 +866,10 @@ charts.side_by_side(panels, size=(9, 3.2), xlabel="step", ylim=limits)
 # %% [markdown]
 # Each shard of the gradient was scaled by its own factor: the applied gradient points
 # in a different direction from the true one, and its norm is up to $\sqrt{p}$ times the
-# limit, here twice. The loss shows almost nothing, and that is the danger: you are in
-# effect using a different optimizer, which depends on the number of ranks, and the
-# limit fails just when it is needed. No error message will tell you; a comparison with
-# the sequential run will.
+# limit, here twice the limit. The loss shows almost nothing, and that is the danger:
+# you are in effect using a different optimizer, which depends on the number of ranks,
+# and the limit fails just when it is needed. No error message will tell you; a
+# comparison with the sequential run will.
 
 # %% [markdown]
 # ## PyTorch's own implementations
@@ -902,13 +907,13 @@ print("of the library:                     ", [rank.value[1] for rank in theirs.
 #
 # `fully_shard(module)` shards a module's parameters, and gathers them for its forward
 # and its backward pass. If you call it on each block and then on the model, only one
-# block at a time is gathered. It takes a *device mesh*: the ranks as a grid, here of
-# one dimension.
+# block at a time is gathered. It takes a *device mesh*: the ranks as a grid, here
+# one-dimensional.
 
 # %% tags=["raises-exception"]
 def library_gpt(shape, names, whole=True):
-    """Gradients of `fully_shard` on a mesh, flat for every module, and the number of
-    parameters held. whole: gather the full gradients, for the comparison only.
+    """Gradients of `fully_shard` on a mesh, one flat vector per module, and the number
+    of parameters this rank holds. whole: gather the full gradients, to compare them.
     """
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
@@ -989,8 +994,8 @@ for shape, names in (([4], ["shard"]), ([2, 2], ["replicate", "shard"])):
 #   this page (guess 3).
 # - Padding: $k = \lceil n / p \rceil$, zeros at the end, and a shard may be all
 #   padding.
-# - Anything that depends on the full gradient (its norm, or the check for inf of unit
-#   10) needs communication between the ranks.
+# - Anything that depends on the full gradient (its norm, or unit 10's check for inf)
+#   needs communication between the ranks.
 #
 # **To think about.** Adam's step hardly changes if you forget to divide the gradient by
 # $p$. Why? And why should you still divide?
@@ -999,9 +1004,9 @@ for shape, names in (([4], ["shard"]), ([2, 2], ["replicate", "shard"])):
 # ## Deeper: activation checkpointing in the library
 #
 # `torch.utils.checkpoint` with `use_reentrant=False` (the newer of its two variants)
-# needs no Function: it puts hooks on the saved tensors, as the counter above did. When
-# autograd saves a tensor, nothing is stored; when the backward pass first needs one,
-# the segment is recomputed.
+# needs no Function: it puts hooks on the saved tensors, as `saved_bytes` did above.
+# When autograd saves a tensor, nothing is stored; when the backward pass first needs
+# one, the segment is recomputed.
 
 # %% tags=["raises-exception"]
 def with_the_library(blocks, x, every):

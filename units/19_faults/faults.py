@@ -3,14 +3,15 @@
 #
 # A program on one machine either runs or it does not. A program on a thousand machines
 # is always a little broken: one of them dies, one is slow, one computes wrong numbers,
-# and somebody's file is half-written. On this page you kill ranks, cut off files and
+# and somebody's file is half-written. On this page you kill ranks, truncate files and
 # flip bits on purpose, and training continues as if nothing had happened, to the last
 # bit.
 #
 # **At the end of this page** you have written a checkpoint that no kill can corrupt,
 # resumed training on a different number of ranks without using any sample twice,
-# continued with the survivors after a rank died, found the rank that holds up the
-# others, detected a sum with a wrong number in it, and can say how often to save.
+# continued with the survivors after a rank died, and can say how often to save. In the
+# stretch you have found the rank that holds up the others, and a sum with a wrong
+# number in it.
 #
 # **You need** units 03 to 06. **It takes** about 125 minutes, the *stretch* 80 more, in
 # two sittings with a break at *Half-time*. The cells themselves run for less than a
@@ -86,20 +87,23 @@ print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 #
 # A power cut is worse than a kill. Bytes that a program has written may still be in
 # memory, and the file system may put the new *name* on the disk before the new *bytes*.
-# So have the bytes written first: `file.flush()` passes them to the operating system,
-# and `os.fsync(file.fileno())` waits until they are on the disk.
+# So write a second file beside the first, and have its bytes on the disk before you
+# rename it: `file.flush()` passes them to the operating system, and
+# `os.fsync(file.fileno())` waits until they are on the disk. Only then replace the old
+# file by the new one.
 #
-# On a full disk, `os.write` may write fewer bytes than it was given; then write the
-# rest. `file.write` raises an exception instead; let it propagate, so that the
-# incomplete file is never renamed.
+# `os.write` may write fewer bytes than it was given, for
+# example when the disk fills up: call it again for the rest, and on a full disk that
+# call raises an exception. (`file.write` does so at once.) Let the exception propagate,
+# so that an incomplete file is never renamed.
 #
 # And renaming is atomic only within one file system. The system's directory for
 # temporary files, `/tmp`, is often on a different one than your checkpoints.
 #
 # ![What a kill leaves at each moment of a save. In place: after open the checkpoint is empty, in the middle of write it is half; in both cases the old and the new file are lost. Into another file, then the name: the checkpoint stays old while checkpoint.new is opened, written, flushed and synced to the disk; after replace it is new. It is whole at every moment. Until fsync the new bytes may be only in memory.](../../images/checkpoint_crash.svg)
 #
-# Each column is the state that the next start finds. A kill leaves everything that is
-# drawn; a power cut may also destroy the dashed parts.
+# Each column is the state that the job finds when it starts again. After a kill,
+# everything drawn is still there; a power cut may destroy the dashed parts.
 #
 # ### Atomic write: a file that is never half-written (4 points)
 
@@ -201,8 +205,8 @@ def save_in_background(state: dict, write: Callable) -> Callable:
 check(save_in_background)
 
 # %% [markdown]
-# The time saved: six steps of 30 ms, and after every second step a checkpoint for which
-# a slow disk takes 100 ms.
+# How much time does this save? Six steps of 30 ms, and after every second step a
+# checkpoint that takes a slow disk 100 ms:
 
 # %% tags=["raises-exception"]
 def save_at_once(state, write):
@@ -235,7 +239,7 @@ print(f"in the background    {faults.train_and_save(save_in_background):.2f} s")
 def resume_order(
     order: list[int], step: int, per_rank: int, old: int, rank: int, world_size: int
 ) -> list[list[int]]:
-    """Return this rank's samples in each step that is left of the epoch.
+    """Return this rank's samples in each remaining step of the epoch.
 
     order: list of ints, the samples of the epoch, of all ranks
     step: int, number of steps done
@@ -270,7 +274,7 @@ check(resume_order)
 #
 # ![Twelve numbers, first divided over four ranks, three each, then over three ranks, four each. Thick arrows mark the six numbers that are sent to another rank: number 3 from rank 1 to 0, 6 and 7 from rank 2 to 1, and 9, 10 and 11 from rank 3 to 2. The other six stay on their rank.](../../images/shards_on_fewer_ranks.svg)
 #
-# Rank 1 sends number 3 and receives 6 and 7. It never sees the rest.
+# Rank 1 keeps 4 and 5, sends number 3 and receives 6 and 7. It never sees the rest.
 #
 # ### Resharding for a different number of ranks (4 points)
 
@@ -280,8 +284,8 @@ def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
 
     shard: tensor, this rank's shard of the n numbers
     n: int, length of the whole vector, over all ranks
-    old, new: ints, number of ranks that hold the numbers before and after the call: the
-        first `old`, then the first `new`; there are max(old, new) ranks
+    old, new: ints; the first `old` ranks hold the numbers before the call, the first
+        `new` ranks after it; there are max(old, new) ranks
     Returns: tensor, this rank's new shard, dtype of shard
 
     - everything arrives: the shards are those of `torch.tensor_split`, in order. Before
@@ -493,10 +497,10 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 # smaller group.
 #
 # With NCCL, the backend for GPUs, the survivors may not hear of a death at all: they
-# wait. In each process a thread of PyTorch, the *watchdog*, checks whether a collective
-# takes longer than the group's timeout, which is 10 minutes unless you set
-# `init_process_group(timeout=...)` (30 with gloo, the backend for CPUs), and then ends
-# the process; it does not say which rank died. A program that finds out sooner can end
+# wait. In each process a thread of PyTorch, the *watchdog*, ends the process if a
+# collective takes longer than the group's timeout; it does not say which rank died. The
+# timeout is 10 minutes (30 minutes with gloo, the backend for CPUs) unless you set
+# `init_process_group(timeout=...)`. A program that finds out sooner can end
 # the wait (`ncclCommAbort`) and continue with
 # `torch.distributed.shrink_group(ranks_to_exclude)`, which is `ncclCommShrink`; no
 # other backend of PyTorch 2.13 has it. While ranks hang, PyTorch's experimental
@@ -548,10 +552,10 @@ def train_until_told(step: Callable, told: Callable, steps: int) -> int:
     steps: int, the largest number of steps
     Returns: int, the number of steps taken, the same on every rank
 
-    - the same step everywhere: when any rank is told before a step begins, no rank
-      takes that step.
-    - told before it begins, or never: the rule above holds for the first step, too; if
-      no rank is told, take all steps.
+    - the same step everywhere: ask `told` before each step. If it is True on any rank,
+      no rank takes that step.
+    - told before it begins, or never: if a rank has been told before training begins,
+      take no step and return 0. If no rank is told, take all steps.
     - a few bytes: in addition to what step() sends, each rank sends at most 8 bytes
       before each step.
 
@@ -583,14 +587,14 @@ check(train_until_told)
 #
 # One setting is needed, `TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`. Workers find each other
 # (*rendezvous*) through a *store*, a small server that holds their addresses. By
-# default (PyTorch 2.13, gloo), the restarted workers use the store of the first start,
+# default (PyTorch 2.13, gloo), the restarted workers use the store of the first launch,
 # find the addresses of the dead workers in it, and either fail to connect or wait: in
 # our trial without the setting, nothing had happened 50 s after the kill. With it, each
-# start has its own store.
+# launch has its own store.
 
 # %% tags=["parameters"]
 KILL_AFTER = 12  # the step after which rank 1 is killed
-FOR_REAL = True  # False: two of the cells below start no processes
+FOR_REAL = True  # False: skip the two parts below that start processes
 
 # %%
 said, took = [], 0.0
@@ -612,10 +616,10 @@ print("one process, never interrupted:", checkpoint.digest([w]))
 # %% [markdown]
 # The same hash of the weights, so the same weights, bit for bit. Only the steps since
 # the last checkpoint were lost, and a few seconds, most of them for importing torch
-# again. (`make test-cluster` kills a worker at random moments, twice, or as often as
-# `COURSE_KILLS` says: 20 of 20 runs ended like this.)
+# again. (`make test-cluster` does this twice, or `COURSE_KILLS` times, and kills a
+# worker at a random moment each time. In our trial 20 of 20 runs ended like this.)
 #
-# **Horovod** implements the same idea with other terms: a *state* object that is
+# **Horovod** implements the same idea under other names: a *state* object that is
 # committed every few steps, in memory, and restored when other ranks fail. Horovod's
 # launcher for this, `horovodrun --min-np`, did not start on the machine where this page
 # was written (in two attempts it kept waiting for *slots*, places for ranks), so you
@@ -787,8 +791,8 @@ def checked_all_reduce(
 
     x: float64 tensor, one dimension
     all_reduce: function, all_reduce(vector) sums in place, as `dist.all_reduce` does,
-        but one bit may flip in a vector of x's length, before or after the sum, on one
-        rank
+        but if the vector is as long as x, one bit of it may flip on one rank, before or
+        after the sum
     Returns: (tensor, bool), the sum and the verdict, which is the same on every rank
 
     - rounding is no fault: the two checksums may differ by up to 1e-10 times the sum of
@@ -800,8 +804,8 @@ def checked_all_reduce(
       with `torch.distributed` arrives intact.
     - unchanged: x.
 
-    Example: p = 2. The sums of [1, 2] and [3, 4] are 3 and 7. For [4, 6], with the sum
-    10, the verdict is True; for [4, 7] it is False.
+    Example: two ranks with x = [1, 2] and [3, 4], whose numbers add up to 3 and 7. If
+    the sum comes back as [4, 6], the verdict is True (4 + 6 = 3 + 7); as [4, 7], False.
     """
     ### BEGIN SOLUTION
     total = x.clone()
@@ -818,8 +822,8 @@ def checked_all_reduce(
 check(checked_all_reduce)
 
 # %% [markdown]
-# Which bit flips does it detect? Take one of 1000 numbers on one of four ranks, and
-# flip each of its 64 bits once:
+# Which flips does it detect? Take one of 1000 numbers on one of four ranks, and flip
+# each of its 64 bits once:
 
 # %% tags=["parameters"]
 BITS = range(64)
@@ -858,7 +862,7 @@ print(f"not detected: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[
 # $\tau = \sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf}}$: the formula of Young
 # (1974), also called Young and Daly's.
 #
-# ![Above, a time line: intervals of work, each followed by a save; a failure in the middle of an interval loses the work since the last save; a restart and the same work again follow. Below, the waste against the interval: saves fall, lost work rises, and their sum is a flat valley. For a save of 60 s and a failure every 3 hours the lowest point is Young's interval, 1138 s, at 10.5 %; at half or twice that 13.2 % are wasted.](../../images/young_daly.svg)
+# ![Above, a time line: intervals of work, each followed by a save; a failure in the middle of an interval loses the work since the last save; then come a restart and the same work again. Below, the waste against the interval: saves fall, lost work rises, and their sum is a flat valley. For a save of 60 s and a failure every 3 hours the lowest point is Young's interval, 1138 s, at 10.5 %; at half or twice that 13.2 % are wasted.](../../images/young_daly.svg)
 #
 # The hatched part has to be computed again; on average it is half an interval. Where
 # the two curves cross, saves cost as much as lost work.
@@ -942,12 +946,12 @@ MTBF, SAVE, RESTART, WORK = 3 * 3600, 60, 300, 4 * 86400
 
 
 def useful(interval, save=SAVE, restart=RESTART, mtbf=MTBF, logs=8):
-    """The useful part of the time, averaged over some logs."""
+    """The useful fraction of the time, averaged over some logs."""
     logs = [faults.log_of_failures(k, mtbf, 3 * WORK) for k in range(logs)]
     took = [wall_time(WORK, interval, save, restart, failures) for failures in logs]
     return WORK / np.mean(took)
 
-# %% tags=["raises-exception"] alt="The useful part of the time over the interval between checkpoints, logarithmic: the formula as a curve, your wall_time as points on it. Both are highest and flat around Young's interval and fall on either side of it."
+# %% tags=["raises-exception"] alt="The useful fraction of the time over the interval between checkpoints, logarithmic: the formula as a curve, your wall_time as points on it. Both are highest and flat around Young's interval and fall on either side of it."
 intervals = [150, 300, 600, 900, 1140, 1500, 2200, 3600, 7200]
 measured = [useful(interval) for interval in intervals]
 smooth = np.geomspace(150, 7200, 100)
@@ -960,7 +964,7 @@ ax = charts.lines(
     log="x",
     size=(6.4, 3.5),
     xlabel="interval τ between checkpoints, s",
-    ylabel="useful part of the time",
+    ylabel="useful fraction of the time",
     xticks=[150, 300, 600, 1200, 2400, 4800],
 )
 charts.guide(ax, f"Young: {best:.0f} s", x=best)
@@ -978,9 +982,9 @@ print(f"at {int(best)} s: {useful(int(best)):.1%}")
 #
 # ## Explain: checking a published table
 #
-# *The Llama 3 Herd of Models* (Meta, arXiv 2407.21783) reports the interruptions of the
-# pre-training of the 405 B model on up to 16,384 GPUs within 54 days: 466 of them, 47
-# planned. Table 5 lists the other 419 by cause, with a column of percentages, and the
+# *The Llama 3 Herd of Models* (Meta, arXiv 2407.21783) reports 466 interruptions, 47 of
+# them planned, in 54 days of pre-training the 405 B model on up to 16,384 GPUs. Table 5
+# lists the other 419 by cause, with a column of percentages, and the
 # text says that 58.7 % of them are GPU issues. Add them up.
 
 # %%
@@ -1014,22 +1018,22 @@ print(f"{hours * 16384 / 24 / 365:.1f} years")
 print(f"a tenth of {hours:.2f} h: {6 * hours:.1f} minutes")
 
 # %% [markdown]
-# One cell is wrong, the largest: 148 of 419 are 35.3 %. The sentence with 58.7 % was
-# computed from the same column, so it is wrong, too: by the table's own counts 64.0 %
-# of the interruptions are due to GPUs. The table has often been quoted as it stands.
-# (And this answers guess 1. Counting all causes, there is one interruption per GPU in
-# six years; with 16,384 GPUs there is one every three hours.)
+# One entry of the table is wrong, the largest: 148 of 419 are 35.3 %. The 58.7 % in the
+# text was computed from the same column, so it is wrong, too: by the table's own counts
+# 64.0 % of the interruptions are due to GPUs. The table has often been quoted as it
+# stands. (And this answers guess 1. Counting all causes, there is one interruption per
+# GPU in six years; with 16,384 GPUs there is one every three hours.)
 #
 # **"Higher than 90% effective training time"**, the same paper says (section 3.3.4), by
-# which it means the useful part of the time. Can that be? One tenth of the 3.1 hours
-# between failures is 18.6 minutes; for each failure, this time must cover the restart,
-# the work since the last checkpoint, and all the saves in between. For each second of
-# work that is save / interval for the saves, interval / (2 MTBF) for lost work (half an
-# interval for each failure), and restart / MTBF.
+# which it means the useful fraction of the time. Can that be? One tenth of the 3.1
+# hours between failures is 18.6 minutes; for each failure, this time must cover the
+# restart, the work since the last checkpoint, and all the saves in between. For each
+# second of work that is save / interval for the saves, interval / (2 MTBF) for lost
+# work (half an interval for each failure), and restart / MTBF.
 
 # %% tags=["raises-exception"]
 mtbf = hours * 3600
-print("useful part of the time, saving as often as Young says")
+print("useful fraction of the time, saving as often as Young says")
 print("save   interval  restart: 0 min    5 min   10 min   15 min")
 for save in (5, 30, 120):
     interval = int(young_interval(save, mtbf, 1))
@@ -1039,15 +1043,15 @@ for save in (5, 30, 120):
 
 # %% [markdown]
 # So the claim can be true, with restarts of a few minutes and saves of seconds. With a
-# save of two minutes no restart is fast enough. (A save in the background costs only
-# the time for the copy, while training waits.)
+# save of two minutes no restart is fast enough. (With a save in the background,
+# training waits only for the copy.)
 #
 # ## What to remember
 #
 # - A checkpoint is old or new: write to another file, flush, fsync, replace. In the
 #   background: copy first, and re-raise the thread's errors.
-# - The position in the data is counted in samples, not in steps. The global minibatch
-#   size stays the same.
+# - After a restart on another number of ranks the global minibatch stays the same, so a
+#   step still means the same samples. Only each rank's share of them changes.
 # - If you add in an order that does not depend on the ranks, a resumed training run is
 #   the same run, bit for bit. Then a test can check it.
 # - A decision to leave is a collective.
