@@ -277,7 +277,7 @@ def the_way_on(root: Path, following: list[str]) -> str:
         if "*Optional" not in text[:1000]:
             break
         links[-1] += " (optional)"
-    where = 'The tab *Start* (menu View, *Activate Command Palette*, "Start page") shows the whole course.'
+    where = "The *Start* tab shows the whole course (to open it: View > Activate Command Palette > Start page)."
     return f"**Next:** {', then '.join(links)}. {where}" if links else f"This was the last unit. {where}"
 
 

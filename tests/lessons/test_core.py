@@ -32,7 +32,9 @@ def cells(unit: str) -> Iterator[tuple[bool, str]]:
         if cell.cell_type == "code":
             yield level > 0, re.sub(r"^[%!].*$", "", cell.source, flags=re.MULTILINE)
             continue
-        title = re.search(r"^(#+) (.*)$", re.sub(r"^```.*?^```$", "", cell.source, flags=re.DOTALL | re.MULTILINE), re.M)
+        title = re.search(
+            r"^(#+) (.*)$", re.sub(r"^```.*?^```$", "", cell.source, flags=re.DOTALL | re.MULTILINE), re.M
+        )
         if title:
             level = 0 if level and len(title[1]) <= level else level
             level = len(title[1]) if not level and lesson_time.STRETCH.search(title[2]) else level

@@ -183,7 +183,7 @@ def test_every_unit_ends_with_its_card_and_the_way_to_the_next(course):
             ["course-card-text", "course-card", "course-next"]
         ] * 3
         assert [cells[1].source.splitlines()[-1] for cells in ends] == [f'unit_card("0{k}")' for k in (1, 2, 3)]
-        ways = [cells[2].source.partition(". The tab")[0] for cells in ends]
+        ways = [cells[2].source.partition(". The *Start* tab")[0] for cells in ends]
         assert ways[0] == (
             "**Next:** [02 · Unit](../02_optional/optional.ipynb) (optional), then [03 · Unit](../03_last/last.ipynb)"
         )

@@ -16,8 +16,8 @@
 # for you.
 #
 # **You need** units 02, 03 and 05. **It takes** about 120 minutes, the *stretch* 120
-# more (optional parts): two sittings. The cells themselves run for about 20 seconds on
-# two cores. They take about 0.7 GB of memory.
+# more. Plan two sittings; parts marked *stretch* are optional. The cells themselves run
+# for about 20 seconds on two cores. They take about 0.7 GB of memory.
 
 # %%
 import matplotlib.pyplot as plt
@@ -58,20 +58,21 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # for a forward pass the previous rank's activation, for a backward pass the next rank's
 # gradient.
 #
-# ![A model of an embedding, eight blocks and a head, cut into four stages of two blocks, one stage on each of four ranks. Activations pass to the next rank, gradients of the activations back. Below, the first four slots: rank 0 starts micro-batches 0, 1, 2, 3 one after the other, each moves one rank to the right in every slot, and from slot 3 on all four ranks work.](../../images/pipeline_stages.svg)
+# ![A model of an embedding, eight blocks and a head, cut into four stages of two blocks, one stage on each of four ranks. Activations pass to the next rank, gradients of the activations back. Below, the first four slots: rank 0 starts micro-batches 0, 1, 2, 3 one after the other; in every slot each of them moves on to the next rank, and from slot 3 on all four ranks work.](../../images/pipeline_stages.svg)
 #
 # Follow micro-batch 0 down the diagonal: one rank further in each *slot*, the time of
 # one forward pass. Rank 0 need not wait for it to come back before it starts
 # micro-batch 1.
 #
-# `replay` works out when everything happens. It knows nothing about the model: a
-# forward pass takes 1 slot and a backward pass 2, because it computes two products, the
-# gradient of the input and that of the weights, where the forward pass computes one.
+# `replay` works out when everything happens. It knows nothing about the model and
+# assumes that a forward pass takes 1 slot and a backward pass 2. (A backward pass
+# computes two products, the gradient of the input and that of the weights; a forward
+# pass computes one.)
 #
-# First one minibatch, not split. `show` replays a schedule and draws it: a slot as one
-# second, the activations of a forward pass as 1 MB. A rank keeps them until the
-# backward pass of the same micro-batch is done; until then the micro-batch is *alive*
-# on this rank.
+# First one minibatch, not split. `show` replays a schedule and draws it. In the drawing
+# a slot is one second, and the activations of one forward pass are 1 MB. A rank keeps
+# these activations until the backward pass of the same micro-batch is done; until then
+# the micro-batch is *alive* on this rank.
 
 # %% alt="Space-time diagram of four ranks. The forward pass goes down the ranks like stairs and the backward pass up again, so that one rank works at a time and three quarters of the picture are white."
 print(f"your first guess: {guess_1}")
@@ -100,15 +101,14 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 #
 # Here are both schedules on one time axis, GPipe with 4 micro-batches:
 #
-# ![Two schedules of four ranks on one time axis. One minibatch, not split: forward passes like stairs down, backward passes up again, 48 slots, each rank idle 75 % of the time. Split into four micro-batches: the same work in 21 slots, each rank idle 43 %; the hatched bubble lies before the forward passes, between them and the backward passes, and at the end. 27 slots are saved.](../../images/pipeline_uncut_and_cut.svg)
+# ![Two schedules of four ranks on one time axis. One minibatch, not split: forward passes like stairs going down, backward passes going up again, 48 slots, each rank idle 75 % of the time. Split into four micro-batches: the same work in 21 slots, each rank idle 43 %; the hatched bubble lies before the forward passes, between them and the backward passes, and at the end. 27 slots are saved.](../../images/pipeline_uncut_and_cut.svg)
 #
 # ### The bubble (2 points)
-#
-# Look at the *lane* (the row) of the last rank: it waits for p - 1 forward slots, then
-# works without a break, then waits for p - 1 backward slots while the others finish.
-# All ranks wait for the same total time, but at different moments. So a rank is idle in
-# $p - 1$ of the $m + p - 1$ forward slots, and likewise in $p - 1$ of the $m + p - 1$
-# backward slots.
+# There are $p$ ranks and $m$ micro-batches. Look at the *lane* (the row) of the last
+# rank: it waits for p - 1 forward slots, then works without a break, then waits for p -
+# 1 backward slots while the others finish. All ranks wait for the same total time, but
+# at different moments. So a rank is idle in $p - 1$ of the $m + p - 1$ forward slots,
+# and likewise in $p - 1$ of the $m + p - 1$ backward slots.
 #
 # Write a function for this fraction. Later on this page a rank holds $v$ smaller pieces
 # of the model, called *chunks*, in place of one stage, and each slot is $1/v$ as long.
@@ -143,7 +143,8 @@ check(bubble)
 #
 # More micro-batches make the bubble smaller, but very small micro-batches do not keep a
 # device busy. So you want the smallest number that is enough. With chunks, v > 1, it
-# must be a multiple of p.
+# must be a multiple of p, because the chunks of a rank take turns in groups of p
+# micro-batches.
 
 # %% nbgrader={"grade": false, "grade_id": "enough_micro_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def enough_micro_batches(p: int, share: float, v: int = 1) -> int:
@@ -155,8 +156,8 @@ def enough_micro_batches(p: int, share: float, v: int = 1) -> int:
     Returns: int, at least 1
 
     - one chunk per rank: the smallest m with bubble(p, m) <= share; equality is enough.
-    - v chunks per rank: the smallest multiple m of p with bubble(p, m, v) <= share, if
-      v > 1.
+    - v chunks per rank: for v > 1, the smallest multiple m of p for which
+      bubble(p, m, v) <= share.
 
     Example: enough_micro_batches(4, 0.1) == 27
     """
@@ -177,7 +178,7 @@ check(enough_micro_batches)
 # The formula assumes that all stages take the same time. A pipeline is only as fast as
 # its slowest stage, so the first job is to cut well.
 #
-# The model of this page is the course's small transformer: an embedding, 8 blocks, a
+# The model on this page is the course's small transformer: an embedding, 8 blocks, a
 # layer norm, and a head that computes a logit for each of 96 characters. What does each
 # module cost? We count the multiplications for one token: one for each weight of a
 # matrix, and those of attention, where each token attends to all positions of its
@@ -212,9 +213,9 @@ for name, cost in zip(names, costs):
 # the **slowest stage is as fast as possible**? Filling stage after stage up to the mean
 # is not always best. Two methods always find the best cut: look for the smallest limit
 # on a stage's cost for which p stages are enough; or compute the best cut of the first
-# $k$ layers into $q$ stages from the best cuts into $q - 1$.
+# $k$ layers into $q$ stages from the best cuts of fewer layers into $q - 1$.
 #
-# ![Six layers of cost 1, 1, 4, 2, 4 and 5, partitioned into three stages in three ways; the length of a bar is the cost of its stage, and hatching extends it to the slowest. Two layers each: 2, 6 and 9, so all wait for 9. Filled up to the mean: 2, 4 and 11. The best cut: 6, 6 and 5.](../../images/pipeline_cuts.svg)
+# ![Six layers of cost 1, 1, 4, 2, 4 and 5, partitioned into three stages in three ways; each bar is as long as its stage's cost, and hatching shows how long it waits for the slowest. Two layers each: 2, 6 and 9, so all wait for 9. Filled up to the mean: 2, 4 and 11. The best cut: 6, 6 and 5.](../../images/pipeline_cuts.svg)
 #
 # If the stages are filled up to the mean, the last one gets whatever is left: more than
 # the other two together.
@@ -227,9 +228,9 @@ def partition(costs: list[int], p: int) -> list[int]:
     p: int, number of stages
     Returns: list of p ints, the number of layers in each stage, in order
 
-    - the slowest stage is as fast as can be: a stage is one or more consecutive layers.
-      The largest sum of costs in a stage is as small as possible. If several cuts are
-      equally good, return any of them.
+    - the slowest stage is as fast as can be: the largest cost of a stage, the sum over
+      its layers, is as small as possible. A stage is one or more consecutive layers. If
+      several cuts are equally good, return any of them.
     - more stages than layers: raise ValueError.
 
     Example: partition([1, 1, 4, 2, 4, 5], 3) == [3, 2, 1]
@@ -270,7 +271,7 @@ for title, cut in (("your cut", sizes), ("equal layer counts", even)):
     print(f"{title}: layers {cut}, costs {stages}; idle {ran.bubble.mean():.1%}")
 
 # %% [markdown]
-# A slow stage makes all others wait at every micro-batch. In the rest of this page all
+# A slow stage makes all others wait at every micro-batch. For the rest of this page all
 # stages take the same virtual time, so that all differences come from the schedule.
 
 # %% [markdown]
@@ -289,8 +290,8 @@ for title, cut in (("your cut", sizes), ("equal layer counts", even)):
 # virtual time**, too: the stage adds 1 ms for each forward pass and 2 ms for each
 # backward pass to its rank's clock, however long your machine takes. It also counts the
 # bytes that autograd saves for the backward pass of each micro-batch, without the
-# weights, by a hook that sees every saved tensor (unit 15). `Stage` does both; you can
-# read it in `labkit/lessons/pipeline.py`, but need not.
+# weights, with a hook that sees every saved tensor (unit 15). `Stage` does both; you
+# can read it in `labkit/lessons/pipeline.py`, but you do not have to.
 
 # %%
 FORWARD, BACKWARD = 1e-3, 2e-3  # virtual seconds per stage and micro-batch
@@ -357,10 +358,10 @@ def gpipe(block, loss_of, xs, ys, m, shape):
     Returns: float, the loss of the minibatch, on the last rank; any value on the others
 
     - the gradients of the whole model: leave the gradients of the minibatch's loss in
-      the parameters of `block`. Any order is fine that takes no longer than GPipe's:
+      the parameters of `block`. Any order that takes no longer than GPipe's is fine:
       m + p - 1 forward slots and as many backward slots.
-    - one rank; fewer micro-batches than ranks: both must work, too.
-    - messages: only between neighbours, one for each micro-batch and direction.
+    - one rank; fewer micro-batches than ranks: these must work as well.
+    - messages: only between neighbours, one per micro-batch in each direction.
 
     Example: p = 2, m = 2. Rank 0 sends two activations and receives two gradients.
     """
@@ -455,11 +456,12 @@ timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 # ## 1F1B: the same time, less memory
 #
 # Nothing requires all forward passes to come first. The last rank could begin the
-# backward pass of micro-batch 0 as soon as its forward pass is done, and free its
-# activations. By then the previous rank has already begun one more forward pass, the
-# one before it two more, and so on: rank r begins with $p - 1 - r$ forward passes, the
-# *warm-up*. After that it alternates between one forward pass and one backward pass
-# ("one forward, one backward", **1F1B**). The remaining backward passes come last.
+# backward pass of micro-batch 0 as soon as the forward pass of that micro-batch is
+# done, and then free its activations. Until then each earlier rank runs ahead, by one
+# forward pass more than the rank after it. So rank r begins with $p - 1 - r$ forward
+# passes, the *warm-up*. After that it alternates between one forward pass and one
+# backward pass ("one forward, one backward", **1F1B**). The remaining backward passes
+# come last.
 #
 # ![GPipe and 1F1B for four ranks and six micro-batches on one time axis. Both take 27 slots and leave each rank idle 33 % of the time, hatched. GPipe does all forward passes first and keeps six micro-batches alive on every rank. 1F1B does some forward passes and then alternates between one forward and one backward pass; it keeps 4, 3, 2 and 1 micro-batches on ranks 0 to 3.](../../images/pipeline_gpipe_and_1f1b.svg)
 #
@@ -545,8 +547,8 @@ def one_f_one_b(block, loss_of, xs, ys, m, shape):
     - the gradients of the whole model, p - rank alive: as with `gpipe`, in m + p - 1
       forward slots and as many backward slots, but with at most p - rank micro-batches
       of a rank alive at any time.
-    - one rank; fewer micro-batches than ranks: both must work, too.
-    - messages: only between neighbours, one for each micro-batch and direction.
+    - one rank; fewer micro-batches than ranks: these must work as well.
+    - messages: only between neighbours, one per micro-batch in each direction.
 
     Example: p = 4, m = 8. Rank 0 keeps at most 4 micro-batches, rank 3 only one.
     """
@@ -628,11 +630,11 @@ for name, orders in ORDERS.items():
 print(broken.hang)
 
 # %% [markdown]
-# GPipe takes as long as before. 1F1B deadlocks: rank 2 wants to send an activation
-# forward, rank 3 a gradient back, and neither receives. Where messages go in both
-# directions, a rank must not wait for each send to complete before it goes on. You
-# start the send and wait for it later; libraries start both with one call
-# (`batch_isend_irecv`, unit 02).
+# GPipe takes as long with `send` as with `isend`. 1F1B deadlocks: rank 2 wants to send
+# an activation forward, rank 3 a gradient back, and neither receives. Where messages go
+# in both directions, a rank must not wait for each send to complete before it goes on.
+# You start the send and wait for it later; libraries start a send and a receive
+# together, with one call (`batch_isend_irecv`, unit 02).
 #
 # A schedule can also deadlock without any network, if actions wait for each other in a
 # circle:
@@ -660,7 +662,7 @@ except StandStill as error:
 #
 # ![Above, a model of eight chunks dealt to four ranks: rank 0 holds chunks 0 and 4, rank 1 chunks 1 and 5, and so on. Below, two schedules of four micro-batches on one time axis. 1F1B with one stage per rank takes 21 slots, idle 43 %. Interleaved with two chunks per rank, blocks half as long and each micro-batch twice on every rank, takes 16.5 slots, idle 27 %.](../../images/pipeline_interleaved.svg)
 #
-# The chunks of rank 0 are not neighbours in the model. On its lane each micro-batch has
+# The chunks of rank 0 are not neighbours in the model. In its lane each micro-batch has
 # two forward passes, one without an underline and one with: its two trips around the
 # ranks.
 #
@@ -694,7 +696,7 @@ def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int,
     - the bubble of v chunks: the whole schedule takes at most 3 (v m + p - 1) slots, a
       slot being the forward pass of one chunk. At any time at most
       2 (p - 1 - rank) + (v - 1) p + 1 forward passes of a rank are alive. Any order
-      that keeps both bounds is right.
+      within both bounds is right.
     - p does not divide m: raise ValueError.
 
     Example: order_interleaved(0, 1, 1, 2) == [
@@ -729,9 +731,10 @@ orders = [order_interleaved(rank, 4, 8, 2) for rank in range(4)]
 show(orders, 8, 2, "Interleaved, 2 chunks per rank", forward=0.5, backward=1.0)
 
 # %% [markdown]
-# Less idle time, but at a price: a rank keeps more than under 1F1B, and every
-# micro-batch crosses the network more than $v$ times as often. So far, messages have
-# cost nothing. In the next cell each message, a *hop*, takes a fraction of a slot:
+# Less idle time, but at a price: a rank keeps more activations than under 1F1B, and
+# every micro-batch makes $v p - 1$ hops in each direction in place of $p - 1$, more
+# than $v$ times as many. So far, messages have cost nothing. In the next cell each
+# message, a *hop*, takes a fraction of a slot:
 
 # %% tags=["raises-exception"] alt="Total time in slots over the time of a message, for 1, 2 and 4 chunks per rank. With free messages 4 chunks are fastest and 1 is slowest. The line of 4 chunks is the steepest and crosses that of 2."
 hops = [0, 0.05, 0.1, 0.2, 0.3]
@@ -764,10 +767,12 @@ charts.lines(
 # Their GPipe keeps only the input of each stage and recomputes the activations inside
 # it for the backward pass (activation checkpointing, unit 15). A micro-batch then
 # occupies a stage for 4 slots: 1 for the forward pass, 1 for the recomputation, 2 for
-# the backward pass. The recomputation needs no gradient, so a rank can do its first one
-# while it waits for a gradient. That leaves 3 (K - 1) idle slots on top of 4 M slots of
-# work. What do both formulas say at M = 4 K? (The last column is the M at which the
-# bubble without recomputation is 5 %: (K - 1) / (M + K - 1) = 1/20.)
+# the backward pass. The recomputation needs no gradient, so a rank can do the first one
+# while it waits for a gradient. Only forward passes (1 slot) and gradients (2 slots)
+# then keep the other stages waiting: a rank is idle for 3 (K - 1) slots, on top of 4 M
+# slots of work, which is the fraction 3 (K - 1) / (4 M + 3 (K - 1)) of the time. What
+# do this formula and that of the bubble say at M = 4 K? (The last column is the M at
+# which the bubble without recomputation is 5 %: (K - 1) / (M + K - 1) = 1/20.)
 
 # %% tags=["raises-exception"]
 def recomputing(K, M):
@@ -785,8 +790,8 @@ for K in (2, 4, 8, 16, 64):
 # %% [markdown]
 # The first is $(K - 1) / (5 K - 1)$ and tends to one fifth, the second
 # $3 (K - 1) / (19 K - 3)$ and tends to 3/19, not quite a sixth. But with recomputation
-# the step has a third more to compute, and the share is one of this longer step.
-# Whether it is negligible depends on who pays for it.
+# there is a third more to compute, and 3/19 is a fraction of this longer step. Whether
+# it is negligible depends on who pays for it.
 
 # %% [markdown]
 # ### Measured throughput · stretch
@@ -818,14 +823,15 @@ for (K, M), (amoeba, transformer) in MEASURED.items():
 # formulas. AmoebaNet reaches about half at K = 8. Its layers differ, and a pipeline
 # waits for its slowest stage: this is why you wrote `partition`.
 #
-# At M = 4 the formula fails: at K = 8 they measured 4.8, 65 % more than the 2.91 that
-# this schedule can give for the same work. Three reasons are possible. *Recomputing
-# while waiting*: it explains the 1.07 at K = 4 and M = 1, and almost nothing at M = 4.
-# *The work*: "Batch size was adjusted to fit memory if necessary", says the table's
-# caption, but not for which entries. *The divisor*: all entries are divided by that of
-# K = 2 and M = 1, where a device needs the most memory; if that run had a smaller batch
-# and was slower because of it, all other entries are too large. Without the batch sizes
-# nobody can tell. The table agrees with the formula at M = 32 only.
+# At M = 4 the formula fails: at K = 8 they measured 4.8. If all runs do the same work,
+# this schedule can give at most 2.91, and 4.8 is 65 % more. Three reasons are possible.
+# *Recomputing while waiting*: it explains the 1.07 at K = 4 and M = 1, and almost
+# nothing at M = 4. *The work*: "Batch size was adjusted to fit memory if necessary",
+# says the table's caption, but not for which entries. *The divisor*: all entries are
+# relative to the run with K = 2 and M = 1, where a device needs the most memory; if
+# that run had a smaller batch and was slower because of it, all other entries are too
+# large. Without the batch sizes nobody can tell. For the transformer the table agrees
+# with the formula at M = 32; at M = 4 only K = 2 does.
 
 # %% [markdown]
 # ### Does latency grow with the number of devices?
@@ -913,8 +919,8 @@ charts.diagrams(both, RANKS);
 #   stage, and recomputes.)
 # - Interleaving buys a smaller bubble with more messages and more memory.
 # - When messages go in both directions, never block on a send.
-# - The gradients are exact. (Not so in pipelines that update the weights between
-#   micro-batches; none of these does.)
+# - The gradients are exact. (Pipelines that update the weights between micro-batches
+#   are different; none on this page does that.)
 # - A pipeline is only as fast as its slowest stage.
 #
 # **To think about.** In many language models the embedding, in the first stage, and the
@@ -932,7 +938,7 @@ charts.diagrams(both, RANKS);
 # weights at any later time, for example where the bubble was (Qi, Wan, Huang and Lin,
 # *Zero Bubble Pipeline Parallelism*, arXiv 2401.10241).
 #
-# ![A backward pass in two parts: B, the gradient of the input, goes to the previous rank, which waits for it; W, the gradients of the weights, stays, and nobody waits for it. Below, two schedules of four micro-batches on one time axis. 1F1B with backward passes that are not split takes 21 slots, idle 43 %. With B first and W postponed into the gaps it takes 15 slots, idle 20 %: only the wait at the beginning is left.](../../images/pipeline_zero_bubble.svg)
+# ![A backward pass in two parts: B, the gradient of the input, goes to the previous rank, which waits for it; W, the gradients of the weights, stays, and nobody waits for it. Below, two schedules of four micro-batches on one time axis. 1F1B with backward passes that are not split takes 21 slots, idle 43 %. With B first and W postponed into the gaps it takes 15 slots, idle 20 %: each rank is idle for only p - 1 = 3 slots, before its first F and its first B.](../../images/pipeline_zero_bubble.svg)
 #
 # A rank's B no longer waits for the W of the next rank. Compare rank 0 and rank 3: how
 # far is W behind B on each?
@@ -949,15 +955,15 @@ def split_backward(out, x, gradient, parameters):
 
     out: tensor, the layer's output for the input x
     x: tensor, the layer's input
-    gradient: tensor, the gradient of out; the caller changes it only after the returned
+    gradient: tensor, the gradient of out; it does not change before the returned
         function has run
     parameters: list of the layer's parameters
     Returns: (gradient of x, function without arguments that computes the others)
 
     - input now, weights later: `split_backward` runs the backward pass for x alone. The
-      returned function is called once, later. Only then does it run the backward pass,
-      once and for the parameters alone, and add their gradients to their .grad, which
-      is None before the first time.
+      returned function is called once, later. Only then does it run a single backward
+      pass, for the parameters alone, and add the gradients to each parameter's .grad
+      (None until then).
 
     Example: for out = w * x with a scalar w the first result is gradient * w. Calling
     the second adds the sum of gradient * x to w.grad.
@@ -1037,7 +1043,8 @@ charts.diagrams(runs, 4);
 # %% [markdown]
 # Only p - 1 of the 3 (p - 1) idle slots are left, and no rank keeps more than rank 0
 # did under 1F1B. The authors' own comparison says the same of the schedule that they
-# call ZB1P (memory for 1 p micro-batches): a bubble of $(p - 1) / (3 m)$ of the work.
-# ZB2P has none at all, with twice the memory. Both hold if F, B and W take equally
-# long; ZB2P also needs an optimizer that does not wait for the global gradient norm,
-# which clipping computes over all stages.
+# call ZB1P (memory for p micro-batches): a bubble of $(p - 1) / (3 m)$, here as a
+# fraction of the work, not of the time. ZB2P (memory for 2 p micro-batches) has none at
+# all. Both hold if F, B and W take the same time. ZB2P also needs an optimizer step
+# that does not wait for all stages; gradient clipping does wait, because it needs the
+# norm over all of them.
