@@ -146,6 +146,7 @@ def run(
         Runners(launcher, windows=_WINDOWS) as runners,
         runners.student(shared) if shared else contextlib.nullcontext(),
     ):
+        runners.trusts = bool(shared)
         for answer in tries:
             runners.next_candidate()
             name = f"{answer.name}.py"

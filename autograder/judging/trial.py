@@ -36,25 +36,29 @@ class CandidateTrial:
         self.results: list[CaseResult] = []
         self.passed: list[tuple[Case, Outcome]] = []
         self.ranks, self.hurry = Ranks.SHARED, False
+        self.confirmed = False  # a case failed in fresh ranks, too: it does not hang on what others left behind
 
     def run_until_sure(self, case: Case) -> CaseResult:
         """The result of the next case.
 
         A case that fails in ranks that have served before is run once more in fresh ones, and from the first failure on
         every case gets fresh ranks: nothing that an earlier case left behind may help or harm. Where only a name is
-        asked for, ranks go on serving, and what the name found so far explains is not run again.
+        asked for, ranks go on serving; once a case has failed in fresh ranks, too, or where the name found so far
+        explains a result, nothing is run again.
 
         A case that may have used what a receive had not brought yet is run once more as well: such memory holds
         something else then.
         """
         result, outcome = self._run(case, self.ranks, 1)
         if result.verdict != "passed":
-            served_before = self.runners.served_before and not self._is_explained(result)
+            doubtful = not self._is_explained(result) and not (self.until_named and self.confirmed)
+            served_before = self.runners.served_before and doubtful
             self.ranks = Ranks.SHARED if self.until_named else Ranks.FRESH
             # Files may differ by chance.
             suspicious = not self.exercise.shares_files and _may_have_looked_too_early(result, outcome)
             if served_before or suspicious:
                 result, again = self._run(case, Ranks.FRESH, 2)
+                self.confirmed = self.confirmed or result.verdict != "passed"
                 if suspicious and _may_have_looked_too_early(result, again) and _encoded(outcome) != _encoded(again):
                     text = diagnosis_of(self.exercise, "used_before_wait")
                     result.verdict, result.diagnosis, result.why, result.how = (
