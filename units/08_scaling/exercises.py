@@ -753,6 +753,9 @@ class AlphaBetaFromRing(NumbersExercise):
                 "Fit all of them by least squares, for example with `np.polyfit(nbytes, seconds, 1)`."),
         Mistake("whole_chunks", "The bytes of a message were rounded to whole ones. The model counts nbytes / p.",
                 "`/`, not `//`.", lambda c: fit(c, sizes=c.sizes // c.p * c.p, power=1) if c.exact else None),
+        Mistake("below_zero", "alpha has lost its sign. Where latency is small beside the scatter, a fit may give an "
+                "alpha below 0; its magnitude is nobody's latency.",
+                "Return it as it is, or 0.", lambda c: (abs(c.alpha), c.beta) if c.alpha < 0 else None),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -777,7 +780,7 @@ class AlphaBetaFromRing(NumbersExercise):
                 times, says, rtol = constant + slope * sizes, f"p = {p}, {len(sizes)} sizes", 1e-8
             known = {"p": p, "alpha": alpha, "beta": beta, "sizes": sizes, "times": times}
             found.append(Case(level, 1, (p, sizes, times), says, known=known, rtol=rtol, atol=0.0))
-        return [*found, self._by_satellite(exact)]
+        return [*found, self._by_satellite(exact), self._by_modem(exact)]
 
     @staticmethod
     def _by_satellite(level: str) -> Case:
@@ -786,6 +789,14 @@ class AlphaBetaFromRing(NumbersExercise):
         known["times"] = 4 * (known["alpha"] + known["sizes"] / 3 * known["beta"])
         arguments, says = (3, known["sizes"], known["times"]), "p = 3, 5 sizes, by satellite: seconds"
         return Case(level, 1, arguments, says, known=known, rtol=1e-8, atol=0.0)
+
+    @staticmethod
+    def _by_modem(level: str) -> Case:
+        """Times of which a line fits an alpha below 0: that number or 0 is right, its magnitude or no number is not."""
+        known = {"p": 4, "alpha": -2e-6, "beta": 4e-4, "sizes": np.array([100, 300, 1000, 4000])}
+        known["times"] = 6 * (known["alpha"] + known["sizes"] / 4 * known["beta"])
+        arguments, says = (4, known["sizes"], known["times"]), "p = 4, 4 sizes, an alpha below 0"
+        return Case(level, 1, arguments, says, known=known, rtol=1e-8, atol=3e-6)
 
     @staticmethod
     def _scattered(rng, sizes: np.ndarray, line: np.ndarray) -> np.ndarray:

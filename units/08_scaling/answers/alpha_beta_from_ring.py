@@ -58,6 +58,10 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     b, a = np.polyfit(x, y, 1, w=x)
     return a, b
 
+# %% wrong_abs_alpha (right_weighted): wrong, below_zero, levels 0 1
+-    slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)
++    slope, constant = np.abs(np.polyfit(nbytes, seconds, 1, w=1 / seconds))
+
 # %% wrong_alpha_in_microseconds: wrong, alpha_in_microseconds, levels 0 0
 def alpha_beta_from_ring(world_size, nbytes, seconds):
     p = world_size
