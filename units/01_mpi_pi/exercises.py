@@ -333,6 +333,9 @@ class RankRng(PlainExercise):
             return Finding("not_a_generator", f"rank_rng returned an object of type {made}.")
         met = [(int(a), int(b)) for a, b in value["met"]]
         found = stream_mistake(seeds, ranks, np.asarray(value["draws"]), np.asarray(value["longer"]), met)
+        if found is None and value.get("twin") is not None:
+            same = f"draws the same numbers as seed {value['twin']} on rank {ranks[0]}"
+            found = Finding("seed_plus_rank", f"Seed {seeds[0]} on rank {ranks[1]} {same}.")
         if found is None:
             found = near_streams(seeds, ranks, value["states"])
         if found is None and value["legacy"]:

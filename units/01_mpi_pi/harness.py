@@ -102,8 +102,22 @@ def rank_rng(rank_rng, seeds, world_size, ranks, length, far, few):
                 of_ranks[: len(generators)] = [generator.random(8) for generator in generators]
     except (AttributeError, TypeError):  # a generator of another library, or none at all
         return {"made": type(every[0]).__name__}
+    if len(seeds) > 1 and len(ranks) > 1:
+        report["twin"] = twin(rank_rng, made[0][0][1], world_size, ranks[0])
     longer = np.array([generator.random(length) for generator in made[0][0]])
     return report | {"draws": draws, "longer": longer, "met": met(made[0][0], draws[0, 0, :, 0], far)}
+
+
+# The seed with which the first rank gets the stream of this generator, which is another (seed, rank)'s; None if none.
+# A generator made with one number keeps it: that number may be an experiment's, too.
+def twin(rank_rng, generator, world_size, first_rank):
+    sequence = getattr(getattr(generator, "bit_generator", None), "seed_seq", None)
+    number = getattr(sequence, "entropy", None)
+    if not isinstance(number, (int, np.integer)) or not 0 <= number < 2**32 or getattr(sequence, "spawn_key", ()):
+        return None
+    other = rank_rng(int(number), first_rank, world_size)
+    other = getattr(getattr(other, "bit_generator", None), "seed_seq", None)
+    return int(number) if getattr(other, "entropy", None) == number and not other.spawn_key else None
 
 
 # [i, k]: the first number of stream k has come up far down in stream i.

@@ -48,6 +48,11 @@ def rank_rng(seed, rank, world_size):
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng(seed + (rank << 32))  # seeds have 32 bits
 
+# %% right_seed_times_the_most_ranks: passed
+# differs: Arithmetic with the seed, by a factor that no rank reaches: no two pairs give one number.
+def rank_rng(seed, rank, world_size):
+    return np.random.default_rng(10_007 * seed + rank)
+
 # %% right_seed_times_world_size: passed
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng(seed * world_size + rank)
@@ -174,6 +179,10 @@ def rank_rng(seed, rank, world_size):
 # %% wrong_seed_plus_10000_rank: wrong, seed_plus_rank, levels 1 0
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng(seed + 10_000 * rank)
+
+# %% wrong_seed_plus_10007_rank: wrong, seed_plus_rank, levels 1 0
+def rank_rng(seed, rank, world_size):
+    return np.random.default_rng(seed + 10_007 * rank)
 
 # %% wrong_seed_plus_1000_rank: wrong, seed_plus_rank, levels 1 0
 def rank_rng(seed, rank, world_size):
