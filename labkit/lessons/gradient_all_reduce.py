@@ -90,6 +90,15 @@ def halves(batch: Tensor, rank: int, p: int) -> Tensor:
     return batch.split([*sizes, len(batch) - sum(sizes)])[rank]
 
 
+def print_metrics(images: int, one_process: Sequence, of_ranks: Sequence, means: Sequence) -> None:
+    """Print loss and accuracy of all images, computed in one process, by `global_metrics`, and as a mean of the ranks'
+    means; each a pair (loss, accuracy).
+    """
+    rows = {f"all {images} images, one process:": one_process, "global_metrics:": of_ranks, "mean of means:": means}
+    for name, (loss, accuracy) in rows.items():
+        print(f"{name:<27} loss {loss:.4f}, accuracy {accuracy:.2%}")
+
+
 # --- on ranks ---------------------------------------------------------------------------------------------------------
 
 

@@ -97,11 +97,7 @@ print([batch.tolist() for batch in loader])
 def stock(n, num_replicas, **options):
     """The ids that DistributedSampler gives each rank: one list per rank."""
     return [
-        list(
-            DistributedSampler(
-                range(n), num_replicas=num_replicas, rank=rank, **options
-            )
-        )
+        list(DistributedSampler(range(n), num_replicas, rank, **options))
         for rank in range(num_replicas)
     ]
 

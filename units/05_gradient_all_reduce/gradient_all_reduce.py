@@ -314,9 +314,8 @@ double = given.mlp_from(START).double()
 losses_sequential_double = training.train(double, x.double(), y, batches, lr=LR)
 
 difference = np.abs(np.subtract(losses_parallel, losses_sequential))
-difference_double = np.abs(
-    np.subtract(ranks.pull("losses_double")[0], losses_sequential_double)
-)
+losses_double = ranks.pull("losses_double")[0]
+difference_double = np.abs(np.subtract(losses_double, losses_sequential_double))
 runs.beside_sequential(
     losses_sequential,
     {f"{RANKS} ranks": losses_parallel},
@@ -444,13 +443,8 @@ check(global_metrics)
 # %%ranks
 loss, accuracy = global_metrics(test_losses, test_correct)
 if rank == 0:
-    means = mean_of_means
-    one, right = training.evaluate(model, test_x, test_y)
-    print(
-        f"all {len(test_x)} images, one process: loss {one:.4f}, accuracy {right:.2%}"
-    )
-    print(f"global_metrics:             loss {loss:.4f}, accuracy {accuracy:.2%}")
-    print(f"mean of means:              loss {means[0]:.4f}, accuracy {means[1]:.2%}")
+    one_process = training.evaluate(model, test_x, test_y)
+    given.print_metrics(len(test_x), one_process, (loss, accuracy), mean_of_means)
 
 # %% [markdown]
 # Your third guess: 51 hits out of 100 images are 51 %. The mean of the means, 100 % and
@@ -824,8 +818,7 @@ everything = torch.cat(batches[:K])
 F.cross_entropy(whole(x[everything]), y[everything]).backward()
 apart = given.largest_gradient_gap(model, whole)
 if rank == 0:
-    images = f"all {len(everything)} images at once"
-    print(f"largest difference to the gradient of {images}: {apart:.1e}")
+    print(f"largest difference to the gradient of all at once: {apart:.1e}")
 
 # %%
 ranks.stop()

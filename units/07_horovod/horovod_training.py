@@ -520,9 +520,7 @@ for epoch in range(EPOCHS):
         step += 1
     mine = float(np.mean(losses[-steps:])), float(np.mean(correct))
     count = steps * LOCAL_BATCH
-    metrics.append(
-        finish_epoch(lambda: print("rank 0 writes the checkpoint"), *mine, count)
-    )
+    metrics.append(finish_epoch(lambda: print("rank 0 saves"), *mine, count))
     loss = metrics[-1]["loss"]
     print(f"epoch {epoch}: loss here {mine[0]:.3f}, of all ranks {loss:.3f}")
 
@@ -762,17 +760,12 @@ folder = recordings.name
 # %%
 # %%ranks --deadline 150
 hvd_torch.init()
-gradients = {
-    name: torch.ones_like(parameter)
-    for name, parameter in models.mlp().named_parameters()
-}
+named = models.mlp().named_parameters()
+gradients = {name: torch.ones_like(parameter) for name, parameter in named}
 
 
 def average_at_once():
-    handles = [
-        hvd_torch.allreduce_async(gradient, name=name)
-        for name, gradient in gradients.items()
-    ]
+    handles = [hvd_torch.allreduce_async(g, name=name) for name, g in gradients.items()]
     for handle in handles:
         hvd_torch.synchronize(handle)
 

@@ -166,9 +166,7 @@ check(throughput_with_error)
 # %% tags=["raises-exception"]
 for warmup in (0, WARMUP):
     rate, error = throughput_with_error([GLOBAL_BATCH], step_times, warmup)
-    print(
-        f"{warmup} warm-up steps left out: {rate:7.0f} ± {error:.0f} images per second"
-    )
+    print(f"{warmup} warm-up steps left out: {rate:7.0f} ± {error:.0f} images/s")
 print(f"mean of the rates:         {np.mean(GLOBAL_BATCH / step_times[WARMUP:]):7.0f}")
 
 # %% [markdown]
@@ -662,10 +660,8 @@ check(step_seconds)
 many = [int(p) for p in 2 ** np.arange(13)]
 GPU = {"seconds_per_image": 1 / 312, "parameters": 25_600_000}
 GPU |= {"alpha": ALPHA, "beta": BETA}
-images = {
-    "local batch 32": [32 * p for p in many],
-    "global batch 8192": [8192] * len(many),
-}
+images = {"local batch 32": [32 * p for p in many]}
+images["global batch 8192"] = [8192] * len(many)
 student = step_seconds, scaling_efficiency
 predicted = scaling_laws.predicted(*student, images, many, **GPU)
 ax = plots.efficiency(predicted, plots.canvas(size=(8.5, 4)))
@@ -704,10 +700,8 @@ for base in (1, 2):
     alcf[f"baseline: {base} GPU" + "s" * (base > 1)] = worlds, found
     said = (f"{p} GPUs {one}  " for p, one in zip(worlds[1:], found[1:]))
     print(f"baseline {base} GPU:", *said)
-print(
-    f"standard deviation of the one-GPU run: {SD[0] / IMAGES[0]:.0%} of its mean; of "
-    f"the two-GPU run: {SD[1] / IMAGES[1]:.0%}"
-)
+for p, sd, mean in zip((1, 2), SD, IMAGES):
+    print(f"standard deviation of the run on {p}: {sd / mean:.0%} of its mean")
 ax = plots.efficiency(alcf)
 ax.set(title="ALCF, ResNet-34: the same runs, two baselines", xlabel="GPUs");
 
@@ -801,10 +795,7 @@ rate = images / (50 * 60)
 each = rate / 256
 print(f"90 epochs in 50 minutes: {rate:,.0f} images/s, {each:.0f} per GPU on 256 GPUs")
 of_4, of_40 = 1248.06 / 4, 12043.78 / 40
-print(
-    f"the demonstration:       {of_4:.0f} per GPU on one node of 4, {of_40:.0f} on ten "
-    "nodes"
-)
+print(f"the demonstration:       {of_4:.0f} per GPU on one node, {of_40:.0f} on ten")
 minutes = images / (256 * of_40) / 60
 print(f"at the demonstration's rate 256 GPUs would need {minutes:.0f} minutes")
 alone = each / 0.95

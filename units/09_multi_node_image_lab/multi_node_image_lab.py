@@ -223,10 +223,7 @@ print("local rank   " + " ".join(f"{r % 2}" for r in range(8)))
 images = np.arange(7200)
 for name, number in (("rank", lambda r: r), ("local rank", lambda r: r % 2)):
     seen = set().union(*(images[number(r) :: 8].tolist() for r in range(8)))
-    print(
-        f"shards chosen by {name:<11} {len(seen) / len(images):.0%} of the images are "
-        "seen"
-    )
+    print(f"shards chosen by {name:<11} {len(seen) / len(images):.0%} of images seen")
 
 # %% [markdown]
 # That answers your first guess. The published lab writes

@@ -748,10 +748,8 @@ def padded(logits, labels):
 
 
 for p in (1, 2, 3, 4, 7):
-    values = {
-        rank.value
-        for rank in simulation.run(padded, p, (test_logits, test_labels)).ranks
-    }
+    ran = simulation.run(padded, p, (test_logits, test_labels))
+    values = {rank.value for rank in ran.ranks}
     print(f"{p} ranks: {values}, the truth: {values == {right / held_out}}")
 
 # %% [markdown]
@@ -1000,10 +998,8 @@ def with_scaler(weights, loss_of, scale, lr, max_norm):
 # %% tags=["raises-exception"]
 start, loss_of = precision.small_loss()
 for scale, max_norm in ((1.0, 1e9), (2.0**14, 1e9), (2.0**14, 0.05), (2.0**24, 1e9)):
-    (mine, skip), (library, skipped) = (
-        step(start, loss_of, scale, 1.0, max_norm)
-        for step in (scaled_step, with_scaler)
-    )
+    given = start, loss_of, scale, 1.0, max_norm
+    (mine, skip), (library, skipped) = scaled_step(*given), with_scaler(*given)
     apart = (mine - library).abs().max().item()
     print(
         f"scale {scale:>17,.0f}, max_norm {max_norm:g}: "

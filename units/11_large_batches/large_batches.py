@@ -461,10 +461,8 @@ LARGEST = {2048: (0.5, 0.75)}
 needed = {}
 for batch, rates in {**TRIED, **LARGEST}.items():
     every = max(2, 320 // batch)
-    tried = [
-        learn(batch, rate, target=0.8, every=every, steps=24_000 // batch + 160)
-        for rate in rates
-    ]
+    until = {"target": 0.8, "every": every, "steps": 24_000 // batch + 160}
+    tried = [learn(batch, rate, **until) for rate in rates]
     needed[batch] = min(steps for _, accuracy, steps in tried)
     steps = needed[batch]
     print(f"batch {batch:4}: {steps:5} steps, {batch * steps:7,} samples")
@@ -714,11 +712,8 @@ for synchronised in (False, True):
 channels, parameters = large_batches.resnet50()
 numbers = sum(2 * c + 1 + 2 * c for c in channels)
 print(f"{len(channels)} layers, {sum(channels):,} channels; {parameters:,} parameters")
-print(
-    f"a step sends {numbers:,} more numbers, {numbers / parameters:.2%}, "
-    f"in {2 * len(channels)} more collectives"
-)
-print(f"your guess: {guess_3}")
+print(f"a step sends {numbers:,} more numbers, {numbers / parameters:.2%},")
+print(f"in {2 * len(channels)} more collectives; your guess: {guess_3}")
 
 # %%
 print("       time of the norms' collectives / time of the gradients' all_reduce")

@@ -108,14 +108,8 @@ for name, grid in grids.items():
     k = int(np.nanargmin(losses))
     print(f"{name:<7} best of 8: loss {losses[k]:.3f} at a rate of {grid[k]:.2g}")
     tried[f"{name} grid"] = grid, losses, {"linear": "blue s", "log": "orange o"}[name]
-charts.lines(
-    tried,
-    log="x",
-    size=(7, 3),
-    xlabel="learning rate",
-    ylabel="validation loss",
-    ylim=(0.4, 1),
-);
+words = {"xlabel": "learning rate", "ylabel": "validation loss", "ylim": (0.4, 1)}
+charts.lines(tried, log="x", size=(7, 3), **words);
 
 # %% [markdown]
 # Seven of the eight points of the linear grid are within one order of magnitude.

@@ -146,13 +146,10 @@ differences = []
 for params, stage, p, printed in sharding.published():
     ours = memory_per_rank(params, p, stage, "adam", True) / 1e9
     if not sharding.rounds_to(ours, printed):
-        differences.append((params, stage, p, printed, ours))
+        which = f"{params:.3g} parameters, stage {stage}, {p:>4} ranks"
+        differences.append(f"  {which}: printed {printed:g}, computed {ours:.3f}")
 print(f"54 numbers; {len(differences)} differ from the correctly rounded value")
-for params, stage, p, printed, ours in differences:
-    print(
-        f"  {params:.3g} parameters, stage {stage}, {p:>4} ranks: "
-        f"printed {printed:g}, computed {ours:.3f}"
-    )
+print(*differences, sep="\n")
 
 # %% [markdown]
 # The table is right: where a printed number differs, it was only truncated instead of
@@ -412,10 +409,8 @@ for context in contexts:
     numbers.append(kept / 4 / (context * WIDTH * LAYERS))
     print(f"context {context:>2}: {numbers[-1]:4.1f} numbers")
 slope, without = np.polyfit(contexts, numbers, 1)
-print(
-    f"linear fit: {without:.1f} numbers, plus {slope * WIDTH / HEADS:.2f} per head and "
-    "token of the context"
-)
+each = slope * WIDTH / HEADS
+print(f"linear fit: {without:.1f} numbers, plus {each:.2f} per head and token of context")
 
 # %% [markdown]
 # Each head keeps one number for each pair of tokens: the softmax output. (All heads
@@ -753,11 +748,8 @@ ratios = {}
 for n, count in ((96, 32), (960, 32), (9_600, 32), (96_000, 32), (96_000, 8)):
     once = simulation.run(dp_bytes, RANKS, (n,)).link_bytes["between"]
     sharded = simulation.run(zero3_bytes, RANKS, (n, count)).link_bytes["between"]
-    ratios[n, count] = sharded / once
-    print(
-        f"{n:>10,} {once:>13,.0f} B {count:>8} {sharded:>9,.0f} B "
-        f"{ratios[n, count]:>7.4f}"
-    )
+    ratio = ratios[n, count] = sharded / once
+    print(f"{n:>10,} {once:>13,.0f} B {count:>8} {sharded:>9,.0f} B {ratio:>7.4f}")
 print(f"your guess: {guess_2}")
 
 # %% [markdown]

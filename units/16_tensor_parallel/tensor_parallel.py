@@ -943,9 +943,8 @@ def train(too_late, steps):
 STEPS = 300
 
 # %% alt="The loss over the steps of two trainings, sum before GELU and sum too late: both fall, and the two curves lie close together."
-trained = {name: given.run(train, 2, (too_late, STEPS))
-           for name, too_late in (("sum before GELU", False),
-                                  ("sum too late", True))}  # fmt: skip
+moments = {"sum before GELU": False, "sum too late": True}
+trained = {name: given.run(train, 2, (late, STEPS)) for name, late in moments.items()}
 if all(trained.values()):
     print(f"{'loss on other text':<20}{'on 2 ranks':>12}{'in one process':>16}")
     for name, outcome in trained.items():

@@ -522,10 +522,8 @@ for count, per_node, n in ((4, 1, 4096), (2, 4, 64), (2, 4, 1 << 14)):
     network, p = simulation.nodes(per_node, *bytes_alone), count * per_node
     for name, run in given.those_written(NAMES, p, n, per_node, network):
         model = modelled(name, 8 * n, count, per_node)
-        print(
-            f"{count} x {per_node}  {8 * n:>7,}  {name:<17}"
-            f"{model * 1e6:8.2f} us {run.elapsed * 1e6:8.2f} us"
-        )
+        which = f"{count} x {per_node}  {8 * n:>7,}  {name:<17}"
+        print(f"{which}{model * 1e6:8.2f} us {run.elapsed * 1e6:8.2f} us")
 
 # %% [markdown]
 # The model is exact, or else an upper bound: among ranks that share a card, those that
@@ -719,10 +717,8 @@ methods = ("dense", "alone", "top 1 %", "top 1 % without feedback", "sign", "pow
 print(f"{'':<25} loss   bytes/step  collectives")
 for method in methods:
     rank = simulation.run(train, 4, (method, STEPS, 0.5)).ranks[0]
-    print(
-        f"{method:<25} {rank.value:.3f} {rank.collective_bytes / STEPS:>10,.0f} "
-        f"{len(rank.collectives) / STEPS:>8.0f}"
-    )
+    sent, calls = rank.collective_bytes / STEPS, len(rank.collectives) / STEPS
+    print(f"{method:<25} {rank.value:.3f} {sent:>10,.0f} {calls:>8.0f}")
 
 # %% [markdown]
 # Compare the two lines of top 1 %: they answer your second guess. Without feedback the
@@ -875,10 +871,8 @@ def rounds(every, outer_lr, mu):
 
 for every, outer_lr, mu in ((1, 1.0, 0.0), (8, 1.0, 0.0), (8, 0.7, 0.5), (8, 0.7, 0.9)):
     rank = simulation.run(rounds, 4, (every, outer_lr, mu)).ranks[0]
-    print(
-        f"every {every}, outer rate {outer_lr}, momentum {mu}: loss {rank.value:.3f} "
-        f"after {len(rank.collectives)} collectives"
-    )
+    which = f"every {every}, outer rate {outer_lr}, momentum {mu}"
+    print(f"{which}: loss {rank.value:.3f} after {len(rank.collectives)} collectives")
 
 # %% [markdown]
 # The second line answers your third guess. Read the last two with care: an outer step
