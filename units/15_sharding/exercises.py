@@ -189,6 +189,10 @@ class Shard(PlainExercise):
         Mistake("fair_share", "The first ranks got one number more than the others: the fair shares of unit 01.",
                 "Equal shards of ceil(n / p) numbers, padded with zeros.",
                 lambda c: tensors(np.array_split(c.values, c.p), c.dtype)),
+        Mistake("padded_fair_share", "The vector was cut into the fair shares of unit 01, and each of them was padded.",
+                "Rank r's numbers begin at r k, with k = ceil(n / p): cut there, then pad.",
+                lambda c: tensors([np.pad(one, (0, c.k - len(one))) for one in np.array_split(c.values, c.p)],
+                                  c.dtype)),
         Mistake("drops_remainder", "The last numbers are in no shard: n / p was rounded down.",
                 "ceil(n / p), not n // p.",
                 lambda c: tensors(np.split(c.values[: len(c.values) // c.p * c.p], c.p), c.dtype)),
@@ -196,12 +200,18 @@ class Shard(PlainExercise):
                 "The zeros come after the last number.",
                 lambda c: tensors(np.split(np.concatenate([padded(c.values, c.p)[len(c.values):], c.values]), c.p),
                                   c.dtype)),
+        Mistake("shard_padded_in_front", "A shard's padding comes before its numbers.",
+                "The zeros come after the last number.",
+                lambda c: tensors([np.pad(one, (c.k - len(one), 0)) for one in
+                                   (c.values[r * c.k : (r + 1) * c.k] for r in range(c.p))], c.dtype)),
         Mistake("every_pth", "Rank r got every p-th number.",
                 "A shard is contiguous: numbers r k to (r + 1) k.",
                 lambda c: tensors([padded(c.values, c.p)[r :: c.p] for r in range(c.p)], c.dtype)),
         Mistake("padded_by_one_too_many", "There is one shard's worth of padding even where p divides n.",
                 "`-n % p` zeros.",
                 lambda c: tensors(np.split(np.pad(c.values, (0, c.p - len(c.values) % c.p)), c.p), c.dtype)),
+        Mistake("padding_not_zeros", "The numbers of the vector are right, but the padding after them is not zeros.",
+                "`flat.new_zeros(...)`: empty memory holds anything, and inf or nan times 0 is nan."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -218,11 +228,23 @@ class Shard(PlainExercise):
             (few, 3, 4, "bfloat16"),
             (few, 0, 3, "float64"),
         ):
-            known = {"flat": Tensor(numbers(rng, n, dtype), dtype), "p": p}
+            values = numbers(rng, n, dtype)
+            if (n, p) in ((10, 4), (5, 4)):
+                values[-1] = np.inf  # no product with it is zero
+            known = {"flat": Tensor(values, dtype), "p": p}
             yield level, known, {"says": f"n = {n}, {p} rank{'s' * (p > 1)}, {dtype}"}
 
     def right(self, flat, p):
         return tensors(shards_of(flat.values, p), flat.dtype)
+
+    def read(self, answer, flat, p):
+        n, shards = len(flat.values), answer if isinstance(answer, list) else []
+        if not all(isinstance(one, Tensor) and one.dtype == flat.dtype for one in shards):
+            return None
+        if [np.shape(one.values) for one in shards] != [(size_of_shard(n, p),)] * p:
+            return None
+        whole = np.concatenate([one.values for one in shards])
+        return "padding_not_zeros" if np.array_equal(whole[:n], flat.values) else None
 
     def worked(self, case):
         c = super().worked(case)

@@ -1,11 +1,22 @@
 # Right and wrong answers to `shard`. In files of their own: autograder bank --write DIR
 import torch
+import torch.nn.functional as F
 
 # %% right_cat: passed
 def shard(flat, rank, p):
     k = -(-len(flat) // p)
     padded = torch.cat([flat, flat.new_zeros(k * p - len(flat))])
     return padded[rank * k : (rank + 1) * k]
+
+# %% right_indices: passed
+# differs: The places that the vector has are looked up; the others stay zeros.
+def shard(flat, rank, p):
+    k = -(-len(flat) // p)
+    at = torch.arange(rank * k, (rank + 1) * k)
+    there = at < len(flat)
+    mine = torch.zeros(k, dtype=flat.dtype)
+    mine[there] = flat[at[there]]
+    return mine
 
 # %% right_own_part: passed
 # differs: Only the own part is copied into zeros: nothing of the size of the whole is made.
@@ -17,9 +28,6 @@ def shard(flat, rank, p):
     return mine
 
 # %% right_pad: passed
-import torch.nn.functional as F
-
-
 def shard(flat, rank, p):
     padded = F.pad(flat, (0, -len(flat) % p))
     return padded.chunk(p)[rank].clone()
@@ -62,16 +70,45 @@ def shard(flat, rank, p):
     taken[0] += len(part)
     return torch.cat([part, part.new_zeros(k - len(part))])
 
+# %% wrong_last_repeated (right_cat): wrong, padding_not_zeros, levels 0 0
+-    padded = torch.cat([flat, flat.new_zeros(k * p - len(flat))])
++    padded = torch.cat([flat] + [flat[-1:]] * (k * p - len(flat)))
+
+# %% wrong_masked: wrong, padding_not_zeros, levels 0 0
+def shard(flat, rank, p):
+    n = len(flat)
+    k = -(-n // p)
+    at = torch.arange(rank * k, (rank + 1) * k)
+    return flat[at.clamp(max=n - 1)] * (at < n) if n else flat.clone()
+
 # %% wrong_one_more: wrong, padded_by_one_too_many, levels 0 0
 def shard(flat, rank, p):
     padded = torch.cat([flat, flat.new_zeros(p - len(flat) % p)])
     return padded.view(p, -1)[rank]
+
+# %% wrong_padded_split: wrong, padded_fair_share, levels 0 0
+def shard(flat, rank, p):
+    k = -(-len(flat) // p)
+    mine = flat.tensor_split(p)[rank]
+    return F.pad(mine, (0, k - len(mine)))
 
 # %% wrong_padded_with_floats: wrong, wrong_dtype, levels 0 0
 def shard(flat, rank, p):
     k = -(-len(flat) // p)
     mine = flat[rank * k : (rank + 1) * k]
     return torch.cat([mine, torch.zeros(k - len(mine))])
+
+# %% wrong_padding_to_the_end: wrong, wrong_shape, levels 1 0
+def shard(flat, rank, p):
+    k = -(-len(flat) // p)
+    mine = flat[rank * k : (rank + 1) * k]
+    return torch.cat([mine, flat.new_zeros(max(0, (rank + 1) * k - len(flat)))])
+
+# %% wrong_shard_front: wrong, shard_padded_in_front, levels 0 0
+def shard(flat, rank, p):
+    k = -(-len(flat) // p)
+    mine = flat[rank * k : (rank + 1) * k]
+    return torch.cat([flat.new_zeros(k - len(mine)), mine])
 
 # %% wrong_short: wrong, not_padded, levels 0 0
 def shard(flat, rank, p):
