@@ -272,6 +272,9 @@ class Unshard(Exercise):
         Mistake("wrong_order", "All numbers are there, but not in the order of the ranks.",
                 "Shard r is at r k to (r + 1) k on every rank.",
                 lambda c: tensors([np.concatenate(c.shards[::-1])[: c.n]] * c.p, c.dtype)),
+        Mistake("interleaved", "The shards' numbers take turns: first come the first numbers of all shards.",
+                "One shard after the other: `torch.cat(parts)`, or a row for each shard.",
+                lambda c: tensors([np.stack(c.shards, axis=1).ravel()[: c.n]] * c.p, c.dtype)),
         Mistake("own_first", "Each rank has its own shard in front.", "Shard r is at r k to (r + 1) k on every rank.",
                 lambda c: tensors([np.concatenate(c.shards[r:] + c.shards[:r])[: c.n] for r in range(c.p)], c.dtype)),
         Mistake("only_one_rank", "Only one rank has the whole vector.", "`dist.all_gather...`, not `dist.gather`."),
@@ -292,6 +295,7 @@ class Unshard(Exercise):
                 (few, 5, 4, "float64", {}),
                 (few, 3, 2, "int32", {}),
                 (few, 2, 5, "float64", {}),
+                (few, 0, 1, "float64", {}),
                 (once, 400, 4, "float64", {}),
             )
         ]

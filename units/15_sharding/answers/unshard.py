@@ -22,6 +22,13 @@ def unshard(part, n):
     dist.all_gather(parts, part.contiguous())
     return torch.cat(parts)[:n].clone()
 
+# %% wrong_all_padding_stays_away: hung, missing_rank, levels 1 0 1
+def unshard(part, n):
+    whole = part.new_zeros(len(part) * dist.get_world_size())
+    if dist.get_rank() * len(part) < n:
+        dist.all_gather_single(whole, part)
+    return whole[:n]
+
 # %% wrong_broadcasts: wrong, too_many_collectives, levels 1 1 0
 def unshard(part, n):
     parts = []
@@ -49,6 +56,15 @@ def unshard(part, n):
     if parts:
         whole = torch.cat(parts)[:n]
     return whole
+
+# %% wrong_interleaved (right_list): wrong, interleaved, levels 0 0 0
+-    return torch.cat(parts)[:n].clone()
++    return torch.stack(parts, dim=1).flatten()[:n]
+
+# %% wrong_nothing_has_no_type (right_into_tensor): wrong, wrong_dtype, levels 1 0 1
+ def unshard(part, n):
++    if n == 0:
++        return torch.empty(0)
 
 # %% wrong_objects: wrong, moves_too_much, levels 1 1 0
 def unshard(part, n):
