@@ -594,6 +594,9 @@ class Zero3(ReportExercise):
     mistakes = [
         Mistake("sum_for_mean", "These are the sums of the ranks' gradients.", "Divide your shard by the number of "
                 "ranks.", lambda c: c.report(c.p)),
+        Mistake("divided_twice", "The gradients were divided by the number of ranks twice.",
+                "ReduceOp.AVG has already divided; so has a division before the sum, or of the loss's gradient.",
+                lambda c: c.report(1 / c.p)),
         Mistake("own_gradients", "Each rank has its shard of its own gradient: nothing was summed over the ranks.",
                 "`dist.reduce_scatter_single` adds up and leaves each rank its shard.", lambda c: c.own()),
         Mistake("whole_gradients", "Each rank returns the full gradient.", "Only its shard: "
@@ -609,6 +612,9 @@ class Zero3(ReportExercise):
                 "Free a layer's parameters after use (`del`, or one variable for all), and the work handle that you "
                 "waited for, which also keeps them alive. In the backward pass gather them again.",
                 lambda c: c.kept() if c.changes else None),
+        Mistake("keeps_full_gradients", "Full gradients of several layers are alive at the same time.",
+                "Reduce-scatter a layer's gradient right after its backward pass, and keep only your shard. With "
+                "async_op=True, wait before the next layer's and drop the work handle."),
         Mistake("gathers_too_early", "Layers were computed with parameters that had been gathered more than one layer "
                 "ahead: by then more than two are gathered. (The check changes a shard until it is needed.)",
                 "Begin the gather of a layer while the one before it computes, not earlier.",
@@ -682,7 +688,8 @@ class Zero3(ReportExercise):
             return [gradients for gradients, _ in found], [below for _, below in found]
 
         def report(per_rank, below):
-            return [{"gradients": tensors(of), "below": Tensor(x, "float64"), "F": ANYTHING, "B": ANYTHING}
+            return [{"gradients": tensors(of), "below": Tensor(x, "float64"), "F": ANYTHING, "B": ANYTHING,
+                     "kept": ANYTHING}
                     for of, x in zip(per_rank, below, strict=True)]  # fmt: skip
 
         def mean(alone, below, factor=1.0, order=1):
@@ -718,6 +725,10 @@ class Zero3(ReportExercise):
                 return "gathers_too_early"
         if not is_right(self, case, run):
             return None
+        if case.level == freed:
+            kept = max(rank.value["kept"] for rank in run.ranks)
+            if kept > 1:  # the last one's sum may still be under way, or a name still stand for it
+                return Finding("keeps_full_gradients", f"Before a backward pass {kept} earlier gradients were alive.")
         if case.level == moved and over_the_links(run) > 3 * (p - 1) * p * sum(sizes):
             return "moves_too_much"
         if case.level == ahead:

@@ -35,7 +35,7 @@ def zero1_step(f, w, gradients, m, v, t, lr):
 class Alive(TorchDispatchMode):
     def __init__(self, *given, changed=None):
         super().__init__()
-        self.given, self.known, self.made, self.changed = [], set(), {}, changed
+        self.given, self.known, self.made, self.told, self.changed = [], set(), {}, {}, changed
         for tensor in given:
             self.give(tensor)
 
@@ -45,7 +45,7 @@ class Alive(TorchDispatchMode):
         for one in tree_leaves(result):
             if isinstance(one, torch.Tensor):
                 storage = one.untyped_storage()
-                if storage._cdata not in self.known and storage._cdata not in self.made:
+                if not any(storage._cdata in those for those in (self.known, self.made, self.told)):
                     self.made[storage._cdata] = StorageWeakRef(storage)
         if self.changed and len(self.made) != before:
             self.changed(self.nbytes())
@@ -56,6 +56,14 @@ class Alive(TorchDispatchMode):
         self.given.append(storage)
         self.known.add(storage._cdata)
         self.made.pop(storage._cdata, None)
+
+    # A tensor that is handed out: it counts no longer, and `handed_out()` says how many of them are alive.
+    def hand_out(self, tensor):
+        storage = tensor.untyped_storage()
+        self.told[storage._cdata] = self.made.pop(storage._cdata, None) or StorageWeakRef(storage)
+
+    def handed_out(self):
+        return sum(not ref.expired() for ref in self.told.values())
 
     def sizes(self):
         found = {key: torch.UntypedStorage._new_with_weak_ptr(ref.cdata) for key, ref in self.made.items()}
@@ -97,11 +105,12 @@ class Layer:
         return self.output
 
     def backward(self, weights, g):
+        self.counted.most["kept"] = max(self.counted.most["kept"], self.counted.handed_out())
         g = g * (1 - self.output**2)
         self.below = below = g @ self._whole(weights, "B", self.charges[1]).T
         gradient = self.shard.new_zeros(len(self.shard) * torch.distributed.get_world_size())
         gradient[: self.n] = (self.input.T @ g).reshape(-1)
-        self.counted.give(gradient)
+        self.counted.hand_out(gradient)
         self.done("B", self.number)
         return below, gradient
 
@@ -119,7 +128,7 @@ def zero3_forward_backward(f, shapes, shards, x, y, charges, turns):
     shards = [shard.clone() for shard in shards]
     turns = [(label, k, i, new.clone()) for label, k, i, new in turns]
     counted = Alive(x, y, *shards, *(new for *_, new in turns))
-    counted.most = {"F": 0, "B": 0}
+    counted.most = {"F": 0, "B": 0, "kept": 0}
 
     def done(label, number):  # time for other weights, unless too many are known to be whole
         for after, k, i, new in turns:

@@ -19,21 +19,21 @@ def zero3_forward_backward(layers, x, loss_gradient):
         weights = new
         del new
     x = layers[-1].forward(weights, x)
-    g, shards, pending = loss_gradient(x), [], []
+    g, shards, summing = loss_gradient(x), [], None
     for i in reversed(range(len(layers))):
         if i:
             new, work = gather(layers[i - 1], True)
         g, gradient = layers[i].backward(weights, g)
-        own = gradient.new_empty(len(gradient) // p)
-        pending.append((dist.reduce_scatter_single(own, gradient, async_op=True), own, gradient))
+        if summing:
+            summing.wait()
+        shards.append(gradient.new_empty(len(gradient) // p))
+        summing = dist.reduce_scatter_single(shards[-1], gradient, async_op=True)
         if i:
             work.wait()
             weights = new
             del new
-    for work, own, _ in pending:
-        work.wait()
-        shards.append(own / p)
-    return shards[::-1]
+    summing.wait()
+    return [own / p for own in shards[::-1]]
 
 # %% right_keeps_the_last_two: passed
 def zero3_forward_backward(layers, x, loss_gradient):
@@ -323,6 +323,12 @@ def zero3_forward_backward(layers, x, loss_gradient):
         shards.insert(0, scatter(gradient))
     return shards
 
+# %% wrong_gradients_until_the_end (right_one_ahead): wrong, keeps_full_gradients, levels 1 1 0 1
+-        shards.insert(0, scatter(gradient))
+-    return shards
++        shards.insert(0, gradient)
++    return [scatter(gradient) for gradient in shards]
+
 # %% wrong_holds_on_to_works (right_works_in_lists): wrong, keeps_whole_layers, levels 1 1 0 1
          x = layers[i].forward(buffers[i], x)
 -        buffers[i] = works[i] = None
@@ -331,6 +337,10 @@ def zero3_forward_backward(layers, x, loss_gradient):
          grad, full = layers[i].backward(buffers[i], grad)
 -        buffers[i] = works[i] = None
 +        buffers[i] = None
+
+# %% wrong_mean_of_means (right_one_ahead): wrong, divided_twice, levels 0 0 0 0
+-    dist.reduce_scatter_single(own, gradient)
++    dist.reduce_scatter_single(own, gradient, op=dist.ReduceOp.AVG)
 
 # %% wrong_needs_a_second_layer: raised, IndexError, levels 0 1 1 1
 def begun(layer):
@@ -517,6 +527,20 @@ def zero3_forward_backward(layers, x, loss_gradient):
         g, gradient = layer.backward(weights, g)
         shards.insert(0, scatter(gradient))
     return shards
+
+# %% wrong_waits_for_all_sums (right_keeps_the_last_layer): wrong, keeps_full_gradients, levels 1 1 0 1
+-    g, shards, summing = loss_gradient(x), [], None
++    g, shards, summing = loss_gradient(x), [], []
+@@
+-        if summing:
+-            summing.wait()
+@@
+-        summing = dist.reduce_scatter_single(shards[-1], gradient, async_op=True)
++        summing.append(dist.reduce_scatter_single(shards[-1], gradient, async_op=True))
+@@
+-    summing.wait()
++    for work in summing:
++        work.wait()
 
 # %% wrong_whole: wrong, whole_gradients, levels 0 0 0 0
 def gather(layer, async_op=False):
