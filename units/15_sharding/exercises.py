@@ -761,6 +761,14 @@ class Checkpointed(ReportExercise):
         Mistake("no_gradient_of_x", "The parameters have their gradients, x has none: none reaches the layers below.",
                 "The backward of a segment returns the gradient of its input.",
                 lambda c: c.without_x()),
+        Mistake("no_gradients_of_parameters", "x has its gradient, the parameters have none.",
+                "`torch.autograd.backward(y, gy)` also gives the blocks' parameters their gradients; "
+                "`torch.autograd.grad` returns only those that it is asked for.",
+                lambda c: c.report(c.y, c.gradients[0], [0 * g for g in c.gradients[1:]])),
+        Mistake("drops_earlier_gradients", "Gradients that an earlier backward pass had left in `.grad` are gone.",
+                "Autograd adds to `.grad`. Do not reset it within a backward pass.",
+                lambda c: None if c.draws or c.others else
+                {"gradients": tensors([g - k % len(c.ups) % 2 for k, g in enumerate(c.gradients[1:])])}),
         Mistake("last_segment_only", "Not all blocks were run: the last segment is missing.",
                 "The last segment is shorter where `every` does not divide the number of blocks.",
                 lambda c: c.run(len(c.ups) // c.every * c.every) if c.every <= len(c.ups) else None),
@@ -779,6 +787,10 @@ class Checkpointed(ReportExercise):
                 "generator was seeded.",
                 "Do not seed: save the generator's state before the first run, and restore it before the second.",
                 lambda c: {"masks": "not those of the plain run"} if c.draws else None),
+        Mistake("generator_set_back", "After `backward` the random number generator stands where the second run left "
+                "it: the next step draws numbers that this one has drawn already.",
+                "Run a segment again inside `torch.random.fork_rng(devices=[])`, which restores the generator.",
+                lambda c: {"masks": "alike, but the generator was set back"} if c.draws else None),
         Mistake("recomputes_too_often", "A block was run more than twice.",
                 "Recompute from the input of the segment, not from x."),
         Mistake("keeps_too_much", "More is alive between the passes than the inputs of the segments. (The check "

@@ -160,17 +160,18 @@ class Through(torch.autograd.Function):  # a block's input; done(number): its gr
         return gradient, None, None
 
 
-class Block:
+class Block(torch.nn.Module):
     def __init__(self, number, up, down, draws, done):
-        self.up, self.down, self.draws = up.requires_grad_(), down.requires_grad_(), draws
+        super().__init__()
+        self.up, self.down, self.draws = torch.nn.Parameter(up), torch.nn.Parameter(down), draws
         self.number, self.forwards, self.masks, self.done = number, 0, [], done
 
-    def __call__(self, x):
+    def forward(self, x):
         self.forwards += 1
         x = Through.apply(x, self.number, self.done)
         inside = torch.tanh(x @ self.up)
         if self.draws:
-            mask = torch.rand(inside.shape, dtype=inside.dtype) < 0.5
+            mask = torch.rand(inside.shape, dtype=inside.dtype) < 0.5 if self.training else torch.ones_like(inside)
             self.masks.append(mask.tolist())
             inside = inside * mask
         return x + inside @ self.down
@@ -179,6 +180,7 @@ class Block:
 def checkpointed(f, x, ups, downs, gy, every, draws, others):
     torch.manual_seed(5)
     plain = [(torch.rand((len(x), up.shape[1]), dtype=x.dtype) < 0.5).tolist() for up in ups]
+    after_plain = torch.rand(1).item()
     torch.manual_seed(5)
     peak = [0]
 
@@ -188,7 +190,12 @@ def checkpointed(f, x, ups, downs, gy, every, draws, others):
                 for new, old in zip(others, (ups, downs), strict=False):
                     old[k].data.copy_(new[k])
 
-    blocks = [Block(k, up, down, draws, done) for k, (up, down) in enumerate(zip(ups, downs, strict=False))]
+    modules = [Block(k, up, down, draws, done) for k, (up, down) in enumerate(zip(ups, downs, strict=False))]
+    ups, downs = [block.up for block in modules], [block.down for block in modules]
+    before = 0 if others else 1  # what an earlier backward pass has left: gradients are added to it
+    for w in (*ups, *downs) * before:
+        w.grad = torch.ones_like(w)
+    blocks = [block if block.number % 2 else block.forward for block in modules]  # modules and functions
 
     def changed(nbytes):
         peak.append(nbytes)
@@ -200,18 +207,22 @@ def checkpointed(f, x, ups, downs, gy, every, draws, others):
         kept = alive.nbytes()
         done(-(-len(blocks) // every) * every)
         y.backward(gy)
-    alike = all(mask == block.masks[0] for block in blocks for mask in block.masks)
-    as_plain = not draws or [block.masks[:1] for block in blocks] == [[mask] for mask in plain]
-    x_and_all = [torch.zeros_like(w) if w.grad is None else w.grad for w in (x, *ups, *downs)]
-    found = {"y": y, "gradient of x": x_and_all[0], "gradients": x_and_all[1:]}
+    goes_on = torch.rand(1).item() == after_plain
+    alike = all(mask == block.masks[0] for block in modules for mask in block.masks)
+    as_plain = not draws or [block.masks[:1] for block in modules] == [[mask] for mask in plain]
+    of_x = torch.zeros_like(x) if x.grad is None else x.grad
+    of_all = [(torch.zeros_like(w) if w.grad is None else w.grad) - before for w in (*ups, *downs)]
+    found = {"y": y, "gradient of x": of_x, "gradients": of_all}
     found = {name: "drawn" for name in found} if draws else found
-    masks = "others" if not alike else "alike" if as_plain else "not those of the plain run"
+    masks = "others" if not alike else "not those of the plain run" if not as_plain else "alike"
+    if draws and masks == "alike" and not goes_on:
+        masks = "alike, but the generator was set back"
     return {
         **found,
         "masks": masks,
         "kept": kept,
         "peak": max(peak),
-        "forwards": max(block.forwards for block in blocks),
+        "forwards": max(block.forwards for block in modules),
     }
 
 

@@ -17,8 +17,8 @@ class Segment(torch.autograd.Function):
     def backward(ctx, gy):
         (x,) = ctx.saved_tensors
         x = x.detach().requires_grad_()
-        torch.set_rng_state(ctx.rng)
-        with torch.enable_grad():
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.rng)
             y = x
             for block in ctx.blocks:
                 y = block(y)
@@ -46,8 +46,8 @@ class Segment(torch.autograd.Function):
     def backward(ctx, gy):
         x = ctx.x
         x = x.detach().requires_grad_()
-        torch.set_rng_state(ctx.rng)
-        with torch.enable_grad():
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(ctx.rng)
             y = x
             for block in ctx.blocks:
                 y = block(y)
@@ -154,6 +154,15 @@ def checkpointed(blocks, x, every):
         done += size
     return x
 
+# %% wrong_generator_left (right_by_hand): wrong, generator_set_back, levels 1 1 0
+-        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
++        with torch.enable_grad():
+
+# %% wrong_gradient_of_x_alone (right_by_hand): wrong, no_gradients_of_parameters, levels 0 0 1
+-        torch.autograd.backward(y, gy)
+-        return None, x.grad
++        return None, *torch.autograd.grad(y, x, gy)
+
 # %% wrong_last_segment_plain (right_library): wrong, keeps_too_much, levels 1 0 1
 -def segment(blocks, x):
 +def run(blocks, x):
@@ -179,8 +188,8 @@ def checkpointed(blocks, x, every):
     return x
 
 # %% wrong_no_enable_grad (right_by_hand): raised, RuntimeError, levels 0 0 0
--        with torch.enable_grad():
-+        if True:
+-        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
++        with torch.random.fork_rng(devices=[]):
 
 # %% wrong_no_grad: raised, RuntimeError, levels 0 0 0
 def checkpointed(blocks, x, every):
@@ -193,8 +202,7 @@ def checkpointed(blocks, x, every):
 -        ctx.rng = torch.get_rng_state()
 +        pass
 @@
--        torch.set_rng_state(ctx.rng)
-+        pass
+-            torch.set_rng_state(ctx.rng)
 
 # %% wrong_no_x (right_by_hand): wrong, no_gradient_of_x, levels 0 0 1
 -        return None, x.grad
@@ -210,30 +218,17 @@ def checkpointed(blocks, x, every):
          for block in blocks:
 +            ctx.inputs = getattr(ctx, "inputs", []) + [x]
 
+# %% wrong_second_run_in_eval (right_by_hand): wrong, drops_rng_state, levels 1 1 0
+             for block in ctx.blocks:
++                if isinstance(block, torch.nn.Module):
++                    block.eval()
+
 # %% wrong_seeds (right_by_hand): wrong, seeds_itself, levels 1 1 0
--    def forward(ctx, blocks, x):
-+    def forward(ctx, x, blocks):
-@@
 -        ctx.rng = torch.get_rng_state()
 +        torch.manual_seed(0)
 @@
--    def backward(ctx, gy):
--        (x,) = ctx.saved_tensors
--        x = x.detach().requires_grad_()
--        torch.set_rng_state(ctx.rng)
-+    def backward(ctx, gradient):
-+        x = ctx.saved_tensors[0].detach().requires_grad_()
-+        torch.manual_seed(0)
-@@
--        torch.autograd.backward(y, gy)
--        return None, x.grad
-+        torch.autograd.backward(y, gradient)
-+        return x.grad, None
-@@
--    for i in range(0, len(blocks), every):
--        x = Segment.apply(blocks[i : i + every], x)
-+    for start in range(0, len(blocks), every):
-+        x = Segment.apply(x, blocks[start : start + every])
+-            torch.set_rng_state(ctx.rng)
++            torch.manual_seed(0)
 
 # %% wrong_sequential: wrong, keeps_too_much, levels 1 0 1
 from torch.utils.checkpoint import checkpoint_sequential
@@ -241,6 +236,12 @@ from torch.utils.checkpoint import checkpoint_sequential
 
 def checkpointed(blocks, x, every):
     return checkpoint_sequential(blocks, -(-len(blocks) // every), x, use_reentrant=False)
+
+# %% wrong_state_after_the_run (right_by_hand): wrong, drops_rng_state, levels 1 1 0
+-        ctx.rng = torch.get_rng_state()
+@@
+             x = block(x)
++        ctx.rng = torch.get_rng_state()
 
 # %% wrong_twice (right_by_hand): wrong, gradients_twice, levels 0 0 1
                  y = block(y)
@@ -255,3 +256,8 @@ def checkpointed(blocks, x, every):
 -        x = Segment.apply(blocks[i : i + every], x)
 +    for i in range(0, 1):
 +        x = Segment.apply(blocks[i : i + len(blocks)], x)
+
+# %% wrong_zeroes_first (right_by_hand): wrong, drops_earlier_gradients, levels 0 1 1
+             for block in ctx.blocks:
++                if isinstance(block, torch.nn.Module):
++                    block.zero_grad()
