@@ -7,7 +7,7 @@ A flat vector of n numbers on p ranks is cut into shards of k = ceil(n / p); the
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from types import SimpleNamespace
 
 import numpy as np
@@ -409,6 +409,13 @@ class ZeroStep(ReportExercise):
             (g,) = c.g
             return self._report(c, *adam(c.w, g.mean(axis=0).mean(axis=0), c.m, c.v, c.t, c.lr))
 
+        def step_for_each():
+            w, m, v = c.w, c.m, c.v
+            for t, g in enumerate(c.g, c.t):
+                for one in g:
+                    w, m, v = adam(w, one.mean(axis=0), m, v, t, c.lr)
+            return self._report(c, w, m, v)
+
         own = [(r * size_of_shard(c.n, c.p), (r + 1) * size_of_shard(c.n, c.p)) for r in range(c.p)]
 
         def mixed_state():
@@ -429,7 +436,7 @@ class ZeroStep(ReportExercise):
         c.from_one = lambda: self._report(c, *steps(lambda g: g.mean(axis=0), first=1))
         c.right = lambda: self._report(c, *right())
         c.steps = lambda *of: self._report(c, *steps(*of))
-        c.ranks_last = ranks_last
+        c.ranks_last, c.step_for_each = ranks_last, step_for_each
         c.own_steps = lambda: self._report(c, *mixed_state())
         c.not_gathered, c.stale = not_gathered, lambda: self._report(c, c.w, *right()[1:])
         c.without_state = lambda: self._report(c, c.w, c.m, c.v)
@@ -504,6 +511,16 @@ class Zero2Step(ZeroStep):
                 "holds the last one several times.)",
                 "Use a gradient before the next one overwrites it.",
                 lambda c: c.steps(lambda g: g.mean(axis=0), lambda g: g[-1])),
+        Mistake("first_micro_batch", "Only the first micro-batch counts.",
+                "Go through all of `gradients` before the step.",
+                lambda c: c.steps(lambda g: g.mean(axis=0), lambda g: g[0])),
+        Mistake("step_for_each", "Adam took a step for each micro-batch.",
+                "Add up the gradients of all micro-batches first, then take one step with their mean.",
+                lambda c: c.step_for_each()),
+        Mistake("halves_again_and_again", "Each micro-batch was averaged with the mean of those before it: the last "
+                "one counts half, those before it less and less.",
+                "Add up the shards, and divide once by the number of micro-batches.",
+                lambda c: c.steps(lambda g: g.mean(axis=0), lambda g: reduce(lambda a, b: (a + b) / 2, g))),
         Mistake("nothing_divided", "Nothing was divided, neither by the ranks nor by the micro-batches.",
                 "Divide by both.", lambda c: c.steps(lambda g: g.sum(axis=0), lambda g: g.sum(axis=0))),
         Mistake("last_over_all", "The last micro-batch was divided by the number of micro-batches.",
@@ -559,7 +576,7 @@ class Zero2Step(ZeroStep):
         if case.level == list(self.levels)[3] and (right or fits(case, last(), values)):
             most = max(value["whole"] for value in values)
             if most:
-                return Finding("holds_a_whole_gradient", f"There were {most} such tensors.")
+                return Finding("holds_a_whole_gradient", f"It took {most:.3g} times the memory of w.")
             for rank in range(p):
                 waiting = not_sent(run, rank, (p - 1) * whole / p)
                 if waiting:
@@ -941,6 +958,9 @@ class ClipShards(ReportExercise):
         Mistake("norm_after", "The shards are right, but the norm after clipping was returned.",
                 "Return the norm before clipping.",
                 lambda c: [{"norm": np.asarray(min(c.norm, c.limit))}] * c.p),
+        Mistake("square_returned", "The shards are right, but the square of the norm was returned.",
+                "Return the root: norm = sqrt(sum of squares).",
+                lambda c: [{"norm": np.asarray(c.norm**2)}] * c.p),
         Mistake("own_norm_returned", "The shards are right, but each rank returns the norm of its own shards.",
                 "Return the norm of the full gradient.", lambda c: [{"norm": np.asarray(one)} for one in c.own]),
         TOO_MANY,

@@ -203,6 +203,10 @@ def zero2_step(w, gradients, m, v, t, lr):
 # %% wrong_divides_nothing (right_accumulates_shards): wrong, nothing_divided, levels 0 0 0 0
 -    own /= count * p
 
+# %% wrong_first (right_accumulates_shards): wrong, first_micro_batch, levels 1 0 0 0
+         count += 1
++        break
+
 # %% wrong_first_rank (right_async_waited): wrong, copied_from_one_rank, levels 0 0 0 0
 -
 -    own, count, part = torch.zeros_like(m), 0, torch.empty_like(m)
@@ -223,6 +227,13 @@ def zero2_step(w, gradients, m, v, t, lr):
 @@
 -    own /= count * p
 +    own = own.double() / count / p
+
+# %% wrong_halves (right_accumulates_shards): wrong, halves_again_and_again, levels 1 0 1 0
+-        own += part
++        own = (own + part) / 2 if count else part
+@@
+-    own /= count * p
++    own /= p
 
 # %% wrong_last (right_accumulates_shards): wrong, last_micro_batch, levels 1 0 0 0
 -
@@ -279,6 +290,17 @@ def zero2_step(w, gradients, m, v, t, lr):
 -    own /= count * p
 +    own = own / count / p
 
+# %% wrong_pieces_stay (right_accumulates_shards): wrong, holds_a_whole_gradient, levels 1 1 1 0
+-        dist.reduce_scatter_single(part, gradient)
++        pieces = [piece.clone() for piece in gradient.chunk(p)]
++        dist.reduce_scatter(part, pieces)
+
+# %% wrong_result_made_first (right_accumulates_shards): wrong, holds_a_whole_gradient, levels 1 1 1 0
+     own, count = torch.zeros_like(m), 0
++    whole = torch.empty_like(w)
+@@
+-    whole = torch.empty_like(w)
+
 # %% wrong_stale (right_accumulates_shards): wrong, gathers_stale_parameters, levels 0 0 0 0
 -
 -    part = w[mine].clone()
@@ -287,6 +309,21 @@ def zero2_step(w, gradients, m, v, t, lr):
 -    dist.all_gather_single(whole, part)
 +    dist.all_gather_single(whole, w[mine])
 +    adam(w[mine].clone(), own, m, v, t, lr)
+
+# %% wrong_step_for_each (right_accumulates_shards): wrong, step_for_each, levels 1 0 0 0
+-    own, count = torch.zeros_like(m), 0
++    own = w[mine].clone()
+@@
+-        own += part
+-        count += 1
+-    own /= count * p
+-
+-    part = w[mine].clone()
+-    adam(part, own, m, v, t, lr)
++        adam(own, part / p, m, v, t, lr)
+@@
+-    dist.all_gather_single(whole, part)
++    dist.all_gather_single(whole, own)
 
 # %% wrong_sums_micro (right_accumulates_shards): wrong, sums_micro_batches, levels 1 0 0 0
 -    own /= count * p
