@@ -455,6 +455,8 @@ class Zero1Step(ZeroStep):
     harness = harness_of(__file__, "zero1_step")
     mistakes = [
         *NOT_MEAN, OTHER_T, STATE_LOST, HALF_WRITTEN, NO_STEP,
+        Mistake("padding_not_zeros", "The weights are right, but in the padding the moments are not zero.",
+                "Pad the gradient with zeros: `g.new_zeros(...)`. Empty memory holds anything."),
         MOVES_TOO_MUCH, TOO_MANY, SIZES,
     ]  # fmt: skip
     records = [
@@ -478,9 +480,23 @@ class Zero1Step(ZeroStep):
             self._known(rng, counted, 301, 3, 1, 1, ", one step", network=flat(1e-6, 1e-9)),
         ]
 
+    def _but_for_padding(self, case: Case, run: Run) -> bool:
+        """True if all is right where the shards are not padded."""
+        n, k = case.known["n"], size_of_shard(case.known["n"], case.world_size)
+
+        def cut(rank, found):
+            whole = isinstance(found, dict) and all(isinstance(found.get(name), Tensor) for name in "mv")
+            if not whole or any(np.shape(found[name].values) != (k,) for name in "mv"):
+                return found
+            return found | {name: replace(found[name], values=found[name].values[: max(0, n - rank * k)])
+                            for name in "mv"}  # fmt: skip
+
+        return fits(case, *(map(cut, range(case.world_size), of)
+                            for of in (self.expected(case), [rank.value for rank in run.ranks])))  # fmt: skip
+
     def facts(self, case: Case, run: Run):
         if not is_right(self, case, run):
-            return None
+            return "padding_not_zeros" if self._but_for_padding(case, run) else None
         p, k, steps = case.world_size, size_of_shard(case.known["n"], case.world_size), len(case.known["g"])
         if case.level == list(self.levels)[2]:
             if over_the_links(run) > 3 * (p - 1) * p * k * BYTES * steps:

@@ -93,6 +93,11 @@ def clip_grad_norm_sharded(shards, max_norm):
             s.mul_(max_norm / norm)
     return total.sqrt().item()
 
+# %% wrong_empty_rank_stays_away (right_squares): hung, missing_rank, levels 1 0 1
+     total = sum((s**2).sum() for s in shards)
++    if all(len(s) == 0 for s in shards):
++        return 0.0
+
 # %% wrong_epsilon (right_squares): wrong, divides_by_a_little_more, levels 0 0 0
 -    if norm > max_norm:
 -        for s in shards:
@@ -213,6 +218,10 @@ def clip_grad_norm_sharded(shards, max_norm):
 -    dist.all_reduce(total)
 +    dist.reduce(total, 0)
 +    dist.broadcast(total, 0)
+
+# %% wrong_returns_the_square (right_squares): wrong, square_returned, levels 0 0 0
+-    return norm
++    return norm**2
 
 # %% wrong_zero: wrong, zero_divided, levels 1 0 1
 def clip_grad_norm_sharded(shards, max_norm):
