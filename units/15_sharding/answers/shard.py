@@ -44,6 +44,10 @@ def shard(flat, rank, p):
 def shard(flat, rank, p):
     return flat.chunk(p)[rank]
 
+# %% wrong_empty_padding (right_own_part): wrong, padding_not_zeros, levels 0 0
+-    mine = flat.new_zeros(k)
++    mine = flat.new_empty(k)
+
 # %% wrong_float32 (right_cat): wrong, wrong_dtype, levels 0 0
 -    padded = torch.cat([flat, flat.new_zeros(k * p - len(flat))])
 +    padded = torch.zeros(k * p)
