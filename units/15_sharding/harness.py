@@ -34,8 +34,9 @@ def shard(f, flat, p):
 
 
 def zero1_step(f, w, gradients, m, v, t, lr):
-    for step, (g,) in enumerate(gradients, t):
-        w = f(w, g, m, v, step, lr)
+    with Filled():
+        for step, (g,) in enumerate(gradients, t):
+            w = f(w, g, m, v, step, lr)
     return {"weights": w, "m": m, "v": v}
 
 

@@ -243,6 +243,10 @@ def zero1_step(w, g, m, v, t, lr):
 -    adam(part, g[mine] / p, m, v, t, lr)
 +    adam(part, own, m, v, t, lr)
 
+# %% wrong_pads_with_empty (right_reduce_scatter): wrong, padding_not_zeros, levels 1 0 0
+-    dist.reduce_scatter_single(own, torch.cat([g, pad]), op=dist.ReduceOp.AVG)
++    dist.reduce_scatter_single(own, torch.cat([g, torch.empty_like(pad)]), op=dist.ReduceOp.AVG)
+
 # %% wrong_pads_with_ones (right_reduce_scatter): wrong, padding_not_zeros, levels 1 0 0
 -    dist.reduce_scatter_single(own, torch.cat([g, pad]), op=dist.ReduceOp.AVG)
 +    dist.reduce_scatter_single(own, torch.cat([g, pad + 1]), op=dist.ReduceOp.AVG)
