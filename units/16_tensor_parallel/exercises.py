@@ -35,6 +35,9 @@ TANH = Mistake("gelu_by_tanh", "This is GELU's approximation by tanh: it differs
 USES_COLLECTIVE = Mistake("uses_collective", "The values are right, but a collective was called.",
                           "Here only neighbours exchange messages: isend, irecv, send and recv.")  # fmt: skip
 
+ONE_RANK = Mistake("only_one_rank", "Only rank 0 holds the sum.",
+                   "After a reduce one rank has it, after all_reduce all.")  # fmt: skip
+
 
 class ColumnLinear(DividedLayer):
     """A linear layer by columns"""
@@ -61,7 +64,7 @@ class ColumnLinear(DividedLayer):
         NO_COMMUNICATION.but(why="Every rank computed the whole layer, with the others' rows of `weight`, too, which "
                              "are wrong on this rank.").giving(
             lambda c: [c.x @ own.T + c.b for own in c.copies] if c.even and c.p > 1 else None),
-        ACCEPTS,
+        ACCEPTS.but(why="The ranks cannot share the columns evenly, but the function went on or communicated."),
         Mistake("computes_the_whole", "The numbers are right, but each rank multiplied with more than its own rows of "
                 "`weight`: nothing is saved by dividing the layer.",
                 "Cut `weight` first, then multiply: `x @ weight.chunk(p)[rank].T`."),
@@ -72,7 +75,7 @@ class ColumnLinear(DividedLayer):
         return [
             self._case(rng, first, 2, 3, 4, 6),
             self._case(rng, first, 4, 3, 5, 8, late=(1,)),
-            self._case(rng, first, 3, 2, 4, 9),
+            self._case(rng, first, 3, 1, 4, 9),  # an output as large as the bias
             self._case(rng, first, 1, 3, 2, 4),
             self._case(rng, second, 4, 2, 3, 6),
             self._case(rng, second, 3, 2, 3, 7),
@@ -99,7 +102,7 @@ class ColumnLinear(DividedLayer):
     def rules(self, case, run):
         sent = sum(run.link_bytes.values())
         if not case.known["even"]:
-            return "accepts_any_size" if sent else None
+            return divided.talked(run)
         if not sent and case.world_size > 1:
             return "no_communication"
         if found := super().rules(case, run):
@@ -122,7 +125,7 @@ class RowLinear(DividedLayer):
         OWN_ONLY.giving(lambda c: [part(c.x, c.p, r, 1) @ part(c.w, c.p, r, 1).T + c.bias for r in range(c.p)]),
         BIAS_TOO_OFTEN.giving(lambda c: c.right + (c.p - 1) * c.bias),
         NO_BIAS.giving(lambda c: c.right - c.bias),
-        Mistake("only_one_rank", "Only rank 0 holds the sum.", "After a reduce one rank has it, after all_reduce all."),
+        ONE_RANK,
         Mistake("averaged", "The partial sums were averaged, not added up.", "They are summands of one sum.",
                 lambda c: (c.right - c.bias) / c.p + c.bias),
         TOO_MANY_BYTES.but(how="One all_reduce of the output is enough: x and the weights are not sent."),
@@ -332,11 +335,18 @@ class HeadAttention(DividedLayer):
         Mistake("one_head", "All rows of a rank were used as one wide head.",
                 "Cut q, k and v into heads of head_size rows: each has a softmax of its own.",
                 lambda c: sum(c.mixed(size=c.rows)) if c.even else None),
+        Mistake("one_softmax", "The scores were divided by the root of head_size, but they are sums over all rows of "
+                "a rank: its heads share one softmax.",
+                "Cut q, k and v into heads of head_size rows: each has scores and a softmax of its own.",
+                lambda c: sum(c.mixed(size=c.rows, scale=c.size)) if c.even else None),
         Mistake("scale_of_the_width", "The scores were divided by the root of the width of a token.",
                 "Divide by the root of head_size: a score is a sum of head_size products.",
                 lambda c: sum(c.mixed(scale=c.x.shape[1])) if c.even else None),
         Mistake("no_scale", "The scores were not scaled.", "Divide them by the root of head_size.",
                 lambda c: sum(c.mixed(scale=1)) if c.even else None),
+        Mistake("scaled_twice", "The scores were divided twice by the root of head_size.",
+                "Once is enough: `scaled_dot_product_attention` divides the scores itself.",
+                lambda c: sum(c.mixed(scale=c.size**2)) if c.even else None),
         Mistake("softmax_over_queries", "The softmax was taken over the queries: the weights of a key add up to 1.",
                 "Over the keys: scores are (queries, keys), so `softmax(-1)`.",
                 lambda c: sum(c.mixed(axis=-2)) if c.even else None),
@@ -344,6 +354,10 @@ class HeadAttention(DividedLayer):
                 "so that the remaining weights do not add up to 1.",
                 "Mask the scores with -inf, then take the softmax.",
                 lambda c: sum(c.mixed(zeroed=True)) if c.even else None),
+        Mistake("mask_too_weak", "The scores of tokens behind a query were set to a number that is not small enough, "
+                "such as 0 or -100: these tokens still count, above all where the other scores lie far below it.",
+                "Set them to -inf: its exponential is 0.",
+                lambda c: sum(c.mixed(hidden=0.0)) if c.even else None),
         Mistake("does_not_see_itself", "A token does not see itself: the diagonal is masked, too, and the first token "
                 "sees nothing at all.",
                 "Mask what is above the diagonal: `triu(1)`, or keep `tril()`."),
@@ -365,6 +379,7 @@ class HeadAttention(DividedLayer):
         Mistake("wrong_order", "The heads were cut across: row 0 of every head first, then row 1.",
                 "The rows of a head are neighbours: `unflatten(-1, (-1, head_size))`, heads first.",
                 lambda c: sum(c.mixed(across=True)) if c.even else None),
+        ONE_RANK,
         TOO_MANY_BYTES.but(how="One all_reduce of the output is enough: q, k, v and the weights are not sent."),
         ACCEPTS.but(why="The ranks' rows are no whole heads, but the function went on or communicated.",
                     how="Check first, before any communication: `if q.shape[0] % head_size: raise ValueError(...)`."),
@@ -408,11 +423,13 @@ class HeadAttention(DividedLayer):
     def rules(self, case, run):
         if case.known["even"]:
             return super().rules(case, run)
-        return "accepts_any_size" if sum(run.link_bytes.values()) else None
+        return divided.talked(run)
 
     def wrong(self, case, run):
         if not case.known["even"]:
             return "accepts_any_size"
+        if fits(case, self.expected(case)[:1], [run.ranks[0].value]):
+            return "only_one_rank"
         blind = sum(self.worked(case).mixed(ahead=-1))[1:]  # whatever came of the first token, which sees nothing
         rest = [Tensor(rank.value.values[1:], rank.value.dtype) for rank in run.ranks]
         return "does_not_see_itself" if len(blind) and fits(case, self.per_rank(case, blind), rest) else None

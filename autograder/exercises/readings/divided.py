@@ -41,14 +41,15 @@ def softmax(scores, axis: int = -1):
     return e / e.sum(axis, keepdims=True)
 
 
-def attention(q, k, v, *, causal: bool = True, scale: float | None = None, axis: int = -1, ahead=0, zeroed=False):
+def attention(q, k, v, *, causal: bool = True, scale: float | None = None, axis: int = -1, ahead=0,
+              zeroed=False, hidden=-np.inf):  # fmt: skip
     """(..., s, d) each: what every query takes from the values. axis: of the softmax. ahead: of how many tokens ahead
-    of it a query knows. zeroed: it is masked behind the softmax."""
+    of it a query knows. zeroed: it is masked behind the softmax. hidden: the score of what it does not see."""
     scores = q @ k.swapaxes(-1, -2) / math.sqrt(scale or q.shape[-1])
     seen = np.tri(*scores.shape[-2:], ahead, dtype=bool) if causal else True
     if zeroed:
         return seen * softmax(scores, axis) @ v
-    return softmax(np.where(seen, scores, -np.inf), axis) @ v
+    return softmax(np.where(seen, scores, hidden), axis) @ v
 
 
 def convolved(x, weight, above: int | None = None, below: int | None = None):
@@ -109,6 +110,15 @@ class DividedLayer(Exercise):
     def wrong(self, case: Case, run: Run) -> Finding | str | None:
         """The mistake of an answer with wrong values that no mistake's value shows."""
         return None
+
+
+def talked(run: Run) -> Finding | None:
+    """Of a function that raised, as it must, but only after it had called another rank: a barrier carries no byte."""
+    for rank, rank_run in enumerate(run.ranks):
+        called = [*rank_run.collectives, *["send"] * rank_run.sends]
+        if called:
+            return Finding("accepts_any_size", f"Rank {rank} called {', '.join(called)} before it raised ValueError.")
+    return None
 
 
 def not_finite(value) -> bool:

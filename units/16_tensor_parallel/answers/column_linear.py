@@ -56,10 +56,25 @@ def column_linear(x, weight, bias):
     dist.all_gather_into_tensor(y, own.contiguous())
     return y.T
 
+# %% wrong_adds_to_the_bias (right_cat): wrong, modifies_input, levels 0 1
+-        raise ValueError(f"{p} ranks cannot share {len(weight)} columns")
+-    own = F.linear(x, weight.chunk(p)[r], bias.chunk(p)[r])
++        raise ValueError("columns do not divide")
++    own = F.linear(x, weight.chunk(p)[r])
+@@
+-    return torch.cat(parts, dim=1)
++    y = bias.unsqueeze(0) if len(x) == 1 else bias.repeat(len(x), 1)
++    y += torch.cat(parts, dim=1)
++    return y
+
 # %% wrong_assert (right_cat): raised, AssertionError, levels 1 0
 -    if len(weight) % p:
 -        raise ValueError(f"{p} ranks cannot share {len(weight)} columns")
 +    assert len(weight) % p == 0
+
+# %% wrong_barrier_first (right_cat): wrong, accepts_any_size, levels 1 0
+ def column_linear(x, weight, bias):
++    dist.barrier()
 
 # %% wrong_cat_rows (right_cat): wrong, wrong_shape, levels 0 1
 -        raise ValueError(f"{p} ranks cannot share {len(weight)} columns")

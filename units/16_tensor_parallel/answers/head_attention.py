@@ -89,6 +89,10 @@ def head_attention(x, q, k, v, out, head_size):
     dist.all_reduce(y)
     return y
 
+# %% wrong_barrier_first (right_library): wrong, accepts_any_size, levels 1 0
+ def head_attention(x, q, k, v, out, head_size):
++    dist.barrier()
+
 # %% wrong_exits (right_by_hand): wrong, accepts_any_size, levels 1 0
 -        raise ValueError(f"{q.shape[0]} rows are no whole heads of {head_size}")
 +        return None
@@ -111,7 +115,11 @@ def head_attention(x, q, k, v, out, head_size):
 -    mixed = scores.masked_fill(later, -torch.inf).softmax(-1) @ v
 +    mixed = scores.softmax(-1).masked_fill(later, 0) @ v
 
-# %% wrong_minus_100: wrong, unrecognised, levels 0 1
+# %% wrong_masked_with_zero (right_by_hand): wrong, mask_too_weak, levels 0 1
+-    mixed = scores.masked_fill(later, -torch.inf).softmax(-1) @ v
++    mixed = scores.tril().softmax(-1) @ v
+
+# %% wrong_minus_100: wrong, mask_too_weak, levels 0 1
 def head_attention(x, q, k, v, out, head_size):
     rows = q.shape[0]
     if rows % head_size:
@@ -156,6 +164,10 @@ def head_attention(x, q, k, v, out, head_size):
 +    q, k, v = ((x @ w.T).unflatten(-1, (1, -1)).transpose(0, 1) for w in (q, k, v))
 +    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
 
+# %% wrong_one_softmax (right_by_hand): wrong, one_softmax, levels 0 1
+-    q, k, v = ((x @ w.T).unflatten(-1, (-1, head_size)).transpose(0, 1) for w in (q, k, v))
++    q, k, v = ((x @ w.T)[None] for w in (q, k, v))
+
 # %% wrong_own (right_by_hand): wrong, own_only, levels 0 1
 -    dist.all_reduce(y)
 
@@ -176,6 +188,10 @@ def head_attention(x, q, k, v, out, head_size):
     y = F.linear(mixed, out)
     dist.all_reduce(y)
     return y
+
+# %% wrong_reduce (right_by_hand): wrong, only_one_rank, levels 0 1
+-    dist.all_reduce(y)
++    dist.reduce(y, 0)
 
 # %% wrong_reshaped (right_by_hand): wrong, reshaped_in_and_out, levels 0 1
 -    q, k, v = ((x @ w.T).unflatten(-1, (-1, head_size)).transpose(0, 1) for w in (q, k, v))
@@ -202,6 +218,10 @@ def head_attention(x, q, k, v, out, head_size):
 # %% wrong_scale_of_width (right_by_hand): wrong, scale_of_the_width, levels 0 1
 -    scores = q @ k.transpose(-2, -1) / head_size**0.5
 +    scores = q @ k.transpose(-2, -1) / x.shape[-1] ** 0.5
+
+# %% wrong_scaled_twice (right_library): wrong, scaled_twice, levels 0 1
+-    mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
++    mixed = F.scaled_dot_product_attention(q / head_size**0.5, k, v, is_causal=True)
 
 # %% wrong_softmax_over_queries (right_by_hand): wrong, softmax_over_queries, levels 0 1
 -    mixed = scores.masked_fill(later, -torch.inf).softmax(-1) @ v
