@@ -533,7 +533,11 @@ class VocabCrossEntropy(DividedLayer):
         Mistake("max_not_shared", "Each rank subtracted its own maximum, so the summed exponentials have different "
                 "scales.",
                 "all_reduce the maximum (ReduceOp.MAX) before you take exponentials.",
-                lambda c: c.answer(own_max=True) if all(c.widths) else None),
+                lambda c: [(ANYTHING, gradient) for _, gradient in c.answer(own_max=True)]
+                if np.count_nonzero(c.widths) > 1 else None),
+        Mistake("maximum_not_added", "The maximum was subtracted before `exp`, but not added to the logarithm again.",
+                "The loss of a token is log sum + m - z_y; or subtract m from z_y, too.",
+                lambda c: [(loss - c.logits.max(1).mean(), gradient) for loss, gradient in c.right]),
         Mistake("sum_for_mean", "The loss is the sum over the tokens, not their mean.",
                 "Divide by n, as `F.cross_entropy` does.",
                 lambda c: [(loss * c.n, gradient) for loss, gradient in c.right]),
@@ -542,6 +546,10 @@ class VocabCrossEntropy(DividedLayer):
                 lambda c: [(loss, gradient * c.n) for loss, gradient in c.right]),
         Mistake("no_target_in_gradient", "The gradient is the softmax alone.",
                 "Subtract 1 at the target, on the rank that holds it.", lambda c: c.answer(hit=0.0)),
+        Mistake("target_in_every_row", "1 was subtracted in whole columns of the gradient: in the row of every token, "
+                "wherever one of them has its target.",
+                "Each token has one target: `gradient[rows, columns] -= 1` with an index for both.",
+                lambda c: c.answer(every_row=True)),
         Mistake("own_softmax", "The gradient is the softmax over the own columns only.",
                 "Divide by the sum of exponentials over all ranks.", lambda c: c.answer(own_sum=True)),
         Mistake("equal_shares_assumed", "The first column was computed as rank times the own width, but the shares "
@@ -552,6 +560,9 @@ class VocabCrossEntropy(DividedLayer):
         Mistake("not_finite", "The result is inf or nan: the exponentials of a row's logits are too large for "
                 "float64, or all of them too small.",
                 "Subtract the row's maximum over all ranks before `exp`."),
+        Mistake("losses_differ", "The gradient is right, but the ranks return different losses.",
+                "What only one rank knows has to be summed over the ranks: the target's logit, zero where the target "
+                "lies in another share."),
         TOO_MANY_BYTES.but(how="The maximum, the sum of exponentials and the target's logit are one number for each "
                            "token: 3 n in all, and p for the widths. The logits are not sent."),
     ]  # fmt: skip
@@ -605,7 +616,12 @@ class VocabCrossEntropy(DividedLayer):
         return None
 
     def wrong(self, case, run):
-        return "not_finite" if any(divided.not_finite(rank.value) for rank in run.ranks) else None
+        values = [rank.value for rank in run.ranks]
+        if any(map(divided.not_finite, values)):
+            return "not_finite"
+        losses = {str(getattr(loss, "values", loss)) for loss, _ in values}
+        rights = [(ANYTHING, gradient) for _, gradient in self.expected(case)]
+        return "losses_differ" if len(losses) > 1 and fits(case, rights, values) else None
 
 
 class RingAttention(DividedLayer):

@@ -281,7 +281,7 @@ def loss_divided(c: SimpleNamespace):
     cut = np.split(c.logits, starts[1:], axis=1)
     whole_max = c.logits.max(1)
 
-    def answer(target=None, own_max=False, own_sum=False, hit=1.0, starts=starts):
+    def answer(target=None, own_max=False, own_sum=False, hit=1.0, every_row=False, starts=starts):
         """(loss, gradient) of each rank, with one thing done otherwise."""
         tops = [piece.max(1, initial=-1e300) if own_max else whole_max for piece in cut]
         with np.errstate(all="ignore"):
@@ -296,7 +296,8 @@ def loss_divided(c: SimpleNamespace):
             found, results = found if target is None else target(cut, starts), []
             for one, top, h, lo in zip(parts, tops, here, starts, strict=True):
                 gradient = one / (one.sum(1) if own_sum else total)[:, None]
-                gradient[rows[h], (c.y - lo)[h]] -= hit
+                at = (c.y - lo)[h]
+                gradient[slice(None) if every_row else rows[h], at] -= hit
                 results.append((float((np.log(total) + top - found).mean()), gradient / c.n))
         return results
 

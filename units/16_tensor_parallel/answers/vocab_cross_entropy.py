@@ -149,6 +149,10 @@ def vocab_cross_entropy(logits, targets):
 -    return loss, gradient / n
 +    return loss, gradient
 
+# %% wrong_maximum_not_added (right_three_all_reduces): wrong, maximum_not_added, levels 0 0 0
+-    loss = (total.log() + top - target).mean()
++    loss = (total.log() - target).mean()
+
 # %% wrong_no_max (right_three_all_reduces): wrong, not_finite, levels 1 0 0
 -    e = (logits - top[:, None]).exp()
 +    e = logits.exp()
@@ -177,6 +181,17 @@ def vocab_cross_entropy(logits, targets):
 -    dist.all_reduce(top, dist.ReduceOp.MAX)
 +    top = logits.max(1).values if width else logits.new_zeros(n)
 
+# %% wrong_own_max_for_the_target_too (right_three_all_reduces): wrong, max_not_shared, levels 0 0 0
+-    top = logits.max(1).values if width else logits.new_full((n,), -torch.inf)
+-    dist.all_reduce(top, dist.ReduceOp.MAX)
++    top = logits.max(1).values if width else logits.new_zeros(n)
+@@
+-    target[here] = logits[here, at]
++    target[here] = logits[here, at] - top[here]
+@@
+-    loss = (total.log() + top - target).mean()
++    loss = (total.log() - target).mean()
+
 # %% wrong_own_softmax (right_three_all_reduces): wrong, own_softmax, levels 0 0 0
 -    gradient = e / total[:, None]
 +    gradient = e / e.sum(1, keepdim=True)
@@ -184,6 +199,13 @@ def vocab_cross_entropy(logits, targets):
 # %% wrong_sum (right_three_all_reduces): wrong, sum_for_mean, levels 0 0 0
 -    loss = (total.log() + top - target).mean()
 +    loss = (total.log() + top - target).sum()
+
+# %% wrong_target_in_every_row (right_three_all_reduces): wrong, target_in_every_row, levels 0 0 0
+-    gradient[here, at] -= 1
++    gradient[:, at] -= 1
+
+# %% wrong_target_not_summed (right_three_all_reduces): wrong, losses_differ, levels 0 0 0
+-    dist.all_reduce(target)
 
 # %% wrong_zero_for_no_columns: wrong, not_finite, levels 1 1 0
 def vocab_cross_entropy(logits, targets):
