@@ -32,6 +32,15 @@ BIAS_DIVIDED = Mistake("bias_divided", "The output is right, but each rank added
 NO_BIAS = Mistake("no_bias", "The bias is missing.", "Add it once, behind the all_reduce.")  # fmt: skip
 TANH = Mistake("gelu_by_tanh", "This is GELU's approximation by tanh: it differs from GELU by up to 5e-4.",
                "Call `F.gelu(...)` without approximate=\"tanh\".")  # fmt: skip
+NO_GELU = Mistake("no_gelu", "GELU is missing: without it the two layers are together one linear layer.",
+                  "Apply `F.gelu(...)` to the hidden activations, between columns and rows.")  # fmt: skip
+BIAS_ON_ONE = Mistake("bias_on_one_rank", "The output is right, but the last bias was added on one rank only, and the "
+                      "others' copies of it get no gradient: after the first step the copies differ.",
+                      "Add it on every rank, behind the sum.")  # fmt: skip
+CUT_OFF = Mistake("gradients_cut_off", "The output is right, but nothing before the sum has a gradient: the backward "
+                  "pass ends at the sum.",
+                  "Its `backward` has to return the gradient; `.detach()`, `torch.no_grad()` or None end the pass."
+                  )  # fmt: skip
 USES_COLLECTIVE = Mistake("uses_collective", "The values are right, but a collective was called.",
                           "Here only neighbours exchange messages: isend, irecv, send and recv.")  # fmt: skip
 
@@ -189,15 +198,21 @@ class TpMlp(DividedLayer):
         Mistake("averaged", "The gradient of x was averaged over the ranks.", "The shares are summands: do not divide.",
                 lambda c: c.changed(**{"gradient of x": c.gx / c.p})),
         BIAS_DIVIDED.giving(lambda c: c.changed(**{"gradient of down_bias": c.given.sum(0) / c.p})),
-        Mistake("bias_on_one_rank", "The output is right, but the last bias was added on one rank only, and the "
-                "others' copies of it get no gradient: after the first step the copies differ.",
-                "Add it on every rank, behind the sum.",
-                lambda c: c.changed(**{"gradient of down_bias": [c.given.sum(0) * (r == 0) for r in range(c.p)]})),
+        BIAS_ON_ONE.giving(divided.bias_on_one),
         Mistake("bias_gradient_summed", "The output is right, but the gradient of the last bias is p times too large: "
                 "each rank has the whole one, and they were added up over the ranks.",
                 "Add the bias itself behind the sum. f belongs in front of the columns, around x.",
                 lambda c: c.changed(**{"gradient of down_bias": c.p * c.given.sum(0)})),
         TANH.giving(divided.with_tanh),
+        NO_GELU.giving(divided.without_gelu),
+        Mistake("first_bias_missing", "The first bias is missing.",
+                "Each rank adds its own piece to its hidden activations: `F.linear(..., up, up_bias)`.",
+                divided.without_first_bias),
+        CUT_OFF.giving(divided.cut_off),
+        Mistake("x_without_gradient", "The output is right, and so are the gradients of the weights, but x has no "
+                "gradient.",
+                "f's `backward` has to return the sum of the gradients; `x.detach()` or None end the pass there.",
+                lambda c: c.changed(**{"gradient of x": 0 * c.gx})),
         Mistake("f_and_g_exchanged", "f and g are exchanged: x was summed over the ranks on the way in, and the output "
                 "was not summed on the way out.",
                 "In front of the columns f (forward nothing, backward a sum), behind the rows g.",
@@ -273,6 +288,8 @@ class SequenceParallelMlp(DividedLayer):
                 "does that: all_reduce in the backward pass.",
                 lambda c: divided.changed(c, {"gradient of down_bias": [g.sum(0) for g in c.rows(c.given)]})),
         BIAS_DIVIDED.giving(lambda c: divided.changed(c, {"gradient of down_bias": c.given.sum(0) / c.p})),
+        BIAS_ON_ONE.but(how="Add it on every rank behind the sum, and sum its gradient over the ranks.").giving(
+            divided.bias_on_one),
         Mistake("gradient_not_summed", "Each rank's gradient of x comes from its own hidden activations only.",
                 "The gather's backward pass is a reduce_scatter: it adds up, and each rank keeps its rows.",
                 lambda c: divided.changed(c, {"gradient of x": [part(s, c.p, r) for r, s in enumerate(c.shares)]})),
@@ -284,6 +301,8 @@ class SequenceParallelMlp(DividedLayer):
                 "gradient of all tokens.",
                 divided.of_own_rows),
         TANH.giving(lambda c: divided.with_tanh(c, c.rows)),
+        NO_GELU.giving(lambda c: divided.without_gelu(c, c.rows)),
+        CUT_OFF.giving(divided.cut_off),
         TOO_MANY_BYTES.but(why="The numbers are right, but more bytes went over the links than an all_gather and a "
                            "reduce_scatter in each direction need.",
                            how="An all_reduce of which each rank keeps its rows sends twice the bytes of a "

@@ -183,11 +183,43 @@ def exchanged(c: SimpleNamespace) -> dict[str, list]:
 
 def with_tanh(c: SimpleNamespace, cut=lambda whole: whole) -> list[dict] | None:
     """The MLP's results with GELU's approximation by tanh. cut: the tokens' rows as the ranks have them."""
-    other = SimpleNamespace(**vars(c))
-    solve_mlp(other, tanh_gelu, tanh_gelu_slope)
+    return _otherwise(c, cut, tanh_gelu, tanh_gelu_slope)
+
+
+def without_gelu(c: SimpleNamespace, cut=lambda whole: whole) -> list[dict] | None:
+    """The MLP's results with its hidden activations as they are. cut: the tokens' rows as the ranks have them."""
+    return _otherwise(c, cut, lambda x: x, np.ones_like)
+
+
+def without_first_bias(c: SimpleNamespace) -> list[dict] | None:
+    """The MLP's results without its first bias, which then has no gradient."""
+    return _otherwise(c, lambda whole: whole, a=0 * c.a)
+
+
+def bias_on_one(c: SimpleNamespace) -> list[dict] | None:
+    """The MLP's results where the last bias is used on rank 0 only."""
+    return changed(c, {"gradient of down_bias": [c.given.sum(0) * (r == 0) for r in range(c.p)]})
+
+
+def cut_off(c: SimpleNamespace) -> list[dict] | None:
+    """The MLP's results where nothing before the sum has a gradient."""
+    names = ("x", "up", "up_bias", "down")
+    if c.g is None:
+        return None
+    rights = c.right if isinstance(c.right, list) else [c.right] * c.p
+    return changed(c, {f"gradient of {name}": [0 * right[f"gradient of {name}"] for right in rights] for name in names})
+
+
+def _otherwise(c: SimpleNamespace, cut, *activation, **known) -> list[dict] | None:
+    """The MLP's results with another activation, a function and its slope, or with something else of `known`."""
+    other = SimpleNamespace(**vars(c) | known)
+    solve_mlp(other, *activation)
     if c.g is None:
         return changed(c, {"output": cut(other.out)})
-    return changed(c, {"output": cut(other.out), "gradient of x": cut(other.gx), **_weights(other)})
+    parts = {"output": cut(other.out), "gradient of x": cut(other.gx), **_weights(other)}
+    if "a" in known:
+        parts["gradient of up_bias"] = [0 * one for one in parts["gradient of up_bias"]]
+    return changed(c, parts)
 
 
 def _weights(c: SimpleNamespace) -> dict[str, list]:

@@ -161,6 +161,10 @@ def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
 -    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)
 +    return Scatter.apply(hidden @ down.T + down_bias)
 
+# %% wrong_bias_on_rank_0 (right_gather_scatter): wrong, bias_on_one_rank, levels 1 0
+-    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)
++    return Scatter.apply(F.linear(hidden, down, down_bias if dist.get_rank() == 0 else None))
+
 # %% wrong_gather_backward_slices (right_gather_scatter): wrong, gradient_not_summed, levels 1 0
 -        out = g.new_empty(len(g) // dist.get_world_size(), g.shape[1])
 -        dist.reduce_scatter_tensor(out, g.contiguous())
@@ -170,6 +174,10 @@ def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
 # %% wrong_gathers_twice (right_gather_scatter): wrong, too_many_bytes, levels 0 0
  def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
 +    Gather.apply(x)  # to look at its shape
+
+# %% wrong_no_gelu (right_gather_scatter): wrong, no_gelu, levels 0 0
+-    hidden = F.gelu(F.linear(Gather.apply(x), up, up_bias))
++    hidden = F.linear(Gather.apply(x), up, up_bias)
 
 # %% wrong_not_summed (right_gather_scatter): wrong, own_only, levels 0 0
 -        out = x.new_empty(len(x) // dist.get_world_size(), x.shape[1])
@@ -182,6 +190,10 @@ def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
 -        dist.all_gather_into_tensor(out, g.contiguous())
 +        out = g.new_zeros(dist.get_world_size() * len(g), g.shape[1])
 +        out.chunk(dist.get_world_size())[dist.get_rank()][:] = g
+
+# %% wrong_scatter_is_detached (right_gather_scatter): wrong, gradients_cut_off, levels 1 0
+-    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)
++    return Scatter.apply(hidden @ down.T).detach() + CopyIn.apply(down_bias)
 
 # %% wrong_whole_output (right_gather_scatter): wrong, wrong_shape, levels 0 0
 -    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)

@@ -120,6 +120,10 @@ def tp_mlp(x, up, up_bias, down, down_bias):
 -        return g
 +        return g / dist.get_world_size()
 
+# %% wrong_f_returns_nothing (right_f_and_g): wrong, x_without_gradient, levels 1 0
+         dist.all_reduce(g)
+-        return g
+
 # %% wrong_float32 (right_f_and_g): wrong, lost_digits, levels 0 0
 -        x = x.clone()
 +        x = x.float()
@@ -179,9 +183,17 @@ def tp_mlp(x, up, up_bias, down, down_bias):
 -    hidden = F.gelu(F.linear(CopyIn.apply(x), up, up_bias))
 +    hidden = F.gelu(F.linear(x, up, up_bias))
 
+# %% wrong_no_first_bias (right_f_and_g): wrong, first_bias_missing, levels 0 0
+-    hidden = F.gelu(F.linear(CopyIn.apply(x), up, up_bias))
++    hidden = F.gelu(F.linear(CopyIn.apply(x), up))
+
 # %% wrong_no_g (right_f_and_g): wrong, own_only, levels 0 0
 -    return SumOut.apply(F.linear(hidden, down)) + down_bias
 +    return F.linear(hidden, down) + down_bias
+
+# %% wrong_no_gelu (right_f_and_g): wrong, no_gelu, levels 0 0
+-    hidden = F.gelu(F.linear(CopyIn.apply(x), up, up_bias))
++    hidden = F.linear(CopyIn.apply(x), up, up_bias)
 
 # %% wrong_one_token_is_not_summed (right_f_and_g): wrong, f_forgotten, levels 1 0
 -    def backward(ctx, g):
@@ -210,6 +222,10 @@ def tp_mlp(x, up, up_bias, down, down_bias):
 # %% wrong_reduces_the_weights_too (right_f_and_g): wrong, not_two_all_reduces, levels 0 0
 -    return SumOut.apply(F.linear(hidden, down)) + down_bias
 +    return SumOut.apply(F.linear(hidden, down)) + SumOut.apply(down_bias / dist.get_world_size())
+
+# %% wrong_sum_is_detached (right_f_and_g): wrong, gradients_cut_off, levels 1 0
+-    return SumOut.apply(F.linear(hidden, down)) + down_bias
++    return SumOut.apply(F.linear(hidden, down)).detach() + down_bias
 
 # %% wrong_sums_with_the_bias_row (right_f_and_g): wrong, too_many_bytes, levels 0 0
 -    return SumOut.apply(F.linear(hidden, down)) + down_bias
