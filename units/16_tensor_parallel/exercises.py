@@ -579,6 +579,9 @@ class VocabCrossEntropy(DividedLayer):
         Mistake("not_finite", "The result is inf or nan: the exponentials of a row's logits are too large for "
                 "float64, or all of them too small.",
                 "Subtract the row's maximum over all ranks before `exp`."),
+        Mistake("first_column_left_out", "A target that is the first column of a share was found on no rank.",
+                "A share goes from lo up to, but not including, lo + width: lo <= target < lo + width.",
+                lambda c: c.answer(skipped=1)),
         Mistake("losses_differ", "The gradient is right, but the ranks return different losses.",
                 "What only one rank knows has to be summed over the ranks: the target's logit, zero where the target "
                 "lies in another share."),
@@ -609,6 +612,8 @@ class VocabCrossEntropy(DividedLayer):
                 logits[row, ends[r] - 1] = size + drawn(rng)
         targets = rng.integers(0, ends[-1], n)
         targets[:2] = ends[0] - 2, ends[0] + 1 if p > 1 else 0  # one each in the first two shares
+        edges = [edge for end, w in zip(ends, widths, strict=True) if w for edge in (end - w, end - 1)]
+        targets[2 : 2 + len(edges)] = edges[: max(0, n - 2)]  # the first and the last column of each share, if they fit
         targets = rng.permutation(targets)
         known = {"logits": logits, "y": targets, "widths": widths}
         cut = np.split(logits, ends[:-1], axis=1)

@@ -313,13 +313,13 @@ def loss_divided(c: SimpleNamespace):
     cut = np.split(c.logits, starts[1:], axis=1)
     whole_max = c.logits.max(1)
 
-    def answer(target=None, own_max=False, own_sum=False, hit=1.0, every_row=False, starts=starts):
+    def answer(target=None, own_max=False, own_sum=False, hit=1.0, every_row=False, skipped=0, starts=starts):
         """(loss, gradient) of each rank, with one thing done otherwise."""
         tops = [piece.max(1, initial=-1e300) if own_max else whole_max for piece in cut]
         with np.errstate(all="ignore"):
             parts = [np.exp(piece - top[:, None]) for piece, top in zip(cut, tops, strict=True)]
             total = sum(one.sum(1) for one in parts)
-            here = [(c.y >= lo) & (c.y < lo + w) for lo, w in zip(starts, c.widths, strict=True)]
+            here = [(c.y >= lo + skipped) & (c.y < lo + w) for lo, w in zip(starts, c.widths, strict=True)]
             found = sum(
                 np.where(h, piece[rows, np.where(h, c.y - lo, 0)], 0)
                 for h, piece, lo in zip(here, cut, starts, strict=True)
