@@ -14,6 +14,7 @@ from autograder.exercises.readings.stages import (
     BACKWARD,
     FORWARD,
     backward_of,
+    begun_at_a_time,
     best_parts,
     equal_counts,
     filled_to_the_mean,
@@ -209,8 +210,9 @@ class Partition(PlainExercise):
     ]  # fmt: skip
 
     # In the second and the third no heuristic finds the best cut: least squares, the smallest difference, halves, steps
-    # of a limit, what is nearest to the mean. In the fourth the best limit takes fewer than p stages. In the last three
-    # the first layer alone costs more than the mean stage, and float64 cannot tell the two cuts apart.
+    # of a limit, what is nearest to the mean. In the fourth the best limit takes fewer than p stages. In the sixth
+    # the first layer alone costs more than the mean stage; in the two after it float64 cannot tell the two cuts apart.
+    # In the last two some layers cost nothing.
     CHOSEN = (
         ([4, 1, 1, 1, 1, 4], 3),
         ([11, 4, 26, 19, 1, 10, 7, 3, 38], 4),
@@ -220,6 +222,8 @@ class Partition(PlainExercise):
         ([20, 1, 2, 3], 3),
         ([2**53, 1, 2**52, 2**52 + 1], 2),
         ([2**52 + 1, 2**52, 1, 2**53], 2),
+        ([0, 3, 0, 0, 5, 7, 0, 6, 0], 3),
+        ([0, 0, 0], 2),
     )
 
     def draw(self, rng):
@@ -493,6 +497,11 @@ class PipelineExercise(ReportExercise):
                 "The loss of the minibatch is their mean.", lambda c: loss_of_the_last_rank(c, len(c.xs))),
         Mistake("last_loss", "The gradients are right; the returned loss is that of the last micro-batch alone.",
                 "Add up the losses of all micro-batches, each divided by m.", last_loss),
+        Mistake("last_mean", "The gradients are right; the returned loss is the mean of the last micro-batch alone.",
+                "Return the mean of the losses of all micro-batches.", lambda c: last_loss(c, 1)),
+        Mistake("divided_by_ranks", "The loss of a micro-batch was divided by the number of ranks; but the minibatch "
+                "has m micro-batches, on however many ranks.",
+                "Divide by m, not by p.", lambda c: gradients(c, per_batch=len(c.xs) / c.p) if c.p > 1 else None),
         Mistake("goes_past_the_block", "The block did less than a forward and a backward pass for every micro-batch.",
                 "Call `block(x)` itself, and `backward` on what it returns."),
         Mistake("computes_twice", "The block did more than a forward and a backward pass for every micro-batch.",
@@ -619,6 +628,9 @@ class OneFOneB(PipelineExercise):
         Mistake("holds_too_many", "The values are right, and it takes no longer, but more micro-batches are kept than "
                 "necessary: 1F1B keeps p - rank of them.",
                 "As soon as p - 1 - rank forward passes are done: one forward, one backward."),
+        Mistake("keeps_the_graph", "The order is that of 1F1B, but what autograd saved for a micro-batch is kept after "
+                "its backward pass.",
+                "Call backward() without retain_graph=True: it then frees what it has used."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -643,7 +655,8 @@ class OneFOneB(PipelineExercise):
         for rank, ran in enumerate(run.ranks):
             kept, limit = ran.peak // one, min(m, p - rank)
             if kept > limit:
-                return Finding("holds_too_many", f"Rank {rank} kept {kept} micro-batches at a time, not {limit}.")
+                name = "holds_too_many" if begun_at_a_time(run, rank) > limit else "keeps_the_graph"
+                return Finding(name, f"Rank {rank} kept {kept} micro-batches at a time, not {limit}.")
         return None
 
 

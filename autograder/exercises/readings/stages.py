@@ -72,10 +72,16 @@ def stage_contradiction(run: Run, nbytes: int) -> str:
                 much = sum(e.nbytes for e in sent if e.posted <= one.posted)
                 if much > sum(e.ended <= one.posted for e in done) * nbytes:
                     return f"rank {r} sent more to rank {behind} than it says it had computed"
-        kept = list(itertools.accumulate({"F": 1, "B": -1}.get(e.label[:1], 0) for e in passes))
-        if max(kept, default=0) * nbytes > run.ranks[r].peak:
-            return f"rank {r} says that it kept fewer micro-batches than it had begun and not finished: {max(kept)}"
+        if (begun := begun_at_a_time(run, r)) * nbytes > run.ranks[r].peak:
+            return f"rank {r} says that it kept fewer micro-batches than it had begun and not finished: {begun}"
     return ""
+
+
+def begun_at_a_time(run: Run, rank: int) -> int:
+    """The most micro-batches of a rank whose forward pass was over at any time and whose backward pass was not."""
+    own = [e for e in run.events if e.rank == rank and e.kind == COMPUTE and e.ended is not None]
+    passes = sorted(own, key=lambda e: (e.posted, e.ended))
+    return max(itertools.accumulate({"F": 1, "B": -1}.get(e.label[:1], 0) for e in passes), default=0)
 
 
 # -- the same in numpy -----------------------------------------------------------------------------
@@ -117,8 +123,10 @@ def loss_of_the_last_rank(c, factor: float, which: slice = slice(None)) -> list[
     return [*[{}] * (c.p - 1), {"loss": np.asarray(factor * loss)}]
 
 
-def last_loss(c) -> list[dict] | None:
-    return loss_of_the_last_rank(c, 1 / len(c.xs), slice(-1, None)) if len(c.xs) > 1 else None
+def last_loss(c, factor: float | None = None) -> list[dict] | None:
+    """factor: of the mean of the last micro-batch; None: its share of the minibatch's loss."""
+    share = 1 / len(c.xs) if factor is None else factor
+    return loss_of_the_last_rank(c, share, slice(-1, None)) if len(c.xs) > 1 else None
 
 
 def of_the_last_alone(c) -> list[dict] | None:

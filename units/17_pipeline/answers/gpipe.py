@@ -177,6 +177,24 @@ def gpipe(block, loss_of, xs, ys, m, shape):
 -        out = block(x)
 +        out = torch.tanh(block.linear(x))
 
+# %% wrong_last_mean (right_blocking): wrong, last_mean, levels 0 0
+-            total += loss.item()
++            total = loss.item() * m
+
+# %% wrong_last_rank_at_once (right_backwards_in_reverse): wrong, waits_too_long, levels 0 0
+         outs.append(out)
++    if rank == p - 1:
++        losses = [loss_of(out, y) / m for out, y in zip(outs, ys)]
++        total = sum(one.item() for one in losses)
++        sum(losses).backward()
+@@
+-        if rank == p - 1:
+-            loss = loss_of(outs[k], ys[k]) / m
+-            total += loss.item()
+-            loss.backward()
+-        else:
++        if rank < p - 1:
+
 # %% wrong_loss_float32 (right_backwards_in_reverse): wrong, lost_digits, levels 0 0
 -    inputs, outs, works, total = [], [], [], 0.0
 +    inputs, outs, works, total = [], [], [], torch.zeros(())
@@ -260,6 +278,10 @@ def gpipe(block, loss_of, xs, ys, m, shape):
 # %% wrong_ones (right_isend): wrong, own_gradient, levels 0 0
 -            outs[k].backward(g)
 +            outs[k].sum().backward()
+
+# %% wrong_over_p (right_blocking): wrong, divided_by_ranks, levels 0 0
+-            loss = loss_of(outs[k], ys[k]) / m
++            loss = loss_of(outs[k], ys[k]) / p
 
 # %% wrong_recomputes (right_isend): wrong, computes_twice, levels 0 0
 -            outs[k].backward(g)

@@ -114,6 +114,10 @@ def one_f_one_b(block, loss_of, xs, ys, m, shape):
 -            x, out = kept.pop(k)
 +            x, out = kept.pop(max(kept) if rank < p - 1 else k)
 
+# %% wrong_last_mean (right_by_order): wrong, last_mean, levels 0 0
+-                total += loss.item()
++                total = loss.item() * m
+
 # %% wrong_not_divided (right_by_order): wrong, sum_of_means, levels 0 0
 -                loss = loss_of(out, ys[k]) / m
 +                loss = loss_of(out, ys[k])
@@ -193,9 +197,23 @@ def one_f_one_b(block, loss_of, xs, ys, m, shape):
 -                out.backward(g)
 +                out.backward(torch.ones_like(out))
 
+# %% wrong_over_p (right_by_order): wrong, divided_by_ranks, levels 0 0
+-                loss = loss_of(out, ys[k]) / m
++                loss = loss_of(out, ys[k]) / p
+
 # %% wrong_recomputes (right_by_order): wrong, computes_twice, levels 0 0
 -                out.backward(g)
 +                block(x).backward(g)
+
+# %% wrong_retains_the_graph (right_by_order): wrong, keeps_the_graph, levels 0 0
+-            x, out = kept.pop(k)
++            x, out = kept[k]
+@@
+-                loss.backward()
++                loss.backward(retain_graph=True)
+@@
+-                out.backward(g)
++                out.backward(g, retain_graph=True)
 
 # %% wrong_sends_losses (right_by_order): wrong, more_than_neighbours, levels 0 0
          work.wait()

@@ -60,6 +60,10 @@ def partition(costs, p):
 -    return np.diff([0, *cuts, n]).tolist()
 +    return np.diff([0, *cuts, n])
 
+# %% wrong_as_many_refused (right_limit): wrong, ValueError, levels 0 1
+-    if p > len(costs):
++    if p >= len(costs):
+
 # %% wrong_costs_in_float64: wrong, filled_to_the_mean, levels 0 1
 def partition(costs, p):
     n = len(costs)
@@ -347,3 +351,7 @@ def partition(costs, p):
 +        else:
 +            low = middle + 1
 +    return stages(low)
+
+# %% wrong_zeros_are_no_layers (right_limit): wrong, layers_lost, levels 0 1
+-            sizes[-1] += 1
++            sizes[-1] += cost > 0
