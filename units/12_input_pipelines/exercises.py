@@ -348,6 +348,12 @@ class ShuffleBuffer(PlainExercise):
                 "another block.",
                 "Take one out, put one in: the buffer stays full until the stream ends.",
                 lambda c: {"out": block_by_block(c.stream, c.size, c.seed), "ahead": ANYTHING, "next": ANYTHING}),
+        Mistake("begins_again", "The elements that fill the buffer came twice: the loop over the stream began again.",
+                "`stream = iter(stream)` before you fill the buffer: a loop over a list begins at its start each time, "
+                "one over an iterator goes on.",
+                lambda c: c.odd == "no iterator" and {
+                    "out": buffered([*c.stream[:c.size], *c.stream], c.size, c.seed), "ahead": ANYTHING,
+                    "next": ANYTHING} or None),
         Mistake("not_in_its_place", "The new element went to the end of the buffer.",
                 "It takes the place of the one that leaves: `buffer[k] = element`.", lambda c: c.of(place=False)),
         Mistake("own_generator", "Every element is there, but in another order than `rng` gives with one draw for each "
@@ -371,8 +377,9 @@ class ShuffleBuffer(PlainExercise):
                                ("the order", 7, 7), ("as it comes", 40, 5)):  # fmt: skip
             stream = [int(x) for x in rng.permutation(90)[:n]]
             stream[n // 2] = 0 if 0 not in stream else stream[n // 2]
-            known = {"stream": stream, "size": size, "odd": "", "level": level}
-            yield level, known | {"seed": int(rng.integers(10**6))}
+            known = {"stream": stream, "size": size, "odd": "no iterator" if n == 9 else "", "level": level}
+            says = {"says": "a stream of 9 elements, size = 4, which is no iterator"} if n == 9 else {}
+            yield level, known | {"seed": int(rng.integers(10**6))}, says
         yield "the order", {"stream": [], "size": 3, "seed": 25, "odd": "", "level": "the order"}
         # the numbers stand for None, False, an object that is equal to everything, -1 and 0
         known = {"stream": [7, 2, 9, 11, 4, 0, 6, 3, 10, 1, 8, 5], "size": 3, "seed": 25}
@@ -421,7 +428,10 @@ class Prefetch(PlainExercise):
     harness = harness_of(__file__, "prefetch")
     mistakes = [
         Mistake("waits_for_ever", "The thread had ended, and the consumer still waited for a batch.",
-                "The thread must always put an end mark into the queue, after an error, too."),
+                "The thread must always put an end mark into the queue, after an error, too, even if the loop over "
+                "`batches` cannot begin."),
+        Mistake("mixes_streams", "Two streams of batches were used at the same time, and their batches were mixed up.",
+                "Make the queue inside of the function: each call needs one of its own."),
         Mistake("ends_at_none", "A batch that is None, or empty, was taken for the end.",
                 "Mark the end by an object of its own: `end = object()`, `if batch is end`."),
         Mistake("a_batch_is_a_sign", "A batch was taken for the end, or for an error. A batch can be anything: False, "
@@ -470,6 +480,8 @@ class Prefetch(PlainExercise):
         if not isinstance(answer, dict) or "hung" not in answer:
             return "not_the_batches"
         got, right = answer["got"], batches[:breaks_at] if breaks_at >= 0 else batches
+        if answer["mixed"]:
+            return "mixes_streams"
         if answer["hung"]:
             return "waits_for_ever"
         if breaks_at >= 0:
@@ -729,13 +741,15 @@ class NextBatch(PlainExercise):
         Mistake("not_shuffled", "The samples come in order.", "Shuffle, with a generator made of seed and epoch."),
         Mistake("same_order_every_epoch", "Two epochs have the same order.", "The generator needs the epoch, too."),
         Mistake("ignores_the_seed", "Another seed gives the same order.", "The generator needs the seed, too."),
+        Mistake("first_epoch_ignores_the_seed", "In epoch 0 another seed gives the same order.",
+                "seed * epoch is 0 there, whatever the seed: give the generator both, `default_rng([seed, epoch])`."),
     ]  # fmt: skip
 
     def draw(self, rng):
         for level, n, plan in zip(
             [name for name in self.levels for _ in range(3 if name == "another number of ranks" else 2)],
-            (24, 30, 23, 21, 12, 15, 36, 31, 40),
-            ([(2, 8, 3)], [(3, 6, 5)], [(4, 6, 4)], [(2, 10, 3)], [(2, 4, 6)], [(1, 5, 6)],
+            (24, 30, 23, 21, 24, 20, 36, 31, 40),
+            ([(2, 8, 3)], [(3, 6, 5)], [(4, 6, 4)], [(2, 10, 3)], [(2, 4, 12)], [(1, 5, 8)],
              [(2, 6, 2), (3, 6, 2), (1, 6, 2)], [(4, 8, 1), (3, 5, 2), (2, 9, 2)],
              [(2, 8, 1), (4, 16, 1), (2, 4, 4), (1, 7, 4)]),
             strict=True,
@@ -767,7 +781,9 @@ class NextBatch(PlainExercise):
             return None
         if epochs[0][0] == epochs[0][1]:
             return "same_order_every_epoch"
-        return "ignores_the_seed" if epochs[0] == epochs[1] else None
+        if epochs[0] == epochs[1]:
+            return "ignores_the_seed"
+        return "first_epoch_ignores_the_seed" if epochs[0][0] == epochs[1][0] else None
 
     @staticmethod
     def _one_step(step, n):

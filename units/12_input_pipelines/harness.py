@@ -7,6 +7,7 @@ import tarfile
 import threading
 import time
 import zlib
+from itertools import islice
 
 import numpy as np
 
@@ -141,8 +142,12 @@ def shuffle_buffer(f, stream, size, seed, odd):
             read += 1
             yield things.get(element, element)
 
+    class NoIterator:  # as a list or a file's reader: each loop over it begins again
+        def __iter__(self):
+            return source()
+
     rng = np.random.default_rng(seed)
-    for element in f(source(), size, rng):
+    for element in f(NoIterator() if odd == "no iterator" else source(), size, rng):
         ahead = max(ahead, read - len(out))
         out.append(element)
         if len(out) > 2 * len(stream) + 9:
@@ -152,6 +157,21 @@ def shuffle_buffer(f, stream, size, seed, odd):
 
 class Torn(Exception):
     pass
+
+
+OTHERS = ["another", "stream's", "batches"]
+
+
+class Batches:
+    """No iterator: one that can be begun, and fails at that if batch 0 cannot be made."""
+
+    def __init__(self, source, breaks_at):
+        self.source, self.breaks_at = source, breaks_at
+
+    def __iter__(self):
+        if self.breaks_at == 0:
+            raise Torn("batch 0")
+        return self.source()
 
 
 class Watched:
@@ -164,6 +184,7 @@ class Watched:
         self.changed, self.threads = threading.Condition(), set()
         self.made, self.got, self.far, self.error = 0, [], 0, None
         self.raised, self.own_thread, self.short, self.over = "", False, False, False
+        self.mixed, self.others_made = False, threading.Event()
 
     def source(self):
         for k, batch in enumerate(self.batches):
@@ -179,14 +200,24 @@ class Watched:
         if self.slow_at >= 0:  # the end takes its time, too
             time.sleep(0.3)
 
+    def other_source(self):
+        yield from OTHERS
+        self.others_made.set()
+
     def take(self):
         try:
-            for batch in self.f(self.source(), self.depth):
+            others = iter([] if self.batches else self.f(self.other_source(), len(OTHERS)))
+            beside = list(islice(others, 1))
+            if not self.batches:  # the others wait in their queue while a stream ends that has none
+                self.others_made.wait(1)
+            made = Batches(self.source, self.breaks_at)
+            for batch in self.f(made if self.breaks_at == 0 or self.slow_at >= 0 else self.source(), self.depth):
                 with self.changed:
                     self.got.append(batch)
                     self.look_ahead()
                 if len(self.got) > len(self.batches) + 2:
                     break
+            self.mixed = not self.batches and (bool(self.got) or beside + list(others) != OTHERS)
         except Exception as error:
             self.error, self.raised = error, f"{type(error).__name__}: {error}"
         self.over = True
@@ -240,7 +271,8 @@ def prefetch(f, batches, depth, breaks_at, slow_at):
         raise watched.error
     got = [name_of(batch) for batch in watched.got] if odd else watched.got
     found = {"got": as_lists(got), "raised": watched.raised, "own_thread": watched.own_thread}
-    return {**found, "short": watched.short, "far": watched.far, "hung": not watched.over}
+    found |= {"short": watched.short, "far": watched.far, "hung": not watched.over}
+    return {**found, "mixed": watched.mixed}
 
 
 def copied(answer):

@@ -71,7 +71,7 @@ def shuffle_buffer(exercise):
         stream=st.lists(st.integers(0, 30), max_size=16, unique=True),
         size=st.integers(1, 18),
         seed=SEEDS,
-        odd=st.sampled_from(["", "pairs", "things"]),
+        odd=st.sampled_from(["", "no iterator", "pairs", "things"]),
         level=st.just("as it comes"),
     )
 

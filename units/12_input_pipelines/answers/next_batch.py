@@ -114,6 +114,18 @@ def next_batch(state, n, batch_size, rank, world_size):
 -    batch = order[taken : taken + batch_size]
 +    batch = order[taken : taken + batch_size - 1]
 
+# %% wrong_one_order_for_all_seeds (right_strides): wrong, ignores_the_seed, levels 1 1 0 1
++orders = {}
++
++
+ def next_batch(state, n, batch_size, rank, world_size):
+@@
+-    order = np.random.default_rng([seed, epoch]).permutation(n)
+-    batch = order[taken : taken + batch_size]
++    if (epoch, n) not in orders:
++        orders[epoch, n] = np.random.default_rng([seed, epoch]).permutation(n)
++    batch = orders[epoch, n][taken : taken + batch_size]
+
 # %% wrong_other_names (right_strides): wrong, not_a_pair, levels 0 0 0 0
 -    return batch[rank::world_size].tolist(), {"seed": seed, "epoch": epoch, "taken": taken}
 +    return batch[rank::world_size].tolist(), {"seed": seed, "epoch": epoch, "position": taken}
@@ -132,6 +144,10 @@ def next_batch(state, n, batch_size, rank, world_size):
 +    batch = np.take(order, range(taken, taken + batch_size), mode="wrap")
 +    taken += batch_size
 +    if taken >= n:
+
+# %% wrong_product_in_the_seed (right_strides): wrong, first_epoch_ignores_the_seed, levels 1 1 0 1
+-    order = np.random.default_rng([seed, epoch]).permutation(n)
++    order = np.random.default_rng(seed * epoch).permutation(n)
 
 # %% wrong_rank_in_the_seed (right_strides): wrong, not_one_order, levels 0 0 0 0
 -    order = np.random.default_rng([seed, epoch]).permutation(n)
@@ -173,6 +189,12 @@ def next_batch(state, n, batch_size, rank, world_size):
 # %% wrong_taken_in_the_seed (right_strides): wrong, not_one_order, levels 0 0 0 0
 -    order = np.random.default_rng([seed, epoch]).permutation(n)
 +    order = np.random.default_rng([seed, epoch, taken]).permutation(n)
+
+# %% wrong_taken_modulo (right_strides): wrong, wrong_state, levels 1 0 1 0
+-    taken += len(batch)
+-    if taken == n:
+-        epoch, taken = epoch + 1, 0
++    epoch, taken = epoch + (taken + batch_size) // n, (taken + batch_size) % n
 
 # %% wrong_unseeded (right_strides): wrong, not_one_order, levels 0 0 0 0
 -    order = np.random.default_rng([seed, epoch]).permutation(n)

@@ -68,10 +68,11 @@ class prefetch:
         threading.Thread(target=self.fill, args=(batches,), daemon=True).start()
 
     def fill(self, batches):
-        source = iter(batches)
+        source = None
         while True:
             self.room.acquire()
             try:
+                source = source or iter(batches)
                 self.made.append(("batch", next(source)))
             except BaseException as error:
                 self.made.append(("error", error))
@@ -116,6 +117,13 @@ def prefetch(batches, depth):
         while (batch := waiting.popleft().result()) is not end:
             yield batch
             waiting.append(pool.submit(next, source, end))
+
+# %% wrong_begins_outside_try (right_queue): wrong, waits_for_ever, levels 1 1 0
+     def fill():
++        source = iter(batches)
+@@
+-            for batch in batches:
++            for batch in source:
 
 # %% wrong_compares_with_equals: wrong, a_batch_is_a_sign, levels 0 1 1
 def prefetch(batches, depth):
@@ -300,6 +308,30 @@ def prefetch(batches, depth):
     if errors:
         raise errors[0]
 
+# %% wrong_next_of_the_batches: raised, TypeError, levels 0 1 0
+def prefetch(batches, depth):
+    ready = queue.Queue(depth)
+
+    def fill():
+        while True:
+            try:
+                ready.put(("batch", next(batches)))
+            except StopIteration:
+                ready.put(("end", None))
+                return
+            except Exception as error:
+                ready.put(("error", error))
+                return
+
+    threading.Thread(target=fill, daemon=True).start()
+    while True:
+        kind, what = ready.get()
+        if kind == "error":
+            raise what
+        if kind == "end":
+            return
+        yield what
+
 # %% wrong_no_limit (right_queue): wrong, unbounded, levels 1 0 1
 -    ready, end = queue.Queue(depth), object()
 +    ready, end = queue.Queue(), object()
@@ -350,6 +382,15 @@ def prefetch(batches, depth):
         thread = threading.Thread(target=one)
         thread.start()
         yield batch
+
+# %% wrong_one_queue_for_all (right_queue): wrong, mixes_streams, levels 0 1 1
++ready, end = queue.Queue(), object()
++
++
+ def prefetch(batches, depth):
+@@
+-    ready, end = queue.Queue(depth), object()
++    ready.maxsize = depth
 
 # %% wrong_stack (right_queue): wrong, not_the_batches, levels 0 1 1
 -                ready.put((batch, None))

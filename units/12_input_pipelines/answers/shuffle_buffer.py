@@ -1,4 +1,5 @@
 # Right and wrong answers to `shuffle_buffer`. In files of their own: autograder bank --write DIR
+import itertools
 
 # %% right_class: passed
 class shuffle_buffer:
@@ -40,9 +41,6 @@ def shuffle_buffer(stream, size, rng):
 
 # %% right_islice: passed
 # differs: The first elements fill the buffer in one call, and then one is exchanged for each that comes.
-import itertools
-
-
 def shuffle_buffer(stream, size, rng):
     stream = iter(stream)
     buffer = list(itertools.islice(stream, size))
@@ -74,6 +72,9 @@ def shuffle_buffer(stream, size, rng):
         out.append(buffer[k])
         buffer[k] = element
     return iter(out + [buffer[k] for k in rng.permutation(len(buffer))])
+
+# %% wrong_begins_again (right_islice): wrong, begins_again, levels 0 1
+-    stream = iter(stream)
 
 # %% wrong_blocks: wrong, shuffles_blocks, levels 0 0
 def shuffle_buffer(stream, size, rng):
@@ -131,6 +132,23 @@ def shuffle_buffer(stream, size, rng):
 # %% wrong_loses_rest (right_generator): wrong, loses_the_rest, levels 0 0
 -    for k in rng.permutation(len(buffer)):
 -        yield buffer[k]
+
+# %% wrong_next_of_the_stream: raised, TypeError, levels 0 1
+def shuffle_buffer(stream, size, rng):
+    buffer = []
+    while True:
+        try:
+            element = next(stream)
+        except StopIteration:
+            break
+        if len(buffer) < size:
+            buffer.append(element)
+            continue
+        k = rng.integers(size)
+        yield buffer[k]
+        buffer[k] = element
+    for k in rng.permutation(len(buffer)):
+        yield buffer[k]
 
 # %% wrong_one_more: wrong, own_generator, levels 0 0
 def shuffle_buffer(stream, size, rng):
