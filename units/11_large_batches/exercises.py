@@ -12,7 +12,7 @@ import numpy as np
 from autograder.case import Answer, name_of
 from autograder.compare import difference
 from autograder.exercise import ANYTHING, Case, Finding, Mistake, Run, Tensor
-from autograder.exercises.kinds import PlainExercise, ReportExercise, on_ranks, refused
+from autograder.exercises.kinds import PlainExercise, ReportExercise, fits, on_ranks, refused
 from autograder.exercises.readings.sharding import called, over_the_links
 from autograder.exercises.source import harness_of
 from autograder.values import full_precision
@@ -173,7 +173,7 @@ class AccumulateUneven(ReportExercise):
 
     signature = "accumulate_uneven(ddp: DistributedDataParallel, micro_batches: list, n: int) -> None"
     levels = {"every row counts alike": 2, "one synchronisation, one micro-batch at a time": 2, "no rows on a rank": 1}
-    parts = ("gradient", ("kept", "largest", "graphs"))
+    parts = ("gradient", ("kept", "silent", "largest", "graphs"))
     harness = harness_of(__file__, "accumulate_uneven")
     mistakes = [
         Mistake("mean_of_means", "Every micro-batch counts the same, however many rows it has: a row in a small one "
@@ -214,6 +214,17 @@ class AccumulateUneven(ReportExercise):
                 "went forward.", "Do the forward and backward pass of one, then the next."),
         Mistake("weights_changed", "The gradient is right, but the weights have changed.",
                 "Leave the gradient in .grad: the step is the caller's."),
+        Mistake("stays_silent", "The gradient is right, but DDP is left switched off: in the backward passes that "
+                "follow it synchronises nothing any more.",
+                "`with ddp.no_sync():` switches it on again at its end. Whoever sets require_backward_grad_sync must "
+                "set it back to True."),
+        Mistake("divided_by_batches", "The gradient was divided by n and by the number of micro-batches, too.",
+                "n counts all rows, those of all micro-batches: divide by n alone.",
+                lambda c: c.weighed(lambda r, k: c.p / c.n / len(c.batches[r]))),
+        Mistake("world_size_twice", "The gradient is too large by the number of ranks.",
+                "Multiply the loss by the number of ranks where DDP divides by it, not where you add up the gradients "
+                "by yourself.",
+                lambda c: c.weighed(lambda r, k: c.p * c.p / c.n)),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -265,7 +276,7 @@ class AccumulateUneven(ReportExercise):
         c = self.worked(case)
         report = c.weighed(lambda r, k: c.p / c.n)[0]
         most = [max(of) for of in c.sizes]
-        return [{**report, "kept": True, "largest": ANYTHING, "graphs": ANYTHING} for _ in most]
+        return [{**report, "kept": True, "silent": ANYTHING, "largest": ANYTHING, "graphs": ANYTHING} for _ in most]
 
     def per_rank(self, case, value):
         return super().per_rank(case, value)
@@ -290,7 +301,8 @@ class AccumulateUneven(ReportExercise):
                 "synchronises_every_time",
                 f"Rank 0 handed {sent} B to all_reduce; the gradient has {c.weight.nbytes} B.",
             )
-        return None
+        silent = any(value["silent"] for value in values) and fits(case, self.expected(case), values)
+        return "stays_silent" if silent else None
 
     @staticmethod
     def _sent(run: Run) -> int:

@@ -52,6 +52,7 @@ def accumulate_uneven(f, weight, micro_batches, n):
     return {
         "gradient": torch.zeros_like(module.weight) if grad is None else grad,
         "kept": bool((module.weight.detach() == torch.from_numpy(weight)).all()),
+        "silent": not model.require_backward_grad_sync,
         "largest": max(module.rows, default=0),
         "graphs": max(module.alive, default=0),
     }

@@ -1,5 +1,7 @@
 # Right and wrong answers to `accumulate_uneven`. In files of their own: autograder bank --write DIR
 import torch.distributed as dist
+from contextlib import nullcontext
+from torch.nn.functional import mse_loss
 
 # %% right_all_reduce_by_hand: passed
 # differs: DDP stays silent all the way, and the gradients are added up by hand at the end and divided once, by all rows.
@@ -12,10 +14,6 @@ def accumulate_uneven(ddp, micro_batches, n):
         w.grad /= n
 
 # %% right_context: passed
-from contextlib import nullcontext
-from torch.nn.functional import mse_loss
-
-
 def accumulate_uneven(ddp, micro_batches, n):
     for k, (x, y) in enumerate(micro_batches):
         with nullcontext() if k == len(micro_batches) - 1 else ddp.no_sync():
@@ -64,6 +62,14 @@ def accumulate_uneven(ddp, micro_batches, n):
             loss = ((ddp(x) - y) ** 2).sum() / max(len(x), 1) * share
             loss.backward()
 
+# %% wrong_added_up_and_scaled (right_all_reduce_by_hand): wrong, world_size_twice, levels 0 0 0
+-        w.grad /= n
++        w.grad *= dist.get_world_size() / n
+
+# %% wrong_divided_by_batches (right_last_outside): wrong, divided_by_batches, levels 0 0 0
+-    p = dist.get_world_size()
++    p = dist.get_world_size() / len(micro_batches)
+
 # %% wrong_every_time: wrong, synchronises_every_time, levels 1 0 1
 def accumulate_uneven(ddp, micro_batches, n):
     for x, y in micro_batches:
@@ -83,6 +89,12 @@ def accumulate_uneven(ddp, micro_batches, n):
 +        x, y = micro_batches[-1]
 +        loss = ((ddp(x) - y) ** 2).sum() * p / n
 +    loss.backward()
+
+# %% wrong_forward_outside (right_context): wrong, synchronises_every_time, levels 1 0 1
+     for k, (x, y) in enumerate(micro_batches):
++        loss = mse_loss(ddp(x), y, reduction="sum") / n * dist.get_world_size()
+@@
+-            loss = mse_loss(ddp(x), y, reduction="sum") / n * dist.get_world_size()
 
 # %% wrong_graphs: wrong, graphs_kept, levels 1 0 1
 def accumulate_uneven(ddp, micro_batches, n):
@@ -105,6 +117,14 @@ def accumulate_uneven(ddp, micro_batches, n):
 # %% wrong_last_only (right_last_outside): wrong, last_only, levels 0 0 0
      x, y = micro_batches[-1]
 +    ddp.zero_grad()
+
+# %% wrong_left_silent: wrong, stays_silent, levels 1 0 1
+def accumulate_uneven(ddp, micro_batches, n):
+    ddp.require_backward_grad_sync = False
+    for x, y in micro_batches:
+        ((ddp(x) - y) ** 2).sum().div(n).backward()
+    for w in ddp.parameters():
+        dist.all_reduce(w.grad)
 
 # %% wrong_means (right_last_outside): wrong, mean_of_means, levels 0 0 0
 -            ((ddp(x) - y) ** 2).sum().mul(p / n).backward()
