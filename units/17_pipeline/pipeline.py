@@ -955,8 +955,8 @@ def split_backward(out, x, gradient, parameters):
 
     out: tensor, the layer's output for the input x
     x: tensor, the layer's input
-    gradient: tensor, the gradient of out; it does not change before the returned
-        function has run
+    gradient: tensor, the gradient of out; the caller does not change it, not even after
+        the returned function has run
     parameters: list of the layer's parameters
     Returns: (gradient of x, function without arguments that computes the others)
 
