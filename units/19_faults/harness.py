@@ -349,7 +349,11 @@ class SameStepAgain(RuntimeError):
     pass
 
 
-def train_through(f, w, shards, steps, judge, lr):
+class MoreThanTheShards(RuntimeError):
+    pass
+
+
+def train_through(f, w, shards, steps, judge, lr, behind):
     asked = {}
 
     def gradient(w, step, shard):
@@ -361,10 +365,19 @@ def train_through(f, w, shards, steps, judge, lr):
         return torch.from_numpy(ask(judge, [at.numpy(), step, shard]).copy())
 
     def update(w, gradients):
+        gradients = list(gradients)
+        if len(gradients) > shards:
+            raise MoreThanTheShards(f"{len(gradients)} gradients of {shards} shards")
         total = torch.zeros_like(w)
         for one in gradients:
             total = total + one
         return w - lr * total
 
     n = len(w)
-    return f(w, gradient, update, shards, steps)
+    weights = f(w, gradient, update, shards, steps)
+    if behind:  # where a rank dies that has called nothing behind the last step
+        try:
+            dist.barrier()
+        except dist.DistBackendError:
+            pass
+    return weights

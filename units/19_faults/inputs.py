@@ -67,7 +67,7 @@ def train_until_told(exercise):
         when = st.lists(st.just(-1) | st.integers(0, steps + 1), min_size=p, max_size=p)
         return st.builds(exercise._case, st.just(few), when, st.just(steps), late_ranks(p), st.booleans())
 
-    return st.tuples(st.integers(1, 5), st.integers(1, 6)).flatmap(lambda drawn: on(*drawn))
+    return st.tuples(st.integers(1, 5), st.integers(0, 6)).flatmap(lambda drawn: on(*drawn))
 
 
 def stragglers(exercise):

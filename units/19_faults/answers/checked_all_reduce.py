@@ -43,6 +43,10 @@ def checked_all_reduce(x, all_reduce):
     dist.all_reduce(ok, op=dist.ReduceOp.MIN)
     return total, bool(ok)
 
+# %% wrong_all_must_find_it (right_two_sums): wrong, one_rank_is_outvoted, levels 1 1 0 1
+-    dist.all_reduce(ok, op=dist.ReduceOp.MIN)
++    dist.all_reduce(ok, op=dist.ReduceOp.MAX)
+
 # %% wrong_alone (right_two_sums): wrong, each_for_itself, levels 1 1 0 1
 -    ok = ((total.sum() - sums[0]).abs() <= 1e-10 * sums[1]).long()
 -    dist.all_reduce(ok, op=dist.ReduceOp.MIN)
@@ -129,7 +133,11 @@ def checked_all_reduce(x, all_reduce):
     dist.all_reduce(flag, op=dist.ReduceOp.MIN)
     return y, bool(flag.item())
 
-# %% wrong_magnitudes_of_the_sum (right_two_sums): wrong, false_alarm, levels 0 1 1 1
+# %% wrong_limit_of_the_result_too (right_two_sums): wrong, infinite_limit, levels 1 0 1 1
+-    ok = ((total.sum() - sums[0]).abs() <= 1e-10 * sums[1]).long()
++    ok = ((total.sum() - sums[0]).abs() <= 1e-10 * torch.maximum(sums[1], total.abs().sum())).long()
+
+# %% wrong_magnitudes_of_the_sum (right_two_sums): wrong, false_alarm, levels 0 0 1 1
 -    ok = ((total.sum() - sums[0]).abs() <= 1e-10 * sums[1]).long()
 +    ok = ((total.sum() - sums[0]).abs() <= 1e-10 * total.abs().sum()).long()
 
@@ -157,3 +165,7 @@ def checked_all_reduce(x, all_reduce):
     ok = torch.tensor([float((total - again).abs().sum() <= 1e-10 * magnitudes.sum())])
     dist.all_reduce(ok, op=dist.ReduceOp.MIN)
     return total, bool(ok)
+
+# %% wrong_verdict_of_rank_0 (right_two_sums): wrong, one_rank_is_outvoted, levels 1 1 0 1
+-    dist.all_reduce(ok, op=dist.ReduceOp.MIN)
++    dist.broadcast(ok, 0)

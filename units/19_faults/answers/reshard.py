@@ -132,6 +132,24 @@ def reshard(shard, n, old, new):
 +    low, high = edges(n, new, rank)
 +    return whole[low:high].clone()
 
+# %% wrong_neighbours_only (right_messages): wrong, neighbours_only, levels 0 0
+     mine, works = shard.new_empty(high - low), []
+-    for other in range(p):
++    for other in range(max(0, rank - 1), min(p, rank + 2)):
+@@
+             mine[i - low : j - low] = shard[i - begin : j - begin]
+-    for other in range(p):
++    for other in range(max(0, rank - 1), min(p, rank + 2)):
+
+# %% wrong_never_fewer_than_ranks (right_messages): hung, mismatched_shape, levels 0 1
+     rank, p = dist.get_rank(), dist.get_world_size()
++    n = max(n, old)
+
+# %% wrong_one_rank_splits_its_own (right_messages): wrong, wrong_shape, levels 0 1
+     rank, p = dist.get_rank(), dist.get_world_size()
++    if old == 1:
++        return shard.tensor_split(new)[rank].clone()
+
 # %% wrong_over_rank_0 (right_all_to_all): wrong, too_many_bytes, levels 1 0
 -    gives = [j - i for i, j in (overlap(n, old, new, rank, other) for other in range(p))]
 -    gets = [j - i for i, j in (overlap(n, old, new, other, rank) for other in range(p))]

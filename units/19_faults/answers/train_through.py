@@ -87,6 +87,13 @@ def train_through(w, gradient, update, shards, steps):
 +        low, high = (shards * r // dist.get_world_size() for r in (dist.get_rank(), dist.get_rank() + 1))
 +        for shard in range(low, high):
 
+# %% wrong_dies_behind_the_last_step (right_final_barrier): raised, RankGone, levels 1 0 1
+-    try:
+-        dist.barrier(group=group)
+-    except dist.DistBackendError:
+-        pass
++    dist.barrier(group=group)
+
 # %% wrong_everything_everywhere: wrong, computes_too_much, levels 0 0 0
 def train_through(w, gradient, update, shards, steps):
     alive, group, step = list(range(dist.get_world_size())), None, 0
@@ -211,6 +218,10 @@ def train_through(w, gradient, update, shards, steps):
 +            dist.all_reduce(table, group=group)
 @@
 -        step += 1
+
+# %% wrong_rows_that_fill_up (right_gathers): raised, MoreThanTheShards, levels 0 1 0
+-            w, step = update(w, torch.cat(parts)[:shards]), step + 1
++            w, step = update(w, torch.cat(parts)), step + 1
 
 # %% wrong_same_group (right_table): raised, SameStepAgain, levels 1 0 0
 -        for shard in range(alive.index(dist.get_rank()), shards, len(alive)):

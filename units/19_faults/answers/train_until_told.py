@@ -69,6 +69,10 @@ def train_until_told(step, told, steps):
         step()
     return steps
 
+# %% wrong_at_least_one_step (right_max): raised, UnboundLocalError, levels 1 0 1
+-    return steps
++    return k + 1
+
 # %% wrong_counts_one_more (right_max): wrong, wrong_count, levels 0 0 0
 -            return k
 +            return k + 1
