@@ -465,10 +465,13 @@ class HalvingDoubling(SumExercise):
                 lambda c: c.q < c.p and [c.total if r < c.q else c.x[r] for r in range(c.p)]),
         Mistake("rest_not_summed", "The entries after the q equal chunks were left out of the halving: each rank "
                 "still has its own there, perhaps plus those of its partner beyond the power of two.",
-                "Let the halves differ by one entry, or pad x with zeros: every entry belongs to some chunk.",
+                "Let the halves differ by one entry, as `tensor_split(2)` does: every entry belongs to some chunk.",
                 rest_not_summed),
         Mistake("too_many_messages", "The sum is right, but the ranks sent more messages than 2 log2 p.",
                 "In step k the partner is `rank ^ d`, d halving from p / 2 to 1, and back."),
+        Mistake("sends_the_padding", "The sum is right, but x was filled up with zeros until q divides it, and these "
+                "were sent, too.",
+                "Let the halves differ by one entry, as `tensor_split(2)` does: a message then has one more at most."),
         Mistake("sends_the_whole_vector", "The sum is right and the messages are few, but they are too large.",
                 "Give the half that your partner keeps, keep the other one, and halve that in the next step."),
         Mistake("uses_collective", "A collective was called: it chooses its own messages.",
@@ -498,7 +501,7 @@ class HalvingDoubling(SumExercise):
                 (the_sum, 4, 6, "int64", ()),
                 (the_sum, 2, 3, "int32", ()),
                 (few, 4, 400, "float64", ()),
-                (few, 4, 400, "float32", ()),
+                (few, 4, 397, "float32", ()),  # zeros that make it 400 are too many bytes
                 (few, 8, 80, "float64", ()),
                 (any_, 3, 7, "float64", (2,)),
                 (any_, 5, 120, "float64", ()),
@@ -528,6 +531,9 @@ class HalvingDoubling(SumExercise):
         if sends > steps + extra:
             return Finding("too_many_messages", f"A rank sent {sends} messages; {steps + bool(extra)} would do.")
         most = (2 * (q - 1) / q * n + steps + (extra > 0) * n) * size
+        padded = -(-n // q) * q
+        if most < sent <= (2 * (q - 1) / q + (extra > 0)) * padded * size:
+            return Finding("sends_the_padding", f"A rank sent {sent:,} B; {most:,.0f} would do.")
         if sent > most:
             return Finding("sends_the_whole_vector", f"A rank sent {sent:,} B; {most:,.0f} would do.")
         return None

@@ -174,7 +174,7 @@ def halving_doubling(x):
 -    return v
 +    return v.to(x.dtype)
 
-# %% wrong_even_split (right_halves): raised, RuntimeError, levels 0 1 0
+# %% wrong_even_split (right_halves): raised, RuntimeError, levels 0 0 0
 -        low, high = part.tensor_split(2)
 +        low, high = part[: len(part) // 2], part[len(part) // 2 :]
 +        if len(low) != len(high):
@@ -267,6 +267,17 @@ def halving_doubling(x):
 -    sent.wait()
 +    dist.send(give, other)
 
+# %% wrong_padded (right_halves): wrong, sends_the_padding, levels 1 0 1
+-    x, q = x.clone(), 1 << (p.bit_length() - 1)
++    n, q = len(x), 1 << (p.bit_length() - 1)
++    x = torch.cat([x, x.new_zeros(-n % q)])
+@@
+-        return x
++        return x[:n].clone()
+@@
+-    return x
++    return x[:n].clone()
+
 # %% wrong_powers_of_two (right_halves): raised, ValueError, levels 1 1 0
 -    x, q = x.clone(), 1 << (p.bit_length() - 1)
 -    if r >= q:
@@ -282,7 +293,7 @@ def halving_doubling(x):
 -    if r + q < p:
 -        dist.send(x, r + q)
 
-# %% wrong_rest_not_summed: wrong, rest_not_summed, levels 0 1 0
+# %% wrong_rest_not_summed: wrong, rest_not_summed, levels 0 0 0
 import math
 
 
