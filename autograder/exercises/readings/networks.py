@@ -153,6 +153,10 @@ def top_k(gradients: np.ndarray, k: int, slip: str = "") -> tuple[list, np.ndarr
             kept -= means[-1]
         elif slip != "keeps_what_was_sent":
             np.put_along_axis(kept, chosen, 0.0, 1)
+        if slip == "clears_what_others_sent":
+            kept[:, chosen.ravel()] = 0.0
+        if slip == "counts_the_error_twice":
+            kept += error
         error = kept
     return means, error * (slip != "drops_the_error")
 
@@ -193,20 +197,22 @@ def diloco(c, slip: str = "") -> np.ndarray:
     if slip == "whole_last_round":
         steps += -steps % c.every
     for t in range(1, steps + 1):
-        w = w - c.lr * c.slopes * (w - c.targets)
+        w = w - c.lr * c.slopes * ((start if slip == "gradient_of_the_start" else w) - c.targets)
         if slip == "averages_in_every_step":
             w = np.tile(w.mean(axis=0), (p, 1))
         if t % c.every and (t < steps or slip == "drops_the_short_round"):
             continue
         delta = (start - w).sum(axis=0) / (1 if slip == "sum_for_mean" else p)
         delta = -delta if slip == "wrong_sign" else delta
+        delta = start - w.sum(axis=0) if slip == "sum_of_the_weights" else delta
         if slip == "start_moves":
             start, delta = w, w - w.mean(axis=0)
         velocity = c.mu * velocity * (slip != "momentum_begins_again") + delta
         ahead = {"no_momentum": delta, "heavy_ball": velocity}.get(slip, delta + c.mu * velocity)
         new = w.mean(axis=0) if slip == "averages_only" else start - c.outer_lr * ahead
         start = c.w if slip == "measures_from_the_first" else new
-        w = np.broadcast_to(new, w.shape) if slip != "goes_on_from_its_own" or t >= c.steps else w
+        begin = w.mean(axis=0) if slip == "goes_on_from_the_mean" else new
+        w = np.broadcast_to(begin, w.shape) if slip != "goes_on_from_its_own" or t >= c.steps else w
         last = new
     if slip == "one_outer_step_too_many" and c.steps % c.every == 0:
         last = last - c.outer_lr * c.mu * (c.mu * velocity)
