@@ -713,7 +713,8 @@ def carried(sizes, first_cap, cap) -> list[list[int]]:
     return list(result.values())
 
 
-BUFFERS = {"submodule.batches", "submodule.seen"}
+BUFFERS = {"mean_module.batches", "mean_module.seen"}
+SCRATCH = "mean_module.scratch"  # not persistent: no entry of the state_dict
 
 
 class SaveCheckpoint(Exercise):
@@ -748,6 +749,9 @@ class SaveCheckpoint(Exercise):
         Mistake("other_names", "The names in the file are not those of the model inside.",
                 "Save `ddp.module.state_dict()`. If you remove `module.` yourself, remove it only at the beginning "
                 "of a name: `name.removeprefix('module.')`."),
+        Mistake("scratch_buffers", "A buffer is in the file that the model does not keep: it was registered with "
+                "`persistent=False`, and `load_state_dict` will not know its name.",
+                "Save `ddp.module.state_dict()`, which leaves such buffers out."),
         Mistake("buffers_missing", "The parameters are in the file, the model's buffers are not: tensors that are not "
                 "trained, such as the running averages of a batch normalisation.",
                 "Save `ddp.module.state_dict()`, which holds both."),
@@ -817,6 +821,7 @@ class SaveCheckpoint(Exercise):
             "whole_object": isinstance(model, str) or optimizer not in ("state_dict", "a part of the state_dict"),
             "module_prefix": any(name.startswith("module.") for name in model),
             "buffers_missing": set(model) < set(right["model"]) and not set(right["model"]) - set(model) - BUFFERS,
+            "scratch_buffers": model == sorted([*right["model"], SCRATCH]),
             "other_names": model != right["model"],
             "no_momentum": "momentum" not in mine,
             "no_param_groups": optimizer != "state_dict",
@@ -873,6 +878,10 @@ class LoadCheckpoint(ReportExercise):
         Mistake("optimizer_on_rank_0_only",
                 "All ranks have the weights, but only rank 0 has the momentum: the ranks drift apart.",
                 "Every rank restores its optimizer.", lambda t: t.go_on(t.saved, t.on_rank_0, t.on_rank_0)),
+        Mistake("parameters_replaced", "The weights came from the file and then stayed as they are: the model got new "
+                "parameters, and DDP and the optimizer still hold the old ones.",
+                "Copy the values into the parameters that are there: `ddp.module.load_state_dict(...)` without "
+                "`assign=True`.", lambda t: t.values),
         Mistake("low_precision", "The weights are right only to some digits: they were converted to a narrower "
                 "type after they were read.",
                 "Keep the dtypes of the tensors in the file."),

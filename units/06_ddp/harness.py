@@ -36,9 +36,10 @@ def gradients(model):
 
 def with_buffer(values, sizes, seen):  # as batch normalisation has them
     model = build(values, sizes)
-    model.add_module("submodule", nn.Identity())  # "module." is a part of its buffer's name, too
-    model.submodule.register_buffer("seen", torch.tensor([seen], dtype=torch.float64))
-    model.submodule.register_buffer("batches", torch.tensor([2 * int(seen) + 1]))  # not every buffer holds floats
+    # "module." is a part of its buffers' names, too, and they begin with letters of "module."
+    model.add_module("mean_module", nn.Identity())
+    model.mean_module.register_buffer("seen", torch.tensor([seen], dtype=torch.float64))
+    model.mean_module.register_buffer("batches", torch.tensor([2 * int(seen) + 1]))  # not every buffer holds floats
     return model
 
 
@@ -129,7 +130,9 @@ def save_checkpoint(f, values, velocity, sizes, epoch, seen, older):
     folder, path = place_of_checkpoint()
     rank = dist.get_rank()
     alone = dist.new_group([rank], use_local_synchronization=True)
-    model = DistributedDataParallel(with_buffer(values, sizes, seen), process_group=alone)
+    module = with_buffer(values, sizes, seen)
+    module.mean_module.register_buffer("scratch", torch.zeros(1, dtype=torch.float64), persistent=False)
+    model = DistributedDataParallel(module, process_group=alone)
     optimizer = with_momentum(model, velocity, 0.25)
     written_by_others = rank == 0 and bool(os.listdir(folder))
     if rank == 0 and older:
@@ -227,7 +230,7 @@ def load_checkpoint(f, values, velocity, sizes, epoch, start, batches, lr, seen)
     module, model, optimizer, found = loaded(values, seen, epoch)
     if isinstance(found, torch.Tensor):
         found = found.item()
-    own = [float(module.submodule.seen), float(module.submodule.batches)]
+    own = [float(module.mean_module.seen), float(module.mean_module.batches)]
     trains = all(part.training for part in module.modules())
     for x, y in batches:
         optimizer.zero_grad()

@@ -1,4 +1,5 @@
 # Right and wrong answers to `load_checkpoint`. In files of their own: autograder bank --write DIR
+import copy
 import torch
 import torch.distributed as dist
 
@@ -51,14 +52,13 @@ def load_checkpoint(path, ddp, optimizer):
     return torch.tensor(checkpoint["epoch"])
 
 # %% wrong_a_model_of_its_own (right_plain): wrong, weights_not_loaded, levels 0
-+import copy
-+
-+
- def load_checkpoint(path, ddp, optimizer):
-@@
 -    ddp.module.load_state_dict(checkpoint["model"])
 +    model = copy.deepcopy(ddp.module)
 +    model.load_state_dict(checkpoint["model"])
+
+# %% wrong_assigns (right_plain): wrong, parameters_replaced, levels 0
+-    ddp.module.load_state_dict(checkpoint["model"])
++    ddp.module.load_state_dict(checkpoint["model"], assign=True)
 
 # %% wrong_broadcasts_weights_only: wrong, optimizer_on_rank_0_only, levels 0
 def load_checkpoint(path, ddp, optimizer):
@@ -83,6 +83,10 @@ def load_checkpoint(path, ddp, optimizer):
 +        sent = p.detach().contiguous().clone()
 +        dist.broadcast(sent, src=0)
 +        p.data.copy_(sent)
+
+# %% wrong_copies_the_model (right_plain): wrong, parameters_replaced, levels 0
+     checkpoint = torch.load(path)
++    ddp.module = copy.deepcopy(ddp.module)
 
 # %% wrong_deletes_the_file: wrong, file_gone, levels 0
 import os

@@ -91,6 +91,11 @@ def save_checkpoint(path, ddp, optimizer, epoch):
 +        content = {"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
 +        torch.save(content, f"{path}.{epoch}")
 
+# %% wrong_every_buffer (right_plain): wrong, scratch_buffers, levels 0 0
+-    content = {"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
++    tensors = dict(ddp.module.named_parameters()) | dict(ddp.module.named_buffers())
++    content = {"model": tensors, "optimizer": optimizer.state_dict(), "epoch": epoch}
+
 # %% wrong_every_rank (right_plain): wrong, written_by_others, levels 0 0
 -    if dist.get_rank() == 0:
 -        torch.save(content, path)
@@ -119,6 +124,11 @@ def save_checkpoint(path, ddp, optimizer, epoch):
 # %% wrong_last_rank (right_plain): wrong, written_by_others, levels 0 0
 -    if dist.get_rank() == 0:
 +    if dist.get_rank() == dist.get_world_size() - 1:
+
+# %% wrong_letters_stripped (right_prefix_removed): wrong, other_names, levels 0 0
+# lstrip takes letters, not a prefix: all of m, o, d, u, l, e and . go from the beginning of a name
+-        names = {name.removeprefix("module."): value for name, value in ddp.state_dict().items()}
++        names = {name.lstrip("module."): value for name, value in ddp.state_dict().items()}
 
 # %% wrong_model_only (right_plain): wrong, other_entries, levels 0 0
 -    content = {"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
