@@ -163,6 +163,9 @@ class ShardDataset(SharesExercise):
         Mistake("not_cut", "The dataset does not hold as many minibatches as `steps` says: a loop over it does not end "
                 "when the loops of the other ranks end.",
                 "Cut it with `.take(steps)`, after `shard` and `batch`."),
+        Mistake("only_once", "The dataset is used up after one epoch: the second loop over it gets another number of "
+                "minibatches than the first.",
+                "Return what `shard`, `batch` and `take` give: every loop over such a dataset begins anew."),
         Mistake("InvalidArgumentError", "TensorFlow refuses the arguments of `shard`: the index must lie between 0 and "
                 "the number of shards minus 1.",
                 "`shard(num_shards=hvd.size(), index=hvd.rank())`."),
@@ -182,7 +185,8 @@ class ShardDataset(SharesExercise):
     def expected(self, case):
         steps = [(self.right_steps(n, batch, case.world_size), batch) for n, batch in case.known["sizes"]]
         alone = {"shares samples with": [], "samples it repeats": 0}
-        return [[{"steps": k, "minibatches": [batch] * k, **alone} for k, batch in steps]] * case.world_size
+        reports = [{"steps": k, "minibatches": [batch] * k, "in the next epoch": k, **alone} for k, batch in steps]
+        return [reports] * case.world_size
 
     def broken(self, reports, n, batch, right):
         yield from self.sharing(reports)
@@ -194,6 +198,9 @@ class ShardDataset(SharesExercise):
                 yield "wrong_batch_size", f"rank {rank}'s minibatches hold {', '.join(map(str, sizes))} samples."
             if len(sizes) != right:
                 yield "not_cut", f"rank {rank} has {len(sizes)} minibatches for {right} steps."
+            if report["in the next epoch"] != len(sizes):
+                said = f"{len(sizes)} minibatches in the first epoch and {report['in the next epoch']} in the next."
+                yield "only_once", f"rank {rank} has {said}"
 
 
 class LearningRate(PlainExercise):
@@ -322,6 +329,11 @@ def from_the_last(held, step) -> None:
             array[:] = array[-1]
 
 
+def model_before_optimizer(held, step) -> None:
+    for name in {-1: ("weights", "offsets"), 0: ("momentum",)}.get(step, ()):
+        held[name][:] = held[name][0]
+
+
 def average_models(held, step) -> None:
     for name in ("weights", "offsets"):
         held[name][:] = held[name].mean(0)
@@ -427,6 +439,21 @@ class TrainStep(ReportExercise):
     harness = harness_of(__file__, "horovod_step")
     mistakes = [
         *(NO_AVERAGE, P_TIMES_TOO_LONG, DIVIDED_AGAIN),
+        Mistake("averaged_once", "Only the gradients of the first minibatch were averaged; from then on every rank "
+                "applied its own.",
+                "Wrap the tape in every step; only the broadcast belongs under `if first_batch:`.",
+                lambda t: t.train(lambda own: own[-1] if own[1:] else own[-1].mean(0))),
+        Mistake("another_root", "The ranks go on with the last rank's variables.",
+                "`root_rank=0`: rank 0's variables count, for it has read the checkpoint.",
+                lambda t: t.train(broadcast=from_the_last)),
+        Mistake("optimizer_later", "The model was broadcast before the first step and the optimizer after it: in that "
+                "step rank 0 still went on with the momentum of its checkpoint, the others without, and the models "
+                "differ.",
+                "Broadcast both in one place, before the step or after it.",
+                lambda t: t.train(broadcast=model_before_optimizer)),
+        Mistake("ValueError", "The optimizer got no gradients. The loss is a function of the prediction, which is the "
+                "second argument of `loss_function`.",
+                "`loss_function(y, model(x, training=True))`, inside `with tf.GradientTape() as tape:`."),
         Mistake("broadcast_again", "The weights are right, but the variables are broadcast on later batches too: every "
                 "step sends a whole model over the network.",
                 "Averaged gradients keep equal models equal: broadcast `if first_batch:` only.",
@@ -523,11 +550,17 @@ class FinishEpoch(Exercise):
         Mistake("not_without_samples", "Rank 0 wrote no checkpoint after an epoch in which it had no samples.",
                 "The checkpoint holds the model, which all ranks have trained: test `hvd.rank() == 0` alone.",
                 lambda t: t.saved(lambda rank: rank == 0, lambda epoch: epoch[0][2] > 0)),
+        Mistake("never_saved", "No rank wrote a checkpoint.", "Rank 0 calls `save()` once.",
+                lambda t: t.saved(lambda rank: 0)),
         Mistake("saves_twice", "Rank 0 wrote the checkpoint twice in each epoch.",
                 "Call `save()` once, before or after the all-reduce.", lambda t: t.saved(lambda rank: 2 * (rank == 0))),
         Mistake("accuracy_not_weighted",
                 "The loss is the mean over all samples; the accuracy is the mean of the ranks' means.",
                 "Weight both by counts.", lambda t: t.metrics(weighted, lambda v, n, rank: v.mean())),
+        Mistake("hits_cut_off", "A right sample is missing: accuracy * count was cut down to a whole number, and in "
+                "floating point it may be a little less than the number of right samples.",
+                "Leave it a float: `accuracy * count`.",
+                lambda t: t.metrics(weighted, lambda v, n, rank: (v * n).astype(int).sum() / n.sum())),
         Mistake("root_alone", "Rank 0 returned the metrics of all samples, and every other rank those of its own.",
                 "After an all-reduce every rank has the sums: all of them divide and return.",
                 lambda t: t.metrics(lambda v, n, rank: v[rank] if rank else weighted(v, n, rank))),
@@ -541,14 +574,20 @@ class FinishEpoch(Exercise):
     def cases(self, rng):
         metrics, checkpoint = self.levels
 
+        def right(n):
+            """Of 49 samples so many are right that (right / 49) * 49 is less than that in floating point."""
+            return rng.choice([16, 27, 32]) if n == 49 else rng.integers(1, n)
+
         def epoch(counts):
-            return [
-                (float(rng.uniform(0.5, 2)), float(rng.uniform(0.1, 0.9)), n) if n else (0.0, 0.0, 0) for n in counts
-            ]
+            while True:
+                found = [(float(rng.uniform(0.5, 2)), float(right(n) / n), n) if n else (0.0, 0.0, 0) for n in counts]
+                hits = np.array([accuracy for _, accuracy, _ in found])
+                if len({*counts}) == 1 or abs(weighted(hits, np.array(counts), 0) - hits.mean()) > 0.01:
+                    return found
 
         cases = []
         for level, asked, counts in (
-            (metrics, "metrics", ((7, 40, 3), (9, 2, 0), (0, 2, 9))),
+            (metrics, "metrics", ((7, 49, 3), (9, 2, 0), (0, 2, 9))),
             (checkpoint, "saved", ((8, 8, 8, 4), (5, 5, 5, 5), (0, 5, 5, 5))),
         ):
             epochs = [epoch(one) for one in counts]

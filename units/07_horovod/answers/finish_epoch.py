@@ -30,6 +30,15 @@ def finish_epoch(save, loss, accuracy, count):
         save()
     return {"loss": loss, "accuracy": accuracy}
 
+# %% right_rounded_hits: passed
+# differs: A mean times a count is the number of right samples: rounded, it is a whole number again, and sums of whole numbers are exact.
+def finish_epoch(save, loss, accuracy, count):
+    right, total = hvd.allreduce(tf.constant([round(accuracy * count), count]), op=hvd.Sum).numpy()
+    loss = hvd.allreduce(tf.constant(loss * count), op=hvd.Sum) / total
+    if hvd.rank() == 0:
+        save()
+    return {"loss": float(loss), "accuracy": float(right / total)}
+
 # %% right_three_sums: passed
 def finish_epoch(save, loss, accuracy, count):
     total = hvd.allreduce(tf.constant(float(count)), op=hvd.Sum)
@@ -74,6 +83,10 @@ def finish_epoch(save, loss, accuracy, count):
 -    loss, accuracy = sums[0] / sums[2], sums[1] / sums[2]
 +    loss = float(hvd.allreduce(tf.constant(loss)))
 +    accuracy = float(hvd.allreduce(tf.constant(accuracy)))
+
+# %% wrong_never_saves (right_three_sums): wrong, never_saved, levels 1 0
+-    if hvd.rank() == 0:
+-        save()
 
 # %% wrong_not_without_samples: wrong, not_without_samples, levels 1 0
 def finish_epoch(save, loss, accuracy, count):
@@ -129,3 +142,8 @@ def finish_epoch(save, loss, accuracy, count):
 -    loss, accuracy = sums[0] / sums[2], sums[1] / sums[2]
 +    loss = float(hvd.allreduce(tf.constant(loss), op=hvd.Sum))
 +    accuracy = float(hvd.allreduce(tf.constant(accuracy), op=hvd.Sum))
+
+# %% wrong_whole_hits (right_one_sum): wrong, hits_cut_off, levels 0 1
+-    sums = hvd.allreduce(tf.constant([loss * count, accuracy * count, count], tf.float32), op=hvd.Sum)
++    hits = int(accuracy * count)
++    sums = hvd.allreduce(tf.constant([loss * count, hits, count], tf.float32), op=hvd.Sum)

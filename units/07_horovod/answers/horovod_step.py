@@ -67,6 +67,11 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
 -        loss = loss_function(y, model(x, training=True))
 +        loss = loss_function(y, model(x))
 
+# %% wrong_averages_once (right_broadcast_after): wrong, averaged_once, levels 0 0 0
+-    tape = hvd.DistributedGradientTape(tape)
++    if first_batch:
++        tape = hvd.DistributedGradientTape(tape)
+
 # %% wrong_averages_the_weights (right_broadcast_after): wrong, mean_start, levels 1 0 0
 -    tape = hvd.DistributedGradientTape(tape)
 @@
@@ -87,6 +92,12 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
 +    hvd.broadcast_variables(model.variables, root_rank=0)
 +    hvd.broadcast_variables(optimizer.variables, root_rank=0)
 
+# %% wrong_last_root (right_broadcast_after): wrong, another_root, levels 1 0 0
+-        hvd.broadcast_variables(model.variables, root_rank=0)
+-        hvd.broadcast_variables(optimizer.variables, root_rank=0)
++        hvd.broadcast_variables(model.variables, root_rank=hvd.size() - 1)
++        hvd.broadcast_variables(optimizer.variables, root_rank=hvd.size() - 1)
+
 # %% wrong_mean_loss (right_broadcast_after): wrong, mean_loss, levels 0 0 0
 -    return loss
 +    return hvd.allreduce(loss, op=hvd.Average)
@@ -105,6 +116,17 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
 # %% wrong_not_on_the_first (right_broadcast_after): wrong, broadcast_late, levels 0 0 0
 -    if first_batch:
 +    if not first_batch:
+
+# %% wrong_optimizer_after_the_step (right_broadcast_after): wrong, optimizer_later, levels 1 1 0
+ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
++    if first_batch:
++        hvd.broadcast_variables(model.variables, root_rank=0)
+@@
+-        hvd.broadcast_variables(model.variables, root_rank=0)
+
+# %% wrong_prediction_first (right_broadcast_after): raised, ValueError, levels 0 0 0
+-        loss = loss_function(y, model(x, training=True))
++        loss = loss_function(model(x, training=True), y)
 
 # %% wrong_rate_scaled_again (right_broadcast_after): wrong, p_times_too_long, levels 0 0 0
  def horovod_step(model, optimizer, loss_function, x, y, first_batch):

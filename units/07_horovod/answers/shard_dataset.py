@@ -1,5 +1,6 @@
 # Right and wrong answers to `shard_dataset`. In files of their own: autograder bank --write DIR
 import horovod.tensorflow as hvd
+import tensorflow as tf
 
 # %% right_batch_then_shard: passed
 # differs: Whole batches are dealt out in place of samples: each rank then has runs of neighbours.
@@ -15,9 +16,6 @@ def shard_dataset(dataset, n, local_batch_size):
     return [dataset.skip(hvd.rank() * mine).take(mine).batch(local_batch_size), steps]
 
 # %% right_filtered: passed
-import tensorflow as tf
-
-
 def shard_dataset(dataset, n, local_batch_size):
     p, r = hvd.size(), hvd.rank()
     steps = n // (p * local_batch_size)
@@ -28,6 +26,11 @@ def shard_dataset(dataset, n, local_batch_size):
 def shard_dataset(dataset, n, local_batch_size):
     steps = n // (local_batch_size * hvd.size())
     return dataset.shard(hvd.size(), hvd.rank()).batch(local_batch_size, drop_remainder=True).take(steps), steps
+
+# %% wrong_a_list (right_shard_then_batch): wrong, wrong_type, levels 0 0
+-    return dataset.shard(hvd.size(), hvd.rank()).batch(local_batch_size, drop_remainder=True).take(steps), steps
++    mine = dataset.shard(hvd.size(), hvd.rank()).batch(local_batch_size, drop_remainder=True)
++    return list(mine.take(steps)), steps
 
 # %% wrong_another_shuffle (right_shard_then_batch): wrong, overlap, levels 0 0
 -    return dataset.shard(hvd.size(), hvd.rank()).batch(local_batch_size, drop_remainder=True).take(steps), steps
@@ -55,6 +58,22 @@ def shard_dataset(dataset, n, local_batch_size):
 def shard_dataset(dataset, n, local_batch_size):
     steps = n / (hvd.size() * local_batch_size)
     return dataset.shard(hvd.size(), hvd.rank()).batch(local_batch_size, drop_remainder=True).take(int(steps)), steps
+
+# %% wrong_one_array: raised, ValueError, levels 0 0
+import numpy as np
+
+
+def shard_dataset(dataset, n, local_batch_size):
+    steps = n // (local_batch_size * hvd.size())
+    samples = np.array(list(dataset.as_numpy_iterator()))
+    mine = tf.data.Dataset.from_tensor_slices(samples[hvd.rank() :: hvd.size()])
+    return mine.batch(local_batch_size).take(steps), steps
+
+# %% wrong_one_epoch (right_shard_then_batch): wrong, only_once, levels 0 0
+-    return dataset.shard(hvd.size(), hvd.rank()).batch(local_batch_size, drop_remainder=True).take(steps), steps
++    mine = dataset.shard(hvd.size(), hvd.rank()).batch(local_batch_size).take(steps)
++    iterator = iter(mine)
++    return tf.data.Dataset.from_generator(lambda: iterator, output_signature=mine.element_spec), steps
 
 # %% wrong_rounded_up: wrong, rounded_up, levels 1 0
 def shard_dataset(dataset, n, local_batch_size):
