@@ -73,11 +73,13 @@ def horovod_step(exercise):
 def finish_epoch(exercise):
     """Ranks without a sample, rank 0 among them, and counts that float32 has not; several epochs, and one."""
 
+    def row(loss, accuracy, n):  # a whole number of samples is right
+        return (loss, round(accuracy * n) / n, n) if n else (0.0, 0.0, 0)
+
     def case(drawn):
         p, asked, drawn_counts, metrics = drawn
         counts = [one if any(one[:p]) else (1, *one[1:]) for one in drawn_counts]
-        rows = [[(*metrics[(k + r) % 4], n) if n else (0.0, 0.0, 0) for r, n in enumerate(one[:p])]
-                for k, one in enumerate(counts)]  # fmt: skip
+        rows = [[row(*metrics[(k + r) % 4], n) for r, n in enumerate(one[:p])] for k, one in enumerate(counts)]
         known = {"asked": asked, "epochs": rows, "own": list(zip(*rows, strict=True))}
         level = list(exercise.levels)[asked == "saved"]
         says = "; ".join(f"counts {', '.join(map(str, one[:p]))}" for one in counts)

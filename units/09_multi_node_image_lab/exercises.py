@@ -453,6 +453,15 @@ class GoOn(ReportExercise):
         Mistake("epoch_averaged",
                 "The number of the epoch was averaged over the ranks, and the others have none to add.",
                 "Send it: `hvd.broadcast_object(epochs, root_rank=0)`.", lambda t: {"first epoch": t.epoch // t.p}),
+        Mistake("NotAnInt", "The number of the epoch is a float: `range` and `model.fit(initial_epoch=...)` refuse it.",
+                "Return an int: `int(...)`, or what `hvd.broadcast_object` gives."),
+        Mistake("checkpoint_skipped", "A checkpoint with no finished epoch was not read: the job was stopped in its "
+                "first one, and the steps made until then are lost.",
+                "Ask `if checkpoint is not None:`, and not for its number of epochs.",
+                lambda t: t.own[0] if t.saved and not t.epoch else None),
+        Mistake("weights_not_restored", "The optimizer and the epoch come from the checkpoint, the model does not.",
+                "`model.set_weights(checkpoint['weights'])` on rank 0, then broadcast `model.variables`.",
+                lambda t: {name: t.own[0][name] for name in ("weights", "not trainable")} if t.epoch else None),
         Mistake("TypeError", "Something was used as if it were a checkpoint and is None: the other ranks have no "
                 "checkpoint, and on a fresh start rank 0 has none either.",
                 "Ask `if checkpoint is not None` before you open it; share what is needed with "
@@ -465,16 +474,17 @@ class GoOn(ReportExercise):
 
         fresh, resumed = self.levels
         found = []
-        for level, p, per_node, says in (
-            (fresh, 3, 0, "no checkpoint"),
-            (resumed, 2, 1, "1 on each node"),
-            (resumed, 4, 2, "2 on each node"),
+        many = 2 * int(rng.integers(1030, 1900)) + 1  # a number that int8 and float16 do not hold
+        for level, p, per_node, epochs, says in (
+            (fresh, 3, 0, None, "no checkpoint"),
+            (resumed, 4, 2, many, f"{many} epochs finished, 2 ranks on each node"),
+            (resumed, 2, 1, 0, "a checkpoint from the first epoch, 1 rank on each node"),
         ):
             known = {"kernel": draw(p, 3, 2), "offset": draw(p, 2), "saved": None}
             if level == resumed:
                 momentum = draw(3, 2)
                 state = draw(3, 2), draw(2)
-                known["saved"] = (int(rng.integers(5, 12)), *state, int(rng.integers(100, 999)), momentum)
+                known["saved"] = (epochs, *state, int(rng.integers(100, 999)), momentum)
             # every rank has an optimizer of its own, too
             known |= {"steps": (3 + rng.permutation(p)).tolist(), "momentum": draw(p, 3, 2)}
             known["checkpoint"] = [known["saved"], *[None] * (p - 1)]

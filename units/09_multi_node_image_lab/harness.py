@@ -222,6 +222,10 @@ def build(kernel, offset):
     return model
 
 
+class NotAnInt(TypeError):
+    pass
+
+
 def go_on(f, kernel, offset, steps_before, momentum_before, checkpoint):
     hvd.init()
     model = build(kernel, offset)
@@ -251,6 +255,8 @@ def go_on(f, kernel, offset, steps_before, momentum_before, checkpoint):
         return {"epochs": epochs, "weights": [kernel, offset], "optimizer": values}
 
     first = f(model, optimizer, read_checkpoint)
+    if isinstance(first, float) and first.is_integer():
+        raise NotAnInt(f"go_on returned {first}: the first epoch is an int")
     kernel, offset = model.get_weights()
     return {
         "first epoch": getattr(first, "numpy", lambda: first)(),

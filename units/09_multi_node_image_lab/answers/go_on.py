@@ -130,6 +130,10 @@ def go_on(model, optimizer, read_checkpoint):
 +    hvd.broadcast_variables(model.variables + optimizer.variables, root_rank=0)
 +    return epochs
 
+# %% wrong_float (right_sum_epoch): raised, NotAnInt, levels 0 0
+-    return int(hvd.allreduce(tf.constant(e), op=hvd.Sum))
++    return float(hvd.allreduce(tf.constant(float(e)), op=hvd.Sum))
+
 # %% wrong_fresh_model_only: wrong, optimizer_not_broadcast, levels 0 1
 def go_on(model, optimizer, read_checkpoint):
     c = hvd.broadcast_object(read_checkpoint(), root_rank=0)
@@ -140,6 +144,9 @@ def go_on(model, optimizer, read_checkpoint):
     for v, x in zip(optimizer.variables, c["optimizer"]):
         v.assign(x)
     return c["epochs"]
+
+# %% wrong_model_forgotten (right_sum_epoch): wrong, weights_not_restored, levels 1 0
+-        model.set_weights(c["weights"])
 
 # %% wrong_momenta_only (right_sum_epoch): wrong, steps_not_broadcast, levels 0 0
 -    c = read_checkpoint() if hvd.rank() == 0 else None
@@ -167,6 +174,10 @@ def go_on(model, optimizer, read_checkpoint):
 -    return hvd.broadcast_object(epochs, root_rank=0, name="epochs")
 +    hvd.broadcast_variables(model.variables + optimizer.variables, root_rank=0)
 +    return hvd.broadcast_object(epochs, root_rank=0, name="epochs") + 1
+
+# %% wrong_only_if_epochs (right_sum_epoch): wrong, checkpoint_skipped, levels 1 0
+-    if c:
++    if c and c["epochs"] > 0:
 
 # %% wrong_optimizer_forgotten: wrong, optimizer_not_restored, levels 1 0
 def go_on(model, optimizer, read_checkpoint):
