@@ -113,7 +113,7 @@ class DividedLayer(Exercise):
 
 
 def talked(run: Run) -> Finding | None:
-    """Of a function that raised, as it must, but only after it had called another rank: a barrier carries no byte."""
+    """Find a call of another rank by a function that raised as it must, but too late: a barrier carries no byte."""
     for rank, rank_run in enumerate(run.ranks):
         called = [*rank_run.collectives, *["send"] * rank_run.sends]
         if called:
