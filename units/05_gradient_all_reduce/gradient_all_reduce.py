@@ -611,10 +611,8 @@ def one_bucket():
 
 
 sizes = sorted(p.numel() for p in given.narrow_resnet().parameters())
-print(
-    f"{len(sizes)} parameters of {sum(sizes):,} numbers in all; half of them have "
-    f"{sizes[len(sizes) // 2]} or fewer"
-)
+half = sizes[len(sizes) // 2]
+print(f"{len(sizes)} parameters, {sum(sizes):,} numbers; half have {half} or fewer")
 
 # %% tags=["raises-exception"]
 for function in (one_call_each, one_bucket):

@@ -410,7 +410,7 @@ for context in contexts:
     print(f"context {context:>2}: {numbers[-1]:4.1f} numbers")
 slope, without = np.polyfit(contexts, numbers, 1)
 each = slope * WIDTH / HEADS
-print(f"linear fit: {without:.1f} numbers, plus {each:.2f} per head and token of context")
+print(f"fit: {without:.1f} numbers, plus {each:.2f} per head and token of context")
 
 # %% [markdown]
 # Each head keeps one number for each pair of tokens: the softmax output. (All heads

@@ -125,7 +125,7 @@ def not_finite(value) -> bool:
     """True if there is an inf or a nan in a tensor or a number, or in a pair of such."""
     if isinstance(value, (tuple, list)):
         return any(map(not_finite, value))
-    return not np.isfinite(np.asarray(getattr(value, "values", value), dtype=float)).all()
+    return not np.isfinite(np.asarray(getattr(value, "values", value), dtype=complex)).all()
 
 
 def drawn(rng: np.random.Generator, *shape: int) -> np.ndarray:
