@@ -521,6 +521,15 @@ def shows_a_traceback(cell: nbformat.NotebookNode) -> bool:
     return any(output.output_type == "error" for output in cell.outputs) or bool(untold.search(text_of(cell)))
 
 
+def test_the_printed_look_at_the_machine_finds_nothing_broken():
+    """What `labkit doctor` said where the solution was run: a reader of the site takes it for what is usual."""
+    solution = nbformat.read(builder.solved_of(ROOT, "00_start_here"), as_version=4)
+    tables = [
+        text for text in map(text_of, builder.code_cells(solution)) if re.search(r"^packages ", text, re.MULTILINE)
+    ]
+    assert len(tables) == 1 and not re.search(r"\bbroken\b", tables[0]), tables
+
+
 def assert_every_cell_ran(notebook: nbformat.NotebookNode) -> None:
     cells = builder.code_cells(notebook)
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
