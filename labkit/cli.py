@@ -144,6 +144,8 @@ def plan_command(
     gradient_bytes: int = typer.Option(4, metavar="2|4", help="Of a parameter's gradient."),
     reserve: float = typer.Option(5.4, metavar="GB", help="Memory that is kept for buffers."),
     overlap: str = typer.Option("", help="Hidden: usual, or gradients=160,gathers=1,tensor=4."),
+    bits: int = typer.Option(16, metavar="16|8|4", help="Of the numbers that layers multiply."),
+    message_bits: int = typer.Option(16, metavar="16|8", help="Of a number that is sent."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
     explain: bool = typer.Option(False, "--explain", help="Say why the runner-up loses."),
 ) -> None:
@@ -152,7 +154,8 @@ def plan_command(
 
     asked = (model, machine, gpus, tokens, sequence, batch, context, efficiency, mesh, top, pue)
     try:
-        answer = text.answer(text.Question(*asked, flash, gradient_bytes, 1e9 * reserve, overlap))
+        more = (flash, gradient_bytes, 1e9 * reserve, overlap, bits, message_bits)
+        answer = text.answer(text.Question(*asked, *more))
     except ValueError as error:
         typer.echo(f"labkit plan: {error}", err=True)
         raise typer.Exit(2) from None

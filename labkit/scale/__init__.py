@@ -26,7 +26,7 @@ from labkit.scale.memory import Memory, alive, layer_activations, states
 from labkit.scale.mesh import Mesh, every_mesh
 from labkit.scale.model import Model, training_days, utilisation
 from labkit.scale.overlap import Overlap
-from labkit.scale.plan import Plan
+from labkit.scale.plan import Formats, Plan
 from labkit.scale.real import run_step
 from labkit.scale.replay import StepReplay, replay_step
 from labkit.scale.step import Step, order_1f1b, order_eager_1f1b, order_interleaved
@@ -34,6 +34,7 @@ from labkit.scale.trouble import Run, Trouble, run_with_failures, young_daly
 
 __all__ = [
     "Estimate",
+    "Formats",
     "Machine",
     "Memory",
     "Mesh",

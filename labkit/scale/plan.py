@@ -26,6 +26,23 @@ from labkit.scale.wires import Wires
 
 
 @dataclass(frozen=True)
+class Formats:
+    """Bits of numbers. product: of those that the weights' products of the layers multiply, 16, 8 or 4; attention's
+    scores and the output stay at 16, as in DeepSeek-V3 (arXiv 2412.19437, section 3.3.1). message: of an activation, or
+    its gradient, on its way to a tensor, context or pipeline neighbour, and of a weight that is gathered, 16 or 8.
+
+    Memory does not depend on them: weights are kept in two bytes beside their 32-bit copy, activations in two.
+    """
+
+    product: int = 16
+    message: int = 16
+
+    def __post_init__(self):
+        if self.product not in (16, 8, 4) or self.message not in (16, 8):
+            raise ValueError(f"products of {self.product} bits: 16, 8 or 4; messages of {self.message}: 16 or 8")
+
+
+@dataclass(frozen=True)
 class Plan:
     """batch: sequences of one step, of all ranks; micro_batch: sequences at a time. chunks: of the model on each rank
     (v). zero: what replicas share (`labkit.scale.step.Step`). recompute: "none", "selective" or "full". sequence:
@@ -40,9 +57,11 @@ class Plan:
     overlap: what is hidden behind computing (`labkit.scale.overlap`), as it stands nothing; weights that are gathered
     ahead count as little memory as those in use, none.
 
-    Activations travel and are kept in two bytes, divided over a tensor group where they can be (sequence parallelism).
-    The embedding's lookup takes no time, and its gradients are not sent. Raises
-    ValueError where the parts do not come out even.
+    formats: bits of products and of messages, as it stands 16.
+
+    Activations are kept in two bytes, divided over a tensor group where they can be (sequence parallelism). The
+    embedding's lookup takes no time, and its gradients are not sent. Raises ValueError where the parts do not come out
+    even.
     """
 
     model: Model
@@ -60,9 +79,11 @@ class Plan:
     ends: bool = False
     experts: int = 1
     overlap: Overlap = Overlap()
+    formats: Formats = Formats()
 
     def __post_init__(self):
         mesh, model = self.mesh, self.model
+        self.machine.peak_of(self.formats.product)
         if self.batch % (mesh.data * self.micro_batch):
             raise ValueError(f"{self.batch} sequences in micro-batches of {self.micro_batch} for {mesh.data} replicas")
         if model.heads % mesh.tensor or mesh.pipeline * self.chunks > model.layers + 2:
@@ -141,9 +162,13 @@ class Plan:
         backward = model.layer_flops(self.recompute, sequence) - forward
         if self.flash:
             backward += model.looking_flops(sequence) / 2  # the scores, one of the two products
+        saved = 1 - self.machine.peak / self.machine.peak_of(self.formats.product)
+        forward -= saved * 2 * model.matrices
+        backward -= saved * (6 if self.recompute == "full" else 4) * model.matrices
+        number = self.formats.message // 8  # bytes
         largest = max(per_chunk(model.layers, mesh.pipeline * self.chunks))
         share = math.ceil(largest * model.per_layer / mesh.tensor / mesh.replicas)
-        activation = 2 * tokens * model.width
+        activation = number * tokens * model.width
         return Step(
             mesh,
             self.micro_batches,
@@ -153,9 +178,9 @@ class Plan:
             backward=backward * tokens / rate,
             head=model.head_flops / 3 * tokens / rate,
             tensor_bytes=activation,
-            context_bytes=2 * 2 * tokens * model.kv_heads * model.head_width // mesh.tensor,
+            context_bytes=2 * number * tokens * model.kv_heads * model.head_width // mesh.tensor,
             hop_bytes=activation // mesh.tensor,
-            weight_bytes=BYTES[0] * share * mesh.replicas,
+            weight_bytes=number * share * mesh.replicas,
             gradient_bytes=self.gradient_bytes * share * mesh.replicas,
             zero=self.zero,
             overlap=self.overlap,
@@ -166,6 +191,8 @@ class Plan:
         return estimate(self.step(), self.machine.topology, wires)
 
     def utilisation(self, seconds: float, recomputed: bool = False) -> float:
-        """The share of the peak when a step takes so long: MFU, or, with what was recomputed, HFU."""
+        """The share of the peak, that of the layers' products, when a step takes so long: MFU, or, with what was
+        recomputed, HFU."""
         flops = self.model.flops(self.recompute if recomputed else "none", self.sequence)
-        return utilisation(self.tokens / seconds, flops, self.mesh.size, self.machine.peak)
+        peak = self.machine.peak_of(self.formats.product)
+        return utilisation(self.tokens / seconds, flops, self.mesh.size, peak)

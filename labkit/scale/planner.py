@@ -23,7 +23,7 @@ from labkit.scale.memory import Memory
 from labkit.scale.mesh import Mesh, every_mesh
 from labkit.scale.model import RECOMPUTE, Model
 from labkit.scale.overlap import Overlap
-from labkit.scale.plan import Plan
+from labkit.scale.plan import Formats, Plan
 from labkit.scale.wires import Wires
 
 HERE = Path(__file__).parent
@@ -93,8 +93,8 @@ def _nearest(name: str, known: list[str], kind: str) -> str:
 class Wish:
     """The question of a search. batch: sequences of a step. sequence: tokens of one, the model's where nothing is said.
     context: the most ranks that share a sequence. efficiency: the share of the peak that a rank reaches while it
-    computes. mesh: this one alone. top: so many meshes are wanted. flash, gradient_bytes, overlap: as in `Plan`.
-    reserve: bytes of each accelerator that no plan may take."""
+    computes. mesh: this one alone. top: so many meshes are wanted. flash, gradient_bytes, overlap, formats: as
+    in `Plan`. reserve: bytes of each accelerator that no plan may take."""
 
     gpus: int
     batch: int
@@ -107,6 +107,7 @@ class Wish:
     gradient_bytes: int = 4
     reserve: float = RESERVE
     overlap: Overlap = Overlap()
+    formats: Formats = Formats()
 
 
 @dataclass(frozen=True)
@@ -218,8 +219,8 @@ def _meshes(on: Machine, wish: Wish) -> Iterable[Mesh]:
 
 def _every_plan(model: Model, mesh: Mesh, on: Machine, wish: Wish) -> Iterator[Plan]:
     """The plans of a mesh that come out even. Raises the reason of the simplest one where there are none."""
-    common = {"sequence": wish.sequence, "efficiency": wish.efficiency, "flash": wish.flash,
-              "gradient_bytes": wish.gradient_bytes, "ends": True, "overlap": wish.overlap}  # fmt: skip
+    common = {"sequence": wish.sequence, "efficiency": wish.efficiency, "flash": wish.flash, "ends": True,
+              "gradient_bytes": wish.gradient_bytes, "overlap": wish.overlap, "formats": wish.formats}  # fmt: skip
     for micro_batch in MICRO_BATCHES:
         for chunks in CHUNKS if mesh.pipeline > 1 else (1,):
             try:

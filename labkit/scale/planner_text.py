@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from labkit.scale.machine import Machine
 from labkit.scale.mesh import AXES, Mesh
 from labkit.scale.overlap import USUAL, Overlap
+from labkit.scale.plan import Formats
 from labkit.scale.planner import (
     EFFICIENCY,
     PARTS,
@@ -36,7 +37,8 @@ HELD = ("parameters", "gradients", "optimizer", "activations")
 @dataclass(frozen=True)
 class Question:
     """The command's arguments. tokens, sequence, batch: 0 where nothing is said. mesh: "tensor=8,pipeline=16", the rest
-    being data; "" for all meshes. reserve: bytes. overlap: as `parse_overlap` takes it."""
+    being data; "" for all meshes. reserve: bytes. overlap: as `parse_overlap` takes it. bits, message_bits: of
+    `labkit.scale.plan.Formats`."""
 
     model: str
     machine: str
@@ -53,6 +55,8 @@ class Question:
     gradient_bytes: int = 4
     reserve: float = RESERVE
     overlap: str = ""
+    bits: int = 16
+    message_bits: int = 16
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,7 @@ def answer(question: Question) -> Answer:
         question.gradient_bytes,
         question.reserve,
         parse_overlap(question.overlap),
+        Formats(question.bits, question.message_bits),
     )
     tokens = question.tokens or default_tokens(named.model)
     found = search(named.model, on, wish)
@@ -152,9 +157,20 @@ def heading(said: Answer) -> list[str]:
     return [
         f"{said.named.name}: {model.parameters / 1e9:.1f} billion parameters; {wish.gpus:,} GPUs of {said.on.name}",
         f"{wish.batch:,} {several} of {sequence:,} tokens a step; {said.tokens / 1e12:.3g} trillion tokens{rule}",
-        f"computing at {wish.efficiency:.0%} of the peak, {'flash' if wish.flash else 'plain'} attention, gradients of "
-        f"{wish.gradient_bytes} bytes; {said.found.tried:,} plans tried",
+        f"computing at {wish.efficiency:.0%} of the peak{_formats(said)}, "
+        f"{'flash' if wish.flash else 'plain'} attention, gradients of {wish.gradient_bytes} bytes; "
+        f"{said.found.tried:,} plans tried",
     ]
+
+
+def _formats(said: Answer) -> str:
+    """The formats in the heading, where they are not the usual ones."""
+    bits = said.wish.formats
+    if bits == Formats():
+        return ""
+    peak = said.on.peak_of(bits.product) / 1e12
+    messages = "" if bits.message == 16 else f", messages of {bits.message} bits"
+    return f" of {peak:,.0f} TFLOP/s, products of {bits.product} bits{messages}"
 
 
 def _row(place: int, choice: Choice, said: Answer) -> dict[str, str]:
@@ -243,6 +259,8 @@ def as_json(said: Answer, explain: bool = False) -> str:
         "sequence": wish.sequence or said.named.model.sequence,
         "tokens": said.tokens,
         "efficiency": wish.efficiency,
+        "bits": wish.formats.product,
+        "message_bits": wish.formats.message,
         "reserve": wish.reserve,
         "tried": said.found.tried,
         "plans": [_object(choice, said, watts) for choice in said.found.choices],
