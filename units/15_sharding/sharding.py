@@ -62,7 +62,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # What must be in memory for one parameter? With Adam in mixed precision (unit 10):
 #
-# | component | bytes | sharded first at |
+# | component | bytes | first sharded at |
 # |---|---|---|
 # | parameter, 16 bits | 2 | stage 3 |
 # | gradient, 16 bits | 2 | stage 2 |
@@ -109,7 +109,7 @@ def memory_per_rank(
     Returns: int, bytes (a float with an integer value is accepted, too)
 
     - Adam in mixed precision: the bytes in the table above. Count one shard of each
-      component that is sharded at this stage, and all of the others.
+      component that is sharded at this stage, and the other components in full.
     - other optimizers, float32, and padding: with mixed precision every optimizer's
       state (SGD's, too) includes the 32-bit copy of the parameters; without it, there
       is no such copy. A shard is ceil(params / p) numbers, padding included.
@@ -415,14 +415,15 @@ print(f"fit: {without:.1f} numbers, plus {each:.2f} per head and token of contex
 # %% [markdown]
 # Each head keeps one number for each pair of tokens: the softmax output. (All heads
 # share the mask, one byte for each pair.) The intercept is the part that the paper
-# counts: the inputs of the block's matrix products, norms and GELUs. It is 16, not
-# "about 12".
+# counts: the inputs of the block's matrix products, norms and GELUs. It is about 16,
+# not "about 12".
 #
 # Korthikanti et al. (arXiv 2205.05198, section 4.1) counted operation by operation. In
 # 16 bits a layer keeps $s\,b\,h\,(34 + 5 a s / h)$ bytes, for $s$ tokens, batch size
 # $b$, width $h$ and $a$ heads. The 34 bytes are 16 numbers of 2 bytes each plus two
-# dropout masks of 1 byte each. Our model has no dropout, and the fit above gives 16.3
-# numbers, within 2 % of their formula. Unit 20 uses it.
+# dropout masks of 1 byte each. The 5 bytes for each head and pair of tokens are two
+# numbers, of which dropout writes one, and its mask. Without dropout 16 numbers and 1
+# number are left; the fit above gives 16.3 and 1.06. Unit 20 uses it.
 #
 # (Try `tokens[:context]` without `.clone()`: a view of 64 tokens, 512 bytes, keeps the
 # entire text in memory. That is why storages are counted, and not tensors.)
@@ -485,8 +486,9 @@ timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 # `gy`, the gradient that `backward` receives, `torch.autograd.backward(y, gy)` then
 # accumulates the gradients in `.grad`. **Think first:** suppose a block has dropout.
 # What must be the same in its second run, and how do you ensure it?
-# (`torch.get_rng_state` returns the generator's state; a block under
-# `torch.random.fork_rng(devices=[])` leaves the generator as it found it.)
+# (`torch.get_rng_state` returns the generator's state; code in `with
+# torch.random.fork_rng(devices=[]):` may draw random numbers, and afterwards the
+# generator is in its old state again.)
 #
 # ### Recomputing activations (4 points)
 
@@ -505,8 +507,9 @@ def checkpointed(blocks: list, x: Tensor, every: int) -> Tensor:
     - what is alive, and what is computed twice: after the forward pass only the inputs
       of the segments and the result are alive. Each block runs at most twice. During
       `backward` the intermediate activations of only one segment at a time are alive.
-    - dropout: in both runs a block draws the same random numbers as in the plain run,
-      and `backward` leaves the generator where the plain run does.
+    - dropout: a block draws the same random numbers as without checkpointing, in the
+      first run and in the second. After `backward` the generator's state is as after
+      the plain run.
 
     Example: 5 blocks, every = 2. The segments have 2, 2 and 1 blocks, and their three
     inputs are kept.
@@ -612,12 +615,12 @@ print(
 #
 # With `async_op=True` a collective returns a work handle at once, and the handle's
 # `wait()` returns when the data has arrived (unit 08). **Think first:** while a layer
-# computes, the network is idle. What could be gathered in the meantime (*prefetching*)?
+# computes, the links are idle. What could be gathered in the meantime (*prefetching*)?
 # How many layers are then gathered at a time? (The backward pass may start with the
-# last two layers still gathered from the forward pass. Gather every other layer again
-# while the layer whose backward pass comes just before its own computes, and no
-# earlier: up to that moment the check changes the layer's shards, so parameters
-# gathered earlier would be out of date.)
+# last two layers still gathered from the forward pass. Gather the remaining layers
+# again. Begin to gather layer i when layer i + 1 begins its backward pass, and no
+# earlier: until then the check may change the shard of layer i, and parameters gathered
+# earlier would be out of date.)
 #
 # ### Forward and backward pass of ZeRO-3 (5 points)
 
@@ -718,9 +721,9 @@ for name, run in (("data parallel", parallel), ("ZeRO-3 by hand", by_hand)):
 timeline.draw(by_hand.events, RANKS, title="ZeRO-3 by hand", memory=by_hand.memory)
 
 # %% [markdown]
-# In each rank's lane, computation is drawn on top and the collectives that run at the
-# same time underneath (where there is room, G marks an all-gather and R a
-# reduce-scatter); the curves show the memory in use. Compare with data parallelism: one
+# Each rank's lane has two rows: computation in the upper one, in the lower one the
+# collectives at the same time (where there is room, G marks an all-gather and R a
+# reduce-scatter). The curves show the memory in use. Compare with data parallelism: one
 # long all-reduce at the end, and memory that climbs.
 
 # %% tags=["raises-exception"] alt="The same for data parallelism: computation without a gap on all four ranks, then one long all-reduce. The curves of memory climb and stay high to the end."
@@ -756,7 +759,7 @@ print(f"your guess: {guess_2}")
 # %% [markdown]
 # The excess in the first rows is padding, and vanishes as $n$ grows. The claim holds,
 # for *bytes*, if each layer is gathered twice. Must it be? The backward pass starts
-# with the layers where the forward pass ends, so the last two of the $L$ layers may
+# where the forward pass ends, at the last layer, so the last two of the $L$ layers may
 # stay gathered. This saves two of the $2L$ all-gathers, and the ratio becomes
 # $3/2 - 1/L$. The claim does not hold for the *number of messages*: data parallelism
 # needs one collective here, ZeRO-3 up to three for every layer, and each pays its
@@ -809,7 +812,7 @@ check(clip_grad_norm_sharded)
 # %% [markdown]
 # ## Break it
 #
-# The classic mistake: the program keeps the call of `torch.nn.utils.clip_grad_norm_`
+# The classic mistake: the program keeps the call to `torch.nn.utils.clip_grad_norm_`
 # that was right before sharding, and now applies it to flat shards such as yours. No
 # error, no hang, the same parameters on all ranks. But each rank clips by the norm of
 # *its* shard. **Before you run it:** what will the loss curve look like?
@@ -830,7 +833,7 @@ def clipped_gradient(flat, how):
     norm of 0.25, shard by shard.
     """
     part = shard(flat, dist.get_rank(), dist.get_world_size())
-    # the full gradient is available here, so its norm is the right one
+    # flat is the full gradient, so its norm is that over all ranks
     norm = flat.norm() if how == "all ranks' norm" else part.norm()
     part.mul_(min(1.0, 0.25 / float(norm)))
     return unshard(part, len(flat))
@@ -942,16 +945,16 @@ print(f"fully_shard {theirs * 1e3:.2f} ms")
 
 # %% [markdown]
 # Both gather each block before its forward and again before its backward pass (your
-# version keeps the last two), and then reduce-scatter its gradient. Two things differ.
-# Your layers keep only their input and recompute their intermediate activations: a
-# backward pass takes 0.3 instead of 0.2 ms. And your version prefetches, while here, on
-# CPUs, `fully_shard` waits for each gather before it computes.
+# version keeps the last two), and then reduce-scatter its gradient. Two more things
+# differ. Your layers keep only their input and recompute their intermediate
+# activations: a backward pass takes 0.3 instead of 0.2 ms. And your version prefetches,
+# while here, on CPUs, `fully_shard` waits for each gather before it computes.
 #
 # ### HSDP: sharded within a node, replicated across nodes · stretch
 #
 # HSDP is *hybrid* sharded data parallelism. On a mesh of two dimensions, `fully_shard`
 # shards along the last one and keeps replicas along the first. Shard within the nodes:
-# the two all-gathers of every step then use the fast links, and between the nodes only
+# the two all-gathers of every block then use the fast links, and between the nodes only
 # a shard of the gradient is all-reduced. It costs memory: a rank holds 1/2 of the
 # parameters instead of 1/4.
 #

@@ -80,12 +80,13 @@ show([[("F", 0), ("B", 0)]] * 4, m=1, title="One minibatch on 4 ranks")
 
 # %% [markdown]
 # That answers the first question: four ranks take exactly as long as one. Each works a
-# quarter of the time and is idle for the rest. Cutting a model this way makes it *fit*,
-# nothing else.
+# quarter of the time and is idle for the rest. Cutting a model this way only makes it
+# *fit*.
 #
 # Now the same work, split into 8 micro-batches. An eighth of the minibatch takes an
-# eighth of the time, so from here on a slot is an eighth as long. Every rank first does
-# all forward passes, then all backward passes. That is **GPipe** (Huang et al. 2019):
+# eighth of the time. In the drawing a slot still takes a second, so compare idle
+# fractions with the first drawing, not lengths. Every rank first does all forward
+# passes, then all backward passes. That is **GPipe** (Huang et al. 2019):
 
 # %% alt="GPipe with 8 micro-batches on four ranks: all forward passes, then all backward passes. White triangles of idle time lie at the beginning, between the two, and at the end; the memory of each rank climbs to 8 micro-batches."
 def gpipe_order(m):
@@ -142,9 +143,9 @@ check(bubble)
 # ### How many micro-batches are enough? (2 points) · stretch
 #
 # More micro-batches make the bubble smaller, but very small micro-batches do not keep a
-# device busy. So you want the smallest number that is enough. With chunks, v > 1, it
-# must be a multiple of p, because the chunks of a rank take turns in groups of p
-# micro-batches.
+# device busy. So you want the smallest number that is enough. With chunks (v > 1) the
+# number must be a multiple of p: one chunk works on p micro-batches, then the rank's
+# next chunk takes its turn (more on this below).
 
 # %% nbgrader={"grade": false, "grade_id": "enough_micro_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def enough_micro_batches(p: int, share: float, v: int = 1) -> int:
@@ -212,8 +213,9 @@ for name, cost in zip(names, costs):
 # Given the cost of each layer, how many consecutive layers does each stage get, so that
 # the **slowest stage is as fast as possible**? Filling stage after stage up to the mean
 # is not always best. Two methods always find the best cut: look for the smallest limit
-# on a stage's cost for which p stages are enough; or compute the best cut of the first
-# $k$ layers into $q$ stages from the best cuts of fewer layers into $q - 1$.
+# on a stage's cost for which p stages are enough; or build up from smaller problems: a
+# best cut of the first $k$ layers into $q$ stages is a best cut of fewer layers into
+# $q - 1$ stages, plus one last stage.
 #
 # ![Six layers of cost 1, 1, 4, 2, 4 and 5, partitioned into three stages in three ways; each bar is as long as its stage's cost, and hatching shows how long it waits for the slowest. Two layers each: 2, 6 and 9, so all wait for 9. Filled up to the mean: 2, 4 and 11. The best cut: 6, 6 and 5.](../../images/pipeline_cuts.svg)
 #
@@ -288,10 +290,10 @@ for title, cut in (("your cut", sizes), ("equal layer counts", even)):
 # Now on real ranks: each one builds its stage of the transformer, and you send
 # activations and gradients. On the simulated network of unit 03 **computing now takes
 # virtual time**, too: the stage adds 1 ms for each forward pass and 2 ms for each
-# backward pass to its rank's clock, however long your machine takes. It also counts the
-# bytes that autograd saves for the backward pass of each micro-batch, without the
-# weights, with a hook that sees every saved tensor (unit 15). `Stage` does both; you
-# can read it in `labkit/lessons/pipeline.py`, but you do not have to.
+# backward pass to its rank's clock, however long your machine takes. With a hook that
+# sees every saved tensor (unit 15) it also counts the bytes that autograd saves for
+# each micro-batch's backward pass, not counting the weights. `Stage` does both; you can
+# read it in `labkit/lessons/pipeline.py`, but you do not have to.
 
 # %%
 FORWARD, BACKWARD = 1e-3, 2e-3  # virtual seconds per stage and micro-batch
@@ -457,11 +459,11 @@ timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 #
 # Nothing requires all forward passes to come first. The last rank could begin the
 # backward pass of micro-batch 0 as soon as the forward pass of that micro-batch is
-# done, and then free its activations. Until then each earlier rank runs ahead, by one
-# forward pass more than the rank after it. So rank r begins with $p - 1 - r$ forward
-# passes, the *warm-up*. After that it alternates between one forward pass and one
-# backward pass ("one forward, one backward", **1F1B**). The remaining backward passes
-# come last.
+# done, and then free its activations. Until then the earlier ranks run ahead: each does
+# one forward pass more than the rank after it. So rank r begins with $p - 1 - r$
+# forward passes, the *warm-up*. After that it alternates between one forward pass and
+# one backward pass ("one forward, one backward", **1F1B**). The remaining backward
+# passes come last.
 #
 # ![GPipe and 1F1B for four ranks and six micro-batches on one time axis. Both take 27 slots and leave each rank idle 33 % of the time, hatched. GPipe does all forward passes first and keeps six micro-batches alive on every rank. 1F1B does some forward passes and then alternates between one forward and one backward pass; it keeps 4, 3, 2 and 1 micro-batches on ranks 0 to 3.](../../images/pipeline_gpipe_and_1f1b.svg)
 #
@@ -637,7 +639,7 @@ print(broken.hang)
 # together, with one call (`batch_isend_irecv`, unit 02).
 #
 # A schedule can also deadlock without any network, if actions wait for each other in a
-# circle:
+# cycle:
 
 # %% tags=["raises-exception"]
 def hasty(rank, p, m):
@@ -768,11 +770,12 @@ charts.lines(
 # it for the backward pass (activation checkpointing, unit 15). A micro-batch then
 # occupies a stage for 4 slots: 1 for the forward pass, 1 for the recomputation, 2 for
 # the backward pass. The recomputation needs no gradient, so a rank can do the first one
-# while it waits for a gradient. Only forward passes (1 slot) and gradients (2 slots)
-# then keep the other stages waiting: a rank is idle for 3 (K - 1) slots, on top of 4 M
-# slots of work, which is the fraction 3 (K - 1) / (4 M + 3 (K - 1)) of the time. What
-# do this formula and that of the bubble say at M = 4 K? (The last column is the M at
-# which the bubble without recomputation is 5 %: (K - 1) / (M + K - 1) = 1/20.)
+# while it waits for a gradient. What the other stages still wait for is a forward pass
+# (1 slot) and a backward pass (2 slots) at each of the K - 1 cuts. So a rank works for
+# 4 M slots and is idle for 3 (K - 1): the idle fraction is 3 (K - 1) / (4 M + 3 (K -
+# 1)). What do this formula and the bubble formula give at M = 4 K? (The last column of
+# the table below is the M at which the bubble without recomputation is 5 %: (K - 1) /
+# (M + K - 1) = 1/20.)
 
 # %% tags=["raises-exception"]
 def recomputing(K, M):
@@ -824,14 +827,14 @@ for (K, M), (amoeba, transformer) in MEASURED.items():
 # waits for its slowest stage: this is why you wrote `partition`.
 #
 # At M = 4 the formula fails: at K = 8 they measured 4.8. If all runs do the same work,
-# this schedule can give at most 2.91, and 4.8 is 65 % more. Three reasons are possible.
-# *Recomputing while waiting*: it explains the 1.07 at K = 4 and M = 1, and almost
-# nothing at M = 4. *The work*: "Batch size was adjusted to fit memory if necessary",
-# says the table's caption, but not for which entries. *The divisor*: all entries are
-# relative to the run with K = 2 and M = 1, where a device needs the most memory; if
-# that run had a smaller batch and was slower because of it, all other entries are too
-# large. Without the batch sizes nobody can tell. For the transformer the table agrees
-# with the formula at M = 32; at M = 4 only K = 2 does.
+# the two formulas give 2.91 and 3.03, and 4.8 is at least 58 % more. Three reasons are
+# possible. *Recomputing while waiting*: it explains the 1.07 at K = 4 and M = 1, and
+# almost nothing at M = 4. *The work*: "Batch size was adjusted to fit memory if
+# necessary", says the table's caption, but not for which entries. *The divisor*: all
+# entries are relative to the run with K = 2 and M = 1, where a device needs the most
+# memory; if that run had a smaller batch and was slower because of it, all other
+# entries are too large. Without the batch sizes nobody can tell. For the transformer
+# the table agrees with the formula at M = 32; at M = 4 only K = 2 does.
 
 # %% [markdown]
 # ### Does latency grow with the number of devices?
@@ -962,8 +965,8 @@ def split_backward(out, x, gradient, parameters):
 
     - input now, weights later: `split_backward` runs the backward pass for x alone. The
       returned function is called once, later. Only then does it run a single backward
-      pass, for the parameters alone, and add the gradients to each parameter's .grad
-      (None until then).
+      pass, for the parameters alone, and add the gradients to each parameter's .grad.
+      Until then .grad stays as it was, None at first.
 
     Example: for out = w * x with a scalar w the first result is gradient * w. Calling
     the second adds the sum of gradient * x to w.grad.
@@ -1043,8 +1046,8 @@ charts.diagrams(runs, 4);
 # %% [markdown]
 # Only p - 1 of the 3 (p - 1) idle slots are left, and no rank keeps more than rank 0
 # did under 1F1B. The authors' own comparison says the same of the schedule that they
-# call ZB1P (memory for p micro-batches): a bubble of $(p - 1) / (3 m)$, here as a
-# fraction of the work, not of the time. ZB2P (memory for 2 p micro-batches) has none at
-# all. Both hold if F, B and W take the same time. ZB2P also needs an optimizer step
-# that does not wait for all stages; gradient clipping does wait, because it needs the
-# norm over all of them.
+# call ZB1P (memory for p micro-batches): a bubble of $(p - 1) / (3 m)$. (This is a
+# fraction of the 3 m slots of work; the figures on this page are fractions of the whole
+# time.) ZB2P (memory for 2 p micro-batches) has none at all. Both hold if F, B and W
+# take the same time. ZB2P also needs an optimizer step that does not wait for all
+# stages; gradient clipping does wait, because it needs the norm over all of them.

@@ -61,8 +61,9 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # any moment, even in the middle of a write. The next cells really do that. A separate
 # process writes a file, and the operating system kills it when the file has `k` bytes
 # (by `RLIMIT_FSIZE`, a limit on the size of files). That is repeated for every `k`, and
-# `faults.killed_at_every_byte` counts the files that are left: the `old` one, the `new`
-# one, only a part of the new one (`half`), or none (`gone`).
+# After each kill, `faults.killed_at_every_byte` looks at the file of that name and
+# counts what it finds: the `old` file, the `new` one, only a part of the new one
+# (`half`), or none (`gone`).
 #
 # (Everything on this page whose name starts with `faults.` is provided; you need not
 # read it. It is in `labkit/lessons/faults.py`, and `help(faults)` shows it.)
@@ -87,15 +88,15 @@ print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 #
 # A power cut is worse than a kill. Bytes that a program has written may still be in
 # memory, and the file system may put the new *name* on the disk before the new *bytes*.
-# So write a second file beside the first, and have its bytes on the disk before you
-# rename it: `file.flush()` passes them to the operating system, and
+# So write a second file beside the first, and make sure that its bytes are on the disk
+# before you rename it: `file.flush()` passes them to the operating system, and
 # `os.fsync(file.fileno())` waits until they are on the disk. Only then replace the old
-# file by the new one.
+# file with the new one.
 #
-# `os.write` may write fewer bytes than it was given, for
-# example when the disk fills up: call it again for the rest, and on a full disk that
-# call raises an exception. (`file.write` does so at once.) Let the exception propagate,
-# so that an incomplete file is never renamed.
+# `os.write` may write fewer bytes than it was given, for example when the disk fills
+# up. Then call it again for the rest; on a full disk this second call raises an
+# exception. (A file object of `open` makes the repeated calls itself.) Let the
+# exception propagate, so that an incomplete file is never renamed.
 #
 # And renaming is atomic only within one file system. The system's directory for
 # temporary files, `/tmp`, is often on a different one than your checkpoints.
@@ -252,8 +253,8 @@ def resume_order(
     - as many ranks as before: in each step, the ranks together take the samples that
       this step would have taken without the stop. The last step of an epoch takes
       the samples that are left.
-    - another number of ranks: the same holds. In a step, no rank takes more than one
-      sample more than any other; a rank without a sample has the list [].
+    - another number of ranks: the same holds. In a step, the ranks' numbers of samples
+      differ by at most one; a rank without a sample has the list [].
 
     Example: resume_order([7, 4, 9, 8, 5, 6], 1, 2, 2, 0, 1) == [[5, 6]]
     """
@@ -270,7 +271,8 @@ check(resume_order)
 # **Shards.** In unit 15 each rank held one shard of the optimizer state. Four ranks
 # divide the state differently from three. Gathering the state on one rank and
 # scattering it again is easy, but the state does not fit there: that is why it was
-# sharded. And most numbers stay where they are, or move to a neighbour.
+# sharded. And when the number of ranks changes by one, every number stays or moves to a
+# neighbour.
 #
 # ![Twelve numbers, first divided over four ranks, three each, then over three ranks, four each. Thick arrows mark the six numbers that are sent to another rank: number 3 from rank 1 to 0, 6 and 7 from rank 2 to 1, and 9, 10 and 11 from rank 3 to 2. The other six stay on their rank.](../../images/shards_on_fewer_ranks.svg)
 #
@@ -290,8 +292,8 @@ def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
 
     - everything arrives: the shards are those of `torch.tensor_split`, in order. Before
       the call, the first n % old of the `old` ranks hold one number more than the
-      others; after it, the first n % new of the `new`. All further ranks hold an empty
-      tensor.
+      others. After it, the first n % new of the `new` ranks do. All further ranks hold
+      an empty tensor.
     - nothing travels that is there already: in total, the ranks send at most the bytes
       of the numbers that change rank. Do not gather all numbers on all ranks.
     - messages: point to point or by `all_to_all`, as you like.
@@ -373,11 +375,12 @@ with tempfile.TemporaryDirectory() as folder:
 # ## Rank failure: continuing without the dead rank
 #
 # Guess 2 was about this. On the simulated network a rank can be killed at any
-# operation: with `kills={2: 1}`, rank 2 dies instead of starting its operation 1
-# (counted from 0). Its process ends, as with `kill -9`. The others learn of it when
-# they need the dead rank: their collective raises `dist.DistBackendError`, and its
-# `.ranks` lists the dead members of the group, as global ranks. (Only the simulated
-# network sets this attribute; PyTorch's own exception does not have it.)
+# operation: with `kills={2: 1}`, rank 2 dies instead of starting its communication 1
+# (counted from 0; computing does not count). Its process ends, as with `kill -9`. The
+# others learn of it when they need the dead rank: their collective raises
+# `dist.DistBackendError`, and its `.ranks` lists the dead members of the group, as
+# global ranks. (Only the simulated network sets this attribute; PyTorch's own exception
+# does not have it.)
 
 # %% alt="A space-time diagram of four ranks that compute and then sum, again and again. Rank 2 ends in a cross before its second sum; the other three end at the moment when they are told, without the sum."
 def three_sums():
@@ -492,9 +495,9 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 # **Real networks are harder.** On the simulated network all members of a collective
 # learn of a death in the same collective. On real ones some may have got the sum while
 # others got an error; before they continue, the survivors have to agree on which step
-# they are in. The extension of MPI for this (*user level failure mitigation*) has a
-# call for it, `MPIX_Comm_agree`, alongside `MPIX_Comm_shrink`, which creates the
-# smaller group.
+# they are in. MPI's extension for failures (*user level failure mitigation*) has a call
+# for this agreement, `MPIX_Comm_agree`, and one that creates the smaller group,
+# `MPIX_Comm_shrink`.
 #
 # With NCCL, the backend for GPUs, the survivors may not hear of a death at all: they
 # wait. In each process a thread of PyTorch, the *watchdog*, ends the process if a
@@ -532,9 +535,10 @@ outcome = simulation.run(leaves_when_told, 4, [(-1,), (3,), (-1,), (-1,)])
 print(outcome.hang)
 
 # %% [markdown]
-# The others hang, and on a real cluster they hang until the scheduler kills the job,
-# with the checkpoint unwritten. It is the classic mistake with signals, stop files and
-# "my loss is NaN": **a decision to leave a collective loop is itself a collective.**
+# The others hang, and on a real cluster they hang until a timeout or the scheduler ends
+# the job, with the checkpoint unwritten. It is the classic mistake with signals, stop
+# files and "my loss is NaN": **a decision to leave a collective loop is itself a
+# collective.**
 #
 # ![Two time lines of four ranks; in step 2 a signal tells rank 2 to stop. Above, rank 2 leaves, and the other three begin step 3 and wait for it in the all-reduce. Below, before every step each rank says 0 or 1, whether it was told to stop, and an all-reduce takes the maximum: 0 before steps 0, 1 and 2, then 1, and all four leave after three steps.](../../images/stop_together.svg)
 #
@@ -616,8 +620,9 @@ print("one process, never interrupted:", checkpoint.digest([w]))
 # %% [markdown]
 # The same hash of the weights, so the same weights, bit for bit. Only the steps since
 # the last checkpoint were lost, and a few seconds, most of them for importing torch
-# again. (`make test-cluster` does this twice, or `COURSE_KILLS` times, and kills a
-# worker at a random moment each time. In our trial 20 of 20 runs ended like this.)
+# again. (`make test-cluster` does this twice, or as often as the variable
+# `COURSE_KILLS` says, and each time kills a worker at a random moment. In our trial 20
+# of 20 runs ended like this.)
 #
 # **Horovod** implements the same idea under other names: a *state* object that is
 # committed every few steps, in memory, and restored when other ranks fail. Horovod's
@@ -741,8 +746,8 @@ charts.diagrams(both, 4)
 
 # %% [markdown]
 # **The rank that waits least is the one that the others wait for.** In the first run
-# rank 2 comes last to every all-reduce; in the second all come at the same time, and
-# the collective itself takes long. The bonus exercise at the end turns this into
+# rank 2 arrives last at every all-reduce; in the second all arrive at the same time,
+# and the collective itself takes long. The bonus exercise at the end turns this into
 # seconds.
 #
 # ## Silent data corruption · stretch
@@ -768,10 +773,10 @@ for bit in (None, 55):
 # %% [markdown]
 # No rank is identified: the wrong number is in every rank's sum, and all are wrong in
 # the same way. A hash after the all-reduce detects only a rank whose *result* differs.
-# To detect an error made before the sum, you need a value that was computed before it
-# and can be compared with the result. The sum is linear, so a linear checksum will do:
-# adding up all entries of the summed vector gives the same as adding up each rank's own
-# entries first and then adding these totals over the ranks.
+# To detect an error made before the sum, you need a value that was computed before the
+# error and can be compared with the result. The sum is linear, so a linear checksum
+# will do: adding up all entries of the summed vector gives the same as adding up each
+# rank's own entries first and then adding these totals over the ranks.
 #
 # $$\sum_i \Big(\sum_r x_{r,i}\Big) = \sum_r \Big(\sum_i x_{r,i}\Big)$$
 #
@@ -797,9 +802,10 @@ def checked_all_reduce(
 
     - rounding is no fault: the two checksums may differ by up to 1e-10 times the sum of
       all magnitudes.
-    - a bit flips: if a bit has flipped before the sum, the verdict is False.
-    - on one rank alone: if a bit has flipped after the sum, the verdict is False, too,
-      on every rank.
+    - a bit flips: if a flip before the sum changes more than that, the verdict is
+      False.
+    - on one rank alone: if a flip after the sum changes more than that, the verdict is
+      False, too, on every rank.
     - a few bytes: in addition to x, each rank sends at most 64 bytes. Whatever you send
       with `torch.distributed` arrives intact.
     - unchanged: x.
@@ -891,7 +897,7 @@ def young_interval(save: float, mtbf: float, machines: int) -> float:
 check(young_interval)
 
 # %% [markdown]
-# Formulas like this assume a lot: that failures are rare, and that none comes during a
+# Formulas like this assume a lot: that failures are rare, and that none occurs during a
 # save or a restart. So simulate a run with failures, second by second, and test the
 # formula against it.
 #
@@ -1050,8 +1056,8 @@ for save in (5, 30, 120):
 #
 # - A checkpoint is old or new: write to another file, flush, fsync, replace. In the
 #   background: copy first, and re-raise the thread's errors.
-# - After a restart on another number of ranks the global minibatch stays the same, so a
-#   step still means the same samples. Only each rank's share of them changes.
+# - After a restart on a different number of ranks the global minibatch stays the same,
+#   so a step still means the same samples. Only each rank's share of them changes.
 # - If you add in an order that does not depend on the ranks, a resumed training run is
 #   the same run, bit for bit. Then a test can check it.
 # - A decision to leave is a collective.
@@ -1068,7 +1074,7 @@ for save in (5, 30, 120):
 # %% [markdown]
 # ## Bonus: the time that each rank costs the others
 #
-# If you know when each rank came to an all-reduce and when it had its result, you can
+# If you know when each rank reached an all-reduce and when it had its result, you can
 # say how much time each rank costs the others. If the last rank had arrived at the same
 # time as the second-to-last, the step would have been shorter by the difference. The
 # time after the last rank has arrived is due to the network.
@@ -1088,9 +1094,9 @@ def lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]:
     ended: array (steps, ranks), when it had the result; at least two ranks
     Returns: (list of floats, one for each rank; float for the network), in s
 
-    - the ranks: in each step, the rank that calls last is charged with the time since
+    - the ranks: in each step, the rank that calls last is charged the time since
       the second-to-last call (0 if both called together).
-    - the network: in each step, the network is charged with the time from the last call
+    - the network: in each step, the network is charged the time from the last call
       until the last rank has its result.
 
     Example: lost_to(np.array([[1.0, 3.0, 2.0]]), np.array([[5.0, 5.0, 4.5]])) == (
