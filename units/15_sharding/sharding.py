@@ -349,8 +349,8 @@ check(zero2_step)
 
 # %% [markdown]
 # This is a trade-off: with $M$ micro-batches, a step takes $M$ reduce-scatters instead
-# of one. Programs that have enough memory add up locally and communicate at the end
-# (`no_sync` in unit 06).
+# of one. Programs that have enough memory add up the gradients locally and communicate
+# once, at the end (`no_sync` in unit 06).
 #
 # ## Activation memory · stretch
 #
@@ -422,8 +422,9 @@ print(f"fit: {without:.1f} numbers, plus {each:.2f} per head and token of contex
 # 16 bits a layer keeps $s\,b\,h\,(34 + 5 a s / h)$ bytes, for $s$ tokens, batch size
 # $b$, width $h$ and $a$ heads. The 34 bytes are 16 numbers of 2 bytes each plus two
 # dropout masks of 1 byte each. The 5 bytes for each head and pair of tokens are two
-# numbers, of which dropout writes one, and its mask. Without dropout 16 numbers and 1
-# number are left; the fit above gives 16.3 and 1.06. Unit 20 uses it.
+# numbers of 2 bytes, the softmax output and the output of its dropout, plus the dropout
+# mask of 1 byte. Without dropout 16 numbers and 1 number are left; the fit above gives
+# 16.3 and 1.06. Unit 20 uses this formula.
 #
 # (Try `tokens[:context]` without `.clone()`: a view of 64 tokens, 512 bytes, keeps the
 # entire text in memory. That is why storages are counted, and not tensors.)
@@ -618,9 +619,9 @@ print(
 # computes, the links are idle. What could be gathered in the meantime (*prefetching*)?
 # How many layers are then gathered at a time? (The backward pass may start with the
 # last two layers still gathered from the forward pass. Gather the remaining layers
-# again. Begin to gather layer i when layer i + 1 begins its backward pass, and no
-# earlier: until then the check may change the shard of layer i, and parameters gathered
-# earlier would be out of date.)
+# again. Begin to gather each of these layers, i, when layer i + 1 begins its backward
+# pass, and no earlier: the autograder may change the shard of layer i until that
+# moment, and parameters gathered before it would be out of date.)
 #
 # ### Forward and backward pass of ZeRO-3 (5 points)
 
@@ -721,10 +722,10 @@ for name, run in (("data parallel", parallel), ("ZeRO-3 by hand", by_hand)):
 timeline.draw(by_hand.events, RANKS, title="ZeRO-3 by hand", memory=by_hand.memory)
 
 # %% [markdown]
-# Each rank's lane has two rows: computation in the upper one, in the lower one the
-# collectives at the same time (where there is room, G marks an all-gather and R a
-# reduce-scatter). The curves show the memory in use. Compare with data parallelism: one
-# long all-reduce at the end, and memory that climbs.
+# Each rank's lane has two rows: the upper one shows computation, the lower one the
+# collectives that run at the same time (where there is room, G marks an all-gather and
+# R a reduce-scatter). The curves show the memory in use. Compare with data parallelism:
+# one long all-reduce at the end, and memory that climbs.
 
 # %% tags=["raises-exception"] alt="The same for data parallelism: computation without a gap on all four ranks, then one long all-reduce. The curves of memory climb and stay high to the end."
 timeline.draw(parallel.events, RANKS, title="Data parallel", memory=parallel.memory)
@@ -757,13 +758,14 @@ for n, count in ((96, 32), (960, 32), (9_600, 32), (96_000, 32), (96_000, 8)):
 print(f"your guess: {guess_2}")
 
 # %% [markdown]
-# The excess in the first rows is padding, and vanishes as $n$ grows. The claim holds,
-# for *bytes*, if each layer is gathered twice. Must it be? The backward pass starts
-# where the forward pass ends, at the last layer, so the last two of the $L$ layers may
-# stay gathered. This saves two of the $2L$ all-gathers, and the ratio becomes
-# $3/2 - 1/L$. The claim does not hold for the *number of messages*: data parallelism
-# needs one collective here, ZeRO-3 up to three for every layer, and each pays its
-# latency. That is why real programs gather an entire block of layers at a time.
+# Where the ratio is a little higher for small $n$, that is padding, and it vanishes as
+# $n$ grows. The claim holds, for *bytes*, if each layer is gathered twice. Must it be?
+# The backward pass starts where the forward pass ends, at the last layer, so the last
+# two of the $L$ layers may stay gathered. This saves two of the $2L$ all-gathers, and
+# the ratio becomes $3/2 - 1/L$. The claim does not hold for the *number of messages*:
+# data parallelism needs one collective here, ZeRO-3 up to three for every layer, and
+# each pays its latency. That is why real programs gather an entire block of layers at a
+# time.
 #
 # A warning about counting: the bytes *passed* to the calls do not show this ratio. A
 # rank passes $n$ numbers to an all_reduce and $n / p$ to an all_gather, although the
@@ -812,10 +814,11 @@ check(clip_grad_norm_sharded)
 # %% [markdown]
 # ## Break it
 #
-# The classic mistake: the program keeps the call to `torch.nn.utils.clip_grad_norm_`
-# that was right before sharding, and now applies it to flat shards such as yours. No
-# error, no hang, the same parameters on all ranks. But each rank clips by the norm of
-# *its* shard. **Before you run it:** what will the loss curve look like?
+# The classic mistake: the call to `torch.nn.utils.clip_grad_norm_`, which was correct
+# as long as nothing was sharded, stays in the program and is now applied to flat shards
+# such as yours. No error, no hang, the same parameters on all ranks. But each rank
+# clips by the norm of *its* shard. **Before you run it:** what will the loss curve look
+# like?
 #
 # `sharding.descend` trains the small transformer with whatever gradient you apply. For
 # each step it returns the loss, the cosine between the applied gradient and the right
@@ -945,7 +948,7 @@ print(f"fully_shard {theirs * 1e3:.2f} ms")
 
 # %% [markdown]
 # Both gather each block before its forward and again before its backward pass (your
-# version keeps the last two), and then reduce-scatter its gradient. Two more things
+# version may keep the last two), and then reduce-scatter its gradient. Two more things
 # differ. Your layers keep only their input and recompute their intermediate
 # activations: a backward pass takes 0.3 instead of 0.2 ms. And your version prefetches,
 # while here, on CPUs, `fully_shard` waits for each gather before it computes.

@@ -106,10 +106,11 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 #
 # ### The bubble (2 points)
 # There are $p$ ranks and $m$ micro-batches. Look at the *lane* (the row) of the last
-# rank: it waits for p - 1 forward slots, then works without a break, then waits for p -
-# 1 backward slots while the others finish. All ranks wait for the same total time, but
-# at different moments. So a rank is idle in $p - 1$ of the $m + p - 1$ forward slots,
-# and likewise in $p - 1$ of the $m + p - 1$ backward slots.
+# rank: it waits for p - 1 forward slots (the time of a forward pass each), then works
+# without a break, then waits for p - 1 backward slots (the time of a backward pass
+# each) while the others finish. All ranks wait for the same total time, but at
+# different moments. So a rank is idle in $p - 1$ of the $m + p - 1$ forward slots, and
+# likewise in $p - 1$ of the $m + p - 1$ backward slots.
 #
 # Write a function for this fraction. Later on this page a rank holds $v$ smaller pieces
 # of the model, called *chunks*, in place of one stage, and each slot is $1/v$ as long.
@@ -127,8 +128,8 @@ def bubble(p: int, m: int, v: int = 1) -> float:
 
     - one chunk per rank: there are m + p - 1 forward slots and as many backward slots;
       a rank is idle in p - 1 of each.
-    - v chunks per rank: a slot is 1/v as long; a rank works in v m forward slots and as
-      many backward slots, and is still idle in p - 1 of each.
+    - v chunks per rank: a slot is 1/v as long; a rank works in v m forward slots and is
+      idle in p - 1 more; the same holds for the backward slots.
 
     Example: bubble(4, 4) == 3 / 7
     """
@@ -655,12 +656,12 @@ except StandStill as error:
 # %% [markdown]
 # ## Interleaved 1F1B: several chunks per rank · stretch
 #
-# A rank waits for $p - 1$ slots, so shorter slots mean a smaller bubble. Smaller stages
-# make them shorter: cut the model into $v p$ **chunks** and deal them out to the ranks
-# like cards, $v$ to each. With 4 ranks and $v = 2$, rank 0 holds chunks 0 and 4, rank 1
-# chunks 1 and 5. A micro-batch then goes around the ranks twice, and filling the
-# pipeline takes $p - 1$ slots of half the length (Narayanan et al. 2021, arXiv
-# 2104.04473).
+# A rank waits for $p - 1$ forward and $p - 1$ backward slots, so shorter slots mean a
+# smaller bubble. Smaller stages make them shorter: cut the model into $v p$ **chunks**
+# and deal them out to the ranks like cards, $v$ to each. With 4 ranks and $v = 2$, rank
+# 0 holds chunks 0 and 4, rank 1 chunks 1 and 5. A micro-batch then goes around the
+# ranks twice, and filling the pipeline takes $p - 1$ slots of half the length
+# (Narayanan et al. 2021, arXiv 2104.04473).
 #
 # ![Above, a model of eight chunks dealt to four ranks: rank 0 holds chunks 0 and 4, rank 1 chunks 1 and 5, and so on. Below, two schedules of four micro-batches on one time axis. 1F1B with one stage per rank takes 21 slots, idle 43 %. Interleaved with two chunks per rank, blocks half as long and each micro-batch twice on every rank, takes 16.5 slots, idle 27 %.](../../images/pipeline_interleaved.svg)
 #
@@ -769,13 +770,13 @@ charts.lines(
 # Their GPipe keeps only the input of each stage and recomputes the activations inside
 # it for the backward pass (activation checkpointing, unit 15). A micro-batch then
 # occupies a stage for 4 slots: 1 for the forward pass, 1 for the recomputation, 2 for
-# the backward pass. The recomputation needs no gradient, so a rank can do the first one
-# while it waits for a gradient. What the other stages still wait for is a forward pass
-# (1 slot) and a backward pass (2 slots) at each of the K - 1 cuts. So a rank works for
-# 4 M slots and is idle for 3 (K - 1): the idle fraction is 3 (K - 1) / (4 M + 3 (K -
-# 1)). What do this formula and the bubble formula give at M = 4 K? (The last column of
-# the table below is the M at which the bubble without recomputation is 5 %: (K - 1) /
-# (M + K - 1) = 1/20.)
+# the backward pass. A recomputation needs no gradient, so a rank can do its first one
+# while it waits for its first gradient. What is left of the waiting is one forward pass
+# (1 slot) and one backward pass (2 slots) for each of the K - 1 cuts. So a rank works
+# for 4 M slots and is idle for 3 (K - 1): the idle fraction is 3 (K - 1) / (4 M + 3 (K
+# - 1)). What do this formula and the bubble formula give at M = 4 K? (The last column
+# of the table below is the M at which the bubble without recomputation is 5 %: (K - 1)
+# / (M + K - 1) = 1/20.)
 
 # %% tags=["raises-exception"]
 def recomputing(K, M):
@@ -791,10 +792,10 @@ for K in (2, 4, 8, 16, 64):
     )
 
 # %% [markdown]
-# The first is $(K - 1) / (5 K - 1)$ and tends to one fifth, the second
-# $3 (K - 1) / (19 K - 3)$ and tends to 3/19, not quite a sixth. But with recomputation
-# there is a third more to compute, and 3/19 is a fraction of this longer step. Whether
-# it is negligible depends on who pays for it.
+# Without recomputation it is $(K - 1) / (5 K - 1)$, which tends to one fifth; with
+# recomputation $3 (K - 1) / (19 K - 3)$, which tends to 3/19, not quite a sixth. But
+# with recomputation there is a third more computation, and 3/19 is a fraction of this
+# longer step. Whether it is negligible depends on who pays for it.
 
 # %% [markdown]
 # ### Measured throughput · stretch
@@ -826,15 +827,15 @@ for (K, M), (amoeba, transformer) in MEASURED.items():
 # formulas. AmoebaNet reaches about half at K = 8. Its layers differ, and a pipeline
 # waits for its slowest stage: this is why you wrote `partition`.
 #
-# At M = 4 the formula fails: at K = 8 they measured 4.8. If all runs do the same work,
-# the two formulas give 2.91 and 3.03, and 4.8 is at least 58 % more. Three reasons are
-# possible. *Recomputing while waiting*: it explains the 1.07 at K = 4 and M = 1, and
-# almost nothing at M = 4. *The work*: "Batch size was adjusted to fit memory if
-# necessary", says the table's caption, but not for which entries. *The divisor*: all
-# entries are relative to the run with K = 2 and M = 1, where a device needs the most
-# memory; if that run had a smaller batch and was slower because of it, all other
-# entries are too large. Without the batch sizes nobody can tell. For the transformer
-# the table agrees with the formula at M = 32; at M = 4 only K = 2 does.
+# At M = 4 the formula fails for K = 4 and K = 8: at K = 8 they measured 4.8. If all
+# runs do the same work, the two formulas give 2.91 and 3.03, and 4.8 is at least 58 %
+# more. Three reasons are possible. *Recomputing while waiting*: it explains the 1.07 at
+# K = 4 and M = 1, and almost nothing at M = 4. *The work*: "Batch size was adjusted to
+# fit memory if necessary", says the table's caption, but not for which entries. *The
+# divisor*: all entries are relative to the run with K = 2 and M = 1, where a device
+# needs the most memory; if that run had a smaller batch and was slower because of it,
+# all other entries are too large. Without the batch sizes nobody can tell. For the
+# transformer the table agrees with the formula at M = 32; at M = 4 only K = 2 does.
 
 # %% [markdown]
 # ### Does latency grow with the number of devices?

@@ -60,7 +60,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # A checkpoint is repeatedly written to the same file name, and a job may be killed at
 # any moment, even in the middle of a write. The next cells really do that. A separate
 # process writes a file, and the operating system kills it when the file has `k` bytes
-# (by `RLIMIT_FSIZE`, a limit on the size of files). That is repeated for every `k`, and
+# (using `RLIMIT_FSIZE`, a limit on the size of files). That is repeated for every `k`.
 # After each kill, `faults.killed_at_every_byte` looks at the file of that name and
 # counts what it finds: the `old` file, the `new` one, only a part of the new one
 # (`half`), or none (`gone`).
@@ -206,8 +206,8 @@ def save_in_background(state: dict, write: Callable) -> Callable:
 check(save_in_background)
 
 # %% [markdown]
-# How much time does this save? Six steps of 30 ms, and after every second step a
-# checkpoint that takes a slow disk 100 ms:
+# How much sooner does training finish? Six steps of 30 ms, and after every second step
+# a checkpoint that takes a slow disk 100 ms:
 
 # %% tags=["raises-exception"]
 def save_at_once(state, write):
@@ -802,10 +802,10 @@ def checked_all_reduce(
 
     - rounding is no fault: the two checksums may differ by up to 1e-10 times the sum of
       all magnitudes.
-    - a bit flips: if a flip before the sum changes more than that, the verdict is
-      False.
-    - on one rank alone: if a flip after the sum changes more than that, the verdict is
-      False, too, on every rank.
+    - a bit flips: if a flip before the sum changes a number by more than this limit,
+      the verdict is False.
+    - on one rank alone: if a flip after the sum changes a number by more than this
+      limit, the verdict is False, too, on every rank.
     - a few bytes: in addition to x, each rank sends at most 64 bytes. Whatever you send
       with `torch.distributed` arrives intact.
     - unchanged: x.
@@ -921,8 +921,8 @@ def wall_time(
     - failures: a failure destroys all work that is not in a complete save, and
       `restart` seconds later the work resumes from the last complete save.
     - at a bad moment: after a failure during a restart, the restart begins again. A
-      save, a restart or work that ends at second t counts as complete, even if a
-      failure comes at t.
+      save, a restart or the whole job that ends at second t counts as complete, even
+      if a failure comes at t.
 
     Example: wall_time(10, 5, 1, 2, [7]) == 14
     """
