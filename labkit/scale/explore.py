@@ -42,6 +42,7 @@ def models() -> dict[str, Model]:
     known = published()["llama"]
     shape = (known[part] for part in ("layers", "width", "heads", "vocabulary"))
     more = {"kv_heads": known["kv_heads"], "ffn": known["ffn"], "gated": True, "tied": False, "biases": False}
+    more["dropout"] = False
     return found | {"Llama 3 405 B": Model(*shape, 8192, **more)}
 
 

@@ -711,14 +711,15 @@ given.print_longer(long, grand)
 # for each of 128 replicas, and with one micro-batch a pipeline of sixteen stages waits
 # for fifteen sixteenths of the time.
 #
-# Two columns differ from what Meta had. Activations of 68 GB and 19 GB of everything
+# Two columns differ from what Meta had. Activations of 64 GB and 19 GB of everything
 # else are more than an H100 has, and yet sequences of 8,192 tokens were trained
-# "without activation checkpointing" (section 3.3.2). The formula is wrong for this
-# model: 34 s h is for GPT's layers, with dropout, and keeps every tensor until the
-# backward pass. Meta's layers are different, their tensors were freed early, and the
-# first and the last stage had one layer less. And that 39.4 % is close to the published
-# 41 % is a coincidence. Kernels at their peak make the model too fast; no overlap, and
-# one chunk on each rank, make it too slow. With eight chunks:
+# "without activation checkpointing" (section 3.3.2). The layers are counted as they are
+# (about 32 s h bytes; GPT's, with dropout, keep 34 s h). But the formula keeps every
+# tensor until the backward pass, and gives all stages the same number of layers. Meta
+# freed tensors early, and the first and the last stage had one layer less. And that
+# 39.4 % is close to the published 41 % is a coincidence. Kernels at their peak make the
+# model too fast; no overlap, and one chunk on each rank, make it too slow. With eight
+# chunks:
 
 # %%
 chunked = Plan(long, Mesh(8, 1, 16, 128), grand, 2048, chunks=8, recompute="selective")
