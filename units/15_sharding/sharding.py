@@ -77,9 +77,9 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # Other texts say 18. The difference is the gradient: the ZeRO paper, like the table,
 # counts it in 16 bits, while Megatron-LM and Llama 3 add up the gradients of
 # micro-batches (parts of a batch) in 32 bits: 2 + 4 + 12 = 18 bytes, as in unit 20. And
-# PyTorch's `fully_shard` (at the end of this page), with its option
-# `MixedPrecisionPolicy`, keeps everything in 32 bits (4 + 4 + 8 = 16) and makes a
-# 16-bit copy of one block at a time.
+# PyTorch's `fully_shard` (at the end of this page), with a `MixedPrecisionPolicy` (its
+# option `mp_policy`), keeps everything in 32 bits (4 + 4 + 8 = 16) and makes a 16-bit
+# copy of one block at a time.
 #
 # ZeRO's stage 0 is plain data parallelism. **Stage 1** shards the optimizer state
 # across the $p$ ranks, **stage 2** also the gradients, **stage 3** also the parameters.
@@ -618,10 +618,10 @@ print(
 # `wait()` returns when the data has arrived (unit 08). **Think first:** while a layer
 # computes, the links are idle. What could be gathered in the meantime (*prefetching*)?
 # How many layers are then gathered at a time? (The backward pass may start with the
-# last two layers still gathered from the forward pass. Gather the remaining layers
-# again. Begin to gather each of these layers, i, when layer i + 1 begins its backward
-# pass, and no earlier: the autograder may change the shard of layer i until that
-# moment, and parameters gathered before it would be out of date.)
+# last two layers still gathered from the forward pass. Gather each remaining layer
+# again. Start the gather of layer i when layer i + 1 begins its backward pass, and no
+# earlier: until that moment the autograder may change the shard of layer i, and an
+# earlier gather would return outdated parameters.)
 #
 # ### Forward and backward pass of ZeRO-3 (5 points)
 
@@ -686,7 +686,7 @@ check(zero3_forward_backward)
 # Now apply it to the transformer. `sharding.Layer` turns each of its modules into such
 # a layer: your `shard` cuts the flat vector of its parameters. `forward` keeps only the
 # input, and `backward` recomputes the intermediate activations (activation
-# checkpointing, with `every = 1`). The modules themselves are on PyTorch's device
+# checkpointing of one layer at a time). The modules themselves are on PyTorch's device
 # "meta", where tensors have a shape but no memory. `sharding.minibatch` draws the
 # sequences of each rank, and `sharding.data_parallel_gpt` computes the gradient as
 # plain data parallelism would.
@@ -758,14 +758,14 @@ for n, count in ((96, 32), (960, 32), (9_600, 32), (96_000, 32), (96_000, 8)):
 print(f"your guess: {guess_2}")
 
 # %% [markdown]
-# Where the ratio is a little higher for small $n$, that is padding, and it vanishes as
-# $n$ grows. The claim holds, for *bytes*, if each layer is gathered twice. Must it be?
-# The backward pass starts where the forward pass ends, at the last layer, so the last
-# two of the $L$ layers may stay gathered. This saves two of the $2L$ all-gathers, and
-# the ratio becomes $3/2 - 1/L$. The claim does not hold for the *number of messages*:
-# data parallelism needs one collective here, ZeRO-3 up to three for every layer, and
-# each pays its latency. That is why real programs gather an entire block of layers at a
-# time.
+# Where the ratio is higher for small $n$ (3 numbers padded to 4 make it a third
+# higher), that is due to padding; it vanishes as $n$ grows. The claim holds, for
+# *bytes*, if each layer is gathered twice. Must it be? The backward pass starts where
+# the forward pass ends, at the last layer, so the last two of the $L$ layers may stay
+# gathered. This saves two of the $2L$ all-gathers, and the ratio becomes $3/2 - 1/L$.
+# The claim does not hold for the *number of messages*: data parallelism needs one
+# collective here, ZeRO-3 up to three for every layer, and each pays its latency. That
+# is why real programs gather an entire block of layers at a time.
 #
 # A warning about counting: the bytes *passed* to the calls do not show this ratio. A
 # rank passes $n$ numbers to an all_reduce and $n / p$ to an all_gather, although the
@@ -938,7 +938,7 @@ total = sum(len(one.values) for one in wholes)
 print("parameters held by each rank:", held, "of", total)
 
 # %% tags=["raises-exception"] alt="Two space-time diagrams of four ranks, one below the other. By hand the gathers run at the same time as the computation; under fully_shard each gather comes before the computation that needs it."
-# the comparison's own gathers are left out
+# without the gathers of full gradients, which only the comparison needs
 step, theirs = sharding.until_computed(library)
 charts.diagrams({"ZeRO-3 by hand": by_hand, "fully_shard": step}, RANKS)
 twice = by_hand.ranks[0].busy - library.ranks[0].busy

@@ -3,9 +3,8 @@
 #
 # A program on one machine either runs or it does not. A program on a thousand machines
 # is always a little broken: one of them dies, one is slow, one computes wrong numbers,
-# and somebody's file is half-written. On this page you kill ranks, truncate files and
-# flip bits on purpose, and training continues as if nothing had happened, to the last
-# bit.
+# and somebody's file is half-written. On this page you kill ranks and cut off writes on
+# purpose, and training continues to the same last bit; and you flip bits and notice it.
 #
 # **At the end of this page** you have written a checkpoint that no kill can corrupt,
 # resumed training on a different number of ranks without using any sample twice,
@@ -95,7 +94,7 @@ print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 #
 # `os.write` may write fewer bytes than it was given, for example when the disk fills
 # up. Then call it again for the rest; on a full disk this second call raises an
-# exception. (A file object of `open` makes the repeated calls itself.) Let the
+# exception. (The file object that `open` returns repeats the call itself.) Let the
 # exception propagate, so that an incomplete file is never renamed.
 #
 # And renaming is atomic only within one file system. The system's directory for
@@ -441,8 +440,8 @@ def train_through(
       number of ranks alive, rounded up.
     - one dies: the result is the same. Repeat only the failed step, with all its shards
       or those still missing.
-    - one after the other: several ranks may die, each at the moment when it would call
-      a collective (but not `new_group`); at least one survives.
+    - one after the other: several ranks may die, each when it is about to call a
+      collective (never when about to call `new_group`); at least one survives.
     - unchanged: w.
 
     Example: 4 ranks, shards = 12. Each rank computes 3 shards in a step; after a death
@@ -536,9 +535,9 @@ print(outcome.hang)
 
 # %% [markdown]
 # The others hang, and on a real cluster they hang until a timeout or the scheduler ends
-# the job, with the checkpoint unwritten. It is the classic mistake with signals, stop
-# files and "my loss is NaN": **a decision to leave a collective loop is itself a
-# collective.**
+# the job, with the checkpoint unwritten. Leaving alone is the classic mistake, with
+# signals, stop files and "my loss is NaN". The rule: **a decision to leave a collective
+# loop is itself a collective.**
 #
 # ![Two time lines of four ranks; in step 2 a signal tells rank 2 to stop. Above, rank 2 leaves, and the other three begin step 3 and wait for it in the all-reduce. Below, before every step each rank says 0 or 1, whether it was told to stop, and an all-reduce takes the maximum: 0 before steps 0, 1 and 2, then 1, and all four leave after three steps.](../../images/stop_together.svg)
 #
@@ -654,7 +653,7 @@ def train(state, failures):
 """
 
 # %% [markdown]
-# Run it twice, once failing at step 7 and once not at all:
+# Run it twice, once with a failure at step 7 and once without:
 
 # %%
 TWICE = """
@@ -1033,9 +1032,9 @@ print(f"a tenth of {hours:.2f} h: {6 * hours:.1f} minutes")
 # **"Higher than 90% effective training time"**, the same paper says (section 3.3.4), by
 # which it means the useful fraction of the time. Can that be? One tenth of the 3.1
 # hours between failures is 18.6 minutes; for each failure, this time must cover the
-# restart, the work since the last checkpoint, and all the saves in between. For each
-# second of work that is save / interval for the saves, interval / (2 MTBF) for lost
-# work (half an interval for each failure), and restart / MTBF.
+# restart, the work since the last checkpoint, and all the saves in between. Per second
+# of work, the saves cost save / interval, the lost work costs interval / (2 MTBF) (half
+# an interval for each failure), and the restarts cost restart / MTBF.
 
 # %% tags=["raises-exception"]
 mtbf = hours * 3600
