@@ -10,10 +10,10 @@
 # that, and how much memory it takes, depends on the number of micro-batches and on the
 # *order* in which each rank does its work.
 #
-# **At the end of this page** you will have cut a transformer into stages, trained it
-# with GPipe and with 1F1B, and got the same gradients as from the whole model. You can
-# then compute the idle time of a schedule, and know what PyTorch's `pipelining` does
-# for you.
+# **At the end of this page** you will have cut a transformer into stages, run a step of
+# it with GPipe, and got the same gradients as from the whole model. You can then
+# compute the idle time of a schedule and write down the order of 1F1B. In the stretch
+# you run 1F1B, and compare yours with PyTorch's `pipelining`.
 #
 # **You need** units 02, 03 and 05. **It takes** about 120 minutes, the *stretch* 120
 # more. Plan two sittings; parts marked *stretch* are optional. The cells themselves run
@@ -461,7 +461,7 @@ timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 # Nothing requires all forward passes to come first. The last rank could begin the
 # backward pass of micro-batch 0 as soon as the forward pass of that micro-batch is
 # done, and then free its activations. Until then the earlier ranks run ahead: each does
-# one forward pass more than the rank after it. So rank r begins with $p - 1 - r$
+# one more forward pass than the rank after it. So rank r begins with $p - 1 - r$
 # forward passes, the *warm-up*. After that it alternates between one forward pass and
 # one backward pass ("one forward, one backward", **1F1B**). The remaining backward
 # passes come last.
@@ -669,10 +669,10 @@ except StandStill as error:
 # two forward passes, one without an underline and one with: its two trips around the
 # ranks.
 #
-# The order: micro-batches go in **groups of p**. A group goes through chunk 0 of all
-# ranks, then through chunk 1, and so on; then the next group. Backward passes go in the
-# same groups, through the chunks from the last to the first. As in 1F1B, a rank begins
-# with a warm-up of
+# The order: micro-batches go in **groups of p**. A group goes through the first chunk
+# of every rank, then through the second chunk of every rank, and so on; then the next
+# group. Backward passes go in the same groups, from the last chunk of every rank to the
+# first. As in 1F1B, a rank begins with a warm-up of
 #
 # $$2 (p - 1 - \mathrm{rank}) + (v - 1) p$$
 #
@@ -696,8 +696,8 @@ def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int,
     Returns: list of ("F", k, j) and ("B", k, j), micro-batch k through chunk j of this
         rank, j from 0 to v - 1, each exactly once
 
-    - the bubble of v chunks: the whole schedule takes at most 3 (v m + p - 1) slots, a
-      slot being the forward pass of one chunk. At any time at most
+    - the bubble of v chunks: the whole schedule takes at most 3 (v m + p - 1) times
+      the forward pass of one chunk, which is 1/v slot. At any time at most
       2 (p - 1 - rank) + (v - 1) p + 1 forward passes of a rank are alive. Any order
       within both bounds is right.
     - p does not divide m: raise ValueError.
@@ -765,7 +765,8 @@ charts.lines(
 # 2.3): "In our experiments, we found the bubble overhead to be negligible when M ≥ 4 ×
 # K. This is also partly because re-computation during the backward pass can be
 # scheduled earlier, without waiting for the gradients from earlier layers" (M
-# micro-batches, K devices).
+# micro-batches, K devices; the gradients come from the layers that this page calls
+# later).
 #
 # Their GPipe keeps only the input of each stage and recomputes the activations inside
 # it for the backward pass (activation checkpointing, unit 15). A micro-batch then
@@ -792,10 +793,11 @@ for K in (2, 4, 8, 16, 64):
     )
 
 # %% [markdown]
-# Without recomputation it is $(K - 1) / (5 K - 1)$, which tends to one fifth; with
-# recomputation $3 (K - 1) / (19 K - 3)$, which tends to 3/19, not quite a sixth. But
-# with recomputation there is a third more computation, and 3/19 is a fraction of this
-# longer step. Whether it is negligible depends on who pays for it.
+# At M = 4 K the idle fraction without recomputation is $(K - 1) / (5 K - 1)$, which
+# tends to one fifth as K grows; with recomputation $3 (K - 1) / (19 K - 3)$, which
+# tends to 3/19, not quite a sixth. But with recomputation there is a third more
+# computation, and 3/19 is a fraction of this longer step. Whether it is negligible
+# depends on who pays for it.
 
 # %% [markdown]
 # ### Measured throughput · stretch
@@ -834,8 +836,9 @@ for (K, M), (amoeba, transformer) in MEASURED.items():
 # fit memory if necessary", says the table's caption, but not for which entries. *The
 # divisor*: all entries are relative to the run with K = 2 and M = 1, where a device
 # needs the most memory; if that run had a smaller batch and was slower because of it,
-# all other entries are too large. Without the batch sizes nobody can tell. For the
-# transformer the table agrees with the formula at M = 32; at M = 4 only K = 2 does.
+# all other entries are too large (but then those at M = 32 are, too). Without the batch
+# sizes nobody can tell. For the transformer the table agrees with the formula at M =
+# 32; at M = 4 only K = 2 does.
 
 # %% [markdown]
 # ### Does latency grow with the number of devices?
@@ -959,14 +962,13 @@ def split_backward(out, x, gradient, parameters):
 
     out: tensor, the layer's output for the input x
     x: tensor, the layer's input
-    gradient: tensor, the gradient of out; the caller does not change it, not even after
-        the returned function has run
+    gradient: tensor, the gradient of out; the caller never changes it
     parameters: list of the layer's parameters
     Returns: (gradient of x, function without arguments that computes the others)
 
     - input now, weights later: `split_backward` runs the backward pass for x alone. The
       returned function is called once, later. Only then does it run a single backward
-      pass, for the parameters alone, and add the gradients to each parameter's .grad.
+      pass, for the parameters alone, and add each parameter's gradient to its .grad.
       Until then .grad stays as it was, None at first.
 
     Example: for out = w * x with a scalar w the first result is gradient * w. Calling
