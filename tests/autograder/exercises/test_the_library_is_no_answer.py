@@ -103,5 +103,5 @@ def test_no_function_is_an_answer_but_where_it_is_withheld(exercise, warm):
 
 def test_what_is_an_answer_is_found():
     found = {exercise.function: answers(exercise) for exercise in PLAIN if exercise.withheld}
-    assert "labkit.scaling.fit_ring" in found["alpha_beta_from_ring"]
+    assert "labkit.scale.step.order_interleaved" in found["order_interleaved"]
     assert "labkit.scale.formula.bubble" in found["bubble"]
