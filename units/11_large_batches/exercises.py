@@ -225,6 +225,10 @@ class AccumulateUneven(ReportExercise):
                 "Multiply the loss by the number of ranks where DDP divides by it, not where you add up the gradients "
                 "by yourself.",
                 lambda c: c.weighed(lambda r, k: c.p * c.p / c.n)),
+        Mistake("stops_without_rows", "What follows a micro-batch without rows is missing.",
+                "Skip that one alone (`continue`, not `break`).",
+                lambda c: c.weighed(lambda r, k: c.p / c.n if all(c.sizes[r][:k]) else 0)
+                if any(0 in of[:-1] and of[-1] for of in c.sizes) else None),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -235,7 +239,7 @@ class AccumulateUneven(ReportExercise):
             self._case(rng, alike, [[2, 3]]),
             self._case(rng, once, [[2, 3, 1, 4], [1, 1, 2, 3]], width=40),
             self._case(rng, once, [[2, 3], [1, 4], [5, 2]], width=40, late=(1,)),
-            self._case(rng, none, [[2, 3], [0, 0], [1, 0]]),
+            self._case(rng, none, [[2, 0, 3, 1], [0, 0], [1, 0]]),
         ]
 
     @staticmethod

@@ -70,7 +70,7 @@ def accumulate_uneven(ddp, micro_batches, n):
 -    p = dist.get_world_size()
 +    p = dist.get_world_size() / len(micro_batches)
 
-# %% wrong_every_time: wrong, synchronises_every_time, levels 1 0 1
+# %% wrong_every_time: wrong, synchronises_every_time, levels 1 0 0
 def accumulate_uneven(ddp, micro_batches, n):
     for x, y in micro_batches:
         loss = ((ddp(x) - y) ** 2).sum() * dist.get_world_size() / n
@@ -90,7 +90,7 @@ def accumulate_uneven(ddp, micro_batches, n):
 +        loss = ((ddp(x) - y) ** 2).sum() * p / n
 +    loss.backward()
 
-# %% wrong_forward_outside (right_context): wrong, synchronises_every_time, levels 1 0 1
+# %% wrong_forward_outside (right_context): wrong, synchronises_every_time, levels 1 0 0
      for k, (x, y) in enumerate(micro_batches):
 +        loss = mse_loss(ddp(x), y, reduction="sum") / n * dist.get_world_size()
 @@
@@ -192,6 +192,15 @@ def accumulate_uneven(ddp, micro_batches, n):
      ((ddp(x) - y) ** 2).sum().mul(p / n).backward()
 +    for w in ddp.parameters():
 +        w.data -= 0.1 * w.grad
+
+# %% wrong_stops_without_rows (right_all_reduce_by_hand): wrong, stops_without_rows, levels 1 1 0
+         for x, y in micro_batches:
++            if not len(y):
++                break
+@@
+     for w in ddp.parameters():
++        if w.grad is None:
++            w.grad = w.detach() * 0
 
 # %% wrong_sums (right_last_outside): wrong, not_divided, levels 0 0 0
 -            ((ddp(x) - y) ** 2).sum().mul(p / n).backward()
