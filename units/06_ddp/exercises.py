@@ -604,6 +604,7 @@ class Buckets(PlainExercise):
             (second, [22, 31, 18, 12, 9, 14, 5], 20, 30),  # the first bucket needs three
             (second, [12, 14, 8, 13, 16, 21, 22], 35, 20),  # and may be the largest
             (second, [0, 9, 0, 11, 20, 0], 20, 30),  # empty parameters have a place, too
+            (second, [0, 0, 25], 20, 30),  # also where nothing else is left
             (second, self._carried_over(rng, 14, 20, 60), 20, 60),
             (
                 second,

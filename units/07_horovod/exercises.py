@@ -270,7 +270,7 @@ class LearningRate(PlainExercise):
             (after, [0, 1, 9], 5, 0),
             (after, [0, 3, 6, 8], 1, 6),
         ):
-            rate = float(rng.integers(1, 100)) / 1000
+            rate = float(rng.integers(11, 100)) / (1000 if p != 3 else 7e6)  # a small one with many digits, too
             says = f"base_rate {rate}, world_size {p}, warmup_steps {warmup}, steps {', '.join(map(str, steps))}"
             known = {"steps": steps, "base_rate": rate, "world_size": p, "warmup_steps": warmup}
             yield level, known, {"says": says, "atol": 1e-12}

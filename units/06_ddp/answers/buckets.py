@@ -205,11 +205,24 @@ def buckets(sizes, first_cap, cap):
 -        if held >= (cap if result else first_cap):
 +        if held >= cap:
 
+# %% wrong_rest_by_its_bytes: wrong, last_bucket_lost, levels 1 0
+def buckets(sizes, first_cap, cap):
+    found, bucket, held, limit = [], [], 0, first_cap
+    for number in reversed(range(len(sizes))):
+        bucket.append(number)
+        held += sizes[number]
+        if held >= limit:
+            found.append(bucket)
+            bucket, held, limit = [], 0, cap
+    if held:
+        found.append(bucket)
+    return found
+
 # %% wrong_sizes (right_loop): wrong, bytes_for_numbers, levels 0 0
 -    return result
 +    return [[sizes[k] for k in bucket] for bucket in result]
 
-# %% wrong_small_rest_joined: wrong, other_buckets, levels 0 1
+# %% wrong_small_rest_joined: wrong, other_buckets, levels 0 0
 # "The last bucket need not be full": a last bucket of less than a tenth of the cap is put into the one before it
 def buckets(sizes, first_cap, cap):
     result, bucket, held = [], [], 0

@@ -101,6 +101,10 @@ def learning_rate(step, base_rate, world_size, warmup_steps):
         return base_rate + scaled * step / warmup_steps
     return scaled
 
+# %% wrong_rounded (right_early_return): wrong, starts_elsewhere, levels 0 1
+-    return base_rate + (base_rate * world_size - base_rate) * step / warmup_steps
++    return round(base_rate + base_rate * (world_size - 1) * step / warmup_steps, 4)
+
 # %% wrong_square_root: wrong, square_root, levels 0 0
 def learning_rate(step, base_rate, world_size, warmup_steps):
     if step >= warmup_steps:
