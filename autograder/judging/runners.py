@@ -94,11 +94,8 @@ class OnRelay(Runner):
         network = {"topology": case.network, "late": case.late, "kills": case.kills, "answers": case.answers}
         most = self.runners.most if asked.ranks is Ranks.SHARED else 0
         if not most and self.set is not None and self.runners.trusts:
-            alone = RankSet(self.runners.launcher, case.world_size, limits, *how)
-            try:
+            with contextlib.closing(RankSet(self.runners.launcher, case.world_size, limits, *how)) as alone:
                 return alone.run(asked.jobs, seed=asked.seed, **network)
-            finally:
-                alone.close()
         usable = self.set is not None and self.set.serves(case.world_size, limits, *how)
         if not most or not usable:
             self.close()
@@ -162,8 +159,7 @@ class Runners:
     """All runners of one launcher: `run` takes the one of an exercise's runtime.
 
     most: ranks of the largest case that a student's exercises on the relay have; 0 while no `student` is being judged.
-    trusts: all candidates are of one trusted author (the bank): ranks that serve them in turn wait while others run a
-    case in new ones, instead of being forked again.
+    trusts: the `student` is trusted: ranks that serve wait while a case runs in new ones, and are not forked again.
     served_before: whether the ranks of the latest case had served another one.
     until: on time.monotonic's clock; no case is waited for any longer.
     slowed: how many times its usual processor time the machine took for a computation when a case was too slow
@@ -180,9 +176,9 @@ class Runners:
         self.by_runtime["tensorflow"] = OnTensorFlow(self)
 
     @contextlib.contextmanager
-    def student(self, exercises: Sequence[Exercise]) -> Iterator[None]:
+    def student(self, exercises: Sequence[Exercise], trusted: bool = False) -> Iterator[None]:
         """Within, every case is one and the same student's answer to one of these exercises: ranks may serve one after
-        the other.
+        the other. trusted: it is the author of the bank.
 
         With an isolated launcher an MPI job ends with the student as well: nothing of one person's code may be left
         where another's runs.
@@ -191,11 +187,11 @@ class Runners:
             yield
             return
         sizes = [case.world_size for e in exercises if e.runtime in ("plain", "torch") for case in drawn(e)]
-        self.most = max(sizes, default=1)
+        self.most, self.trusts = max(sizes, default=1), trusted
         try:
             yield
         finally:
-            self.most, self.slowed = 0, 1.0
+            self.most, self.slowed, self.trusts = 0, 1.0, False
             self.by_runtime["torch"].close()
             if self.launcher.isolation is not None:
                 self.close()

@@ -319,7 +319,7 @@ def test_released_notebooks_have_no_outputs(unit):
 
 
 def is_written_answer(cell: nbformat.NotebookNode) -> bool:
-    """Whether the student answers in words and a person gives the points."""
+    """True if the student answers in words and a person gives the points."""
     return cell.cell_type == "markdown" and bool(cell.metadata.get("nbgrader", {}).get("solution"))
 
 

@@ -575,7 +575,7 @@ class FinishEpoch(Exercise):
         metrics, checkpoint = self.levels
 
         def right(n):
-            """Of 49 samples so many are right that (right / 49) * 49 is less than that in floating point."""
+            """A number of right samples; of 49 one for which (right / 49) * 49 is less in floating point."""
             return rng.choice([16, 27, 32]) if n == 49 else rng.integers(1, n)
 
         def epoch(counts):

@@ -21,7 +21,7 @@ def vocab_cross_entropy(logits, targets):
 
 # %% right_one_all_gather: passed
 def vocab_cross_entropy(logits, targets):
-    """What each rank knows of each token, three numbers, and its width: gathered once, combined everywhere."""
+    """Three numbers of each rank for each token, and its width: gathered once, combined everywhere."""
     p, r, n = dist.get_world_size(), dist.get_rank(), len(targets)
     width = torch.tensor([logits.shape[1]])
     widths = [torch.empty_like(width) for _ in range(p)]
