@@ -72,23 +72,9 @@ def diloco(w, gradient, steps, every, lr, outer_lr, mu):
              delta = start - w
 +            delta = delta.float()
 
-# %% wrong_gradient_at_start: wrong, gradient_of_the_start, levels 0 0 0
-def diloco(w, gradient, steps, every, lr, outer_lr, mu):
-    p = dist.get_world_size()
-    start = w.clone()
-    v = torch.zeros_like(w)
-    done = 0
-    while done < steps:
-        local = start.clone()
-        for _ in range(min(every, steps - done)):
-            local -= lr * gradient(start)
-            done += 1
-        dist.all_reduce(local)
-        local /= p
-        delta = start - local
-        v = mu * v + delta
-        start = start - outer_lr * (delta + mu * v)
-    return start
+# %% wrong_gradient_at_start (right_by_hand): wrong, gradient_of_the_start, levels 0 0 0
+-        w -= lr * gradient(w)
++        w -= lr * gradient(start)
 
 # %% wrong_heavy_ball (right_by_hand): wrong, heavy_ball, levels 1 0 0
 -            start -= outer_lr * (delta + mu * velocity)
@@ -97,18 +83,9 @@ def diloco(w, gradient, steps, every, lr, outer_lr, mu):
 # %% wrong_in_place (right_by_hand): wrong, modifies_input, levels 0 0 0
 -    w = start.clone()
 
-# %% wrong_inner_continues: wrong, goes_on_from_the_mean, levels 1 0 0
-def diloco(w, gradient, steps, every, lr, outer_lr, mu):
-    x, start, v = w.clone(), w.clone(), torch.zeros_like(w)
-    for step in range(1, steps + 1):
-        x.sub_(gradient(x), alpha=lr)
-        if step % every == 0 or step == steps:
-            dist.all_reduce(x)
-            delta = start - x / dist.get_world_size()
-            v.mul_(mu).add_(delta)
-            start.sub_(delta + mu * v, alpha=outer_lr)
-            x /= dist.get_world_size()
-    return start
+# %% wrong_inner_continues (right_by_hand): wrong, goes_on_from_the_mean, levels 1 0 0
+-            w = start.clone()
++            dist.all_reduce(w, op=dist.ReduceOp.AVG)
 
 # %% wrong_momentum_travels (right_by_hand): wrong, too_many_collectives, levels 1 1 0
              velocity = mu * velocity + delta
@@ -187,22 +164,12 @@ def diloco(w, gradient, steps, every, lr, outer_lr, mu):
 # %% wrong_sum (right_by_hand): wrong, sum_for_mean, levels 0 0 0
 -            delta /= p
 
-# %% wrong_sum_not_mean: wrong, sum_of_the_weights, levels 0 0 0
-def diloco(w, gradient, steps, every, lr, outer_lr, mu):
-    p = dist.get_world_size()
-    start = w.clone()
-    v = torch.zeros_like(w)
-    done = 0
-    while done < steps:
-        local = start.clone()
-        for _ in range(min(every, steps - done)):
-            local -= lr * gradient(local)
-            done += 1
-        dist.all_reduce(local)
-        delta = start - local
-        v = mu * v + delta
-        start = start - outer_lr * (delta + mu * v)
-    return start
+# %% wrong_sum_not_mean (right_by_hand): wrong, sum_of_the_weights, levels 0 0 0
+         if step % every == 0 or step == steps:
++            dist.all_reduce(w)
+@@
+-            dist.all_reduce(delta)
+-            delta /= p
 
 # %% wrong_twice (right_by_hand): wrong, computes_too_much, levels 0 0 0
 -        w -= lr * gradient(w)

@@ -64,23 +64,11 @@ def top_k_mean(gradient, error, k):
         mean[i] += v
     return mean / p
 
-# %% wrong_all_chosen_zeroed: wrong, clears_what_others_sent, levels 0 0 0
-def top_k_mean(gradient, error, k):
-    p = dist.get_world_size()
-    a = gradient + error
-    idx = a.abs().topk(k).indices
-    val = a[idx]
-    vals = [torch.empty_like(val) for _ in range(p)]
-    idxs = [torch.empty_like(idx) for _ in range(p)]
-    dist.all_gather(vals, val)
-    dist.all_gather(idxs, idx)
-    out = torch.zeros_like(a)
-    for v, i in zip(vals, idxs):
-        out[i] += v
-    out /= p
-    a[torch.cat(idxs)] = 0
-    error.copy_(a)
-    return out
+# %% wrong_all_chosen_zeroed (right_two_gathers): wrong, clears_what_others_sent, levels 0 0 0
+-    error[indices] = 0
+@@
+     dist.all_gather(all_values, values)
++    error[torch.cat(all_indices)] = 0
 
 # %% wrong_chosen_before (right_two_gathers): wrong, error_added_after_selection, levels 1 0 0
 -    indices = full.abs().topk(k).indices
@@ -119,23 +107,11 @@ def top_k_mean(gradient, error, k):
     error.copy_(full - mean)
     return mean
 
-# %% wrong_error_only_added: wrong, counts_the_error_twice, levels 1 0 0
-def top_k_mean(gradient, error, k):
-    p = dist.get_world_size()
-    a = gradient + error
-    idx = a.abs().topk(k).indices
-    val = a[idx]
-    vals = [torch.empty_like(val) for _ in range(p)]
-    idxs = [torch.empty_like(idx) for _ in range(p)]
-    dist.all_gather(vals, val)
-    dist.all_gather(idxs, idx)
-    out = torch.zeros_like(a)
-    for v, i in zip(vals, idxs):
-        out[i] += v
-    out /= p
-    a[idx] = 0
-    error.add_(a)
-    return out
+# %% wrong_error_only_added (right_two_gathers): wrong, counts_the_error_twice, levels 1 0 0
+-    error.copy_(full)
+-    error[indices] = 0
++    full[indices] = 0
++    error.add_(full)
 
 # %% wrong_float32 (right_two_gathers): wrong, lost_digits, levels 0 0 0
 -    values = full[indices]
