@@ -392,18 +392,25 @@ def run(
 
 
 def failures(notebook: NotebookNode, but_tagged: bool = False) -> list[str]:
-    """The error and the text of every cell that failed, and what the cell before it printed; with `but_tagged` not of
-    those tagged ``raises-exception``.
+    """The error and the text of every cell that failed, and what stood under the three cells before it; with
+    `but_tagged` not of those tagged ``raises-exception``.
     """
     found = []
-    printed = ""
+    shown: list[str] = []
     for cell in code_cells(notebook):
         errors = [output for output in cell.outputs if output.output_type == "error"]
         if errors and not (but_tagged and "raises-exception" in cell.metadata.get("tags", [])):
-            before = f"\nThe cell before it printed:\n{printed}" if printed else ""
-            found.append(f"{errors[0].ename}: {errors[0].evalue}, in the cell\n{cell.source}{before}")
-        printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
+            before = [f"\nUnder a cell before it stood:\n{text}" for text in shown[-3:] if text]
+            found.append(f"{errors[0].ename}: {errors[0].evalue}, in the cell\n{cell.source}" + "".join(before))
+        shown.append("".join(_text(output) for output in cell.outputs))
     return found
+
+
+def _text(output: NotebookNode) -> str:
+    """What a reader sees of an output, as text: printed, displayed (as `%%ranks` does), or the error."""
+    if output.output_type == "error":
+        return f"{output.ename}: {output.evalue}\n"
+    return output.get("text") or output.get("data", {}).get("text/plain", "")
 
 
 def python_path() -> str:

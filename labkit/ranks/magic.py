@@ -405,11 +405,12 @@ class _Stillness:
         self.when = 0.0
 
     def since(self, runs: list[RankRequest]) -> float:
-        """The seconds of waiting; 0 while one of them computes, or runs where it cannot be seen."""
+        """The seconds of waiting; 0 while one of them computes, runs where it cannot be seen, or has come to its end
+        and only its reply is still on the way."""
         unfinished = {run.rank for run in runs if not run.is_done()}
         states = [state for state in recorder.states(self.cluster.flight) if state.rank in unfinished]
         seen = [(state.rank, state.state, state.operations) for state in states]
-        if seen != self.seen or len(seen) < len(unfinished) or any(state.state == "running" for state in states):
+        if seen != self.seen or len(seen) < len(unfinished) or any(state.state != "waiting" for state in states):
             self.seen, self.when = seen, time.monotonic()
         return time.monotonic() - self.when
 
