@@ -76,6 +76,12 @@ def close(a, b, rtol: float = 1e-6, atol: float = 1e-8) -> bool:
     return np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=rtol, atol=atol)
 
 
+LEFT_IN_EVAL_MODE = Mistake("left_in_eval_mode", "The weights are right, but the model is in evaluation mode "
+                            "afterwards: dropout and batch normalisation do not train in it.",
+                            "Take the loss from the forward pass of the training step; `model.eval()` is for an "
+                            "evaluation, and `model.train()` ends it.")  # fmt: skip
+
+
 class TrainDDP(ReportExercise):
     """Training with DistributedDataParallel"""
 
@@ -139,10 +145,7 @@ class TrainDDP(ReportExercise):
                 "averaged the gradients yourself.",
                 "Wrap the model, `ddp = DistributedDataParallel(model)`, call `ddp(x)`, and let its backward pass "
                 "average the gradients."),
-        Mistake("left_in_eval_mode", "The weights are right, but the model is in evaluation mode afterwards: dropout "
-                "and batch normalisation do not train in it.",
-                "Take the loss from the forward pass of the training step; `model.eval()` is for an evaluation, and "
-                "`model.train()` ends it."),
+        LEFT_IN_EVAL_MODE,
         Mistake("own_loss", "Each rank reports the loss of its own share instead of the mean over all ranks.",
                 "DDP averages gradients, nothing else: average the loss with an all_reduce.",
                 lambda t: [{"losses": list(own)} for own in t.own]),
@@ -413,7 +416,7 @@ class Accumulate(ReportExercise):
     signature = "accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None"
     levels = {"the right gradient": 1, "one synchronisation": 2}
     may_lose = LABELS
-    parts = ("gradient", ("largest", "graphs", "kept", "on"))
+    parts = ("gradient", ("largest", "graphs", "kept", "on", "trains"))
     harness = harness_of(__file__, "accumulate")
     mistakes = [
         Mistake("own_gradient", "Each rank holds the gradient of its own samples: no backward pass was synchronised.",
@@ -458,6 +461,8 @@ class Accumulate(ReportExercise):
                 "sum of losses is needed."),
         Mistake("weights_changed", "The gradient is right, but the parameters have changed.",
                 "Leave the gradient in `parameter.grad`: the caller makes the step."),
+        LEFT_IN_EVAL_MODE.but(why="The gradient is right, but the model is in evaluation mode afterwards.",
+                              how="Leave the mode as it is: the caller goes on training."),
         Mistake("left_switched_off",
                 "The gradient is right, but the model was left with its synchronisation switched off.",
                 "Use `with ddp.no_sync():`, which switches it on again at its end."),
@@ -507,6 +512,8 @@ class Accumulate(ReportExercise):
             return Finding("scaled", f"It is {ratio:.4g} times what it should be.") if scaled else None
         if not all(value["kept"] for value in values):
             return "weights_changed"
+        if not all(value["trains"] for value in values):
+            return "left_in_eval_mode"
         if case.level != "one synchronisation":
             return None
         if k > 1 and any(value["largest"] > case.known["local"] for value in values):

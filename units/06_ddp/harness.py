@@ -123,7 +123,8 @@ def accumulate(f, values, sizes, micro_batches, one_twice):
     f(model, micro_batches)
     kept = bool((flat(model.parameters()) == values).all())
     seen = {"largest": max(rows, default=0), "graphs": max(alive, default=0), "on": model.require_backward_grad_sync}
-    return {"gradient": gradients(model), "kept": kept, **seen}
+    trains = all(module.training for module in model.modules())
+    return {"gradient": gradients(model), "kept": kept, "trains": trains, **seen}
 
 
 def save_checkpoint(f, values, velocity, sizes, epoch, seen, older):

@@ -677,7 +677,7 @@ def train_torch(
 ) -> None:
     """Train a PyTorch model in place with Horovod, one step for each minibatch.
 
-    model: nn.Module
+    model: nn.Module; all its parameters are trained
     optimizer: new SGD with momentum for the model's parameters; its learning rate is
         already scaled
     checkpoint: on rank 0 an optimizer's state_dict to resume from, or None; on the
