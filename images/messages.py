@@ -1,4 +1,4 @@
-"""Messages between ranks: blocking send and receive on time lines, the tensor of a request, latency and bytes, eager
+"""Messages between ranks: blocking send and receive on timelines, the tensor of a request, latency and bytes, eager
 and rendezvous, and rings of ranks that wait for each other.
 """
 
@@ -32,13 +32,13 @@ LANE = 34
 
 
 def lane(ax: Axes, y: float, name: str, left: float, right: float) -> None:
-    """The time line of a rank, from left to right."""
+    """The timeline of a rank, from left to right."""
     text(ax, left - 10, y + LANE / 2, name, TEXT, ha="right", fontweight="bold")
     line(ax, (left, y + LANE / 2), (right, y + LANE / 2), color=FAINT, linewidth=2, zorder=0)
 
 
 def call(ax: Axes, x: float, y: float, width: float, content: str, rank: int, waits: float = 0) -> None:
-    """A call as a block of a time line, its first `waits` pixels hatched: there it only waits."""
+    """A call as a block of a timeline, its first `waits` pixels hatched: there it only waits."""
     cell(ax, x, y, width, LANE, "", RANK_COLOURS[rank])
     if waits:
         cell(ax, x, y, waits, LANE, "", "white", edgecolor=tint(GREY, 0.3), hatch="////", linewidth=0)

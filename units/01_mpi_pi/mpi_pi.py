@@ -585,7 +585,7 @@ if rank == 0:
 # cores of a laptop or a cloud are often *hardware threads*, two of which share one real
 # core. Then even two ranks do not reach twice the speed.)
 #
-# ![The same work on two cores as time lines. One rank: core 0 works for the time T, core 1 does nothing. Two ranks: one on each core, T / 2. Four ranks: ranks 0 and 2 take turns on core 0, ranks 1 and 3 on core 1; T / 2 again.](../../images/ranks_on_cores.svg)
+# ![The same work on two cores as timelines. One rank: core 0 works for the time T, core 1 does nothing. Two ranks: one on each core, T / 2. Four ranks: ranks 0 and 2 take turns on core 0, ranks 1 and 3 on core 1; T / 2 again.](../../images/ranks_on_cores.svg)
 #
 # ### Speedup and efficiency (2 points)
 #

@@ -104,7 +104,7 @@ check(who_am_i)
 # tensor must have as many elements as the message, and the same dtype, because only
 # the bytes travel. And `recv` waits until the message arrives, if need be for ever.
 #
-# ![Two time lines of rank 0, which sends, and rank 1, which receives. Above, rank 1 is early: recv waits until rank 0 calls send, then x travels and both calls end. Below, rank 0 is early: send may wait until rank 1 calls recv, then x travels and both calls end.](../../images/send_and_recv.svg)
+# ![Two timelines of rank 0, which sends, and rank 1, which receives. Above, rank 1 is early: recv waits until rank 0 calls send, then x travels and both calls end. Below, rank 0 is early: send may wait until rank 1 calls recv, then x travels and both calls end.](../../images/send_and_recv.svg)
 #
 # All ranks run the same lines, so the lines have to say who does what:
 
@@ -180,7 +180,7 @@ print(send_matrix(1.0, 0, 1))
 # `wait()` do not write to the tensor, and between `irecv` and `wait()` do not even read
 # it.
 #
-# ![Time lines of two ranks. Rank 0 calls isend, has something better to do, and calls wait(); in between it must not write to x. Rank 1 calls irecv, and wait() later; in between it must neither read x nor write to it. After wait() x is theirs again.](../../images/request_and_wait.svg)
+# ![Timelines of two ranks. Rank 0 calls isend, has something better to do, and calls wait(); in between it must not write to x. Rank 1 calls irecv, and wait() later; in between it must neither read x nor write to it. After wait() x is theirs again.](../../images/request_and_wait.svg)
 #
 # **Predict:** the receiver prints its tensor before and after waiting. What will you
 # see?
@@ -517,7 +517,7 @@ print("I got", send_first(1_000_000))
 # standard guarantees it. By the MPI standard, a `send` may *always* wait for its
 # `recv`.
 #
-# ![Two ways to send, as time lines of two ranks. Small, eager: the message goes into a buffer at rank 1 at once, send is over, and recv takes it from the buffer later. Large, rendezvous: rank 0 announces 4 MB and send waits; only when rank 1 calls recv and answers do the bytes travel.](../../images/eager_and_rendezvous.svg)
+# ![Two ways to send, as timelines of two ranks. Small, eager: the message goes into a buffer at rank 1 at once, send is over, and recv takes it from the buffer later. Large, rendezvous: rank 0 announces 4 MB and send waits; only when rank 1 calls recv and answers do the bytes travel.](../../images/eager_and_rendezvous.svg)
 #
 # A program that works only thanks to the buffer is called **unsafe**. The checks in
 # this course find it at once: their simulated network has no buffers at all. On it

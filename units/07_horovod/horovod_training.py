@@ -228,7 +228,7 @@ eight_steps.draw_differences(ranks.pull("runs"), panels)
 # | 7 | checkpoint on rank 0 | all ranks write one file at the same time |
 # | 8 | average the metrics | you see the loss of one rank's share of the data |
 #
-# ![The eight steps on time lines of four ranks. Once: each rank takes one GPU (steps 1 and 2) and its share of the data (3); a broadcast from rank 0 over all ranks (6). For every minibatch: forward and backward pass, an average of the gradients over all ranks (5), a step with the scaled learning rate (4). After every epoch: an average of the metrics over all ranks (8), and rank 0 alone saves (7).](../../images/eight_steps.svg)
+# ![The eight steps on timelines of four ranks. Once: each rank takes one GPU (steps 1 and 2) and its share of the data (3); a broadcast from rank 0 over all ranks (6). For every minibatch: forward and backward pass, an average of the gradients over all ranks (5), a step with the scaled learning rate (4). After every epoch: an average of the metrics over all ranks (8), and rank 0 alone saves (7).](../../images/eight_steps.svg)
 #
 # In the exercises you write these steps as five functions. At the end they make up
 # *one* program, which you compare with the sequential run.

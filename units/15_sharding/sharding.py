@@ -12,10 +12,10 @@
 # also ZeRO-2 and activation checkpointing), and your gradients agree with those of
 # `fully_shard`.
 #
-# **You need** units 03, 05, 06 and 10 (mixed precision). **It takes** about 125
-# minutes, the *stretch* 110 more. Plan two sittings, with a break at *Half-time*;
-# sections marked *stretch* are optional. The cells themselves run for about half a
-# minute on two cores. They take about 0.8 GB of memory.
+# **You need** units 03, 05, 06, 08 (asynchronous collectives) and 10 (mixed precision).
+# **It takes** about 125 minutes, the *stretch* 110 more. Plan two sittings, with a
+# break at *Half-time*; sections marked *stretch* are optional. The cells themselves run
+# for about half a minute on two cores. They take about 0.8 GB of memory.
 
 # %%
 import functools
@@ -44,9 +44,9 @@ RANKS = 4
 #
 # 1. A model has 7.5 billion parameters of 2 bytes each: 15 GB. How much memory does a
 #    training step with Adam need, before the first activation is stored?
-# 2. If each rank holds only its share of the parameters (a *shard*), the others must be
-#    communicated in every step. By what factor does the communication volume grow,
-#    compared with plain data parallelism?
+# 2. If each rank holds only its share of the parameters (a *shard*), the other shards
+#    must be communicated in every step. By what factor does the communication volume
+#    grow, compared with plain data parallelism?
 # 3. You discard all activations of a network and recompute them in the backward pass.
 #    By what factor does peak memory shrink?
 #
@@ -76,10 +76,10 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # Other texts say 18. The difference is the gradient: the ZeRO paper, like the table,
 # counts it in 16 bits, while Megatron-LM and Llama 3 add up the gradients of
-# micro-batches (parts of a batch) in 32 bits: 2 + 4 + 12 = 18 bytes, as in unit 20. And
-# PyTorch's `fully_shard` (at the end of this page), with a `MixedPrecisionPolicy` (its
-# option `mp_policy`), keeps everything in 32 bits (4 + 4 + 8 = 16) and makes a 16-bit
-# copy of one block at a time.
+# micro-batches (parts of a batch) in 32 bits: 2 + 4 + 12 = 18 bytes, as in unit 20.
+# PyTorch's `fully_shard` (at the end of this page) arrives at 16 in another way: with
+# the option `mp_policy` it keeps everything in 32 bits (4 + 4 + 8) and makes 16-bit
+# copies block by block.
 #
 # ZeRO's stage 0 is plain data parallelism. **Stage 1** shards the optimizer state
 # across the $p$ ranks, **stage 2** also the gradients, **stage 3** also the parameters.
@@ -87,7 +87,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # $k = \lceil n / p \rceil$ numbers each: the collectives used here take the same amount
 # from every rank. The last shards are padded with zeros.
 #
-# ![The bytes that each of four ranks keeps for one parameter of the model, as bars. Data parallel: 2 bytes of parameter, 2 of gradient and 12 of optimizer state on every rank, 16 together. ZeRO-1: each rank keeps a quarter of the optimizer state, 7 bytes together. ZeRO-2: also a quarter of the gradients, 5.5 bytes. ZeRO-3: a quarter of everything, 4 bytes. The quarters of the four ranks are stacked like the steps of a staircase.](../../images/zero_stages.svg)
+# ![The bytes that each of four ranks keeps for one parameter of the model, as bars. Data parallel: 2 bytes of parameter, 2 of gradient and 12 of optimizer state on every rank, 16 in total. ZeRO-1: each rank keeps a quarter of the optimizer state, 7 bytes in total. ZeRO-2: also a quarter of the gradients, 5.5 bytes. ZeRO-3: a quarter of everything, 4 bytes. The quarters of the four ranks are stacked like the steps of a staircase.](../../images/zero_stages.svg)
 #
 # The bars show the memory of each of four ranks for one parameter. Each stage shards
 # one more component: a rank keeps a quarter of it, and the other three quarters
@@ -298,13 +298,13 @@ check(zero1_step)
 # ## ZeRO-2: sharding the gradients · stretch
 #
 # An `all_reduce` is a `reduce_scatter` followed by an `all_gather` (unit 03). Leave out
-# the second half, and the gradient is sharded. Does that save memory if `backward` has
-# just computed the full gradient? Yes, for two reasons. In a real program the gradient
-# is computed layer by layer, and each layer's part is reduce-scattered as soon as it is
-# ready. And there is **gradient accumulation**: a batch that does not fit into memory
-# is cut into *micro-batches*, which run one after another, and their gradients are
-# added up. From one micro-batch to the next, only a shard of this sum is kept, not the
-# full vector.
+# the second half, and the gradient is sharded. Here `backward` has just computed the
+# full gradient. Sharding it saves memory all the same, for two reasons. In a real
+# program the gradient never exists as a whole: it is computed layer by layer, and each
+# layer's part is reduce-scattered as soon as it is ready. And there is **gradient
+# accumulation**: a batch that does not fit into memory is cut into *micro-batches*,
+# which run one after another, and their gradients are added up. From one micro-batch to
+# the next, only a shard of this sum is kept, not the full vector.
 #
 # ### A step of ZeRO-2 (4 points)
 #
@@ -435,9 +435,9 @@ print(f"fit: {without:.1f} numbers, plus {each:.2f} per head and token of contex
 # memory *over time*. `sharding.measured_step` does this for one step of the
 # transformer's blocks on one rank. It uses `sharding.Counted()`, a `TorchDispatchMode`
 # (PyTorch calls it for every operation): after each operation it adds up the storages
-# that are still alive and reports the sum to the simulated network (unit 03). Each
-# block takes virtual time: 1 ms forward, 2 ms backward. The blocks run plain or with
-# activation checkpointing, which you write below:
+# that are still alive and reports the sum to the simulated network (unit 03), which
+# records it over time. Each block takes virtual time: 1 ms forward, 2 ms backward. The
+# blocks run plain or with activation checkpointing, which you write below:
 
 # %% alt="A space-time diagram of one rank: eight blocks forward, eight backward, each backward block twice as wide. The curve of memory below climbs through the forward pass, peaks as the backward pass begins, and falls through the backward pass, not to zero."
 def one_step(how, every):
@@ -618,10 +618,10 @@ print(
 # `wait()` returns when the data has arrived (unit 08). **Think first:** while a layer
 # computes, the links are idle. What could be gathered in the meantime (*prefetching*)?
 # How many layers are then gathered at a time? (The backward pass may start with the
-# last two layers still gathered from the forward pass. Gather each remaining layer
-# again. Start the gather of layer i when layer i + 1 begins its backward pass, and no
-# earlier: until that moment the autograder may change the shard of layer i, and an
-# earlier gather would return outdated parameters.)
+# last two layers still gathered from the forward pass. Every other layer i is gathered
+# again, starting when layer i + 1 begins its backward pass and no earlier: until then
+# the autograder may change its shard, and an earlier gather would return outdated
+# parameters.)
 #
 # ### Forward and backward pass of ZeRO-3 (5 points)
 
@@ -758,14 +758,14 @@ for n, count in ((96, 32), (960, 32), (9_600, 32), (96_000, 32), (96_000, 8)):
 print(f"your guess: {guess_2}")
 
 # %% [markdown]
-# Where the ratio is higher for small $n$ (3 numbers padded to 4 make it a third
-# higher), that is due to padding; it vanishes as $n$ grows. The claim holds, for
-# *bytes*, if each layer is gathered twice. Must it be? The backward pass starts where
-# the forward pass ends, at the last layer, so the last two of the $L$ layers may stay
-# gathered. This saves two of the $2L$ all-gathers, and the ratio becomes $3/2 - 1/L$.
-# The claim does not hold for the *number of messages*: data parallelism needs one
-# collective here, ZeRO-3 up to three for every layer, and each pays its latency. That
-# is why real programs gather an entire block of layers at a time.
+# For small $n$, padding makes the ratio larger (3 numbers padded to 4: by a third);
+# this effect vanishes as $n$ grows. The claim holds, for *bytes*, if each layer is
+# gathered twice. Must it be? The backward pass starts where the forward pass ends, at
+# the last layer, so the last two of the $L$ layers may stay gathered. This saves two of
+# the $2L$ all-gathers, and the ratio becomes $3/2 - 1/L$. The claim does not hold for
+# the *number of messages*: data parallelism needs one collective here, ZeRO-3 up to
+# three for every layer, and each pays its latency. That is why real programs gather an
+# entire block of layers at a time.
 #
 # A warning about counting: the bytes *passed* to the calls do not show this ratio. A
 # rank passes $n$ numbers to an all_reduce and $n / p$ to an all_gather, although the
@@ -789,8 +789,8 @@ def clip_grad_norm_sharded(shards: list, max_norm: float) -> float:
     max_norm: float, the largest norm allowed
     Returns: float, the norm before clipping, the same on every rank
 
-    - too long: multiply all shards by max_norm / norm. The norm is that of the full
-      gradient, over all tensors and all ranks.
+    - too long: if norm > max_norm, multiply all shards by max_norm / norm. The norm is
+      that of the full gradient, over all tensors and all ranks.
     - short enough, empty, and zero: if norm <= max_norm nothing is scaled. Shards may
       be empty, and the gradient may be zero.
     - one number travels: a single collective, on a single number.
@@ -876,8 +876,9 @@ charts.side_by_side(panels, size=(9, 3.2), xlabel="step", ylim=limits)
 # ### ZeroRedundancyOptimizer is ZeRO-1
 #
 # PyTorch's class assigns entire *tensors* to ranks instead of cutting a flat vector, so
-# the shards differ in size, and it broadcasts them. Compare three steps
-# (`sharding.zero_redundancy_gpt`) with your `zero1_step` on the same gradients:
+# the shards differ in size, and each rank broadcasts the parameters that it has
+# updated. Compare three steps (`sharding.zero_redundancy_gpt`) with your `zero1_step`
+# on the same gradients:
 
 # %% tags=["raises-exception"]
 def three_steps_by_hand():
@@ -958,10 +959,10 @@ print(f"fully_shard {theirs * 1e3:.2f} ms")
 # HSDP is *hybrid* sharded data parallelism. On a mesh of two dimensions, `fully_shard`
 # shards along the last one and keeps replicas along the first. Shard within the nodes:
 # the two all-gathers of every block then use the fast links, and between the nodes only
-# a shard of the gradient is all-reduced. It costs memory: a rank holds 1/2 of the
-# parameters instead of 1/4.
+# a shard of the gradient is all-reduced. It costs memory: with two nodes of two ranks,
+# a rank holds 1/2 of the parameters instead of 1/4.
 #
-# ![Hybrid sharding on two nodes with two ranks each. In each node one rank keeps half 0 of the parameters, the other half 1; within the node they are all-gathered twice and gradients reduce-scattered once in a step. Ranks 0 and 2 hold replicas of half 0, ranks 1 and 3 of half 1; each pair all-reduces its half of the gradient between the nodes.](../../images/hsdp.svg)
+# ![Hybrid sharding on two nodes with two ranks each. In each node one rank keeps half 0 of the parameters and the other rank keeps half 1; within the node they are all-gathered twice and gradients reduce-scattered once per step. Ranks 0 and 2 hold replicas of half 0, ranks 1 and 3 of half 1; each pair all-reduces its half of the gradient between the nodes.](../../images/hsdp.svg)
 #
 # Each row of the picture is a node, whose ranks hold the shards of one replica; the two
 # ranks of a column hold the same shard.

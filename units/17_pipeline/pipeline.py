@@ -84,8 +84,8 @@ show([[("F", 0), ("B", 0)]] * 4, m=1, title="One minibatch on 4 ranks")
 # *fit*.
 #
 # Now the same work, split into 8 micro-batches. An eighth of the minibatch takes an
-# eighth of the time. In the drawing a slot still takes a second, so compare idle
-# fractions with the first drawing, not lengths. Every rank first does all forward
+# eighth of the time. The drawing still shows a slot as one second, so compare the idle
+# fractions of the two drawings, not their lengths. Every rank first does all forward
 # passes, then all backward passes. That is **GPipe** (Huang et al. 2019):
 
 # %% alt="GPipe with 8 micro-batches on four ranks: all forward passes, then all backward passes. White triangles of idle time lie at the beginning, between the two, and at the end; the memory of each rank climbs to 8 micro-batches."
@@ -113,9 +113,9 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 # likewise in $p - 1$ of the $m + p - 1$ backward slots.
 #
 # Write a function for this fraction. Later on this page a rank holds $v$ smaller pieces
-# of the model, called *chunks*, in place of one stage, and each slot is $1/v$ as long.
-# The rank then works in $v m$ forward slots and still waits for $p - 1$; the same holds
-# for the backward slots.
+# of the model, called *chunks*, instead of one stage, and each pass takes $1/v$ of the
+# time. Counted in these shorter slots, the rank works in $v m$ forward slots and still
+# waits for $p - 1$; the same holds for the backward slots.
 
 # %% nbgrader={"grade": false, "grade_id": "bubble", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def bubble(p: int, m: int, v: int = 1) -> float:
@@ -183,8 +183,8 @@ check(enough_micro_batches)
 # The model on this page is the course's small transformer: an embedding, 8 blocks, a
 # layer norm, and a head that computes a logit for each of 96 characters. What does each
 # module cost? We count the multiplications for one token: one for each weight of a
-# matrix, and those of attention, where each token attends to all positions of its
-# window.
+# matrix, and those of attention, where each token is multiplied with all positions of
+# its window, also with the later ones, which the mask then removes.
 
 # %%
 WIDTH, CONTEXT, BLOCKS = 32, 16, 8
@@ -231,9 +231,9 @@ def partition(costs: list[int], p: int) -> list[int]:
     p: int, number of stages
     Returns: list of p ints, the number of layers in each stage, in order
 
-    - the slowest stage is as fast as can be: the largest cost of a stage, the sum over
-      its layers, is as small as possible. A stage is one or more consecutive layers. If
-      several cuts are equally good, return any of them.
+    - the slowest stage is as fast as can be: a stage costs the sum of its layers' costs;
+      the largest of these is as small as possible. A stage is one or more consecutive
+      layers. If several cuts are equally good, return any of them.
     - more stages than layers: raise ValueError.
 
     Example: partition([1, 1, 4, 2, 4, 5], 3) == [3, 2, 1]
@@ -460,11 +460,11 @@ timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 #
 # Nothing requires all forward passes to come first. The last rank could begin the
 # backward pass of micro-batch 0 as soon as the forward pass of that micro-batch is
-# done, and then free its activations. Until then the earlier ranks run ahead: each does
-# one more forward pass than the rank after it. So rank r begins with $p - 1 - r$
-# forward passes, the *warm-up*. After that it alternates between one forward pass and
-# one backward pass ("one forward, one backward", **1F1B**). The remaining backward
-# passes come last.
+# done, and then free its activations. While the earlier ranks wait for their first
+# gradient, they run ahead, each by one more forward pass than the rank after it. So
+# rank r begins with $p - 1 - r$ forward passes, the *warm-up*. After that it alternates
+# between one forward pass and one backward pass ("one forward, one backward",
+# **1F1B**). The remaining backward passes come last.
 #
 # ![GPipe and 1F1B for four ranks and six micro-batches on one time axis. Both take 27 slots and leave each rank idle 33 % of the time, hatched. GPipe does all forward passes first and keeps six micro-batches alive on every rank. 1F1B does some forward passes and then alternates between one forward and one backward pass; it keeps 4, 3, 2 and 1 micro-batches on ranks 0 to 3.](../../images/pipeline_gpipe_and_1f1b.svg)
 #
@@ -549,7 +549,7 @@ def one_f_one_b(block, loss_of, xs, ys, m, shape):
 
     - the gradients of the whole model, p - rank alive: as with `gpipe`, in m + p - 1
       forward slots and as many backward slots, but with at most p - rank micro-batches
-      of a rank alive at any time.
+      alive at any time.
     - one rank; fewer micro-batches than ranks: these must work as well.
     - messages: only between neighbours, one per micro-batch in each direction.
 
@@ -663,7 +663,7 @@ except StandStill as error:
 # ranks twice, and filling the pipeline takes $p - 1$ slots of half the length
 # (Narayanan et al. 2021, arXiv 2104.04473).
 #
-# ![Above, a model of eight chunks dealt to four ranks: rank 0 holds chunks 0 and 4, rank 1 chunks 1 and 5, and so on. Below, two schedules of four micro-batches on one time axis. 1F1B with one stage per rank takes 21 slots, idle 43 %. Interleaved with two chunks per rank, blocks half as long and each micro-batch twice on every rank, takes 16.5 slots, idle 27 %.](../../images/pipeline_interleaved.svg)
+# ![Above, a model of eight chunks dealt to four ranks: rank 0 holds chunks 0 and 4, rank 1 chunks 1 and 5, and so on. Below, two schedules of four micro-batches on one time axis. 1F1B with one stage per rank takes 21 slots, idle 43 %. Interleaved with two chunks per rank, passes half as long and each micro-batch twice on every rank, takes 16.5 slots, idle 27 %.](../../images/pipeline_interleaved.svg)
 #
 # The chunks of rank 0 are not neighbours in the model. In its lane each micro-batch has
 # two forward passes, one without an underline and one with: its two trips around the
@@ -699,7 +699,7 @@ def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int,
     - the bubble of v chunks: the whole schedule takes at most 3 (v m + p - 1) times
       the forward pass of one chunk, which is 1/v slot. At any time at most
       2 (p - 1 - rank) + (v - 1) p + 1 forward passes of a rank are alive. Any order
-      within both bounds is right.
+      within both bounds is accepted.
     - p does not divide m: raise ValueError.
 
     Example: order_interleaved(0, 1, 1, 2) == [
@@ -735,8 +735,8 @@ show(orders, 8, 2, "Interleaved, 2 chunks per rank", forward=0.5, backward=1.0)
 
 # %% [markdown]
 # Less idle time, but at a price: a rank keeps more activations than under 1F1B, and
-# every micro-batch makes $v p - 1$ hops in each direction in place of $p - 1$, more
-# than $v$ times as many. So far, messages have cost nothing. In the next cell each
+# every micro-batch makes $v p - 1$ hops in each direction instead of $p - 1$, more than
+# $v$ times as many. So far, messages have cost next to nothing. In the next cell each
 # message, a *hop*, takes a fraction of a slot:
 
 # %% tags=["raises-exception"] alt="Total time in slots over the time of a message, for 1, 2 and 4 chunks per rank. With free messages 4 chunks are fastest and 1 is slowest. The line of 4 chunks is the steepest and crosses that of 2."
@@ -765,8 +765,8 @@ charts.lines(
 # 2.3): "In our experiments, we found the bubble overhead to be negligible when M ≥ 4 ×
 # K. This is also partly because re-computation during the backward pass can be
 # scheduled earlier, without waiting for the gradients from earlier layers" (M
-# micro-batches, K devices; the gradients come from the layers that this page calls
-# later).
+# micro-batches, K devices; the paper's "earlier layers" are the *later* layers of this
+# page).
 #
 # Their GPipe keeps only the input of each stage and recomputes the activations inside
 # it for the backward pass (activation checkpointing, unit 15). A micro-batch then
@@ -832,8 +832,8 @@ for (K, M), (amoeba, transformer) in MEASURED.items():
 # At M = 4 the formula fails for K = 4 and K = 8: at K = 8 they measured 4.8. If all
 # runs do the same work, the two formulas give 2.91 and 3.03, and 4.8 is at least 58 %
 # more. Three reasons are possible. *Recomputing while waiting*: it explains the 1.07 at
-# K = 4 and M = 1, and almost nothing at M = 4. *The work*: "Batch size was adjusted to
-# fit memory if necessary", says the table's caption, but not for which entries. *The
+# K = 4 and M = 1, and almost nothing at M = 4. *The work*: the table's caption says
+# "Batch size was adjusted to fit memory if necessary", but not for which entries. *The
 # divisor*: all entries are relative to the run with K = 2 and M = 1, where a device
 # needs the most memory; if that run had a smaller batch and was slower because of it,
 # all other entries are too large (but then those at M = 32 are, too). Without the batch
@@ -1048,8 +1048,8 @@ charts.diagrams(runs, 4);
 
 # %% [markdown]
 # Only p - 1 of the 3 (p - 1) idle slots are left, and no rank keeps more than rank 0
-# did under 1F1B. The authors' own comparison says the same of the schedule that they
-# call ZB1P (memory for p micro-batches): a bubble of $(p - 1) / (3 m)$. (This is a
+# did under 1F1B. A table in the authors' repository says the same of the schedule that
+# they call ZB1P (memory for p micro-batches): a bubble of $(p - 1) / (3 m)$. (This is a
 # fraction of the 3 m slots of work; the figures on this page are fractions of the whole
 # time.) ZB2P (memory for 2 p micro-batches) has none at all. Both hold if F, B and W
 # take the same time. ZB2P also needs an optimizer step that does not wait for all

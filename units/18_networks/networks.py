@@ -810,7 +810,7 @@ for p in (2, 4, 8, 16):
 #
 # With $\eta = 1$ and $\mu = 0$ it is local SGD.
 #
-# ![Above, a round of DiLoCo: from a common start four ranks take four steps each along different ways; the dashed line leads to the mean of their ends, start minus delta; the outer step with momentum leads beyond it to the new start. Below, two time lines of four ranks and eight steps: with an all-reduce in every step there are eight, with rounds of four steps there are two.](../../images/local_sgd.svg)
+# ![Above, a round of DiLoCo: from a common start four ranks take four steps each along different ways; the dashed line leads to the mean of their ends, start minus delta; the outer step with momentum leads beyond it to the new start. Below, two timelines of four ranks and eight steps: with an all-reduce in every step there are eight, with rounds of four steps there are two.](../../images/local_sgd.svg)
 #
 # Local SGD would go on from the white square, the mean. Here momentum carries the new
 # start beyond it, and all ranks begin the next round there.

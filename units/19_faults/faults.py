@@ -4,18 +4,19 @@
 # A program on one machine either runs or it does not. A program on a thousand machines
 # is always a little broken: one of them dies, one is slow, one computes wrong numbers,
 # and somebody's file is half-written. On this page you kill ranks and cut off writes on
-# purpose, and training continues to the same last bit; and you flip bits and notice it.
+# purpose, and training still ends with the same weights, bit for bit; then you flip
+# bits and detect the errors.
 #
 # **At the end of this page** you have written a checkpoint that no kill can corrupt,
 # resumed training on a different number of ranks without using any sample twice,
 # continued with the survivors after a rank died, and can say how often to save. In the
-# stretch you have found the rank that holds up the others, and a sum with a wrong
-# number in it.
+# stretch you will also have found the rank that holds up the others, and a sum with a
+# wrong number in it.
 #
-# **You need** units 03 to 06. **It takes** about 125 minutes, the *stretch* 80 more, in
-# two sittings with a break at *Half-time*. The cells themselves run for less than a
-# minute on two cores; one of them starts `torchrun` and kills a worker. They take about
-# 1.1 GB of memory.
+# **You need** units 03 to 06 and 15. **It takes** about 125 minutes, the *stretch* 80
+# more, in two sittings with a break at *Half-time*. The cells themselves run for less
+# than a minute on two cores; one of them starts `torchrun` and kills a worker. They
+# take about 1.1 GB of memory.
 
 # %%
 import copy
@@ -92,15 +93,15 @@ print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 # `os.fsync(file.fileno())` waits until they are on the disk. Only then replace the old
 # file with the new one.
 #
-# `os.write` may write fewer bytes than it was given, for example when the disk fills
-# up. Then call it again for the rest; on a full disk this second call raises an
-# exception. (The file object that `open` returns repeats the call itself.) Let the
-# exception propagate, so that an incomplete file is never renamed.
+# The file object that `open` returns writes all bytes or raises an exception. If you
+# use `os.write` instead: it may write fewer bytes than it was given, for example when
+# the disk fills up, and you call it again for the rest; on a full disk this second call
+# raises. Let the exception propagate, so that an incomplete file is never renamed.
 #
 # And renaming is atomic only within one file system. The system's directory for
 # temporary files, `/tmp`, is often on a different one than your checkpoints.
 #
-# ![What a kill leaves at each moment of a save. In place: after open the checkpoint is empty, in the middle of write it is half; in both cases the old and the new file are lost. Into another file, then the name: the checkpoint stays old while checkpoint.new is opened, written, flushed and synced to the disk; after replace it is new. It is whole at every moment. Until fsync the new bytes may be only in memory.](../../images/checkpoint_crash.svg)
+# ![What a kill leaves at each moment of a save. In place: after open the checkpoint is empty, in the middle of write it is half-written; in both cases the old and the new file are lost. Into another file, then rename: the checkpoint stays old while checkpoint.new is opened, written, flushed and synced to the disk; after replace it is new. It is whole at every moment. Until fsync the new bytes may be only in memory.](../../images/checkpoint_crash.svg)
 #
 # Each column is the state that the job finds when it starts again. After a kill,
 # everything drawn is still there; a power cut may destroy the dashed parts.
@@ -326,10 +327,9 @@ check(reshard)
 # `torch.distributed.checkpoint` (DCP) writes a folder: a file for each rank, and an
 # index that says which shard of which tensor is where. When loading, each rank requests
 # what *it* needs and reads only that. Below, four ranks train a sharded model
-# (`fully_shard` of unit 15, with Adam) for three steps, save, and train for two more;
-# `async_save` would save in the background. Then two ranks start from other random
-# weights, load this checkpoint and take the same two steps; three ranks do the same.
-# The printed digits are hashes of the weights.
+# (`fully_shard` of unit 15, with Adam) for three steps, save, and train for two more.
+# Then two ranks start from other random weights, load this checkpoint and take the same
+# two steps; three ranks do the same. The printed digits are hashes of the weights.
 
 # %%
 def saved_or_loaded(folder, how):
@@ -358,9 +358,9 @@ with tempfile.TemporaryDirectory() as folder:
 # %% [markdown]
 # The loaded bits are the same on any number of ranks. Two steps later they are still
 # the same on two ranks, but not on three: FSDP averages over the ranks. (All ranks see
-# the same samples here, but adding three equal numbers and dividing by 3 involves
-# rounding; with two or four numbers it does not.) There are four files and an index,
-# which is written last: without it the folder is not a checkpoint.
+# the same samples here, but adding three equal numbers and dividing by 3 does not
+# always give the same number back; with two or four it does.) There are four files and
+# an index, which is written last: without it the folder is not a checkpoint.
 
 # %% [markdown]
 # ## Half-time
@@ -438,8 +438,8 @@ def train_through(
     - nobody dies: the result is bit-identical to that of a single rank. Compute each
       shard once in a step; no rank computes more than its share: shards divided by the
       number of ranks alive, rounded up.
-    - one dies: the result is the same. Repeat only the failed step, with all its shards
-      or those still missing.
+    - one dies: the result is the same. Repeat only the failed step: compute all its
+      shards again, or only those that no survivor has computed.
     - one after the other: several ranks may die, each when it is about to call a
       collective (never when about to call `new_group`); at least one survives.
     - unchanged: w.
@@ -489,7 +489,8 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 
 # %% [markdown]
 # Each letter is a shard. After the death each of the three ranks computes four of them
-# in a step instead of three, and the failed step is computed again.
+# in a step instead of three, and the failed step (or the shards of it that are missing)
+# is computed again.
 #
 # **Real networks are harder.** On the simulated network all members of a collective
 # learn of a death in the same collective. On real ones some may have got the sum while
@@ -502,9 +503,10 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 # wait. In each process a thread of PyTorch, the *watchdog*, ends the process if a
 # collective takes longer than the group's timeout; it does not say which rank died. The
 # timeout is 10 minutes (30 minutes with gloo, the backend for CPUs) unless you set
-# `init_process_group(timeout=...)`. A program that finds out sooner can end
-# the wait (`ncclCommAbort`) and continue with
-# `torch.distributed.shrink_group(ranks_to_exclude)`, which is `ncclCommShrink`; no
+# `init_process_group(timeout=...)`. A program that finds out sooner can end the wait
+# and continue with fewer ranks in one call,
+# `torch.distributed.shrink_group(ranks_to_exclude, shrink_flags=SHRINK_ABORT)`
+# (`ncclCommShrink`; `SHRINK_ABORT` is in `torch.distributed.distributed_c10d`). No
 # other backend of PyTorch 2.13 has it. While ranks hang, PyTorch's experimental
 # `torch.distributed.debug.start_debug_server` shows the stack traces of all of them on
 # a web page.
@@ -535,11 +537,11 @@ print(outcome.hang)
 
 # %% [markdown]
 # The others hang, and on a real cluster they hang until a timeout or the scheduler ends
-# the job, with the checkpoint unwritten. Leaving alone is the classic mistake, with
-# signals, stop files and "my loss is NaN". The rule: **a decision to leave a collective
-# loop is itself a collective.**
+# the job, with the checkpoint unwritten. Leaving on one's own is the classic mistake,
+# whether the reason is a signal, a stop file or a loss that is NaN. The rule: **a
+# decision to leave a collective loop is itself a collective.**
 #
-# ![Two time lines of four ranks; in step 2 a signal tells rank 2 to stop. Above, rank 2 leaves, and the other three begin step 3 and wait for it in the all-reduce. Below, before every step each rank says 0 or 1, whether it was told to stop, and an all-reduce takes the maximum: 0 before steps 0, 1 and 2, then 1, and all four leave after three steps.](../../images/stop_together.svg)
+# ![Two timelines of four ranks; in step 2 a signal tells rank 2 to stop. Above, rank 2 leaves, and the other three begin step 3 and wait for it in the all-reduce. Below, before every step each rank contributes 1 if it was told to stop and 0 if not, and an all-reduce takes the maximum: 0 before steps 0, 1 and 2, then 1, and all four leave after three steps.](../../images/stop_together.svg)
 #
 # In the lower part, all ranks learn of the signal before the next step begins.
 #
@@ -676,9 +678,9 @@ elif FOR_REAL:
 #
 # ## Stragglers · stretch
 #
-# A slow rank is worse than a dead one: nobody is told. All ranks wait for it in every
-# all-reduce. A fan is broken, a GPU runs at half its clock rate, somebody else's job is
-# on the machine.
+# A slow rank is worse than a dead one: no error and no timeout ever reports it. All
+# ranks wait for it in every all-reduce. A fan is broken, a GPU runs at half its clock
+# rate, somebody else's job is on the machine.
 #
 # You know how long each rank computed in each step. Which ranks are slow? The mean and
 # the standard deviation over the ranks mislead: a straggler raises both and hides
@@ -800,7 +802,7 @@ def checked_all_reduce(
     Returns: (tensor, bool), the sum and the verdict, which is the same on every rank
 
     - rounding is no fault: the two checksums may differ by up to 1e-10 times the sum of
-      all magnitudes.
+      the magnitudes of all entries of x on all ranks.
     - a bit flips: if a flip before the sum changes a number by more than this limit,
       the verdict is False.
     - on one rank alone: if a flip after the sum changes a number by more than this
@@ -834,7 +836,7 @@ check(checked_all_reduce)
 BITS = range(64)
 
 # %% tags=["raises-exception"]
-def seen(bit):
+def trusted(bit):
     torch.manual_seed(dist.get_rank())
     x = torch.randn(1000, dtype=torch.float64)
 
@@ -847,7 +849,7 @@ def seen(bit):
     return checked_all_reduce(x, faulty)[1]
 
 
-unseen = [bit for bit in BITS if simulation.run(seen, 4, (bit,)).ranks[0].value]
+unseen = [bit for bit in BITS if simulation.run(trusted, 4, (bit,)).ranks[0].value]
 print(f"not detected: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[-1]}")
 
 # %% [markdown]
@@ -867,7 +869,7 @@ print(f"not detected: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[
 # $\tau = \sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf}}$: the formula of Young
 # (1974), also called Young and Daly's.
 #
-# ![Above, a time line: intervals of work, each followed by a save; a failure in the middle of an interval loses the work since the last save; then come a restart and the same work again. Below, the waste against the interval: saves fall, lost work rises, and their sum is a flat valley. For a save of 60 s and a failure every 3 hours the lowest point is Young's interval, 1138 s, at 10.5 %; at half or twice that 13.2 % are wasted.](../../images/young_daly.svg)
+# ![Above, a timeline: intervals of work, each followed by a save; a failure in the middle of an interval loses the work since the last save; then come a restart and the same work again. Below, the waste against the interval: saves fall, lost work rises, and their sum is a flat valley. For a save of 60 s and a failure every 3 hours the lowest point is Young's interval, 1138 s, at 10.5 %; at half or twice that 13.2 % are wasted.](../../images/young_daly.svg)
 #
 # The hatched part has to be computed again; on average it is half an interval. Where
 # the two curves cross, saves cost as much as lost work.
@@ -978,19 +980,20 @@ print(f"best of these: {intervals[top]} s, useful {measured[top]:.1%}")
 print(f"at {int(best)} s: {useful(int(best)):.1%}")
 
 # %% [markdown]
-# The optimum is flat: being wrong by a factor of two costs little. And a published
-# claim holds: "we establish that the relevance of the formula goes well beyond its
-# original framework" (*Robustness of the Young/Daly formula for stochastic iterative
-# applications*, hal-02514107). Here failures also hit saves and restarts, and the best
-# interval is where the formula puts it. The points lie a little below the line,
-# especially at long intervals: failures can also hit work that is being redone.
+# The optimum is flat: being wrong by a factor of two costs little. And the formula is
+# robust: here failures also hit saves and restarts, and the best interval is still
+# where the formula puts it. A paper finds the same for iterations of random length: "we
+# establish that the relevance of the formula goes well beyond its original framework"
+# (*Robustness of the Young/Daly formula for stochastic iterative applications*,
+# hal-02514107). The points lie a little below the line, especially at long intervals:
+# failures can also hit work that is being redone.
 #
 # ## Explain: checking a published table
 #
 # *The Llama 3 Herd of Models* (Meta, arXiv 2407.21783) reports 466 interruptions, 47 of
 # them planned, in 54 days of pre-training the 405 B model on up to 16,384 GPUs. Table 5
-# lists the other 419 by cause, with a column of percentages, and the
-# text says that 58.7 % of them are GPU issues. Add them up.
+# lists the other 419 by cause, with a column of percentages, and the text says that
+# 58.7 % of the interruptions are GPU issues. Does the column add up?
 
 # %%
 TABLE_5 = {  # cause: (GPU issue?, count, percentage)
@@ -1029,12 +1032,12 @@ print(f"a tenth of {hours:.2f} h: {6 * hours:.1f} minutes")
 # stands. (And this answers guess 1. Counting all causes, there is one interruption per
 # GPU in six years; with 16,384 GPUs there is one every three hours.)
 #
-# **"Higher than 90% effective training time"**, the same paper says (section 3.3.4), by
-# which it means the useful fraction of the time. Can that be? One tenth of the 3.1
-# hours between failures is 18.6 minutes; for each failure, this time must cover the
-# restart, the work since the last checkpoint, and all the saves in between. Per second
-# of work, the saves cost save / interval, the lost work costs interval / (2 MTBF) (half
-# an interval for each failure), and the restarts cost restart / MTBF.
+# The same paper claims **"higher than 90% effective training time"** (section 3.3.4),
+# the useful fraction of the time. Is that possible? One tenth of the 3.1 hours between
+# failures is 18.6 minutes; for each failure, this time must cover the restart, the work
+# since the last checkpoint, and all the saves in between. Per second of work, the saves
+# cost save / interval, the lost work costs interval / (2 MTBF) (half an interval for
+# each failure), and the restarts cost restart / MTBF.
 
 # %% tags=["raises-exception"]
 mtbf = hours * 3600
@@ -1047,8 +1050,8 @@ for save in (5, 30, 120):
     print(f"{save:3} s {interval:7} s     " + "".join(f"{part:9.1%}" for part in parts))
 
 # %% [markdown]
-# So the claim can be true, with restarts of a few minutes and saves of seconds. With a
-# save of two minutes no restart is fast enough. (With a save in the background,
+# So the claim can be true, with restarts of a few minutes and saves of a few seconds.
+# With a save of two minutes no restart is fast enough. (With a save in the background,
 # training waits only for the copy.)
 #
 # ## What to remember
