@@ -407,7 +407,7 @@ def failures(notebook: NotebookNode, but_tagged: bool = False) -> list[str]:
 
 
 def _text(output: NotebookNode) -> str:
-    """What a reader sees of an output, as text: printed, displayed (as `%%ranks` does), or the error."""
+    """The text that a reader sees of an output: printed, displayed (as `%%ranks` does), or the error."""
     if output.output_type == "error":
         return f"{output.ename}: {output.evalue}\n"
     return output.get("text") or output.get("data", {}).get("text/plain", "")

@@ -12,10 +12,10 @@
 # also ZeRO-2 and activation checkpointing), and your gradients agree with those of
 # `fully_shard`.
 #
-# **You need** units 03, 05, 06, 08 (asynchronous collectives) and 10 (mixed precision).
-# **It takes** about 125 minutes, the *stretch* 110 more. Plan two sittings, with a
-# break at *Half-time*; sections marked *stretch* are optional. The cells themselves run
-# for about half a minute on two cores. They take about 0.8 GB of memory.
+# **You need** units 03, 05, 06 and 10 (mixed precision). **It takes** about 125
+# minutes, the *stretch* 110 more. Plan two sittings, with a break at *Half-time*;
+# sections marked *stretch* are optional. The cells themselves run for about half a
+# minute on two cores. They take about 0.8 GB of memory.
 
 # %%
 import functools
@@ -615,7 +615,7 @@ print(
 #   the weights, padded, k * p numbers.
 #
 # With `async_op=True` a collective returns a work handle at once, and the handle's
-# `wait()` returns when the data has arrived (unit 08). **Think first:** while a layer
+# `wait()` returns when the data has arrived (more in unit 08). **Think first:** while a layer
 # computes, the links are idle. What could be gathered in the meantime (*prefetching*)?
 # How many layers are then gathered at a time? (The backward pass may start with the
 # last two layers still gathered from the forward pass. Every other layer i is gathered
