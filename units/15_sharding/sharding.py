@@ -615,7 +615,7 @@ print(
 #   the weights, padded, k * p numbers.
 #
 # With `async_op=True` a collective returns a work handle at once, and the handle's
-# `wait()` returns when the data has arrived (more in unit 08). **Think first:** while a layer
+# `wait()` returns when the data has arrived (unit 08). **Think first:** while a layer
 # computes, the links are idle. What could be gathered in the meantime (*prefetching*)?
 # How many layers are then gathered at a time? (The backward pass may start with the
 # last two layers still gathered from the forward pass. Every other layer i is gathered
