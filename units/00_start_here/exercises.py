@@ -12,7 +12,6 @@ class RightNeighbour(Exercise):
 
     talks = False  # each rank can say it by itself
     signature = "right_neighbour(rank: int, world_size: int) -> int"
-    never_alone = "its levels are numbers of ranks, and a rank alone is its own neighbour"
     levels = {"4 ranks": 0, "any number of ranks": 0}
     mistakes = [
         Mistake("forgets_to_wrap", "The last rank names a neighbour that does not exist: ranks run from 0 to "
@@ -29,12 +28,14 @@ class RightNeighbour(Exercise):
                 lambda c: [min(rank + 1, c.p - 1) for rank in range(c.p)]),
         Mistake("wraps_too_early", "The ring is closed one rank too early: the last rank is nobody's neighbour.",
                 "There are `world_size` ranks in the ring, so it is `world_size` that wraps.",
-                lambda c: [(rank + 1) % (c.p - 1) for rank in range(c.p)]),
+                lambda c: [(rank + 1) % max(1, c.p - 1) for rank in range(c.p)]),
     ]  # fmt: skip
 
     def cases(self, rng: np.random.Generator) -> list[Case]:
-        sizes = {4: "4 ranks", 6: "any number of ranks", 3: "any number of ranks", 2: "any number of ranks"}
-        return [Case(level, p, [(rank, p) for rank in range(p)]) for p, level in sizes.items()]
+        return [
+            Case("4 ranks" if p == 4 else "any number of ranks", p, [(rank, p) for rank in range(p)])
+            for p in (4, 6, 3, 2, 1)
+        ]
 
     def expected(self, case: Case) -> list:
         return [(rank + 1) % case.world_size for rank in range(case.world_size)]

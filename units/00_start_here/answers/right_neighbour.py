@@ -20,6 +20,10 @@ def right_neighbour(rank: int, world_size: int) -> int:
 def right_neighbour(rank: int, world_size: int) -> int:
     return (rank + 1) % world_size
 
+# %% wrong_divides_by_the_others: raised, ZeroDivisionError, levels 1 0
+def right_neighbour(rank, world_size):
+    return (rank + 1) * (1 - rank // (world_size - 1))
+
 # %% wrong_forgets_to_wrap: wrong, forgets_to_wrap, levels 0 0
 def right_neighbour(rank: int, world_size: int) -> int:
     return rank + 1
