@@ -436,7 +436,6 @@ class SumCounts(Exercise):
     """Add up without pickles"""
 
     signature = "sum_counts(comm, counts) -> sum over all ranks, on every rank"
-    never_alone = "values are drawn until every mistake shows in every case, and alone none does"
     levels = {"sum on every rank": 1, "buffers": 1}
     runtime = "mpi4py"
     harness = harness_of(__file__, "sum_counts")
@@ -489,13 +488,14 @@ class SumCounts(Exercise):
                 ]
                 says = f"{dtype}, shape {shape}" + (", `comm` holds some of them" if split else "")
                 case = Case(level, world_size, arguments, says=says, known={"counts": counts, "teams": np.array(teams)})
-                if tells_apart(self, case):
+                if world_size == 1 or tells_apart(self, case):
                     return case
 
         return [
             case("sum on every rank", (3,), "int64", [0, 0, 0, 0]),
             case("sum on every rank", (2, 3), "float64", [0, 0]),
             case("sum on every rank", (1,), "int32", [0, 1, 0, 1, 0]),
+            case("sum on every rank", (4,), "float64", [0]),
             case("buffers", (1000,), "int64", [0, 0, 0]),
             case("buffers", (), "int64", [0, 0, 0, 0]),
         ]
@@ -549,7 +549,6 @@ class EstimatePi(Exercise):
     """Pi on all ranks"""
 
     signature = "estimate_pi(comm, n, draw) -> estimate of pi, the same on every rank"
-    never_alone = "values are drawn until every mistake shows in every case, and alone none does"
     all_hear = True
     levels = {"n divides": 1, "n does not divide": 1, "fewer samples than ranks": 1}
     runtime = "mpi4py"
@@ -617,12 +616,13 @@ class EstimatePi(Exercise):
                 arguments = [(COMM, n, points, np.zeros(1, np.int64), team) for points, team in own]
                 says = f"n = {n}" + (", `comm` holds some of them" if teams else "")
                 case = Case(level, world_size, arguments, says=says, known=known, rtol=1e-12)
-                if tells_apart(self, case):
+                if world_size == 1 or tells_apart(self, case):
                     return case
 
         return [
             case("n divides", 4, 40),
             case("n divides", 2, 30),
+            case("n divides", 1, 20),
             case("n does not divide", 4, 43),
             case("n does not divide", 5, 35, teams=[0, 1, 0, 1, 0]),
             case("fewer samples than ranks", 5, 3),
@@ -635,7 +635,7 @@ class EstimatePi(Exercise):
         """
         inside = rng.random((len(teams), n)) < rng.uniform(0.3, 0.9)
         for size in np.bincount(teams):
-            inside[:, n // size] = True
+            inside[:, min(n // size, n - 1)] = True
         return {"n": n, "teams": teams, "inside": inside, "points": [points_in_square(rng, own) for own in inside]}
 
     def worked(self, case):

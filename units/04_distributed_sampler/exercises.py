@@ -349,7 +349,6 @@ class TrainingBatches(Exercise):
 
     talks = False  # sampler and seed are enough
     signature = "training_batches(dataset, global_batch_size, epochs, seed) -> list"
-    never_alone = "values are drawn until every mistake shows in every case, and alone none does"
     levels = {"one epoch": 1, "three epochs": 2, "nothing divides": 1}
     harness = harness_of(__file__, "training_batches")
     mistakes = [
@@ -427,6 +426,7 @@ class TrainingBatches(Exercise):
             case("three epochs", 3, 18, 6, 3, late=(1,)),
             case("nothing divides", 4, 21, 16, 3),
             case("nothing divides", 5, 3, 10, 3),
+            case("nothing divides", 1, 7, 3, 2),
             case("nothing divides", 5, 2, 10, 1),  # filled up with more than there are: the order, and once more
         ]
 

@@ -836,7 +836,6 @@ class MacroF1(CountedExercise):
     """F1 over all ranks"""
 
     signature = "macro_f1(predicted: Tensor, labels: Tensor, classes: int) -> float"
-    never_alone = "values are drawn until every mistake shows in every case, and alone none does"
     levels = {"one matrix for all": 2, "classes that are missing": 1, "one collective": 1}
     mistakes = [
         Mistake("averages_f1", "Each rank computed an F1 of its own, and these were averaged: a mean of quotients.",
@@ -874,6 +873,7 @@ class MacroF1(CountedExercise):
             for level, counts, classes, absent, late in (
                 (whole, (30, 11, 19), 3, (), (1,)),
                 (whole, (40, 25), 4, (), ()),
+                (whole, (35,), 3, (), ()),
                 (missing, (20, 0, 30), 4, (), (1,)),
                 (missing, (25, 12, 18, 9), 5, (2,), (0,)),
                 (one, (60_000, 44_000, 40_000), 3, (), ()),  # more than 16 bits can count
@@ -898,7 +898,7 @@ class MacroF1(CountedExercise):
             arguments = [(tensor(b, "int64"), tensor(a, "int64"), classes) for a, b in zip(labels, said, strict=True)]
             says = f"{', '.join(map(str, counts))} samples, {classes} classes"
             case = Case(level, len(counts), arguments, says, known, late=late)
-            if self._telling(case):
+            if len(counts) == 1 or self._telling(case):
                 return case
 
     def _telling(self, case) -> bool:

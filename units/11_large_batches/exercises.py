@@ -894,7 +894,6 @@ class TrainAndValidate(ReportExercise):
     """Validation that stops nobody"""
 
     signature = "train_and_validate(step: Callable, correct: Callable, steps: int, every: int, n: int) -> list[float]"
-    never_alone = "values are drawn until the ranks' accuracies differ, and alone nobody waits for another"
     levels = {"every sample once": 2, "nobody waits for one rank": 2}
     parts = ("accuracies", "steps")
     all_hear = True
@@ -960,6 +959,7 @@ class TrainAndValidate(ReportExercise):
             self._case(rng, once, 3, 7, 3, 10),
             self._case(rng, once, 4, 5, 2, 3, late=(1,)),
             self._case(rng, once, 4, 4, 2, 5),
+            self._case(rng, once, 1, 4, 2, 6),
             self._case(rng, nobody, 4, 6, 2, 12),
             self._case(rng, nobody, 3, 4, 2, 11),
         ]
@@ -974,7 +974,7 @@ class TrainAndValidate(ReportExercise):
             counts = [table[k].sum() for k in looked]
             means = [table[every][a:b].mean() for a, b in parts if b > a]
             uneven = abs(np.mean(means) - table[every].mean()) > 0.01 or n % p == 0 or n < p
-            if len(set(counts)) == len(counts) - (n < p) and len(set(means)) > 1 and n not in counts and uneven:
+            if len(set(counts)) == len(counts) - (n < p) and len(set(means)) > (p > 1) and n not in counts and uneven:
                 known = {"table": table, "judge": name_of(table), "steps": steps, "every": every, "n": n}
                 says = f"n = {n}, {steps} steps, every = {every}"
                 form = (range(steps + 1), range(n + 1), range(n + 1))

@@ -110,7 +110,7 @@ def training_batches(dataset, global_batch_size, epochs, seed):
     loader = DataLoader(dataset, batch_size=global_batch_size // dist.get_world_size(), sampler=sampler)
     return [[batch.tolist() for batch in loader] for epoch in range(epochs)]
 
-# %% wrong_four_ranks: wrong, other_batch_size, levels 0 0 1
+# %% wrong_four_ranks: wrong, other_batch_size, levels 0 0 0
 def training_batches(dataset, global_batch_size, epochs, seed):
     s = DistributedSampler(dataset, seed=seed)
     loader = DataLoader(dataset, batch_size=max(1, global_batch_size // 4), sampler=s)
