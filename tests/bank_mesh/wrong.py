@@ -596,8 +596,15 @@ add("wrong_counted_too", "Means over all steps, with those in which tensors are 
 
 
 def times_figure(
-    place: Path, bars: bool = False, labels: bool = True, factor: float = 1.0, panels: int = 2, unit: str = ", s"
+    place: Path,
+    bars: bool = False,
+    labels: bool = True,
+    factor: float = 1.0,
+    panels: int = 2,
+    unit: str = ", s",
+    titles: bool = False,
 ) -> None:
+    """titles: the quantities stand above the panels, and the axes say `time` and `speed`."""
     runs = runs_in(place)
     figure, axes = plt.subplots(1, panels, squeeze=False)
     for ax, what in zip(axes[0], ("time of a step, s", "tokens/s"), strict=False):
@@ -607,16 +614,24 @@ def times_figure(
         ax.set(xlabel="ranks", ylabel=said if labels or "time" in what else "")
         if not labels:
             ax.set(xlabel="", title=what)
+        if titles:
+            long = "Time of a step" if "time" in what else "Tokens per second"
+            ax.set(ylabel="time" if "time" in what else "speed", title=long)
     save(figure, place / "step_time.pdf")
 
 
-def memory_figure(place: Path, held: bool = True, names: dict[str, str] | None = None, unit: str = "MiB") -> None:
+def memory_figure(
+    place: Path, held: bool = True, names: dict[str, str] | None = None, unit: str = "MiB", divided_by: float = 2**20
+) -> None:
     """held: what is held in place of the peaks. names: of runs, others than their own."""
     figure, ax = plt.subplots()
     for run in runs_in(place):
         values = [max(run.held)] * run.mesh.pipeline if held else run.stage_peaks()
         ax.plot(
-            range(run.mesh.pipeline), [one / 2**20 for one in values], "o-", label=(names or {}).get(run.name, run.name)
+            range(run.mesh.pipeline),
+            [one / divided_by for one in values],
+            "o-",
+            label=(names or {}).get(run.name, run.name),
         )
     ax.set(xlabel="stage", ylabel=f"memory, {unit}")
     ax.legend()
@@ -648,6 +663,10 @@ add("wrong_seconds_as_ms", "Seconds, and the label says milliseconds.", lambda p
     expected={"figure_times": "wrong_unit"})  # fmt: skip
 add("wrong_no_unit", "A time without a unit.", lambda place: times_figure(place, unit=""),
     expected={"figure_times": "no_unit"})  # fmt: skip
+add("wrong_no_unit_but_in_the_other_title", "No axis says its unit; the word second stands over the tokens.",
+    lambda place: times_figure(place, titles=True), expected={"figure_times": "no_unit"})  # fmt: skip
+add("wrong_mb_as_mib", "MB, and the label says MiB.", lambda place: memory_figure(place, held=False, divided_by=1e6),
+    expected={"figure_memory": "wrong_unit"})  # fmt: skip
 add("wrong_mib_as_gb", "MiB, and the label says GB.", lambda place: memory_figure(place, held=False, unit="GB"),
     expected={"figure_memory": "wrong_unit"})  # fmt: skip
 add("wrong_names_of_curves", "Two curves have each other's names.",

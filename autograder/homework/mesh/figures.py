@@ -42,6 +42,7 @@ _UNITS = {  # what a label says -> what a value of 1 is, in seconds or bytes; lo
         (r"(?<![a-z])b(?![a-z])|byte", 1.0),
     ),
 }
+_BINARY = re.compile(r"(?<![a-z])[kmg]ib(?![a-z])", re.IGNORECASE)
 _NAMES = {"seconds": {1e-3: "milliseconds", 1e-6: "microseconds", 1e3: "thousands of seconds"},
           "bytes": {1e3: "kB", 1024.0: "KiB", 1e6: "MB", 2.0**20: "MiB", 1e9: "GB", 2.0**30: "GiB"}}  # fmt: skip
 _LOSS = re.compile(r"loss|cross.?entropy|verlust", re.IGNORECASE)
@@ -201,7 +202,12 @@ def _unit(name: str, role: str, what: str, curves: list[Drawn], scale: float) ->
 
 def _times(name: str, role: str, figure: Figure, runs: Mapping[Key, MeshRun]) -> LineResult:
     curves, every = list(_drawn(figure)), list(runs.values())
-    seconds = [one for one in curves if _SECONDS.search(one.says()) and not _TOKENS.search(one.axis.label)]
+    seconds = [
+        one
+        for one in curves
+        if _SECONDS.search(one.axis.label if _TOKENS.search(one.says()) else one.says())
+        and not _TOKENS.search(one.axis.label)
+    ]
     rates = [one for one in curves if _TOKENS.search(one.says())]
     wanted = (
         ("time of a step", seconds, [(run.mesh.size, run.seconds) for run in every]),
@@ -257,8 +263,21 @@ def _memory(name: str, role: str, figure: Figure, runs: Mapping[Key, MeshRun]) -
         share = round(0.5 * n / (n + len(absent)), 2)
         return lost(name, "not_from_the_logs", said, "`MeshRun.stage_peaks()`: the largest peak of each stage.", share)
     bare = _labels(name, role, curves) or _unit(name, role, "bytes", curves, scale)
+    points = [(stage + first, peak) for run in several for stage, peak in enumerate(run.stage_peaks())]
+    bare = bare or _decimal(name, role, curves, points, scale)
     right = full(name, f"{n} stages of {len(several)} meshes.")
     return bare or _misnamed(name, role, curves, several, scale, first) or right
+
+
+def _decimal(name: str, role: str, curves: list[Drawn], points: Points, scale: float) -> LineResult | None:
+    """The points lost if the label says MiB and the numbers are MB; the two are 5 % apart."""
+    said = next((one.axis.label for one in curves if _BINARY.search(one.axis.label)), None)
+    if said is None or len(_fits(curves, points, [unit for unit in BYTES if unit % 1024 == 0])[0]) == len(points):
+        return None
+    found = (
+        f"{role}: the axis says {shown(said)!r}, and its numbers are the logs' in {_NAMES['bytes'].get(scale, 'B')}."
+    )
+    return lost(name, "wrong_unit", found, "1 MiB is 2**20 bytes, 1 MB is 10**6.", 0.6)
 
 
 def _misnamed(
