@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 
 import autograder.homework.inside as inside
 from autograder.homework.assignment import Assignment, JudgedParts, JudgeRequest
 from autograder.homework.folder import MIB, CollectedFiles, Homework
 from autograder.homework.mnist_rubric import MORE_SIZES, RUBRIC, SIZES, lines_of, lost
 from autograder.homework.port import source
-from autograder.homework.rubric import Flag, PartResult, Report
+from autograder.homework.rubric import PartResult
+from autograder.homework.shared_runs import shared_runs
 from labkit import runlog
 from labkit.environment import frameworks_left_out, without_frameworks
 from labkit.launch.horovod_rendezvous import FRAMEWORKS
@@ -134,12 +134,6 @@ def _plots(asked: JudgeRequest) -> PartResult:
     return inside.bounded(plots.judge, asked.homework, logs, asked.figures, broken=broken)
 
 
-def _shared_runs(reports: Mapping[str, Report]) -> dict[str, list[Flag]]:
-    from autograder.homework.scaling import judge as scaling
-
-    return scaling.shared_runs(reports)
-
-
 def _beside(result: PartResult) -> str:
     """The measurements of the run logs beside those of the table."""
     from autograder.homework.scaling.beside import measured
@@ -166,5 +160,5 @@ SCALING_MNIST = Assignment(
     ),
     not_judged=frozenset({"notebook", "discussion"}),
     beside=_beside,
-    compare=_shared_runs,
+    compare=shared_runs,
 )

@@ -11,6 +11,7 @@ from autograder.homework.assignment import Assignment, JudgedParts, JudgeRequest
 from autograder.homework.folder import MIB, CollectedFiles
 from autograder.homework.mesh.lines import RUBRIC, missing
 from autograder.homework.rubric import PartResult
+from autograder.homework.shared_runs import shared_runs
 
 SCRIPT = "mesh_training.py"
 _LOGS = (".jsonl", ".ndjson", ".json", ".log", ".txt")
@@ -105,4 +106,5 @@ TRAIN_A_MESH = Assignment(
         JudgedParts(("plan",), _plan),
     ),
     not_judged=frozenset({"notebook", "discussion"}),
+    compare=shared_runs,
 )

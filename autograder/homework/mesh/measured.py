@@ -20,6 +20,7 @@ from autograder.homework.mesh.runs import expected
 from autograder.homework.mesh.table import Key, Table
 from autograder.homework.mesh.table import said as words_of
 from autograder.homework.rubric import Flag, LineResult, PartResult, ended, shown
+from autograder.homework.shared_runs import FACT, trace
 from labkit.launch.launcher import Launcher
 from labkit.meshrun import MeshRun, MeshRunError, Settings, read
 from labkit.meshrun.reading import COUNTED
@@ -67,7 +68,12 @@ def judge(homework: Homework, nonce: str, launcher: Launcher | None) -> PartResu
         guarded("times", _times, runs, table, why, logs.verdict == "passed"),
         guarded("bytes", _bytes, runs, table, why),
     ]
-    return PartResult("measured", findings, flags, {"rows": [_row(run) for run in runs.values()]})
+    facts = {"rows": [_row(run) for run in runs.values()], FACT: _traces(runs)}
+    return PartResult("measured", findings, flags, facts)
+
+
+def _traces(runs: Mapping[Key, MeshRun]) -> dict[str, list[float]]:
+    return {f"the log of {run.name}": times for run in runs.values() if (times := trace(run.step_seconds))}
 
 
 def _measured(run: MeshRun) -> dict[str, float]:

@@ -20,7 +20,7 @@ import autograder.homework.inside as inside
 import autograder.homework.mnist_rubric as rubric
 from autograder.homework.folder import Homework
 from autograder.homework.mnist_rubric import SIZES, full, lost, needs_person
-from autograder.homework.rubric import Flag, LineResult, PartResult, Report, shown
+from autograder.homework.rubric import LineResult, PartResult, shown
 from autograder.homework.scaling import rerun, suspicion, table
 from autograder.homework.scaling.measured import (
     LEAST_TOLERANCE,
@@ -38,6 +38,7 @@ from autograder.homework.scaling.measured import (
 )
 from autograder.homework.scaling.mistakes import Mistakes, efficiency_mistakes, rate_mistakes, speedup_mistakes
 from autograder.homework.scaling.table import ScalingTable
+from autograder.homework.shared_runs import FACT, trace
 from autograder.homework.students_table import WrittenNumber
 from labkit.runlog import RunLog
 from labkit.scaling import karp_flatt
@@ -84,26 +85,6 @@ def judge(
         facts["rerun"], more = rerun.compare(runs.usable, speeds, again)
         flags += more
     return PartResult("scaling", findings, flags, facts)
-
-
-def shared_runs(reports: Mapping[str, Report]) -> dict[str, list[Flag]]:
-    """student -> flags, where run logs of two students have the same times of steps: no two runs ever do."""
-    owners: dict[str, list[tuple[str, str]]] = {}
-    for student, report in sorted(reports.items()):
-        for part in report.parts:
-            for role, mark in part.facts.get("fingerprints", {}).items():
-                owners.setdefault(mark, []).append((student, role))
-    found: dict[str, list[Flag]] = {}
-    for those in owners.values():
-        for student, role in those:
-            others = sorted({other for other, _ in those if other != student})
-            if others:
-                said = (
-                    f"The times of steps in {role} are those of a run that {', '.join(map(shown, others[:5]))}"
-                    " handed in, too."
-                )
-                found.setdefault(student, []).append(Flag("another_students_times", said))
-    return found
 
 
 # -- the runs ----------------------------------------------------------------------------------------------------------
@@ -520,9 +501,7 @@ def _facts(runs: ScalingLogs, speeds: Mapping[int, Speed], claimed: ScalingTable
             if run.problems
         },
         "table": claimed.problems[:5] if claimed else [],
-        "fingerprints": {
-            f"run_{p}": mark for p, run in sorted(runs.logs.items()) if (mark := suspicion.fingerprint(run))
-        },
+        FACT: {f"run_{p}": times for p, run in sorted(runs.logs.items()) if (times := trace(suspicion.steps_of(run)))},
     }
 
 

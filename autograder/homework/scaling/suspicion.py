@@ -8,7 +8,6 @@ flag is raised only where every way to compute a number agrees, beyond its error
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from itertools import combinations
@@ -35,14 +34,6 @@ def flags(logs: Mapping[int, RunLog], speeds: Mapping[int, Speed], source_sha256
     return found
 
 
-def fingerprint(run: RunLog) -> str:
-    """The same for logs with the same times of steps, whatever else was changed in them; "" for a log without times."""
-    steps = _steps(run)
-    if len(steps) < FEW:
-        return ""
-    return hashlib.sha256(np.round(steps, 7).astype("<f8").tobytes()).hexdigest()[:32]
-
-
 def hardware_of(run: RunLog) -> str:
     """The hardware of a run, by its own log, in a line."""
     gpus = run.hardware.get("gpus")
@@ -52,7 +43,8 @@ def hardware_of(run: RunLog) -> str:
     return f"{on}, {cores} cores" if isinstance(cores, int) and not isinstance(cores, bool) else on
 
 
-def _steps(run: RunLog) -> np.ndarray:
+def steps_of(run: RunLog) -> np.ndarray:
+    """The seconds of each step, in order; none where one is no number."""
     steps = np.concatenate([epoch.step_seconds for epoch in run.epochs]) if run.epochs else np.empty(0)
     return steps if np.all(np.isfinite(steps)) else np.empty(0)
 
@@ -101,7 +93,7 @@ def _times(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
 
 def _regular(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
     for p, run in sorted(logs.items()):
-        steps = _steps(run)[1:LOOK]  # of a long run, times repeat by chance: they are rounded to 0.1 us
+        steps = steps_of(run)[1:LOOK]  # of a long run, times repeat by chance: they are rounded to 0.1 us
         if len(steps) < FEW or steps.mean() <= 0:
             continue
         if np.unique(steps).size <= max(2, len(steps) // 20) or steps.std() < REGULAR * steps.mean():
@@ -142,7 +134,7 @@ def _copies(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
 def _side_by_side(one: RunLog, other: RunLog) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The times of steps of two runs beside each other: from the start on, and epoch by epoch. The first step compiles
     and is left out."""
-    a, b = _steps(one), _steps(other)
+    a, b = steps_of(one), steps_of(other)
     if not len(a) or not len(b):
         return
     n = min(len(a), len(b))

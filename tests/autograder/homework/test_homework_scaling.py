@@ -17,11 +17,12 @@ from bank_homework.runs import Run, records, rewrite
 from autograder.homework import folder
 from autograder.homework.mnist import SCALING_MNIST
 from autograder.homework.mnist_rubric import SIZES
-from autograder.homework.rubric import Report
+from autograder.homework.rubric import PartResult, Report
 from autograder.homework.scaling import figure as scaling_figure
 from autograder.homework.scaling import judge as scaling
 from autograder.homework.scaling import rerun, table
 from autograder.homework.scaling.measured import Range, speed, speedup
+from autograder.homework.shared_runs import FACT, shared_runs, trace
 from labkit import runlog
 from probes.figure.types import Axis, Curve, Figure, Panel
 
@@ -611,9 +612,27 @@ def test_runs_of_two_students_that_are_one(tmp_path):
         reports[name] = Report(
             [Submission(tmp_path / name, make=lambda run, k=k: replace(run, seed=min(k, 1))).judge()]
         )
-    found = scaling.shared_runs(reports)
+    found = shared_runs(reports)
     assert set(found) == {"ben", "cem"} and len(found["ben"]) == 4
     assert found["ben"][0].kind == "another_students_times" and "cem" in found["ben"][0].sentence
+
+
+def test_a_run_is_known_again_by_times_that_were_changed_a_little():
+    """And by those of some of its steps; not by times that a coarse clock makes equal."""
+    rng = np.random.default_rng(3)
+    mine, yours = rng.gamma(2.0, 0.01, (2, 80))
+    coarse = np.full(80, 0.5)
+
+    def who_shares(**times):
+        parts = {name: Report([PartResult("p", [], [], {FACT: {"run": trace(of)}})]) for name, of in times.items()}
+        return set(shared_runs(parts))
+
+    assert not who_shares(ada=mine, ben=yours)
+    assert who_shares(ada=mine, ben=1.3 * mine + rng.uniform(0, 1e-4, 80)) == {"ada", "ben"}
+    assert who_shares(ada=mine, ben=mine[:30], cem=yours) == {"ada", "ben"}
+    assert not who_shares(ada=coarse, ben=2 * coarse) and not who_shares(ada=mine[:14], ben=2 * mine[:14])
+    assert who_shares(ada=mine[:14], ben=mine[:14]) == {"ada", "ben"}
+    assert not who_shares(ada=mine[:5], ben=mine[:5]) and not who_shares(ada=[math.nan] * 80, ben=[math.nan] * 80)
 
 
 # -- the pieces --------------------------------------------------------------------------------------------------------
