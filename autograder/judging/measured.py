@@ -22,23 +22,32 @@ def says_of(case: Case) -> str:
 
 
 def measured(exercise: Exercise, case: Case, run: Run) -> tuple[RecordResult, ...]:
-    """The records of this case. One that cannot be computed is left out: no record is worth a grade."""
+    """The records of this case. One that cannot be computed is left out: no record is worth a grade. An answer that is
+    below one bound has none at all: the trick that saves bytes, say numbers sent in fewer bits, saves time as well."""
     found = []
     for record in exercise.records:
         try:
             one = _measured(record, case, run) if record.case(case) else None
+        except _BelowBound:
+            return ()
         except Exception:  # of an overlay's own, perhaps; ours are read in the tests
             one = None
         found += [] if one is None else [one]
     return tuple(found)
 
 
+class _BelowBound(Exception):
+    """A measurement is less than there can be, by whatever trick."""
+
+
 def _measured(record: Record, case: Case, run: Run) -> RecordResult | None:
-    """The measurement of a record; None if it is not a finite number, or less than there can be by whatever trick."""
+    """The measurement of a record; None if it is not a finite number. Raises _BelowBound."""
     value = record.value(case, run)
     bound = None if record.bound is None else float(record.bound(case))
-    if value is None or not math.isfinite(value) or value < (bound or 0.0) * (1 - EQUAL):
+    if value is None or not math.isfinite(value):
         return None
+    if value < (bound or 0.0) * (1 - EQUAL):
+        raise _BelowBound
     best = float(record.best(case))
     says = record.says or says_of(case)
     return RecordResult(record.name, record.unit, says, float(value), best, bound, record.why, record.counted)
