@@ -39,7 +39,7 @@ class CaseResult:
     guess: `diagnosis` is a mistake that was recognised by the values it gives. found: it is what the exercise's `facts`
     said of wrong values. fits: all names that wrong values allow.
     hidden: names of mistakes that cannot be seen in this case; None where no wrong values came back. records: what was
-    measured in it.
+    measured in it. refuses: the answer has raised ValueError on every rank, asked for or not.
     """
 
     level: str
@@ -58,10 +58,11 @@ class CaseResult:
     guess: bool = False
     found: bool = False
     records: tuple[RecordResult, ...] = ()
+    refuses: bool = False
 
     def to_json(self) -> dict:
         data = asdict(self)
-        for name in ("events", "fits", "hidden", "guess", "found", "records"):  # of use to the judge alone
+        for name in ("events", "fits", "hidden", "guess", "found", "records", "refuses"):  # of use to the judge alone
             del data[name]
         return data
 

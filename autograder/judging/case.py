@@ -14,7 +14,7 @@ from autograder.judging.diagnoses import (
 from autograder.judging.limit import TakesTooLong, processor_time
 from autograder.judging.measured import measured, says_of
 from autograder.judging.odd import wrong_or_odd
-from autograder.judging.wrong import never_waited, with_plain_numbers
+from autograder.judging.wrong import never_waited, refuses, with_plain_numbers
 from autograder.verdict import CaseResult
 from labkit.relay.outcome import Outcome
 from labkit.watch import hang
@@ -49,6 +49,7 @@ def _judge_case(exercise: Exercise, case: Case, outcome: Outcome, ends: list[dic
         result.verdict, result.diagnosis, result.differs, text = failure
     else:
         run = run_of(outcome)
+        result.refuses = refuses(run)
         wrong = wrong_or_odd(exercise, case, run)
         if wrong is None:
             result.records = measured(exercise, case, with_plain_numbers(run))

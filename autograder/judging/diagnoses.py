@@ -25,6 +25,10 @@ BUILT_IN = {
         "Your function raises ValueError where there is an answer.",
         "Raise it only where the docstring says so: look at the condition, at its ends, too.",
     ),
+    "refuses_everything": Diagnosis(
+        "Your function raises ValueError whatever it is given, so that it does so here says nothing.",
+        "Raise it only where the docstring says so; this level counts when an answer comes in other cases.",
+    ),
     "wrong_type": Diagnosis(
         "What your function returns is of another type than asked for.", "Read the last line of its docstring."
     ),

@@ -88,6 +88,7 @@ def _judge(
             break
     _take_away(levels, trial.call_again(drawn(exercise, key)))
     _take_away(levels, trial.knows_only_its_cases(unseen))
+    _take_away(levels, _refused_throughout(exercise, levels))
     keep_names_that_explain_all(exercise, trial.results)
     for case in trial.results:
         if case.diagnosis == "unrecognised" and "unrecognised" not in exercise.diagnoses:
@@ -124,6 +125,19 @@ def _take_away(levels: Sequence[LevelResult], wrong: Iterable[CaseResult]) -> No
         level = next(level for level in levels if level.name == result.level)
         level.cases.append(result)
         level.score = 0
+
+
+def _refused_throughout(exercise: Exercise, levels: Sequence[LevelResult]) -> list[CaseResult]:
+    """A wrong result for each level that was passed by an answer which raises ValueError in every case there is."""
+    cases = [case for level in levels for case in level.cases]
+    if all(case.verdict == "passed" for case in cases) or not all(case.refuses for case in cases):
+        return []
+    text = diagnosis_of(exercise, "refuses_everything")
+    return [
+        CaseResult(level.name, "", 0, "wrong", "refuses_everything", why=text.why, how=text.how)
+        for level in levels
+        if all(case.verdict == "passed" for case in level.cases)
+    ]
 
 
 def _nothing(exercise: Exercise, diagnosis: str, note: str) -> Result:

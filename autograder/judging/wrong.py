@@ -6,7 +6,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from autograder.compare import Difference, difference, name_of_type, show_where_they_differ, with_pythons_numbers
+from autograder.compare import (
+    Difference,
+    difference,
+    name_of_type,
+    show,
+    show_where_they_differ,
+    with_pythons_numbers,
+)
 from autograder.exercise import ANYTHING, Case, Diagnosis, Exercise, Finding, RankRun, Run, Tensor, names_of
 from autograder.judging.arguments import changed_argument, other_type
 from autograder.judging.carried import lacking
@@ -64,6 +71,30 @@ def _is_nothing(exercise: Exercise, value) -> bool:
     if exercise.runtime == "plain":
         return "rank" in names_of(exercise.signature) and any(part is None for part in value)
     return all(part is None for part in value)
+
+
+def _tells_of_errors(answer: object) -> bool:
+    """True if a harness that catches ValueError has put it together: what came, and what was raised."""
+    return isinstance(answer, dict) and len(answer) == 2 and isinstance(answer.get("raises"), str)
+
+
+def _what_came(answer: object) -> object:
+    """What the student's function returned, out of what the harness has made of it."""
+    return next(part for name, part in answer.items() if name != "raises") if _tells_of_errors(answer) else answer
+
+
+def _raised(answer: object) -> bool:
+    """True if this stands for a ValueError, or for one in each of several calls."""
+    if _tells_of_errors(answer):
+        answer = answer["raises"]
+    if isinstance(answer, (list, tuple)):
+        return bool(answer) and all(isinstance(one, str) and one == "ValueError" for one in answer)
+    return isinstance(answer, str) and answer == "ValueError"
+
+
+def refuses(run: Run) -> bool:
+    """True if every rank has raised ValueError, by what its harness says."""
+    return all(_raised(rank.value) for rank in run.ranks)
 
 
 def _refuses(expected: list, values: list) -> bool:
@@ -167,6 +198,14 @@ def _matching(case: Case, misconceptions: dict[str, list | None], values: list) 
 
 def _comparison(case: Case, r: int, expected, observed, wrong: Difference) -> list[str]:
     who = "" if case.world_size == 1 else f"rank {r} "
+    if _tells_of_errors(expected) and _tells_of_errors(observed) or _raised(observed):
+        raised, asked = _raised(observed), "a ValueError" if _raised(expected) else None
+        expected, observed = _what_came(expected), _what_came(observed)
+        if raised or asked:
+            said = "raised a ValueError" if raised else f"returned {show(observed)}"
+            label = f"{'expected':>{len(who) + len(said.split()[0])}} "
+            return [f"{who}{said}", label + (asked or show(expected, indent=len(label)))]
+        wrong = difference(expected, observed, case.rtol, case.atol) or wrong
     column = len(who) + len("returned ")
     target, value = show_where_they_differ(expected, observed, case.rtol, case.atol, column)
     kind = f"{name_of_type(observed)}: " if wrong.kind == "wrong_type" else ""

@@ -72,6 +72,10 @@ def ghost_batch_norm(x, ghost, eps):
 +    mean = groups.mean((1, 2), keepdim=True)
 +    var = groups.var((1, 2), unbiased=False, keepdim=True)
 
+# %% wrong_refuses_everything: wrong, ValueError, levels 0 0
+def ghost_batch_norm(*arguments, **options):
+    raise ValueError("not today")
+
 # %% wrong_refuses_one (right_reshaped): wrong, ValueError, levels 0 1
 -    if ghost < 1 or len(x) % ghost:
 +    if ghost <= 1 or len(x) % ghost:

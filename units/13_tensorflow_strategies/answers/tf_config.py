@@ -86,6 +86,10 @@ def tf_config(hosts, index):
         raise ValueError("an index that no worker has, or an address that is there twice")
     return json.dumps({"cluster": {"worker": hosts}, "task": {"type": "worker", "index": index}})
 
+# %% wrong_refuses_everything: wrong, refused, levels 0 0
+def tf_config(*arguments, **options):
+    raise ValueError("not today")
+
 # %% wrong_refuses_one_machine: wrong, refused, levels 0 1
 def tf_config(hosts, index):
     if not 0 <= index < len(hosts):

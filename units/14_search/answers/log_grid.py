@@ -74,6 +74,10 @@ def log_grid(low, high, n):
 -    return np.geomspace(low, high, n).tolist()
 +    return (10.0 ** np.round(np.linspace(np.log10(low), np.log10(high), n))).tolist()
 
+# %% wrong_refuses_everything: wrong, raises_without_reason, levels 0 0 0
+def log_grid(*arguments, **options):
+    raise ValueError("not today")
+
 # %% wrong_torch_float32: wrong, lost_digits, levels 0 0 1
 import math
 import torch
