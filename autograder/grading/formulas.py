@@ -23,6 +23,11 @@ _ATTRIBUTES = frozenset(
 )
 
 
+_MACROS = re.compile(r"\\(?:[egx]?def|let|(?:re)?newcommand|providecommand|newenvironment)(?![A-Za-z])")
+LONGEST = 2000  # characters of a formula's LaTeX
+MOST = 4000  # elements of its MathML
+
+
 def with_formulas(markdown: str) -> str:
     """The same text with LaTeX between dollars as MathML, or as code where that cannot be. Code stays as it is."""
     parts = _CODE.split(markdown)
@@ -31,20 +36,44 @@ def with_formulas(markdown: str) -> str:
 
 def _as_mathml(found: re.Match) -> str:
     tex, display = (found[1], "block") if found[1] else (found[2], "inline")
-    made = _converted(" ".join(tex.split()).replace(r"\boxed", "").replace(r"\dots", r"\ldots"), display)
+    # a space, so that what stood on both sides of a command is not joined to something that nobody has checked
+    plain = re.sub(r"\\boxed(?![A-Za-z])", " ", " ".join(tex.split()))
+    made = _converted(re.sub(r"\\dots(?![A-Za-z])", r"\\ldots ", plain), display)
     if not made:
         return f"`{tex.strip()}`"
-    made = re.sub(r"(?<=>)([^<]+)(?=<)", lambda text: text[1].replace("*", "&#42;").replace("_", "&#95;"), made)
     return f"\n\n<div class='formula'>{made}</div>\n\n" if display == "block" else made
 
 
 def _converted(tex: str, display: str) -> str:
-    """The formula as MathML; "" where it cannot be read, or would be more than a formula."""
+    """The formula as MathML; "" where it cannot be read, defines macros (ten of ten of ten ...), or would be more than
+    a formula.
+
+    What comes out is written here, from the tree that was looked at: what a reader of XML passes over, such as a
+    comment, a reader of HTML may take for something else.
+    """
+    if len(tex) > LONGEST or _MACROS.search(tex):
+        return ""
     try:
-        made = convert(tex, display=display)
-        nodes = list(ElementTree.fromstring(made).iter())
+        tree = ElementTree.fromstring(convert(tex, display=display))
     except Exception:  # the library's errors have no common class
         return ""
-    names = {node.tag.rpartition("}")[2] for node in nodes}
+    nodes = list(tree.iter())
+    names = {_name(node) for node in nodes}
     attributes = {name for node in nodes for name in node.attrib}
-    return made if names <= _ELEMENTS and attributes <= _ATTRIBUTES else ""
+    return _written(tree) if len(nodes) <= MOST and names <= _ELEMENTS and attributes <= _ATTRIBUTES else ""
+
+
+def _name(node: ElementTree.Element) -> str:
+    return str(node.tag).rpartition("}")[2]
+
+
+def _written(node: ElementTree.Element) -> str:
+    attributes = "".join(f' {name}="{_inert(value)}"' for name, value in node.attrib.items())
+    namespace = ' xmlns="http://www.w3.org/1998/Math/MathML"' if _name(node) == "math" else ""
+    inside = _inert(node.text) + "".join(_written(child) + _inert(child.tail) for child in node)
+    return f"<{_name(node)}{namespace}{attributes}>{inside}</{_name(node)}>"
+
+
+def _inert(text: str | None) -> str:
+    """Text in which neither HTML nor Markdown finds anything of its own: all punctuation as numbers."""
+    return re.sub(r"[^\w\s]", lambda sign: f"&#{ord(sign[0])};", re.sub(r"[\r\n]+", " ", text or "")).replace("_", "&#95;")
