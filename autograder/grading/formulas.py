@@ -76,4 +76,5 @@ def _written(node: ElementTree.Element) -> str:
 
 def _inert(text: str | None) -> str:
     """Text in which neither HTML nor Markdown finds anything of its own: all punctuation as numbers."""
-    return re.sub(r"[^\w\s]", lambda sign: f"&#{ord(sign[0])};", re.sub(r"[\r\n]+", " ", text or "")).replace("_", "&#95;")
+    in_a_line = re.sub(r"[\r\n]+", " ", text or "")
+    return re.sub(r"[^\w\s]|_", lambda sign: f"&#{ord(sign[0])};", in_a_line)

@@ -330,7 +330,7 @@ def _of_a_notebook(one: SubmittedNotebook) -> Iterator[tuple[int, Todo]]:
     for flag in one.flags:
         if flag.needs_person and flag.kind not in ("refused", "no_notebook"):
             where, rest = f"notebook {one.name}", flag.sentence
-            if flag.kind in ("fault", "waits", "follows"):  # of a cell, whose name comes first
+            if flag.kind in ("fault", "waits", "follows", "looks_around"):  # of a cell, whose name comes first
                 where, _, rest = flag.sentence.partition(": ")
             action = _ACTIONS.get(flag.kind, _LOOK)
             yield 2 if flag.kind == "fault" else 3, Todo(one.student, _plain(where), _sentence(rest), action)
@@ -354,6 +354,7 @@ _ACTIONS = {
     "waits": "Read the part's card in the formgrader, look at the file, and give what it is worth.",
     "one_cause": "Read the part's card in the formgrader. Where it is one mistake, give the points there.",
     "follows": "Read both cards in the formgrader. Where it is one mistake, give the points there.",
+    "looks_around": "Read the answer. Where it takes from the check what it should compute, take its points away.",
     "by_hand": "Compare it with the card in the formgrader: confirm the score there, or empty its field to take the "
     "judge's.",
     "foreign": "See whether the wrong file was handed in, and ask for the right one.",

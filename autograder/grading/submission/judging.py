@@ -32,6 +32,7 @@ from autograder.judging.following import Follows, Judged, follows_from
 from autograder.judging.helpers import judge_with_its_helpers
 from autograder.judging.judge import LAST_S, Runners, judge_with
 from autograder.judging.limit import TakesTooLong, processor_time
+from autograder.judging.looks_around import looks_around
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
 from labkit.launch.launcher import make_jobs
@@ -42,6 +43,7 @@ WAITED_S = 20.0
 # Seconds on the clock for all checks of one notebook (the homework's have limits of their own), and more on a machine
 # that is slow or busy: sleep costs nothing else.
 BUDGET_S = 120.0
+_LOOKS_AROUND = "The answer has {}. By that a function reads what its check holds, or replaces what the check calls."
 
 
 def judge(
@@ -90,6 +92,7 @@ class _Sitting:
         self.failed: set[str] = set()  # functions whose check was not passed
         self.causes: list[Judged] = []  # of these the ones whose failure follows from no other
         self.followed: list[SubmissionFlag] = []
+        self.noticed: list[SubmissionFlag] = []
         self.spent = 0.0  # seconds, of the budget
 
     @property
@@ -114,12 +117,22 @@ class _Sitting:
             self.runners.until = math.inf
             self.spent += time.monotonic() - begin
         grade.seconds = round(time.monotonic() - begin, 3)
+        if grade.points and not item.part:
+            self._look_around(item)
         if item.function and grade.verdict != "passed":
             self._look_for_a_cause(item, grade)
             self.failed.add(item.function)
         if grade.verdict == "too_slow" and grade.seconds > WAITED_S:
             self.runners.limits = replace(self.runners.limits, deadline=self.deadline)
         return grade
+
+    def _look_around(self, item: Item) -> None:
+        """Notes an answer that has earned points and reads what belongs to the check, or replaces what that calls."""
+        exercise = exercise_of(item, self.unit)
+        chunks = self.rebuilt.own_chunks(item, exercise, self.failed) if exercise is not None else []
+        if found := looks_around(chunk.source for chunk in chunks or ()):
+            named = ", ".join(f"`{name[:60]}`" for name in found[:3])
+            self.noticed.append(SubmissionFlag("looks_around", f"{item.grade_id}: {_LOOKS_AROUND.format(named)}", True))
 
     def _look_for_a_cause(self, item: Item, grade: ItemGrade) -> None:
         """Looks whether a failure follows from an earlier one; then the card says so, and a person is told."""
@@ -151,7 +164,7 @@ class _Sitting:
         noticed = [SubmissionFlag(kind, sentence, needs_person=True) for kind, sentence in self.homework.flags]
         waiting = [item.grade_id for item in grades if item.waits]
         waits = [SubmissionFlag("waits", f"{name}: some of its points wait for a person.", True) for name in waiting]
-        return [*faults, *noticed, *waits, *self.followed]
+        return [*faults, *noticed, *self.noticed, *waits, *self.followed]
 
 
 def _followed(follows: Follows, points: float, offered: float) -> str:

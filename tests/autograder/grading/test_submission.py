@@ -772,6 +772,17 @@ def test_a_notebook_of_sleepers_is_given_up_when_its_time_is_used_up(warm):
     assert [flag.needs_person for flag in graded.flags if flag.kind == "budget"] == [True]
 
 
+def test_an_answer_that_looks_at_its_caller_keeps_its_points_and_is_shown_to_a_person(runners):
+    notebook = handed_in()
+    name = next(iter(ANSWERS))
+    cell_of(notebook, name).source += "\n\n\ndef peek():\n    import sys\n    return sys._getframe(1)\n"
+    assert not judge(built(notebook), None, runners).needs_person, "nothing that is checked uses it"
+    cell_of(notebook, name).source += f"\n\n_right = {name}\n\n\ndef {name}(*a):\n    peek()\n    return _right(*a)\n"
+    graded = judge(built(notebook), None, runners)
+    assert graded.points == judge(built(handed_in()), None, runners).points
+    assert [flag.kind for flag in graded.flags] == ["looks_around"] and "`_getframe`" in graded.flags[0].sentence
+
+
 def test_a_module_beside_the_notebook_can_be_imported(runners, tmp_path):
     (tmp_path / "cutting.py").write_text(
         "from sizes import base_and_rest\n\n\ndef first(n, rank, p):\n"
