@@ -14,6 +14,7 @@ _NAMES = frozenset(
     " _current_frames _current_exceptions get_referrers get_referents get_objects settrace setprofile currentframe"
     " getclosurevars getouterframes getinnerframes getcoroutinelocals getgeneratorlocals __subclasses__ ctypes".split()
 )
+_OURS = ("autograder", "harness", "labkit.launch", "labkit.relay", "labkit.watch")  # what judges and counts
 _STACKS = frozenset(("stack", "trace"))  # of the module inspect; torch has a function of that name
 
 
@@ -36,12 +37,18 @@ def _imported(node: ast.AST) -> Iterator[str]:
         yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
 
 
+def _paths(node: ast.Import | ast.ImportFrom) -> list[str]:
+    within = f"{node.module}." if isinstance(node, ast.ImportFrom) and node.module else ""
+    return [f"{within}{alias.name}" for alias in node.names]
+
+
 def _names(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Attribute):
         if node.attr in _STACKS and isinstance(node.value, ast.Name) and node.value.id == "inspect":
             yield f"inspect.{node.attr}"
         names: tuple = (node.attr,)
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from (path for path in _paths(node) if any(f"{path}.".startswith(f"{one}.") for one in _OURS))
         names = tuple(part for alias in node.names for part in alias.name.split("."))
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         names = (node.value,)  # getattr(f, "__closure__")

@@ -340,8 +340,12 @@ class ScaledStep(ReportExercise):
     @staticmethod
     def _case(rng, level, low, high, scale, lr, max_norm, overflow=0, nan=False, lost=False, sums=False):
         n = 24 if sums else 6  # 24 numbers from 2^14 on: their norm, too, is more than float16 holds
-        slopes = rng.choice(MANTISSAS, n) * 2.0 ** rng.integers(low, high, n) * rng.choice([-1, 1], n)
-        slopes[0], slopes[1] = 1.25 * 2.0**low, -1.5 * 2.0 ** (high - 1)
+        while True:
+            slopes = rng.choice(MANTISSAS, n) * 2.0 ** rng.integers(low, high, n) * rng.choice([-1, 1], n)
+            slopes[0], slopes[1] = 1.25 * 2.0**low, -1.5 * 2.0 ** (high - 1)
+            norm = np.linalg.norm(slopes)
+            if math.isinf(max_norm) or abs(float(np.float16(norm)) / norm - 1) > 1e-4:
+                break  # where it is clipped to, three digits of the norm are not enough
         if overflow:
             slopes[2:] = 1.5 * 2.0 ** (low - 8)  # these stay finite
         if nan:

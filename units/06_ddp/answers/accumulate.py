@@ -182,11 +182,7 @@ def accumulate(ddp, micro_batches):
 -    (F.cross_entropy(ddp(x), y) / len(micro_batches)).backward()
 +    F.cross_entropy(ddp(x), y).backward()
 
-# %% wrong_left_in_eval_mode (right_flag): wrong, left_in_eval_mode, levels 0 0
-     ddp.require_backward_grad_sync = False
-+    ddp.eval()
-
-# %% wrong_left_in_evaluation (right_last_apart): wrong, modifies_input, levels 0 0
+# %% wrong_left_in_evaluation (right_last_apart): wrong, left_in_eval_mode, levels 0 0
      k = len(micro_batches)
 +    ddp.eval()
 
