@@ -343,9 +343,10 @@ class ScaledStep(ReportExercise):
         while True:
             slopes = rng.choice(MANTISSAS, n) * 2.0 ** rng.integers(low, high, n) * rng.choice([-1, 1], n)
             slopes[0], slopes[1] = 1.25 * 2.0**low, -1.5 * 2.0 ** (high - 1)
-            norm = np.linalg.norm(slopes)
-            if math.isinf(max_norm) or abs(float(np.float16(norm)) / norm - 1) > 1e-4:
-                break  # where it is clipped to, three digits of the norm are not enough
+            norm = float(np.linalg.norm(slopes))
+            rounded = [float(np.float16(norm)) / norm, float(np.float16(max_norm / np.float16(norm))) * norm / max_norm]
+            if math.isinf(max_norm) or min(abs(one - 1) for one in rounded) > 1e-4:
+                break  # where it is clipped to, three digits of the norm, or of the factor, are not enough
         if overflow:
             slopes[2:] = 1.5 * 2.0 ** (low - 8)  # these stay finite
         if nan:
