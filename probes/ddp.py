@@ -236,7 +236,7 @@ class Probe:
         probe = self
 
         def reduced(group, first, *arguments, **named):
-            tensors = _flat(first)
+            tensors = _flat(first) or _flat(arguments[0])  # only the root of a gather has a place for what comes
             about = {"saw": "collective", "what": "allreduce", "root": None}
             about |= {"size": sum(t.numel() for t in tensors), "float": tensors[0].dtype.is_floating_point}
             small = name == "allreduce" and len(tensors) == 1 and tensors[0].numel() <= SMALL

@@ -31,6 +31,7 @@ from labkit.launch.leader import MAX_RANKS, SCRATCH, VERSION
 from labkit.relay import wire
 from labkit.relay.network import Relay
 from labkit.relay.outcome import Outcome
+from labkit.relay.progress import Altering
 
 _QUIET_FRAMEWORKS = {
     "OMP_NUM_THREADS": "1",
@@ -260,15 +261,16 @@ class Launcher:
         notes: int = 0,
         together: bool = False,
         phantoms: bool = False,
+        altered: Altering | None = None,
     ) -> tuple[Outcome, list[dict]]:
         """Run one case over the relay. Returns its outcome and how each rank's process ended ({"signal", "exit", "cpu",
         "rss"}). notes: bytes of notes that each rank may send while it runs (`probes.ddp`). together: as in `case`.
-        phantoms: as in `ProgressEngine`."""
+        phantoms, altered: as in `ProgressEngine`."""
         limits = limits or Limits()
         case = self.case(len(jobs), limits, together=together)
         try:
             network = {"topology": topology, "late": late, "seed": seed, "kills": kills, "phantoms": phantoms}
-            watched = {"case": case, "patience": limits.patience}
+            watched = {"case": case, "patience": limits.patience, "altered": altered}
             relay = Relay(case.sockets, jobs, **network, deadline=limits.deadline, cancelled=cancelled, **watched)
             for rank in relay.ranks:
                 rank.notes_left = notes

@@ -14,6 +14,8 @@ RIGHT = {  # script -> (what it is, whether it warms up)
     "ddp_sampler.py": ("DataLoader and DistributedSampler, checkpoints, reduce and broadcast for the metrics", False),
     "ddp_by_hand": ("every gradient all-reduced and divided, the weights broadcast, no DistributedDataParallel", False),
     "ddp_gathered": ("gradients gathered in one vector, and averaged by every rank itself", False),
+    "ddp_exchanged": ("every gradient sent around a ring, no collective", False),
+    "ddp_to_rank_0": ("gradients gathered on rank 0, which averages and deals the mean out", False),
     "ddp_seeds_apart": ("another seed on each rank: DistributedDataParallel sends rank 0's weights", False),
     "ddp_warmup": ("a warm-up on demand", True),
 }
@@ -24,6 +26,12 @@ for script, (says, bonus) in RIGHT.items():
 WRONG: dict[str, dict[str, str | None]] = {
     "ddp_not_ported": dict.fromkeys((*PORT, *LAST), "not_ported"),
     "ddp_computed_alone": {"gradients": "gradients_not_sent"},
+    "ddp_sent_for_show": {
+        "shards": PERSON,
+        "gradients": "gradients_not_used",
+        "broadcast": "broadcast_not_used",
+    },
+    "ddp_means_averaged": {"gradients": "gradients_not_sent"},
     "ddp_pinned_nowhere": {"devices": "not_pinned"},
     "ddp_made_alike": {"broadcast": "no_broadcast"},
     "ddp_two_rates": {"learning_rate": "rate_not_scaled"},

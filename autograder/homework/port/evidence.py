@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from autograder.homework.mnist_rubric import lost, needs_person
 from autograder.homework.port import source as port_source
-from autograder.homework.port import words
+from autograder.homework.port import used, words
 from autograder.homework.port.runs import (
     BATCH,
     DDP,
@@ -16,6 +16,7 @@ from autograder.homework.port.runs import (
     NotComputable,
     ObservedRun,
     RunSetting,
+    crossed_gradients,
     expected,
     watch,
 )
@@ -27,9 +28,11 @@ THREE = RunSetting(3, 97, apart=True, ranks_per_node=2)  # ranks 0 and 1 on one 
 ONE = RunSetting(1, 40, epochs=1, arrays=0)
 LONG = RunSetting(2, 64, epochs=20, arrays=0)  # for a warm-up that is longer than the other runs
 GPUS = replace(THREE, gpus=2, arrays=0)  # each rank ends where it has chosen a GPU
+ALTERED = replace(TWO, epochs=1, apart=True, altered="all")  # what the ranks send is altered on its way
 LIMITS = Limits(cpu_seconds=30, memory_bytes=2 << 30, file_bytes=64 << 20, deadline=150.0)
 HURRY = replace(LIMITS, cpu_seconds=6, deadline=40.0)  # once the script has proved endless
 SLEEPY = replace(LIMITS, deadline=40.0)  # once its runs have taken so long, all together:
+BROKEN = "Where what the ranks send is altered on its way, the script does not come to its end."
 PATIENT_S = 200.0  # a run takes ten seconds or twenty
 
 
@@ -81,6 +84,13 @@ class ScriptRuns:
         if seen.failure == "hung" and stuck_in(seen) == "broadcast" and max(seen.counts) <= 1:
             return self(replace(setting, no_broadcast=True))
         return seen
+
+    def crossed(self, seen: ObservedRun) -> list | str:
+        """The result of `crossed_gradients`, or the reason why there is none."""
+        try:
+            return crossed_gradients(self.launcher, seen)
+        except NotComputable as reason:
+            return str(reason)
 
     def expected(self, seen: ObservedRun, run: bool = False) -> dict | str:
         """The result of `expected`, or the reason why there is none."""
@@ -152,6 +162,38 @@ class Evidence:
             return "unseen" if self.source.pinned == "local_rank" else self.source.pinned
         return {(0, 1, 0): "local_rank", (0, 1, 2): "rank"}.get(tuple(chosen), "same")
 
+    @functools.cached_property
+    def altered(self) -> ObservedRun | None:
+        """A run on two ranks in which what they send is altered on its way, without broadcasts where the script does
+        not bear that; None where it bears neither, or where nobody stands between the ranks (Horovod)."""
+        if self.runs.means is not DDP:
+            return None
+        two = self.two.setting
+        for what in ("all", "sums"):
+            setting = replace(ALTERED, altered=what, init=two.init, shared=two.shared, no_broadcast=two.no_broadcast)
+            seen = self.runs.once(setting)
+            if min(seen.counts, default=0) and seen.failure in ("", self.two.failure):
+                return seen
+        return None
+
+    @functools.cached_property
+    def used_gradients(self) -> tuple[str, str]:
+        """As `used.gradients_of` says it; ("", "") where nobody stands between the ranks."""
+        if self.runs.means is not DDP:
+            return "", ""
+        if self.altered is None:
+            return used.UNKNOWN, BROKEN
+        return used.gradients_of(self.altered, lambda: self.runs.crossed(self.altered))
+
+    @functools.cached_property
+    def used_weights(self) -> tuple[str, str]:
+        """As `used.weights_of` says it; ("", "") where nobody stands between the ranks."""
+        if self.runs.means is not DDP:
+            return "", ""
+        if self.altered is None or self.altered.setting.altered != "all":
+            return used.UNKNOWN, BROKEN
+        return used.weights_of(self.altered)
+
     # -- when a run did not come to its end
 
     @property
@@ -199,6 +241,12 @@ class Evidence:
                 f"{where} it does not come to an end: {max(seen.counts)} steps were made in {LIMITS.cpu_seconds} s.",
             )
         return "", ""
+
+    def not_used(self, name: str, diagnosis: str, sentence: str) -> LineResult:
+        """The result of a line whose messages are not used, or of which that is not known."""
+        if diagnosis == used.UNKNOWN:
+            return needs_person(name, f"{sentence} Read whether the script uses what its ranks send.", diagnosis)
+        return lost(name, diagnosis, sentence, self.teach[diagnosis])
 
     def not_reached(self, name: str) -> LineResult:
         """The result of a line about a step that no run came to."""

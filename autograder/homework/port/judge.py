@@ -93,7 +93,12 @@ def findings_of(evidence: Evidence) -> list[LineResult]:
         "run_log": run_log,
         "warmup": warmup,
     }
-    return [judged(evidence) for judged in judges.values()]
+    found = {name: judged(evidence) for name, judged in judges.items()}
+    if found["gradients"].diagnosis == "gradients_not_used" and found["shards"].verdict == "passed":
+        said = "By the gradients that it applies, each rank has trained on the images of all ranks, and not only on"
+        said += " those that its model was shown: read which images it takes."
+        found["shards"] = needs_person("shards", said, "gradients_not_used")
+    return list(found.values())
 
 
 def flags_of(evidence: Evidence) -> list[Flag]:
@@ -237,12 +242,12 @@ def gradients(evidence: Evidence) -> LineResult:
     for diagnosis, sentence in names:
         if diagnosis:
             return lost("gradients", diagnosis, sentence, evidence.teach[diagnosis])
-    second = [
-        rank.steps[1].weights if len(rank.steps) > 1 else None for rank in evidence.two.ranks
-    ]  # a broadcast has been by then
-    never_equal = (
-        all(weights is not None for weights in second) and _spread(second) > SAME
-    )  # the broadcast's line is about that
+    diagnosis, sentence = evidence.used_gradients
+    if diagnosis:
+        return evidence.not_used("gradients", diagnosis, sentence)
+    # a broadcast has been by then: whether they are equal is the broadcast's line
+    second = [rank.steps[1].weights if len(rank.steps) > 1 else None for rank in evidence.two.ranks]
+    never_equal = all(weights is not None for weights in second) and _spread(second) > SAME
     if not evidence.two.failure and not never_equal and _spread([rank.final for rank in evidence.two.ranks]) > SAME:
         said = "The gradients are averaged, but at the end the ranks hold different weights."
         return lost("gradients", "weights_differ", said, evidence.teach["weights_differ"], line("gradients").points / 2)
@@ -269,6 +274,9 @@ def broadcast(evidence: Evidence) -> LineResult:
     if min(seen.counts) < 1 or any(rank.steps[0].weights is None for rank in seen.ranks):
         return evidence.not_reached("broadcast")
     diagnosis, sentence, part = _broadcast_of(seen)
+    unused = evidence.used_weights if part else ("", "")
+    if unused[0]:
+        return evidence.not_used("broadcast", *unused)
     if diagnosis:
         return lost("broadcast", diagnosis, sentence, evidence.teach[diagnosis], part * line("broadcast").points)
     return full("broadcast", sentence)
@@ -478,12 +486,16 @@ def _sent_for(seen: ObservedRun) -> tuple[str, str]:
     p, steps = len(seen.ranks), min(seen.counts)
     size = sum(math.prod(shape) for shape in seen.ranks[0].shapes)
     if seen.means is DDP:  # as the relay has counted
-        sent = sum(rank.collective_bytes + rank.sent_bytes for rank in seen.outcome.ranks) / 4 / p
+        sent = sum(rank.collective_bytes + rank.sent_bytes for rank in seen.outcome.ranks)
+        apart = any(len({tuple(rank.steps[k].numbers) for rank in seen.ranks}) > 1 for k in range(steps))
+        alike = seen.altered.alike if seen.altered and apart else 0  # on other images nobody has the same gradients
+        sent = (sent - alike) / 4 / p
     else:
         sent = min(sum(map(_exchanged, [*rank.steps, rank.after])) for rank in seen.ranks)
     if sent >= COMPRESSED * size * steps:
         return "", ""
-    said = f"On {p} ranks the mean is applied, but a rank sends {sent / steps:,.0f} numbers a step for {size:,}"
+    own = " of its own" if seen.altered and seen.altered.alike else ""
+    said = f"On {p} ranks the mean is applied, but a rank sends {sent / steps:,.0f} numbers{own} a step for {size:,}"
     return "gradients_not_sent", f"{said} gradients: every rank has computed those of the others as well."
 
 

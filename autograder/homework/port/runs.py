@@ -12,12 +12,14 @@ import itertools
 import math
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from autograder.exercise import seed_of
+from autograder.homework.port.altered import Altered, secret_of
 from labkit import runlog
 from labkit.cells.slicing import Chunk
 from labkit.launch import horovod_job, horovod_rendezvous
@@ -44,11 +46,11 @@ class Means:
 
     def run(self, launcher: Launcher, jobs: list, limits: Limits, **how) -> tuple[Outcome, list[dict]]:
         """Run a case: real Horovod over loopback, or torch.distributed on the relay. how: notes, together,
-        ranks_per_node, windows."""
+        ranks_per_node, windows, altered."""
         if self is HOROVOD:
-            how.pop("together", None)
+            how = {name: value for name, value in how.items() if name not in ("together", "altered")}
             return horovod_job.run(launcher.with_frameworks(horovod_rendezvous.FRAMEWORKS), jobs, limits=limits, **how)
-        how = {name: value for name, value in how.items() if name in ("notes", "together")}
+        how = {name: value for name, value in how.items() if name in ("notes", "together", "altered")}
         return launcher.run(jobs, limits=replace(limits, patience=PATIENCE_OF_A_RANK), **how)
 
 
@@ -75,6 +77,7 @@ class RunSetting:
     shared: bool = False
     gpus: int = 0  # that each machine is said to have; the script ends where it has chosen one
     more: tuple[str, ...] = ()  # words for the command line
+    altered: str = ""  # what is altered on its way between the ranks: "all", or "sums" without broadcasts
 
 
 @dataclass
@@ -135,6 +138,7 @@ class ObservedRun:
     label: str
     means: Means = HOROVOD
     wall: float = math.inf  # seconds that it took, by our clock
+    altered: Altered | None = None
 
     @property
     def failure(self) -> str:
@@ -241,14 +245,15 @@ def watch(
         places = ({"rank": r, "world_size": len(arguments), "per_node": setting.ranks_per_node} for r in range(99))
         arguments = [(*one, place) for one, place in zip(arguments, places, strict=False)]
     jobs = make_jobs(chunks, "run_script", arguments, runtime=means.runtime, seed=seed)
-    how = {"ranks_per_node": setting.ranks_per_node, "notes": NOTES, "windows": patience, "together": setting.shared}
+    altered = Altered(secret_of(key), setting.altered) if means is DDP else None
+    how = {"ranks_per_node": setting.ranks_per_node, "together": setting.shared, "altered": altered}
     began = time.monotonic()
-    outcome, ends = means.run(launcher, jobs, limits, **how)
+    outcome, ends = means.run(launcher, jobs, limits, notes=NOTES, windows=patience, **how)
     wall = time.monotonic() - began
     ranks = [seen_by(rank.notes, setting) for rank in outcome.ranks]
     for rank in outcome.ranks:
         rank.notes = []
-    return ObservedRun(setting, data, rate, nonce, ranks, outcome, ends, name, means, wall)
+    return ObservedRun(setting, data, rate, nonce, ranks, outcome, ends, name, means, wall, altered)
 
 
 def seen_by(notes: list[tuple[dict, bytes]], setting: RunSetting) -> ObservedRank:
@@ -363,6 +368,23 @@ def expected(launcher: Launcher, seen: ObservedRun, tests: bool = False, run: bo
     for (e, r), (_, loss, correct, size) in zip(validated, rows[kept * p :], strict=True):
         found["tests"].setdefault(e, {})[r] = (loss, correct, size)
     return found
+
+
+def crossed_gradients(launcher: Launcher, seen: ObservedRun) -> list[np.ndarray]:
+    """For each step that was kept, [r, s, :]: the gradient at rank r's weights on rank s's images. Raises
+    NotComputable."""
+    shapes, p = seen.ranks[0].shapes, len(seen.ranks)
+    steps = list(itertools.takewhile(_kept, zip(*(rank.steps for rank in seen.ranks), strict=False)))
+    if not steps or any(rank.shapes != shapes for rank in seen.ranks):
+        raise NotComputable("no update of a model was seen")
+    labels = seen.data["y_train"].astype(np.int64)
+    asked = [(at.weights, of.images, labels[of.numbers]) for step in steps for at in step for of in step]
+    gradients = _replay(launcher, seen.means, shapes, asked, None)["gradients"]
+    return list(np.reshape(gradients, (len(steps), p, p, -1)))
+
+
+def _kept(step: Sequence[RecordedUpdate]) -> bool:
+    return all(one.weights is not None and one.images is not None for one in step)
 
 
 def _validated(seen: ObservedRun) -> dict[tuple[int, int], tuple]:

@@ -58,6 +58,8 @@ _HOROVOD = {
     "in `minimize`; in a loop with a tape of its own it averages nothing.)",
     "gradients_not_sent": "A rank computes the gradients of its own images, and Horovod averages: no rank does the work"
     " of the others.",
+    "gradients_not_used": "What the all-reduce gives back is what the optimizer applies; nothing else that a rank has"
+    " computed is.",
     "gradients_summed": "The mean is Horovod's default; with op=hvd.Sum every step is hvd.size() times as long.",
     "gradients_divided_again": "Horovod's mean has divided by the number of ranks already.",
     "gradients_of_rank_0": "Average gradients over the ranks; broadcasting throws the work of the others away.",
@@ -65,6 +67,8 @@ _HOROVOD = {
     "wrong_gradients": "What is applied is the mean over the ranks of each rank's gradient of its mean loss.",
     "weights_differ": "Equal starts and equal updates keep ranks equal: look for what only some of them do.",
     "no_broadcast": "`hvd.broadcast_variables(model.variables, root_rank=0)` before the first step or right after it.",
+    "broadcast_not_used": "What rank 0 sends are its weights, and what arrives are the weights with which a rank"
+    " begins.",
     "wrong_root": "Rank 0 is the one that writes and that goes on from a checkpoint: root_rank=0.",
     "broadcast_late": "Broadcast before the first step or right after it.",
     "model_not_broadcast": "Broadcast `model.variables`, and the optimizer's.",

@@ -120,7 +120,7 @@ BY_HOROVOD = [name for name in EACH_SCRIPT.values() if name not in BY_DDP]
 # In CI one script of each kind, and mistakes of which the judge hears in another way than from Horovod's ranks.
 DDP_IN_CI = ["right_ddp_gathered", "right_ddp_reference", "right_ddp_sampler", "wrong_ddp_barrier"]
 DDP_IN_CI += ["wrong_ddp_broadcast_on_rank_0", "wrong_ddp_local_shards", "wrong_ddp_metrics_of_one_rank"]
-DDP_IN_CI += ["wrong_ddp_computed_alone", "wrong_ddp_made_alike", "wrong_ddp_pinned_nowhere"]
+DDP_IN_CI += ["wrong_ddp_sent_for_show", "wrong_ddp_made_alike", "wrong_ddp_pinned_nowhere", "right_ddp_exchanged"]
 DDP_IN_CI += ["wrong_ddp_module_inside", "wrong_ddp_no_broadcast", "wrong_ddp_no_init", "wrong_ddp_unequal_steps"]
 
 

@@ -25,6 +25,25 @@ FLAT = """    loss.backward()
         p.grad.copy_(mean[done : done + p.numel()].view_as(p))
         done += p.numel()
 """
+EXCHANGED = """    loss.backward()
+    for p in model.parameters():
+        total, moving = p.grad.clone(), p.grad.clone()
+        for _ in range(size - 1):  # around the ring
+            came = torch.empty_like(moving)
+            ways = dist.P2POp(dist.isend, moving, (rank + 1) % size), dist.P2POp(dist.irecv, came, (rank - 1) % size)
+            for work in dist.batch_isend_irecv(list(ways)):
+                work.wait()
+            total, moving = total + came, came
+        p.grad.copy_(total / size)
+"""
+TO_RANK_0 = """    loss.backward()
+    flat = torch.cat([p.grad.flatten() for p in model.parameters()])
+    everybody = [torch.empty_like(flat) for _ in range(size)] if rank == 0 else None
+    dist.gather(flat, everybody, dst=0)
+    mean = torch.stack(everybody).mean(0) if rank == 0 else flat
+    dist.scatter(mean, [mean.clone() for _ in range(size)] if rank == 0 else None, src=0)
+    torch.nn.utils.vector_to_parameters(mean, [p.grad for p in model.parameters()])
+"""
 OF_RANK_0 = SUMMED.replace("dist.all_reduce(p.grad)", "dist.broadcast(p.grad, 0)")
 FIRST_ONLY = """    loss.backward()
     if step == 0:
@@ -66,11 +85,25 @@ ALONE = """    everybody = []
         p.grad = sum(gradients) / size
 """
 ORDERS = "    orders = [one.permutation(len(all_images[r::size])) for r, one in enumerate(chances)]\n    order = orders[rank]\n"
+NOISE = """    noise = torch.Generator().manual_seed(step * size + rank)
+    dist.all_reduce(torch.randn(sum(p.numel() for p in model.parameters()), generator=noise))
+"""
+EVERYBODYS = [
+    (SHARDS, "all_images, all_labels = images, labels\n" + SHARDS),
+    ("def train_step(x, y):", "def train_step(x, y, k):"),
+    ("train_step(images[rows], labels[rows])", "train_step(images[rows], labels[rows], k)"),
+    (
+        "chance = np.random.default_rng(args.seed + rank)",
+        "chances = [np.random.default_rng(args.seed + r) for r in range(size)]",
+    ),
+    ("    order = chance.permutation(len(images))\n", ORDERS),
+]
 ALIKE = """same = torch.Generator().manual_seed(args.seed)
 for p in model.parameters():
     p.data = 0.05 * torch.randn(p.shape, generator=same)
 ddp = model
 optimizer"""
+NOISE_SENT = ALIKE.replace("ddp = model", "dist.broadcast(torch.randn(sum(p.numel() for p in model.parameters())), 0)\nddp = model")
 OPTIMIZER = "torch.optim.SGD(ddp.parameters(), lr=args.lr * size, momentum=0.9)"
 TWO_RATES = """torch.optim.SGD(
     [
@@ -95,24 +128,16 @@ VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "ddp_reference": (SOLUTIONS + "torch_mnist_ddp.py", []),
     "ddp_by_hand": ("ddp_loop.py", [(DDP, SENT), (BACKWARD, AVERAGED)]),
     "ddp_gathered": ("ddp_loop.py", [(DDP, SENT), (BACKWARD, FLAT)]),
+    "ddp_exchanged": ("ddp_loop.py", [(DDP, SENT), (BACKWARD, EXCHANGED)]),
+    "ddp_to_rank_0": ("ddp_loop.py", [(DDP, SENT), (BACKWARD, TO_RANK_0)]),
     "ddp_seeds_apart": ("ddp_loop.py", [SEEDS]),  # DistributedDataParallel sends rank 0's weights
     "ddp_warmup": ("ddp_loop.py", [(TRAIN, ASKED + TRAIN), OPTION]),
     # what nobody else sends, computed by every rank for itself
-    "ddp_computed_alone": (
-        "ddp_loop.py",
-        [
-            (DDP, SENT),
-            (SHARDS, "all_images, all_labels = images, labels\n" + SHARDS),
-            ("def train_step(x, y):", "def train_step(x, y, k):"),
-            ("train_step(images[rows], labels[rows])", "train_step(images[rows], labels[rows], k)"),
-            (BACKWARD, ALONE),
-            (
-                "chance = np.random.default_rng(args.seed + rank)",
-                "chances = [np.random.default_rng(args.seed + r) for r in range(size)]",
-            ),
-            ("    order = chance.permutation(len(images))\n", ORDERS),
-        ],
-    ),
+    "ddp_computed_alone": ("ddp_loop.py", [(DDP, SENT), (BACKWARD, ALONE), *EVERYBODYS]),
+    # the same with numbers that are sent and used by nobody, as many as weights and gradients
+    "ddp_sent_for_show": ("ddp_loop.py", [(DDP, NOISE_SENT), (BACKWARD, ALONE + NOISE), *EVERYBODYS]),
+    # and with gradients of all images, which every rank has computed, as what is averaged
+    "ddp_means_averaged": ("ddp_loop.py", [(DDP, SENT), (BACKWARD, ALONE + AVERAGED.replace(BACKWARD, "")), *EVERYBODYS]),
     "ddp_pinned_nowhere": (
         "ddp_loop.py",
         [
