@@ -25,13 +25,13 @@ for script, (says, bonus) in RIGHT.items():
 
 WRONG: dict[str, dict[str, str | None]] = {
     "ddp_not_ported": dict.fromkeys((*PORT, *LAST), "not_ported"),
-    "ddp_computed_alone": {"gradients": "gradients_not_sent"},
+    "ddp_computed_alone": {"shards": PERSON, "gradients": "gradients_not_sent"},
     "ddp_sent_for_show": {
         "shards": PERSON,
         "gradients": "gradients_not_used",
         "broadcast": "broadcast_not_used",
     },
-    "ddp_means_averaged": {"gradients": "gradients_not_sent"},
+    "ddp_means_averaged": {"shards": PERSON, "gradients": "gradients_not_sent"},
     "ddp_pinned_nowhere": {"devices": "not_pinned"},
     "ddp_made_alike": {"broadcast": "no_broadcast"},
     "ddp_two_rates": {"learning_rate": "rate_not_scaled"},

@@ -94,10 +94,11 @@ def findings_of(evidence: Evidence) -> list[LineResult]:
         "warmup": warmup,
     }
     found = {name: judged(evidence) for name, judged in judges.items()}
-    if found["gradients"].diagnosis == "gradients_not_used" and found["shards"].verdict == "passed":
+    alone = found["gradients"].diagnosis in ("gradients_not_sent", "gradients_not_used")
+    if alone and found["shards"].verdict == "passed":
         said = "By the gradients that it applies, each rank has trained on the images of all ranks, and not only on"
         said += " those that its model was shown: read which images it takes."
-        found["shards"] = needs_person("shards", said, "gradients_not_used")
+        found["shards"] = needs_person("shards", said, found["gradients"].diagnosis)
     return list(found.values())
 
 
