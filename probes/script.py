@@ -11,8 +11,10 @@ comes to its end:
 
     {"saw": "batch", "numbers": [...], "tape": bool}   a minibatch came to the model, under a tape or not; the images
     {"saw": "optimizer", "name", "config", "shapes"}   once, before the first update
-    {"saw": "update", "rate": float}   gradients are about to be applied; gradients and variables, float32
-    {"saw": "collective", "what", "size", "root", "float"}   a collective; small ones with what came in and went out
+    {"saw": "update", "rate": float}   gradients are about to be applied; gradients and variables, float32, with the
+                                       share "came" of the gradients' numbers that Horovod has given back
+    {"saw": "collective", "what", "size", "root", "float"}   a collective; small ones with what came in and went out,
+                                       larger sums with norm and sum of what this rank "brought"
     {"saw": "options", ...}, {"saw": "outside", ...}   options of its command line, files it looked for elsewhere
     {"saw": "end", ...}                                how it ended, files written, the run log, what was printed
 
@@ -65,6 +67,7 @@ class Probe:
         self.gpus, self._visible = int(options.get("gpus", 0)), os.environ.get("CUDA_VISIBLE_DEVICES", "")
         self.updates = self.batches = self.made = 0
         self.variables: list = []
+        self._arrived: list[np.ndarray] = []  # what collectives have given back since the update before
         self._depth = threading.local()
         self._queue, self._lookers, self._lock = None, [], threading.RLock()
 
@@ -250,10 +253,12 @@ class Probe:
 
         def seen(rate, *arrays) -> None:
             self.updates += 1
-            payload = b""
+            payload, about = b"", {"saw": "update", "rate": float(rate), "initialised": _initialised()}
             if self.updates <= self.arrays:
                 payload = b"".join(np.ascontiguousarray(array, dtype=np.float32).tobytes() for array in arrays)
-            self.note({"saw": "update", "rate": float(rate), "initialised": _initialised()}, payload)
+                about["came"] = _share_that_came(self._arrived, arrays[: len(pairs)])
+            self._arrived = []
+            self.note(about, payload)
 
         gradients = [tf.convert_to_tensor(gradient) for gradient, _ in pairs]
         self._run(
@@ -293,6 +298,8 @@ class Probe:
                 self._run(lambda before, after: self.note({**about, **_values(before, after)}), [tensor, result])
             elif what != "broadcast":
                 self._run(lambda value: self.note({**about, "size": int(np.size(value))}), [tensor])
+            if tensor.dtype.is_floating:
+                self._run(self._keep, [result[0] if isinstance(result, (list, tuple)) else result])
             return result
 
         return collective
@@ -317,9 +324,21 @@ class Probe:
             self._run(lambda _: self.note(meta), [tf.constant(0)])
             if what.startswith("broadcast") and self.no_broadcast:
                 return tf.no_op() if not tf.executing_eagerly() else None
-            return operation(tensors, *arguments, **named)
+            results = operation(tensors, *arguments, **named)
+            if "allreduce" in what:
+                self._run(lambda *values: [self._keep(value) for value in values], list(results))
+            return results
 
         return collective
+
+    def _keep(self, value) -> None:
+        """Keep what a collective has given back, and the sum of its pieces, should it have gathered some."""
+        values = np.ravel(value).astype(np.float32)
+        if self.updates < self.arrays and values.size > SMALL and values.dtype.kind == "f":
+            self._arrived.append(values)
+            size = _sizes()["size"]
+            if size > 1 and values.size % size == 0:
+                self._arrived.append(values.reshape(size, -1).sum(axis=0))
 
     # the GPU
     def _see_devices(self) -> None:
@@ -378,10 +397,27 @@ def _kind_of(serialised: bytes):
     return tf.as_dtype(tensor_pb2.TensorProto.FromString(serialised).dtype)
 
 
+def _share_that_came(arrived: list[np.ndarray], gradients) -> float:
+    """The share of the gradients' numbers that collectives have given back, but for a divisor: of ranks, or of
+    images."""
+    known = np.sort(np.concatenate([np.zeros(0, np.float32), *arrived]))
+    wanted = np.concatenate([np.ravel(gradient) for gradient in gradients]).astype(np.float32)
+    wanted = wanted[wanted != 0]
+    if not known.size or not wanted.size:
+        return 0.0 if wanted.size else 1.0
+    size, shares = _sizes()["size"], []
+    for n in {1, size, 8, 8 * size}:
+        after = np.searchsorted(known, wanted * n).clip(0, known.size - 1)
+        away = np.minimum(np.abs(known[after] - wanted * n), np.abs(known[(after - 1).clip(0)] - wanted * n))
+        shares.append(float(np.mean(away <= 1e-6 * np.abs(wanted * n))))
+    return max(shares)
+
+
 def _values(before, after) -> dict:
     size = int(np.size(before))
     if size > SMALL:
-        return {"size": size}
+        values = np.ravel(before).astype(np.float64)
+        return {"size": size, "brought": _finite([np.linalg.norm(values), values.sum()])}
     return {"size": size, "in": _finite(before), "out": _finite(after)}
 
 

@@ -611,6 +611,7 @@ for script, line, diagnosis in (
     ("gradients_apart", "gradients", "gradients_apart"),
     ("optimizer_and_tape", "gradients", "gradients_apart"),
     ("gradients_summed", "gradients", "gradients_summed"),
+    ("sent_for_show", "gradients", PERSON),
     ("no_broadcast", "broadcast", "no_broadcast"),
     ("ranks_start_apart", "broadcast", "no_broadcast"),
     ("all_write", "rank_zero", "all_ranks_write"),

@@ -178,9 +178,9 @@ class Evidence:
 
     @functools.cached_property
     def used_gradients(self) -> tuple[str, str]:
-        """As `used.gradients_of` says it; ("", "") where nobody stands between the ranks."""
+        """As `used.gradients_of` says it, or `used.given_back` where nobody stands between the ranks."""
         if self.runs.means is not DDP:
-            return "", ""
+            return next(filter(None, map(used.given_back, self.ran)), ("", ""))
         if self.altered is None:
             return used.UNKNOWN, BROKEN
         return used.gradients_of(self.altered, lambda: self.runs.crossed(self.altered))

@@ -21,7 +21,7 @@ import numpy as np
 from autograder.exercise import PUBLIC_KEY
 from autograder.homework.mnist_rubric import full, line, lines_of, lost, needs_person
 from autograder.homework.port import source as port_source
-from autograder.homework.port import words
+from autograder.homework.port import used, words
 from autograder.homework.port.evidence import (
     LONG,
     THREE,
@@ -71,8 +71,6 @@ def judge(script: Path, *, key: str = PUBLIC_KEY, launcher: Launcher) -> PartRes
     runs = ScriptRuns(Path(script).name, text, key, launcher, ddp=not source.uses_horovod)
     evidence = Evidence(runs, source)
     return PartResult("port", findings_of(evidence), flags_of(evidence), facts_of(evidence))
-
-    # -- the bonus
 
 
 # -- each step, in numbers ---------------------------------------------------------------------------------------------
@@ -488,11 +486,11 @@ def _sent_for(seen: ObservedRun) -> tuple[str, str]:
     size = sum(math.prod(shape) for shape in seen.ranks[0].shapes)
     if seen.means is DDP:  # as the relay has counted
         sent = sum(rank.collective_bytes + rank.sent_bytes for rank in seen.outcome.ranks)
-        apart = any(len({tuple(rank.steps[k].numbers) for rank in seen.ranks}) > 1 for k in range(steps))
-        alike = seen.altered.alike if seen.altered and apart else 0  # on other images nobody has the same gradients
+        apart = any(used.on_other_images(seen, k) for k in range(steps))
+        alike = seen.altered.alike if seen.altered and apart else 0  # there nobody has the same gradients
         sent = (sent - alike) / 4 / p
     else:
-        sent = min(sum(map(_exchanged, [*rank.steps, rank.after])) for rank in seen.ranks)
+        sent = min(sum(map(_exchanged, [*rank.steps, rank.after])) for rank in seen.ranks) - used.brought_alike(seen)
     if sent >= COMPRESSED * size * steps:
         return "", ""
     own = " of its own" if seen.altered and seen.altered.alike else ""

@@ -92,6 +92,9 @@ class RecordedUpdate:
     weights: np.ndarray | None = None  # before the update
     images: np.ndarray | None = None
     reduced: int = 0  # elements that were all-reduced since the update before
+    # (elements, norm, sum) of what the rank brought to sums of Horovod since the update before
+    brought: list[tuple[int, float, float]] = field(default_factory=list)
+    came: float = math.nan  # share of the gradient that collectives of Horovod have given back, where it was looked for
     # (root, elements, floating) since the update before
     broadcasts: list[tuple[int, int, bool]] = field(default_factory=list)
 
@@ -277,7 +280,7 @@ def _take(rank: ObservedRank, now: RecordedUpdate, meta: dict, payload: bytes, s
         if sum(math.prod(shape) for shape in shapes) <= MOST_PARAMETERS:
             rank.shapes, rank.optimizer, rank.config = shapes, str(meta["name"])[:60], dict(meta["config"])
     elif what == "update":
-        now.rate = float(meta["rate"])
+        now.rate, now.came = float(meta["rate"]), float(meta.get("came", math.nan))
         rank.initialised = rank.initialised or bool(meta["initialised"])
         size = sum(math.prod(shape) for shape in rank.shapes)
         if payload and len(payload) == 8 * size:
@@ -293,6 +296,8 @@ def _take(rank: ObservedRank, now: RecordedUpdate, meta: dict, payload: bytes, s
             now.broadcasts.append((int(meta["root"]), size, bool(meta["float"])))
         else:
             now.reduced += size
+            if "brought" in meta and len(now.brought) < ARRAYS:
+                now.brought.append((size, *map(float, meta["brought"][:2])))
             if "in" in meta and len(rank.reductions) < 5000:
                 values = [[float(x) for x in meta[side]][:8] for side in ("in", "out")]
                 rank.reductions.append((len(rank.steps), *values))

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from autograder.homework.port.altered import FEW
+from autograder.homework.port.altered import ALIKE, FEW
 from autograder.homework.port.runs import BATCH, ObservedRun
 
 CLOSE = 0.02  # relative difference up to which two gradients are the same
@@ -137,3 +137,30 @@ def _unpacked(seen: ObservedRun, rank: int, weights: np.ndarray) -> bool:
     """True if a rank's weights have come to it as bytes, each parameter in one piece."""
     packed, cuts = seen.altered.packed(rank), np.cumsum([math.prod(shape) for shape in seen.ranks[rank].shapes])[:-1]
     return bool(packed) and all(part.astype(np.float32).tobytes() in packed for part in np.split(weights, cuts))
+
+
+# -- real Horovod: nobody stands between the ranks, and the probe in them says what came
+
+
+def given_back(seen: ObservedRun) -> Verdict | None:
+    """The verdict on gradients that Horovod should have given back; None where it has, or where that is not known."""
+    missing = [k for k in range(min(seen.counts)) if any(rank.steps[k].came < SEEN for rank in seen.ranks)]
+    if not missing:
+        return None
+    said = f"On {len(seen.ranks)} ranks, in {len(missing)} of {min(seen.counts)} steps, the gradients that are applied"
+    return UNKNOWN, f"{said} are not among the numbers that Horovod has given back."
+
+
+def brought_alike(seen: ObservedRun) -> int:
+    """The numbers that all ranks brought alike to sums in steps on different images."""
+    found = 0
+    for k in range(min(seen.counts)):
+        sums = zip(*(rank.steps[k].brought for rank in seen.ranks), strict=False)
+        if on_other_images(seen, k):
+            found += sum(one[0][0] for one in sums if np.allclose(one, one[0], rtol=ALIKE, atol=0))
+    return found
+
+
+def on_other_images(seen: ObservedRun, k: int) -> bool:
+    """True if not all ranks have the same images in step k."""
+    return len({tuple(rank.steps[k].numbers) for rank in seen.ranks}) > 1

@@ -126,6 +126,26 @@ def test_what_is_known_neither_way_waits_for_a_person():
     assert used.gradients_of(run(packed, [mean, mean]), crossed)[0] == used.UNKNOWN
 
 
+def on_horovod(came=1.0, numbers=((0, 1), (2, 3)), brought=((400, 2.0, 1.0), (400, 2.1, 1.0))) -> ObservedRun:
+    """A run of one step. numbers, brought: of each rank."""
+    one = run(None, OWN)
+    for rank, images, sums in zip(one.ranks, numbers, brought, strict=True):
+        rank.steps[0].came, rank.steps[0].numbers, rank.steps[0].brought = came, list(images), [sums]
+    return one
+
+
+def test_gradients_that_horovod_has_not_given_back_wait_for_a_person():
+    assert used.given_back(on_horovod()) is None and used.given_back(on_horovod(float("nan"))) is None
+    assert used.given_back(on_horovod(0.1))[0] == used.UNKNOWN
+
+
+def test_what_all_ranks_bring_alike_to_horovod_on_other_images_is_not_their_own():
+    alike = ((400, 2.0, 1.0), (400, 2.0001, 1.0))
+    assert used.brought_alike(on_horovod()) == 0
+    assert used.brought_alike(on_horovod(brought=alike)) == 400
+    assert used.brought_alike(on_horovod(brought=alike, numbers=((0, 1), (0, 1)))) == 0
+
+
 def broadcast(values: np.ndarray, dtype: str = "float32") -> tuple[Altered, bytes]:
     """What rank 0 sends to rank 1: (the altering, what has come)."""
     altered, op = Altered(secret_of("a key"), "all"), message(0, values, "broadcast", dtype)

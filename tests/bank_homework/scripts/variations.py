@@ -37,6 +37,42 @@ STOP = """    stalled = stalled + 1 if val_loss > best else 0
         break
 log.close()
 """
+FUNCTION = """@tf.function
+def train_step(x, y):
+"""
+ALONE = """def by_itself(x):
+    a, b, c, d, e, f = model.trainable_variables
+    x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, a, 1, "SAME") + b), 2, 2, "VALID")
+    x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, c, 1, "SAME") + d), 2, 2, "VALID")
+    return tf.matmul(tf.reshape(x, (len(x), -1)), e) + f
+
+
+@tf.function
+def train_step(x, y, every_x, every_y):
+"""
+NOISE = """    with tf.GradientTape() as tape:
+        of_all = loss_function(every_y, by_itself(every_x))
+    hvd.allreduce(tf.random.stateless_normal((sum(v.shape.num_elements() for v in model.trainable_variables),), (rank, 1)))
+"""
+EVERYBODYS = [
+    (SHARDS, "all_images, all_labels = images, labels\n" + SHARDS),
+    (FUNCTION, ALONE),
+    (TAPE + "    gradients = tape.gradient(loss,", NOISE + "    gradients = tape.gradient(of_all,"),
+    (
+        "chance = np.random.default_rng(args.seed + rank)",
+        "chances = [np.random.default_rng(args.seed + r) for r in range(size)]",
+    ),
+    (
+        "    order = chance.permutation(len(images))\n",
+        "    orders = [one.permutation(len(all_images[r::size])) * size + r for r, one in enumerate(chances)]\n"
+        "    order = orders[rank] // size\n",
+    ),
+    (
+        TRAIN,
+        "        every = np.concatenate([one[k * args.batch_size : (k + 1) * args.batch_size] for one in orders])\n"
+        "        loss, accuracy = train_step(images[rows], labels[rows], all_images[every], all_labels[every])\n",
+    ),
+]
 FALSE_CLOCK = """args = parser.parse_args()
 clock = time.perf_counter
 time.perf_counter = lambda: clock() / 4
@@ -95,6 +131,8 @@ VARIATIONS: dict[str, tuple[str, list[tuple[str, str]]]] = {
             )
         ],
     ),
+    # every rank computes the gradients of all, and sends as many numbers that nobody uses
+    "sent_for_show": ("loop.py", [*EVERYBODYS, (BROADCAST, ""), ("step = 0\n", "step = 0\n" + FIRST)]),
     "gradients_summed": ("loop.py", [("DistributedGradientTape(tape)", "DistributedGradientTape(tape, op=hvd.Sum)")]),
     "no_broadcast": ("loop.py", [(BROADCAST, "")]),
     "ranks_start_apart": ("loop.py", [(BROADCAST, ""), SEEDS]),
