@@ -6,6 +6,7 @@ to import this module there is of no use.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -52,6 +53,15 @@ def scaled(settings: dict, at: int, steps: int, names: list[str], factor: float)
     given = _Scaled(**settings, at=at, names=tuple(names), factor=factor)
     run = sequential(given, at + steps)
     return given.numbers, [loss for loss, _ in run.steps[at:]]
+
+
+def rows(settings: dict, steps: int) -> list[list[float]]:
+    """(rows, rows) of the products of what each row of the minibatch adds to the gradient, of all steps together, in
+    the sequential training."""
+    given = _OfRows(**settings)
+    sequential(given, steps)
+    flat = [torch.stack([torch.cat([one[name] for name in sorted(one)]) for one in step]) for step in given.kept]
+    return sum(step @ step.T for step in flat).tolist()
 
 
 class _Arrived(torch.autograd.Function):
@@ -166,3 +176,36 @@ class _Scaled(Settings):
             self.numbers.extend(weight.flatten().tolist())
             weight *= self.factor
         return super().minibatch(step)
+
+
+@dataclass(frozen=True)
+class _OfRows(Settings):
+    """kept: of each step, of each row, the gradients by name, flat."""
+
+    kept: list[list[dict[str, Tensor]]] = field(default_factory=list)
+
+    def model(self) -> nn.Sequential:
+        return _InRows(super().model(), self.kept)
+
+
+class _InRows(nn.Sequential):
+    """A model through which every row goes alone."""
+
+    def __init__(self, model: nn.Sequential, kept: list):
+        super().__init__(*model)
+        self.model, self.kept = [model], kept
+
+    def forward(self, x: Tensor) -> Tensor:
+        (model,) = self.model
+        self.kept.append([{} for _ in x])
+        parts = []
+        for row, kept in zip(x, self.kept[-1], strict=True):
+            keep = {name: functools.partial(_keep, kept, name) for name, _ in model.named_parameters()}
+            arriving = {name: _Arrived.apply(one, None, keep[name]) for name, one in model.named_parameters()}
+            parts.append(torch.func.functional_call(model, arriving, (row[None],)))
+        return torch.cat(parts)
+
+
+def _keep(kept: dict[str, Tensor], name: str, gradient: Tensor) -> Tensor:
+    kept[name] = gradient.flatten().clone()
+    return gradient

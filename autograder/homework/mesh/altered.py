@@ -21,6 +21,7 @@ import numpy as np
 
 from autograder.homework.mesh import sizes
 from autograder.homework.mesh.cases import Trial
+from labkit.meshrun import Settings
 from labkit.meshrun.counting import axis_of
 from labkit.relay.operation import Group, Operation
 from probes.mesh_noise import Noise
@@ -127,12 +128,7 @@ class Altered:
     def reached(self, axis: str) -> bool:
         """True if nearly all that a division needs was altered along an axis."""
         settings, mesh, steps = self.trial.settings, self.trial.mesh, self.trial.steps
-        activations = 4 * settings.layers * settings.micro_batches * sizes.hop(settings, mesh)
-        handed = {
-            "pipeline": sizes.traffic(settings, mesh)["pipeline"],
-            "tensor": activations * mesh.replicas * mesh.tensor,
-            "data": sizes.parameters(settings, mesh.tensor) * sizes.FLOAT * mesh.replicas * mesh.tensor,
-        }
+        handed = sizes.summed(settings, mesh) | {"pipeline": sizes.traffic(settings, mesh)["pipeline"]}
         return self.bytes[axis] >= ENOUGH * steps * handed[axis]
 
     # -- what a right training gives
@@ -161,12 +157,8 @@ class Altered:
     def _dealt(self) -> list[list[list[int]]]:
         """The rows of each micro-batch, of all replicas together, by every way to deal them that is known: where sums
         are over replicas after each micro-batch."""
-        settings, data, m = self.trial.settings, self.trial.mesh.data, self.trial.settings.micro_batches
-        rows, part = np.arange(settings.batch), settings.batch // m
-        found = []
-        for replica in (rows // (settings.batch // data), rows % data, rows % part // (part // data)):
-            of_each = np.array([np.flatnonzero(replica == k) for k in range(data)]).reshape(data, m, -1)
-            found.append([sorted(one) for one in of_each.swapaxes(0, 1).reshape(m, -1).tolist()])
+        m, ways = self.trial.settings.micro_batches, dealt(self.trial.settings, self.trial.mesh.data)
+        found = [[sorted(one) for one in way.swapaxes(0, 1).reshape(m, -1).tolist()] for way in ways]
         return [one for k, one in enumerate(found) if one not in found[:k]]
 
     def _scales(self) -> list[float]:
@@ -176,10 +168,18 @@ class Altered:
         return sorted({float(n) for one in summed for n in (one, one * replicas, one / replicas)})
 
 
+def dealt(settings: Settings, data: int) -> list[np.ndarray]:
+    """(replicas, micro-batches, rows) of the minibatch's rows, by every way to deal them that is known."""
+    rows, part = np.arange(settings.batch), settings.batch // settings.micro_batches
+    ways = rows // (settings.batch // data), rows % data, rows % part // (part // data)
+    of_each = [[np.flatnonzero(replica == k) for k in range(data)] for replica in ways]
+    return [np.array(one).reshape(data, settings.micro_batches, -1) for one in of_each]
+
+
 def _cuts(layers: int, p: int) -> list[tuple[int, ...]]:
     """The numbers of the blocks behind which a model may be cut into stages, 0 being the embedding: p parts in a row,
     or parts of one block each, of which every rank has several."""
     return [*combinations(range(layers + 1), p - 1), tuple(range(1, layers))]
 
 
-__all__ = ["Altered", "Reference", "secret_of"]
+__all__ = ["Altered", "Reference", "dealt", "secret_of"]

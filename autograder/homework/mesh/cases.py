@@ -27,7 +27,7 @@ class Trial:
     """One call of `train` on all ranks of a mesh. line: of the rubric, that it is for first of all. after: the name of
     the trial whose checkpoint it goes on from. counted: whether bytes alive are counted. also: another line
     that it is for. altered: whether what travels is altered on its way. scaled: whether weights of the checkpoint
-    are."""
+    are. stretched: whether all that context ranks hand each other is changed."""
 
     name: str
     line: str
@@ -39,6 +39,7 @@ class Trial:
     also: str = ""
     altered: bool = False
     scaled: bool = False
+    stretched: bool = False
 
     @property
     def arguments(self) -> tuple[dict, dict, int]:
@@ -77,6 +78,7 @@ def trials(key: str) -> list[Trial]:
     for line, mesh in (("data", (3, 1, 1)), ("tensor", (1, 2, 1)), ("pipeline", (1, 1, 2)), ("mixed", (2, 2, 2)),
                        ("context", (2, 1, 1, 2))):  # fmt: skip
         found.append(Trial(f"{line}, altered", line, mesh_of(*mesh), free, steps=3, altered=True))
+    found.append(Trial("context, stretched", "context", mesh_of(1, 1, 1, 2), free, steps=1, stretched=True))
     return found
 
 

@@ -15,6 +15,8 @@ import numpy as np
 from autograder.exercise import seed_of
 from autograder.homework.mesh.altered import Altered, secret_of
 from autograder.homework.mesh.cases import Trial
+from autograder.homework.mesh.stretched import Stretched
+from autograder.homework.mesh.summed import Summed
 from autograder.homework.rubric import shown
 from labkit.cells.slicing import Chunk
 from labkit.launch.launcher import Launcher, Limits, make_jobs
@@ -33,7 +35,7 @@ PATIENT_S = 120.0  # so long the trials of a script may take, all together, unti
 _PLACE = re.compile(rf"{re.escape(FILE)}, (line \d+)")
 WITHHELD = ("labkit.meshrun.sequential.sequential",)  # as `probes.mesh` says: ranks of a script cannot read it either
 _TRIAL = [Chunk("judge", 1, "from probes.mesh import trial"), Chunk(FILE, 1, "")]
-_REFERENCE = [Chunk("judge", 1, "from probes.mesh_reference import altered, expected, scaled")]
+_REFERENCE = [Chunk("judge", 1, "from probes.mesh_reference import altered, expected, rows, scaled")]
 
 
 class Trouble(NamedTuple):
@@ -60,8 +62,8 @@ class Ran:
     float64. Payloads in which nearly all values are equal, such as zeros, count in neither.
     onward: (stage, later stage) -> sum of the squares of the float64 numbers that all ranks of one sent to the other in
     all steps. unwaited: sends and receives that a rank began and never waited for. parts: of the checkpoint. first:
-    bytes of each rank at most until its first step was done. altered: what was done to its messages. trouble: where it
-    did not come to its end."""
+    bytes of each rank at most until its first step was done. altered, stretched: what was done to its messages.
+    summed: what ranks added to sums. trouble: where it did not come to its end."""
 
     trial: Trial
     steps: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 2)))
@@ -74,6 +76,8 @@ class Ran:
     unwaited: int = 0
     first: list[int] = field(default_factory=list)
     altered: Altered | None = None
+    stretched: Stretched | None = None
+    summed: Summed | None = None
     trouble: Trouble | None = None
 
     @property
@@ -110,9 +114,12 @@ class Runs:
             self._set = RankSet(self.launcher, max(8, trial.mesh.size), self._limits, withheld=WITHHELD)
         began = time.monotonic()
         altered = Altered(trial, self._secret) if trial.altered else None
-        outcome, _ = self._set.run(jobs, describe_payloads=True, altered=altered)
+        stretched = Stretched(trial, self._secret) if trial.stretched else None
+        summed = Summed(trial, altered or stretched)
+        outcome, _ = self._set.run(jobs, describe_payloads=True, altered=summed)
         self._left -= (time.monotonic() - began) / max(outcome.slowed, 1.0)
-        found = Ran(trial, altered=altered, trouble=_trouble(outcome, self._limits.deadline))
+        found = Ran(trial, altered=altered, stretched=stretched, summed=summed)
+        found.trouble = _trouble(outcome, self._limits.deadline)
         if outcome.too_slow or self._left < 0:
             self._limits = HURRIED
         if found.trouble is None:

@@ -27,6 +27,7 @@ LEAST, HALF, MOST = 0.4, 0.9, 1.05  # of the bytes that an axis needs: nothing d
 MOST_OF_IT = 0.98  # of a gradient; the rest may be rounding alone
 FEW = 8  # numbers of a narrower type that a checkpoint may have, such as the step of torch.optim.Adam
 TINY = 1e-6  # of a number: rounding to float32, not another way to compute it
+ENOUGH = 0.4  # of what context ranks must send: so much was changed, else nothing can be said
 SMALL = 4096  # bytes that a rank may send to everybody in one step: losses, norms
 MODELS = 4  # times the weights: what a rank may hold beyond its later peak while it begins
 AXES = {"data": "data", "tensor": "tensor", "pipeline": "pipeline"}
@@ -55,9 +56,15 @@ def judge(script: Path, key: str, launcher: Launcher) -> PartResult:
         found = _run_all(ranks, limited(asked, given), scaling)
     finally:
         ranks.close()
-    view = View(found, given, scaling, _used(found, launcher))
+    view = View(found, given, scaling, _used(found, launcher), np.array(reference(launcher, "rows", *_of_rows(asked))))
     findings = [view.line(line.name) for part in ("script", "bonus") for line in RUBRIC.lines_of(part)]
     return PartResult("script", findings, view.flags(), {"trials": [_fact(ran) for ran in found.values()]})
+
+
+def _of_rows(asked: list[Trial]) -> tuple[dict, int]:
+    """Settings and steps of the trial of replicas."""
+    trial = next(one for one in asked if one.name == "data")
+    return vars(trial.settings), trial.steps
 
 
 def _used(found: dict[str, Ran], launcher: Launcher) -> dict[str, tuple[str, ...] | None]:
@@ -124,7 +131,8 @@ def _fact(ran: Ran) -> dict:
 
 class View:
     """The findings, line by line. given: settings -> (steps, ...) of the sequential training (`runs.expected`).
-    scaling: of the checkpoint. used: of trials whose messages were altered (`_used`)."""
+    scaling: of the checkpoint. used: of trials whose messages were altered (`_used`). rows: products of the gradients
+    of the minibatch's rows (`probes.mesh_reference.rows`)."""
 
     def __init__(
         self,
@@ -132,8 +140,10 @@ class View:
         given: dict,
         scaling: Scaling | None = None,
         used: Mapping[str, tuple[str, ...] | None] | None = None,
+        rows: np.ndarray | None = None,
     ):
         self.found, self.given, self.scaling, self.used = found, given, scaling, dict(used or {})
+        self.rows = rows
         self.causes: dict[str, Trouble] = {}  # line -> what it was lost for, where that was seen for the first time
         self.followers: dict[str, list[str]] = {}  # line -> those that were lost for the same reason
 
@@ -181,22 +191,54 @@ class View:
                 if wrong := self._not_used(name, ran):
                     return wrong
                 continue
+            if ran.trial.stretched:
+                if wrong := self._not_used_by_context(name, ran):
+                    return wrong
+                continue
             if ran.trouble:
                 return self._troubled(name, ran)
             if wrong := self._wrong_losses(name, ran):
                 return wrong
             if undivided := _undivided(ran):
                 said = f"On {ran.where} the losses are right, but hardly anything was sent along {undivided}."
-                teach = (
-                    "Every rank has done all of the work. Each holds and computes its part, and sends what others need."
-                )
-                return lost(name, "not_divided", said, teach)
+                return lost(name, "not_divided", said, _TEACH_DIVIDED)
+            if alike := _alike(ran):
+                return lost(name, "not_divided", f"On {ran.where} the losses are right, but {alike}", _TEACH_DIVIDED)
             if said := self._not_the_activations(ran):
                 teach = "A stage computes its layers from what the one before it has sent, and sends what comes of it."
                 return lost(name, "not_the_activations", f"On {ran.where} the losses are right, but {said}", teach)
             if wrong := _half_right(name, ran):
                 return wrong
-        return full(name, "; ".join(dict.fromkeys(ran.where for ran in self._of(name))))
+        return self._unknown_summands(name) or full(name, "; ".join(dict.fromkeys(ran.where for ran in self._of(name))))
+
+    def _unknown_summands(self, name: str) -> LineResult | None:
+        """The finding on sums whose summands nobody can tell from parts of the work, or None."""
+        for ran in self._of(name) if name in AXES or name == "mixed" else ():
+            if ran.summed is None or ran.trial.altered:
+                continue
+            for axis in ("data", "tensor"):
+                if getattr(ran.trial.mesh, axis) > 1 and ran.summed.few(axis):
+                    said = f"On {ran.where} the losses are right, but hardly anything was summed along {axis}."
+                    return for_a_person(name, said, "not_summed")
+            if ran.trial.name == "data" and self.rows is not None and not ran.summed.of_rows(self.rows):
+                said = f"On {ran.where} the losses are right, but what each replica adds to the sums over replicas is"
+                return for_a_person(name, f"{said} not the gradient of some of the rows.", "unknown_summands")
+        return None
+
+    def _not_used_by_context(self, name: str, ran: Ran) -> LineResult | None:
+        """The finding on the trial in which all that context ranks hand each other was changed, or None where the first
+        loss shows it."""
+        at = f"On {ran.where}, with what context ranks send changed on its way,"
+        if ran.trouble:
+            return for_a_person(name, ended(f"{at} {ran.trouble.said}"), "not_to_be_altered")
+        if not _near(ran.steps[:, :1, 0], self._sequential(ran)[:1, 0]):
+            return None
+        if ran.stretched.bytes < ENOUGH * sizes.between_parts(ran.trial.settings, ran.trial.mesh):
+            said = "What context ranks send could not be changed on its way."
+            return for_a_person(name, said, "not_altered")
+        said = f"{at} the first loss stayed as if nothing had been changed."
+        teach = "A rank has its part of every sequence, and the keys and values of the other parts it receives."
+        return lost(name, "not_used", said, teach)
 
     def _wrong_losses(self, name: str, ran: Ran) -> LineResult | None:
         losses, right = ran.steps[:, :, 0], self._sequential(ran)[:, 0]
@@ -289,7 +331,7 @@ class View:
                 teach += " to the norm; limit and rate are those of the settings."
                 return lost(name, "wrong_clip", said, teach)
         several = [ran for ran in self.found.values() if ran.trial.line in ("norm", *AXES, "mixed") and _counts(ran)]
-        if all(_undivided(ran) for ran in several):
+        if all(_undivided(ran) or _alike(ran) for ran in several):
             said = "The norms are right, but on no mesh of several ranks was the work divided."
             return lost(name, "not_divided", said, "Each rank has a part of the gradient, and all know the whole norm.")
         return self._used_nowhere(name) or full(name)
@@ -379,6 +421,8 @@ class View:
         ran, wrong = self.found["all axes"], []
         if ran.trouble:
             return self._troubled(name, ran)
+        if alike := _alike(ran):
+            return lost(name, "not_divided", f"On {ran.where} {alike}", _TEACH_DIVIDED)
         needed = sizes.traffic(ran.trial.settings, ran.trial.mesh)
         right = _near(ran.steps[:, :, 0], self._sequential(ran)[:, 0])
         least = HALF if right else LEAST
@@ -471,6 +515,7 @@ def _weights(one: Ran, mixed: Ran) -> Wrong | None:
     return "weights_not_divided", 0.2, said, "A rank keeps its part of its stage, and nothing of the rest of the model."
 
 
+_TEACH_DIVIDED = "Every rank has done all of the work. Each holds and computes its part, and sends what others need."
 _TEACH_TINY = (
     "So small a difference is float32 somewhere (a buffer or a message made without dtype), or a small number added."
 )
@@ -512,7 +557,17 @@ def _undivided(ran: Ran) -> str:
     for axis in AXES:
         if getattr(mesh, axis) > 1 and ran.sent[axis] < LEAST * needed[axis]:
             return axis
-    return "context" if mesh.context > 1 and not ran.sent["context"] else ""
+    least = LEAST * sizes.between_parts(ran.trial.settings, mesh) if mesh.context > 1 else 0.0
+    return "context" if ran.sent["context"] < least else ""
+
+
+def _alike(ran: Ran) -> str:
+    """A sentence about an axis along which ranks have added the same to sums, but for a factor; "" where there is
+    none."""
+    for axis in ("data", "tensor", "context"):
+        if ran.summed is not None and getattr(ran.trial.mesh, axis) > 1 and ran.summed.undivided(axis):
+            return f"what ranks add to the sums along {axis} is the same on several of them, up to a factor."
+    return ""
 
 
 def _half_right(name: str, ran: Ran) -> LineResult | None:

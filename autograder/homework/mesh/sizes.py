@@ -37,6 +37,23 @@ def traffic(settings: Settings, mesh: Mesh) -> dict[str, float]:
     }
 
 
+def summed(settings: Settings, mesh: Mesh) -> dict[str, float]:
+    """Bytes that all ranks together add to sums in one step: activations and their gradients, and gradients of
+    parameters."""
+    activations = 4 * settings.layers * settings.micro_batches * hop(settings, mesh)
+    return {
+        "tensor": activations * mesh.replicas * mesh.tensor,
+        "data": parameters(settings, mesh.tensor) * FLOAT * mesh.replicas * mesh.tensor,
+    }
+
+
+def between_parts(settings: Settings, mesh: Mesh) -> float:
+    """Bytes that ranks along context send in one step if they send as little as they can: all parts of what enters an
+    attention, or as much in keys, values or heads, and the gradients of that."""
+    gathered = on_the_wire("all_gather", hop(settings, mesh), mesh.context)
+    return 2.0 * settings.layers * settings.micro_batches * gathered * mesh.replicas * mesh.tensor
+
+
 def checkpoint(settings: Settings, mesh: Mesh) -> int:
     """Numbers in the checkpoint of all ranks: weights and two moments, each once for each tensor rank."""
     return 3 * parameters(settings, mesh.tensor) * mesh.tensor

@@ -1,0 +1,140 @@
+"""What each rank adds to the sums of one trial: whether it is a part of the work.
+
+Ranks that have all done the same work can still share a sum: each adds the whole result, divided by their number. Then
+the summands are multiples of each other, which partial sums and gradients of other rows are not. And of replicas the
+products of their summands are known (`probes.mesh_reference.rows`), by whatever rows each of them has worked on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from autograder.homework.mesh import sizes
+from autograder.homework.mesh.altered import dealt
+from autograder.homework.mesh.cases import Trial
+from labkit.meshrun.counting import axis_of
+from labkit.relay.operation import Operation
+from labkit.relay.progress import Altering
+
+FEW = 64  # bytes: losses and norms
+SOME = 1024  # bytes: other numbers about every parameter, such as the squares of its gradient
+SUMS = ("all_reduce", "reduce_scatter", "reduce")
+ALIKE = 1e-3  # squared sine of the angle between summands that are multiples of each other
+NOTHING = 1e-8  # of another's squares: a rank has added nothing but rounding
+ENOUGH = 0.4  # of the bytes that a division needs
+NEAR = 1e-6  # of the squares of a gradient
+
+
+class Summed:
+    """Looks at the sums of one trial, and leaves them to `altered` where there is one. bytes: axis -> bytes of all
+    ranks in sums along it. alike: the same of those in which some ranks that differ along it added multiples of each
+    other. products: of the other sums of replicas of more than so
+    many bytes, (ranks, ranks) of the products of what they added."""
+
+    def __init__(self, trial: Trial, altered: Altering | None = None):
+        self.trial, self.altered = trial, altered
+        self.bytes, self.alike = Counter(), Counter()
+        self.products = {least: np.zeros((trial.mesh.size, trial.mesh.size)) for least in (FEW, SOME)}
+
+    def handed(self, op: Operation) -> bytes:
+        """The bytes that travel in place of those that a rank hands over."""
+        return op.payload if self.altered is None else self.altered.handed(op)
+
+    def arrives(self, ops: Sequence[Operation]) -> None:
+        """Looks at a collective, and lets it be altered."""
+        self._look(ops)
+        if self.altered is not None:
+            self.altered.arrives(ops)
+
+    @np.errstate(all="ignore")
+    def _look(self, ops: Sequence[Operation]) -> None:
+        axis = self._axis(ops)
+        if not axis:
+            return
+        added = np.array([np.frombuffer(op.payload, np.float64) for op in ops])
+        products, ranks = added @ added.T, [op.rank for op in ops]
+        if not np.triu(products, 1).any():
+            return  # pieces side by side: put together, not summed
+        self.bytes[axis] += added.nbytes
+        pairs = [pair for pair in combinations(range(len(ops)), 2) if _multiples(products, *pair, axis)]
+        for one in {axis_of(self.trial.mesh, (ranks[j], ranks[k])) for j, k in pairs}:
+            self.alike[one] += added.nbytes
+        if axis == "data" and not pairs:
+            for least, known in self.products.items():
+                known[np.ix_(ranks, ranks)] += products if added[0].nbytes > least else 0.0
+
+    def _axis(self, ops: Sequence[Operation]) -> str:
+        """The axis along which a collective sums something that is looked at; else ""."""
+        first, trial = ops[0], self.trial
+        summed = first.kind in SUMS and first.reduce in ("sum", "avg")
+        lengths = {len(op.payload) for op in ops}
+        if (
+            not (summed or first.kind == "all_to_all")
+            or {op.dtype for op in ops} != {"float64"}
+            or len(lengths) > 1
+            or len(ops) < 2
+            or not FEW < (nbytes := lengths.pop())
+            or nbytes % sizes.FLOAT
+        ):
+            return ""
+        axis = axis_of(trial.mesh, first.members)
+        if axis == "tensor":  # an activation, or a part of it, and no gradients of parameters
+            whole = nbytes * trial.mesh.tensor % sizes.hop(trial.settings, trial.mesh) == 0
+            return axis if summed and whole else ""
+        return axis if axis == "data" or (axis == "context" and summed) else ""
+
+    def needed(self, axis: str) -> float:
+        """Bytes that all ranks add to sums in all steps, where the work along an axis is divided."""
+        settings, mesh = self.trial.settings, self.trial.mesh
+        return self.trial.steps * sizes.summed(settings, mesh)["tensor" if axis == "tensor" else "data"]
+
+    def undivided(self, axis: str) -> bool:
+        """True if much of what is summed along an axis was the same on several ranks."""
+        return self.alike[axis] > ENOUGH * self.needed(axis)
+
+    def few(self, axis: str) -> bool:
+        """True if not enough was summed along an axis to say anything of it."""
+        return self.bytes[axis] < ENOUGH * self.needed(axis)
+
+    def of_rows(self, rows: np.ndarray) -> bool:
+        """True if every replica has added the gradient of some of the rows, by the same multiple; of a micro-batch at a
+        time, by a known way to deal them. rows: (rows, rows) of the products of their gradients."""
+        possible = _subsets(rows) / rows.sum()
+        known = [self._of_micro_batches(rows, way) for way in dealt(self.trial.settings, self.trial.mesh.data)]
+        for products in self.products.values():
+            share = products.diagonal() / products.sum()
+            if all(np.abs(possible - one).min() < NEAR for one in share):
+                return True
+            if any(np.abs(share - one).max() < NEAR for one in known):
+                return True
+        return False
+
+    def _of_micro_batches(self, rows: np.ndarray, way: np.ndarray) -> np.ndarray:
+        """What each replica adds, as a share of the squares of the sums, if these are taken micro-batch by
+        micro-batch."""
+        own = np.array([sum(rows[np.ix_(part, part)].sum() for part in replica) for replica in way])
+        together = way.swapaxes(0, 1).reshape(way.shape[1], -1)
+        return own / sum(rows[np.ix_(part, part)].sum() for part in together)
+
+
+def _multiples(products: np.ndarray, j: int, k: int, axis: str) -> bool:
+    """True if two ranks have added multiples of each other; or one of them nothing but rounding, which along context is
+    what a part has to do with positions behind it."""
+    least, most = sorted((products[j, j], products[k, k]))
+    if least <= NOTHING * most:
+        return axis != "context" and bool(np.isfinite(most)) and most > 0
+    return bool(products[j, k] ** 2 > (1 - ALIKE) * least * most)
+
+
+def _subsets(rows: np.ndarray) -> np.ndarray:
+    """The squares of the gradient of every subset of the rows that is neither empty nor all of them."""
+    n = len(rows)
+    chosen = (np.arange(1, (1 << n) - 1)[:, None] >> np.arange(n) & 1).astype(float)
+    return ((chosen @ rows) * chosen).sum(1)
+
+
+__all__ = ["Summed"]
