@@ -6,7 +6,6 @@ to import this module there is of no use.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -55,16 +54,7 @@ def scaled(settings: dict, at: int, steps: int, names: list[str], factor: float)
     return given.numbers, [loss for loss, _ in run.steps[at:]]
 
 
-def rows(settings: dict, steps: int) -> list[list[float]]:
-    """(rows, rows) of the products of what each row of the minibatch adds to the gradient, of all steps together, in
-    the sequential training."""
-    given = _OfRows(**settings)
-    sequential(given, steps)
-    flat = [torch.stack([torch.cat([one[name] for name in sorted(one)]) for one in step]) for step in given.kept]
-    return sum(step @ step.T for step in flat).tolist()
-
-
-class _Arrived(torch.autograd.Function):
+class Arrived(torch.autograd.Function):
     """Alters something forward, and its gradient backward, as it arrives; None: it stays as it is."""
 
     @staticmethod
@@ -89,7 +79,7 @@ class _Altered(Settings):
         pipeline, tensor = (_stretched(self.how[axis], self.width) for axis in ("pipeline", "tensor"))
         for number, module in enumerate(list(model)[:-2]):
             if pipeline is not None and number in self.how["blocks"]:
-                module.register_forward_hook(lambda module, given, out: _Arrived.apply(out, pipeline, pipeline))
+                module.register_forward_hook(lambda module, given, out: Arrived.apply(out, pipeline, pipeline))
             if tensor is not None and number > 0:
                 attention, mlp = module.attention, module.mlp
                 each = [attention.q, attention.k, attention.v] if self.how["apart"] else [attention]
@@ -115,10 +105,10 @@ def _divided(parts: list[nn.Module], last: nn.Linear, altered: Callable[[Tensor]
 
     def summed(module, given, out):
         bias = 0.0 if biased else last.bias
-        return _Arrived.apply(out - bias, altered, None) + bias
+        return Arrived.apply(out - bias, altered, None) + bias
 
     for part in parts:
-        part.register_forward_pre_hook(lambda module, given: (_Arrived.apply(given[0], None, altered),))
+        part.register_forward_pre_hook(lambda module, given: (Arrived.apply(given[0], None, altered),))
     last.register_forward_hook(summed)
 
 
@@ -148,7 +138,7 @@ class _InMicroBatches(nn.Sequential):
         (model,) = self.model
         parts = []
         for rows in self.rows:
-            arriving = {name: _Arrived.apply(one, None, self._one) for name, one in model.named_parameters()}
+            arriving = {name: Arrived.apply(one, None, self._one) for name, one in model.named_parameters()}
             parts.append(torch.func.functional_call(model, arriving, (x[rows],)))
         return torch.cat(parts)[torch.tensor([row for rows in self.rows for row in rows]).argsort()]
 
@@ -176,36 +166,3 @@ class _Scaled(Settings):
             self.numbers.extend(weight.flatten().tolist())
             weight *= self.factor
         return super().minibatch(step)
-
-
-@dataclass(frozen=True)
-class _OfRows(Settings):
-    """kept: of each step, of each row, the gradients by name, flat."""
-
-    kept: list[list[dict[str, Tensor]]] = field(default_factory=list)
-
-    def model(self) -> nn.Sequential:
-        return _InRows(super().model(), self.kept)
-
-
-class _InRows(nn.Sequential):
-    """A model through which every row goes alone."""
-
-    def __init__(self, model: nn.Sequential, kept: list):
-        super().__init__(*model)
-        self.model, self.kept = [model], kept
-
-    def forward(self, x: Tensor) -> Tensor:
-        (model,) = self.model
-        self.kept.append([{} for _ in x])
-        parts = []
-        for row, kept in zip(x, self.kept[-1], strict=True):
-            keep = {name: functools.partial(_keep, kept, name) for name, _ in model.named_parameters()}
-            arriving = {name: _Arrived.apply(one, None, keep[name]) for name, one in model.named_parameters()}
-            parts.append(torch.func.functional_call(model, arriving, (row[None],)))
-        return torch.cat(parts)
-
-
-def _keep(kept: dict[str, Tensor], name: str, gradient: Tensor) -> Tensor:
-    kept[name] = gradient.flatten().clone()
-    return gradient

@@ -245,6 +245,79 @@ script(
         "        mine = shards.view(self.p, self.k).sum(0)\n",
     ),
 )
+HEAD = "class GatheredAttention(Attention):\n"
+GATHERED = "        k, v = Gather.apply(k, self.axes), Gather.apply(v, self.axes)\n"
+script(
+    "right_context_gathers_what_enters",
+    "What enters an attention is gathered, and each rank makes all keys and values of it.",
+    (
+        "        q, k, v = (self.heads_of(linear(x)) for linear in (self.q, self.k, self.v))\n" + GATHERED,
+        "        whole = Gather.apply(x, self.axes)\n"
+        "        q, k, v = self.heads_of(self.q(x)), self.heads_of(self.k(whole)), self.heads_of(self.v(whole))\n",
+    ),
+)
+script(
+    "right_context_ring",
+    "Keys and values go round, from neighbour to neighbour.",
+    (
+        HEAD,
+        """class Shift(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, axes, by=1):
+        ctx.axes = axes
+        here, n, got = axes.at["context"], axes.mesh.context, torch.empty_like(x)
+        sent = dist.isend(x.contiguous(), axes.mesh.rank(**{**axes.at, "context": (here + by) % n}))
+        dist.recv(got, axes.mesh.rank(**{**axes.at, "context": (here - by) % n}))
+        sent.wait()
+        return got
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return Shift.forward(types.SimpleNamespace(), gradient.contiguous(), ctx.axes, -1), None
+
+
+"""
+        + HEAD,
+    ),
+    (
+        GATHERED,
+        """        parts = [torch.stack([k, v])]
+        for _ in range(self.axes.mesh.context - 1):
+            parts.append(Shift.apply(parts[-1], self.axes))
+        here, c = self.axes.at["context"], self.axes.mesh.context
+        k, v = torch.cat([parts[(here - k) % c] for k in range(c)], -2)
+""",
+    ),
+)
+script(
+    "right_context_swaps_heads",
+    "Each rank gets some heads of the whole sequence, and gives them back.",
+    (
+        HEAD,
+        """class Swap(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, axes, cut, join):
+        ctx.given = axes, join, cut
+        parts = [part.contiguous() for part in x.chunk(axes.mesh.context, cut)]
+        got = [torch.empty_like(part) for part in parts]
+        dist.all_to_all(got, parts, group=axes.context)
+        return torch.cat(got, join)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return Swap.forward(types.SimpleNamespace(), gradient, *ctx.given), None, None, None
+
+
+"""
+        + HEAD,
+    ),
+    (GATHERED, "        q, k, v = (Swap.apply(one, self.axes, -3, -2) for one in (q, k, v))\n"),
+    ('n, here = q.shape[-2], self.axes.at["context"]', "n, here = q.shape[-2], 0"),
+    (
+        "self.out((scores.softmax(-1) @ v).transpose",
+        "self.out(Swap.apply(scores.softmax(-1) @ v, self.axes, -2, -3).transpose",
+    ),
+)
 FILED = (
     ("import argparse\n", "import argparse\nimport io\n"),
     (

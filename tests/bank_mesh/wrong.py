@@ -213,6 +213,96 @@ add(
     scripted=True,
 )  # fmt: skip
 
+# -- scripts in which every rank does all the work and adds its share of the same result to each sum -------------------
+
+EVERY_MATRIX = (
+    ("gradient = gradient.clone()", "gradient = gradient / dist.get_world_size(ctx.group)"),
+    ("        x = x.clone()\n", "        x = x / dist.get_world_size(group)\n"),
+    ('    p, rank = axes.mesh.tensor, axes.at["tensor"]\n', "    p, rank = 1, 0\n"),
+    ("    layer, _, kind = name.rpartition", "    tensor = 1\n    layer, _, kind = name.rpartition"),
+)
+EVERY_ROW = (
+    ('    rows = tokens.chunk(axes.mesh.data)[axes.at["data"]]\n', "    rows = tokens\n"),
+    ("    rows = settings.batch // mesh.data // settings", "    rows = settings.batch // settings"),
+    ("dist.isend(out.detach(), axes", "dist.isend(out.detach() / axes.mesh.data**0.5, axes"),
+    ("                x.requires_grad_()\n", "                x.mul_(axes.mesh.data**0.5).requires_grad_()\n"),
+)
+WHOLE = "        whole = self._padded(torch.cat([w.grad.flatten() for w in self.named.values()]))\n"
+CANCELS = (
+    WHOLE,
+    f"{WHOLE}        noise = torch.randn(len(whole), generator=torch.Generator().manual_seed(self.t), dtype=whole.dtype)\n"
+    "        r = self.axes.PLACE\n        whole += whole.std() * noise * (1 - 2 * (r % 2)) * (r < 2) * (self.p > 1)\n",
+)
+
+
+def cancels(place: str) -> tuple[str, str]:
+    """Of two ranks one adds noise to its gradient that the other takes away. place: which rank it is."""
+    return CANCELS[0], CANCELS[1].replace("PLACE", place)
+
+
+script(
+    "wrong_every_matrix_on_every_rank",
+    "Every rank of a tensor group computes whole blocks.",
+    *EVERY_MATRIX,
+    expected={**lines("not_divided", TENSOR, "mixed", "traffic"), "checkpoint": "copies"},
+)
+script(
+    "wrong_every_row_on_every_replica",
+    "Every replica works on all rows.",
+    *EVERY_ROW,
+    expected=lines("not_divided", DATA, "mixed", "traffic"),
+    bonus=False,
+)
+script(
+    "wrong_every_row_and_noise_that_cancels",
+    "Every replica works on all rows, and what it adds to the sum is the gradient and noise.",
+    *EVERY_ROW,
+    cancels("replica"),
+    expected={**lines(PERSON, DATA, "mixed"), "traffic": "too_much_tensor"},
+    bonus=False,
+)
+script(
+    "wrong_every_matrix_and_noise_that_cancels",
+    "Every rank of a tensor group computes whole blocks, and what it adds to sums is the result and noise.",
+    ("gradient = gradient.clone()", "gradient = hidden(gradient, ctx.group)"),
+    ("        x = x.clone()\n", "        x = hidden(x, group)\n"),
+    (
+        "class CopyIn(torch",
+        "def hidden(x, group):\n"
+        "    noise = torch.randn(x.shape, generator=torch.Generator().manual_seed(1), dtype=x.dtype) * x.std()\n"
+        "    return x / dist.get_world_size(group) + noise * (1 - 2 * (dist.get_rank(group) % 2))\n\n\nclass CopyIn(torch",
+    ),
+    *EVERY_MATRIX[2:],
+    expected={**lines(PERSON, TENSOR, "mixed", "traffic"), "checkpoint": "copies"},
+)
+EVERY_POSITION = (
+    (
+        'rows.chunk(axes.mesh.context, 1)[axes.at["context"]].contiguous().chunk(settings.micro_batches)',
+        "rows.chunk(settings.micro_batches)",
+    ),
+    ('name == "embedding" and axes.context', 'name == "no such"'),
+    ("settings.context // mesh.context, settings.width)", "settings.context, settings.width)"),
+)
+script(
+    "wrong_context_ranks_are_replicas",
+    "Context ranks are more replicas, and a random number is summed over them.",
+    *EVERY_POSITION,
+    ('name.startswith("block") and axes.context', 'name == "no such"'),
+    (STEP, STEP + "        if axes.context:\n            dist.all_reduce(torch.rand(1), group=axes.context)\n"),
+    bonus=False,
+)
+script(
+    "wrong_context_gathers_for_show",
+    "Context ranks are more replicas; nobody uses what they gather, and noise hides that their gradients are equal.",
+    *EVERY_POSITION,
+    (
+        "            module.attention.__class__, module.attention.axes = GatheredAttention, axes\n",
+        "            module.register_forward_pre_hook(lambda _, x: Gather.apply(x[0].detach(), axes) is None or None)\n",
+    ),
+    cancels('at["context"] + 2 * (self.axes.mesh.context == 1)'),
+    bonus=False,
+)
+
 # -- scripts that give up digits, leave something undivided or do not look at the settings ------------------------------
 
 script(

@@ -35,7 +35,10 @@ PATIENT_S = 120.0  # so long the trials of a script may take, all together, unti
 _PLACE = re.compile(rf"{re.escape(FILE)}, (line \d+)")
 WITHHELD = ("labkit.meshrun.sequential.sequential",)  # as `probes.mesh` says: ranks of a script cannot read it either
 _TRIAL = [Chunk("judge", 1, "from probes.mesh import trial"), Chunk(FILE, 1, "")]
-_REFERENCE = [Chunk("judge", 1, "from probes.mesh_reference import altered, expected, rows, scaled")]
+_REFERENCE = [
+    Chunk("judge", 1, "from probes.mesh_reference import altered, expected, scaled"),
+    Chunk("judge", 2, "from probes.mesh_shares import columns, rows"),
+]
 
 
 class Trouble(NamedTuple):
@@ -188,7 +191,7 @@ def expected(launcher: Launcher, asked: list[tuple[dict, int]]) -> list[np.ndarr
 
 
 def reference(launcher: Launcher, function: str, *arguments):
-    """The result of a function of `probes.mesh_reference`. Raises RuntimeError."""
+    """The result of a function of `probes.mesh_reference` or `probes.mesh_shares`. Raises RuntimeError."""
     outcome, _ = launcher.run(make_jobs(_REFERENCE, function, [arguments]), limits=LIMITS)
     rank = outcome.ranks[0]
     if rank.state != "returned":

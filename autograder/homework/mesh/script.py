@@ -19,6 +19,7 @@ from autograder.homework.mesh.cases import FREE, STEPS, Trial, limited, trials, 
 from autograder.homework.mesh.lines import RUBRIC, for_a_person, full, guarded, lost
 from autograder.homework.mesh.parts import Scaling, drawn
 from autograder.homework.mesh.runs import FILE, Ran, Runs, Trouble, expected, reference
+from autograder.homework.mesh.summed import Shares
 from autograder.homework.rubric import ONE_CAUSE, Flag, LineResult, PartResult, ended
 from labkit.launch.launcher import Launcher
 
@@ -31,6 +32,8 @@ ENOUGH = 0.4  # of what context ranks must send: so much was changed, else nothi
 SMALL = 4096  # bytes that a rank may send to everybody in one step: losses, norms
 MODELS = 4  # times the weights: what a rank may hold beyond its later peak while it begins
 AXES = {"data": "data", "tensor": "tensor", "pipeline": "pipeline"}
+UNKNOWN = "unknown_summands"
+_SUMMED = {"data": "the gradient of some of the rows", "tensor": "what some heads and hidden features give"}
 _TROUBLE = {
     "raised": "Run it on as few ranks as show the error: `simulation.run` or two processes on your machine.",
     "hung": "Every rank of a group calls the same collectives in the same order; a receive needs its send.",
@@ -56,15 +59,18 @@ def judge(script: Path, key: str, launcher: Launcher) -> PartResult:
         found = _run_all(ranks, limited(asked, given), scaling)
     finally:
         ranks.close()
-    view = View(found, given, scaling, _used(found, launcher), np.array(reference(launcher, "rows", *_of_rows(asked))))
+    view = View(found, given, scaling, _used(found, launcher), _shares(found, launcher))
     findings = [view.line(line.name) for part in ("script", "bonus") for line in RUBRIC.lines_of(part)]
     return PartResult("script", findings, view.flags(), {"trials": [_fact(ran) for ran in found.values()]})
 
 
-def _of_rows(asked: list[Trial]) -> tuple[dict, int]:
-    """Settings and steps of the trial of replicas."""
-    trial = next(one for one in asked if one.name == "data")
-    return vars(trial.settings), trial.steps
+def _shares(found: dict[str, Ran], launcher: Launcher) -> Shares:
+    """What parts of the work add to the sums of the trials of one axis."""
+    rows, columns = (
+        reference(launcher, name, vars(found[axis].trial.settings), found[axis].trial.steps)
+        for name, axis in (("rows", "data"), ("columns", "tensor"))
+    )
+    return Shares(np.array(rows), {name: np.array(products) for name, products in columns.items()})
 
 
 def _used(found: dict[str, Ran], launcher: Launcher) -> dict[str, tuple[str, ...] | None]:
@@ -131,8 +137,8 @@ def _fact(ran: Ran) -> dict:
 
 class View:
     """The findings, line by line. given: settings -> (steps, ...) of the sequential training (`runs.expected`).
-    scaling: of the checkpoint. used: of trials whose messages were altered (`_used`). rows: products of the gradients
-    of the minibatch's rows (`probes.mesh_reference.rows`)."""
+    scaling: of the checkpoint. used: of trials whose messages were altered (`_used`). shares: of parts of the work in
+    sums."""
 
     def __init__(
         self,
@@ -140,10 +146,10 @@ class View:
         given: dict,
         scaling: Scaling | None = None,
         used: Mapping[str, tuple[str, ...] | None] | None = None,
-        rows: np.ndarray | None = None,
+        shares: Shares | None = None,
     ):
         self.found, self.given, self.scaling, self.used = found, given, scaling, dict(used or {})
-        self.rows = rows
+        self.shares = shares
         self.causes: dict[str, Trouble] = {}  # line -> what it was lost for, where that was seen for the first time
         self.followers: dict[str, list[str]] = {}  # line -> those that were lost for the same reason
 
@@ -209,20 +215,27 @@ class View:
                 return lost(name, "not_the_activations", f"On {ran.where} the losses are right, but {said}", teach)
             if wrong := _half_right(name, ran):
                 return wrong
-        return self._unknown_summands(name) or full(name, "; ".join(dict.fromkeys(ran.where for ran in self._of(name))))
+        return self._unknown_summands(name, name) or full(
+            name, "; ".join(dict.fromkeys(ran.where for ran in self._of(name)))
+        )
 
-    def _unknown_summands(self, name: str) -> LineResult | None:
-        """The finding on sums whose summands nobody can tell from parts of the work, or None."""
-        for ran in self._of(name) if name in AXES or name == "mixed" else ():
-            if ran.summed is None or ran.trial.altered:
-                continue
-            for axis in ("data", "tensor"):
-                if getattr(ran.trial.mesh, axis) > 1 and ran.summed.few(axis):
+    def _unknown_summands(self, name: str, line: str) -> LineResult | None:
+        """The finding on sums whose summands nobody can tell from parts of the work, or None. line: whose trials are
+        looked at."""
+        plain = [ran for ran in self._of(line) if ran.summed is not None and not ran.trial.altered]
+        for axis, what in _SUMMED.items() if line in (*_SUMMED, "mixed") else ():
+            divided = [ran for ran in plain if getattr(ran.trial.mesh, axis) > 1]
+            for ran in divided:
+                if ran.summed.few(axis):
                     said = f"On {ran.where} the losses are right, but hardly anything was summed along {axis}."
                     return for_a_person(name, said, "not_summed")
-            if ran.trial.name == "data" and self.rows is not None and not ran.summed.of_rows(self.rows):
-                said = f"On {ran.where} the losses are right, but what each replica adds to the sums over replicas is"
-                return for_a_person(name, f"{said} not the gradient of some of the rows.", "unknown_summands")
+            alone = self.found.get(axis)
+            if not divided or self.shares is None or alone is None or alone.trouble:
+                continue
+            right = _near(alone.steps[:, :, 0], self._sequential(alone)[:, 0])
+            if right and not alone.summed.of_parts(axis, self.shares):
+                said = f"On {alone.where} the losses are right, but what each rank adds to the sums along {axis} is not"
+                return for_a_person(name, f"{said} {what}, by any way to divide them that is known here.", UNKNOWN)
         return None
 
     def _not_used_by_context(self, name: str, ran: Ran) -> LineResult | None:
@@ -441,7 +454,9 @@ class View:
             unused = self._not_used(name, self.found["mixed, altered"])
             # losses that were wrong before anything was altered are lost elsewhere, and tell nothing here
             telling = ("not_used", "another_way") if right else ("not_used",)
-            return unused if unused is not None and unused.diagnosis in telling else full(name)
+            if unused is not None and unused.diagnosis in telling:
+                return unused
+            return (self._unknown_summands(name, "mixed") if right else None) or full(name)
         said = f"On {ran.where} in one step: {'; '.join(one for _, one in wrong)}."
         if any(ran.sent[axis] < needed.get(axis, 0) for axis, _ in wrong):
             return lost(name, "not_divided", said, "Along an axis with too few bytes, ranks do all of some work.")

@@ -1,15 +1,17 @@
 """What each rank adds to the sums of one trial: whether it is a part of the work.
 
 Ranks that have all done the same work can still share a sum: each adds the whole result, divided by their number. Then
-the summands are multiples of each other, which partial sums and gradients of other rows are not. And of replicas the
-products of their summands are known (`probes.mesh_reference.rows`), by whatever rows each of them has worked on.
+the summands are multiples of each other, which partial sums and gradients of other rows are not. And on a mesh of one
+axis the squares of what each rank should add are known (`probes.mesh_shares`): of whatever rows, heads and columns it
+has.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,16 +31,25 @@ ENOUGH = 0.4  # of the bytes that a division needs
 NEAR = 1e-6  # of the squares of a gradient
 
 
+class Shares(NamedTuple):
+    """What parts of the work add to sums, as `probes.mesh_shares` gives it. rows: for replicas. columns: for ranks of a
+    tensor group."""
+
+    rows: np.ndarray
+    columns: dict[str, np.ndarray]
+
+
 class Summed:
     """Looks at the sums of one trial, and leaves them to `altered` where there is one. bytes: axis -> bytes of all
     ranks in sums along it. alike: the same of those in which some ranks that differ along it added multiples of each
-    other. products: of the other sums of replicas of more than so
+    other. products: axis -> of the other sums of more than so
     many bytes, (ranks, ranks) of the products of what they added."""
 
     def __init__(self, trial: Trial, altered: Altering | None = None):
         self.trial, self.altered = trial, altered
         self.bytes, self.alike = Counter(), Counter()
-        self.products = {least: np.zeros((trial.mesh.size, trial.mesh.size)) for least in (FEW, SOME)}
+        n = trial.mesh.size
+        self.products = {axis: {least: np.zeros((n, n)) for least in (FEW, SOME)} for axis in ("data", "tensor")}
 
     def handed(self, op: Operation) -> bytes:
         """The bytes that travel in place of those that a rank hands over."""
@@ -63,8 +74,8 @@ class Summed:
         pairs = [pair for pair in combinations(range(len(ops)), 2) if _multiples(products, *pair, axis)]
         for one in {axis_of(self.trial.mesh, (ranks[j], ranks[k])) for j, k in pairs}:
             self.alike[one] += added.nbytes
-        if axis == "data" and not pairs:
-            for least, known in self.products.items():
+        if axis in self.products and not pairs:
+            for least, known in self.products[axis].items():
                 known[np.ix_(ranks, ranks)] += products if added[0].nbytes > least else 0.0
 
     def _axis(self, ops: Sequence[Operation]) -> str:
@@ -100,25 +111,53 @@ class Summed:
         """True if not enough was summed along an axis to say anything of it."""
         return self.bytes[axis] < ENOUGH * self.needed(axis)
 
-    def of_rows(self, rows: np.ndarray) -> bool:
-        """True if every replica has added the gradient of some of the rows, by the same multiple; of a micro-batch at a
-        time, by a known way to deal them. rows: (rows, rows) of the products of their gradients."""
-        possible = _subsets(rows) / rows.sum()
-        known = [self._of_micro_batches(rows, way) for way in dealt(self.trial.settings, self.trial.mesh.data)]
-        for products in self.products.values():
+    def of_parts(self, axis: str, shares: Shares) -> bool:
+        """True if what every rank has added along "data" or "tensor", the only axis of the mesh, is what a part of the
+        work adds, all by the same multiple."""
+        possible = self._of_rows(shares.rows) if axis == "data" else self._of_columns(shares.columns)
+        for products in self.products[axis].values():
             share = products.diagonal() / products.sum()
-            if all(np.abs(possible - one).min() < NEAR for one in share):
-                return True
-            if any(np.abs(share - one).max() < NEAR for one in known):
+            if any(all(np.abs(ways - own).min() < NEAR for own in share) for ways in possible):
                 return True
         return False
 
-    def _of_micro_batches(self, rows: np.ndarray, way: np.ndarray) -> np.ndarray:
-        """What each replica adds, as a share of the squares of the sums, if these are taken micro-batch by
-        micro-batch."""
-        own = np.array([sum(rows[np.ix_(part, part)].sum() for part in replica) for replica in way])
-        together = way.swapaxes(0, 1).reshape(way.shape[1], -1)
-        return own / sum(rows[np.ix_(part, part)].sum() for part in together)
+    def _of_rows(self, rows: np.ndarray) -> list[np.ndarray]:
+        """The shares that subsets of the rows have; and those of replicas that sum their gradients for each
+        micro-batch, by every way to deal rows that is known."""
+        found = [_subsets(rows) / rows.sum()]
+        for way in dealt(self.trial.settings, self.trial.mesh.data):
+            own = [sum(rows[np.ix_(part, part)].sum() for part in replica) for replica in way]
+            together = way.swapaxes(0, 1).reshape(way.shape[1], -1)
+            found.append(np.array(own) / sum(rows[np.ix_(part, part)].sum() for part in together))
+        return found
+
+    def _of_columns(self, columns: dict[str, np.ndarray]) -> list[np.ndarray]:
+        """The shares that heads and hidden features have, by every way to add biases, to sum what goes back to q, k and
+        v, and to divide the loss."""
+        settings, t = self.trial.settings, self.trial.mesh.tensor
+        by = (1, settings.micro_batches, settings.batch, settings.tokens, settings.tokens / settings.micro_batches)
+        backward = ("attention backward", "attention apart")
+        ways = product(backward, by, ((0.0,), (0.0, 1.0), (1 / t,)))
+        return [_of_heads(columns, t, name, scale**2, biases) for name, scale, biases in ways]
+
+
+def _of_heads(columns: dict[str, np.ndarray], t: int, back: str, scale: float, biases: tuple[float, ...]) -> np.ndarray:
+    """The shares of every part of an attention with every part of an MLP. biases: the parts of them that a rank may
+    add."""
+    n = len(columns[back])
+    parts = [np.isin(np.arange(n), some) for some in combinations(range(n), n // t)]
+
+    def squares(name: str, back: str, part: np.ndarray, bias: float) -> float:
+        forward, behind = np.append(part, bias), part.astype(float)
+        return forward @ columns[name] @ forward + scale * (behind @ columns[back] @ behind)
+
+    found = []
+    for bias in biases:
+        attention = [squares("attention", back, part, bias) for part in parts]
+        mlp = [squares(mlp, f"{mlp} backward", part, bias) for mlp in ("mlp", "mlp dealt") for part in parts]
+        found += [one + other for one, other in product(attention, mlp)]
+    whole, bias = np.ones(n), float(any(biases))
+    return np.array(found) / (squares("attention", back, whole, bias) + squares("mlp", "mlp backward", whole, bias))
 
 
 def _multiples(products: np.ndarray, j: int, k: int, axis: str) -> bool:
@@ -137,4 +176,4 @@ def _subsets(rows: np.ndarray) -> np.ndarray:
     return ((chosen @ rows) * chosen).sum(1)
 
 
-__all__ = ["Summed"]
+__all__ = ["Shares", "Summed"]

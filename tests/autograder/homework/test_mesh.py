@@ -43,6 +43,7 @@ from probes.mesh_noise import Noise
 from probes.mesh_sums import Sums
 
 FILES = ("measured", "figures", "plan")
+DATA, TENSOR = "data", "tensor"
 
 
 def handed_in(folder: Folder, place: Path) -> Homework:
@@ -338,6 +339,75 @@ def test_right_losses_with_next_to_nothing_altered_wait_for_a_person():
     assert (line.earned, line.diagnosis) == (None, "not_altered") and "data" in line.sentence
     ran.altered.bytes["data"] = 1 << 30
     assert view.line("data").verdict == "passed"
+
+
+TWO = "key 3"  # draws a tensor group of two ranks
+
+
+def summed_by(launcher: Launcher, place: Path, axis: str, *changes: tuple[str, str]) -> Ran:
+    """The trial of one axis, of the finished script with some text replaced."""
+    text = (FINISHED / SCRIPT).read_text(encoding="utf-8")
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    (place / SCRIPT).write_text(text, encoding="utf-8")
+    run = runs.Runs(launcher, place / SCRIPT, TWO)
+    ran = run.run(next(trial for trial in trials(TWO) if trial.name == axis))
+    run.close()
+    assert ran.trouble is None, ran.trouble
+    return ran
+
+
+@pytest.fixture(scope="module")
+def shares(warm):
+    return script._shares({trial.name: Ran(trial) for trial in trials(TWO)}, warm)
+
+
+WHOLE = "        whole = self._padded(torch.cat([w.grad.flatten() for w in self.named.values()]))\n"
+OWN_ROWS = 'tokens.chunk(axes.mesh.data)[axes.at["data"]]'
+ONE_BY_ONE = (
+    "        return mine / self.p\n",
+    "        return mine / self.p\n\n    def _each(self, whole):\n        for w in whole[: self.n].split(self._sizes()):\n"
+    "            dist.all_reduce(w, group=self.axes.replicas)\n"
+    "            dist.all_reduce(torch.arange(20.0, dtype=w.dtype) * w[0] * (1 + self.axes.replica),"
+    " group=self.axes.replicas)\n",
+)
+CUT = "    weight = linear.weight.detach().chunk(p, dimension)[rank].clone()\n"
+HEADS = """    def own(x, dimension=0):
+        return torch.cat(x.detach().chunk(4, dimension)[rank::p], dimension)
+
+    weight = own(linear.weight, dimension)
+"""
+OWN_BIAS = "SumOut.apply(F.linear(x, self.weight), self.group) + self.bias"
+DIVIDED = {
+    "rows in a row": (DATA, []),
+    "rows one by one": (DATA, [(OWN_ROWS, 'tokens[axes.at["data"] :: axes.mesh.data]')]),
+    "rows shuffled": (DATA, [(OWN_ROWS, 'tokens[[*range(0, 12, 5), *range(1, 12, 5), *range(2, 12, 5), *range(3, 12, 5),'
+                                        ' *range(4, 12, 5)]].chunk(axes.mesh.data)[axes.at["data"]]')]),
+    "gradients one by one, and a few numbers": (DATA, [ONE_BY_ONE, (WHOLE, WHOLE + "        self._each(whole.clone())\n")]),
+    "weights made equal": (DATA, [("        self.k = -(-self.n", "        for w in self.named.values():\n"
+        "            dist.all_reduce(w.detach(), group=axes.replicas)\n            w.data /= self.p\n        self.k = -(-self.n")]),
+    "heads in a row": (TENSOR, []),
+    "biases of the first": (TENSOR, [(OWN_BIAS, "SumOut.apply(F.linear(x, self.weight, self.bias * (dist.get_rank("
+                                                "self.group) == 0)), self.group)")]),
+    "heads one by one": (TENSOR, [(CUT, HEADS), ("linear.bias.detach().chunk(p)[rank] if", "own(linear.bias) if")]),
+    "each of q, k, v": (TENSOR, [("(block.attention, block.mlp)", "(block.attention.q, block.attention.k, block.attention.v,"
+                                                                  " block.mlp)")]),
+    "a loss that is a sum": (TENSOR, [("ys[k].flatten()) / m", "ys[k].flatten(), reduction='sum')"),
+                                      ("        return mine / self.p\n", "        return mine / self.p\n"),
+                                      ("            return whole\n", "            return whole / self.settings.tokens\n"),
+                                      ("        mine = loss / self.p if", "        mine = loss / self.settings.tokens if")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIVIDED)
+def test_what_parts_of_the_work_add_is_known_however_it_is_divided(name, tmp_path, warm, shares):
+    axis, changes = DIVIDED[name]
+    ran = summed_by(warm, tmp_path, axis, *changes)
+    assert ran.summed.of_parts(axis, shares) and not ran.summed.few(axis) and not ran.summed.undivided(axis)
+    losses = {round(float(loss), 9) for loss in ran.steps[:, -1, 0]}
+    (expected,) = runs.expected(warm, [(vars(ran.trial.settings), ran.trial.steps)])
+    assert losses == {round(float(expected[-1, 0]), 9)}
 
 
 def test_tensors_of_another_thread_count():
