@@ -32,6 +32,7 @@ ENOUGH = 0.4  # of what context ranks must send: so much was changed, else nothi
 SMALL = 4096  # bytes that a rank may send to everybody in one step: losses, norms
 MODELS = 4  # times the weights: what a rank may hold beyond its later peak while it begins
 AXES = {"data": "data", "tensor": "tensor", "pipeline": "pipeline"}
+SOME = 0.1  # of the sums of activations: no part of the work is the same on several ranks
 UNKNOWN = "unknown_summands"
 _SUMMED = {"data": "the gradient of some of the rows", "tensor": "what some heads and hidden features give"}
 _TROUBLE = {
@@ -226,6 +227,11 @@ class View:
         for axis, what in _SUMMED.items() if line in (*_SUMMED, "mixed") else ():
             divided = [ran for ran in plain if getattr(ran.trial.mesh, axis) > 1]
             for ran in divided:
+                if axis == "tensor" and ran.summed.mostly_alike(axis, SOME):
+                    said = (
+                        f"On {ran.where} the losses are right, but some of what ranks add to the sums along tensor is"
+                    )
+                    return for_a_person(name, f"{said} the same on several of them, up to a factor.", UNKNOWN)
                 if ran.summed.few(axis):
                     said = f"On {ran.where} the losses are right, but hardly anything was summed along {axis}."
                     return for_a_person(name, said, "not_summed")

@@ -40,14 +40,16 @@ class Shares(NamedTuple):
 
 
 class Summed:
-    """Looks at the sums of one trial, and leaves them to `altered` where there is one. bytes: axis -> bytes of all
-    ranks in sums along it. alike: the same of those in which some ranks that differ along it added multiples of each
-    other. products: axis -> of the other sums of more than so
-    many bytes, (ranks, ranks) of the products of what they added."""
+    """Looks at the sums of one trial, and leaves them to `altered` where there is one.
+
+    alike: axis -> bytes of all ranks in sums to which some ranks that differ along it added multiples of each other.
+    others: the same of all other sums along it. products: axis -> of the other sums of more than so many bytes, (ranks,
+    ranks) of the products of what they added.
+    """
 
     def __init__(self, trial: Trial, altered: Altering | None = None):
         self.trial, self.altered = trial, altered
-        self.bytes, self.alike = Counter(), Counter()
+        self.others, self.alike = Counter(), Counter()
         n = trial.mesh.size
         self.products = {axis: {least: np.zeros((n, n)) for least in (FEW, SOME)} for axis in ("data", "tensor")}
 
@@ -70,10 +72,10 @@ class Summed:
         products, ranks = added @ added.T, [op.rank for op in ops]
         if not np.triu(products, 1).any():
             return  # pieces side by side: put together, not summed
-        self.bytes[axis] += added.nbytes
         pairs = [pair for pair in combinations(range(len(ops)), 2) if _multiples(products, *pair, axis)]
         for one in {axis_of(self.trial.mesh, (ranks[j], ranks[k])) for j, k in pairs}:
             self.alike[one] += added.nbytes
+        self.others[axis] += 0 if pairs else added.nbytes
         if axis in self.products and not pairs:
             for least, known in self.products[axis].items():
                 known[np.ix_(ranks, ranks)] += products if added[0].nbytes > least else 0.0
@@ -104,12 +106,18 @@ class Summed:
         return self.trial.steps * sizes.summed(settings, mesh)["tensor" if axis == "tensor" else "data"]
 
     def undivided(self, axis: str) -> bool:
-        """True if much of what is summed along an axis was the same on several ranks."""
-        return self.alike[axis] > ENOUGH * self.needed(axis)
+        """True if what is summed along an axis was the same on several ranks, and hardly anything else was summed. (Who
+        makes equal weights equal once more adds the same, too.)"""
+        return self.mostly_alike(axis) and self.few(axis)
+
+    def mostly_alike(self, axis: str, share: float = ENOUGH) -> bool:
+        """True if several ranks added the same to more than so much of what an axis needs."""
+        return self.alike[axis] > share * self.needed(axis)
 
     def few(self, axis: str) -> bool:
         """True if not enough was summed along an axis to say anything of it."""
-        return self.bytes[axis] < ENOUGH * self.needed(axis)
+        summed = self.others[axis] + (self.others["data"] if axis == "context" else 0)
+        return summed < ENOUGH * self.needed(axis)
 
     def of_parts(self, axis: str, shares: Shares) -> bool:
         """True if what every rank has added along "data" or "tensor", the only axis of the mesh, is what a part of the

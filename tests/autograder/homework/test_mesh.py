@@ -29,6 +29,7 @@ from autograder.homework.mesh.entry import TRAIN_A_MESH, role_of
 from autograder.homework.mesh.lines import RUBRIC
 from autograder.homework.mesh.parts import Scaling, drawn
 from autograder.homework.mesh.runs import Ran, Trouble
+from autograder.homework.mesh.summed import Summed
 from autograder.homework.page import part_html, part_text
 from autograder.homework.rubric import ONE_CAUSE, Flag, LineResult, PartResult, ended
 from labkit.launch.launcher import Launcher
@@ -365,6 +366,7 @@ def shares(warm):
 
 WHOLE = "        whole = self._padded(torch.cat([w.grad.flatten() for w in self.named.values()]))\n"
 OWN_ROWS = 'tokens.chunk(axes.mesh.data)[axes.at["data"]]'
+COPIED = "            w.copy_(values.view_as(w))\n"
 ONE_BY_ONE = (
     "        return mine / self.p\n",
     "        return mine / self.p\n\n    def _each(self, whole):\n        for w in whole[: self.n].split(self._sizes()):\n"
@@ -387,6 +389,8 @@ DIVIDED = {
     "gradients one by one, and a few numbers": (DATA, [ONE_BY_ONE, (WHOLE, WHOLE + "        self._each(whole.clone())\n")]),
     "weights made equal": (DATA, [("        self.k = -(-self.n", "        for w in self.named.values():\n"
         "            dist.all_reduce(w.detach(), group=axes.replicas)\n            w.data /= self.p\n        self.k = -(-self.n")]),
+    "equal weights made equal in each step": (DATA, [(COPIED, COPIED + "            if self.p > 1:\n"
+        "                dist.all_reduce(w, group=self.axes.replicas)\n                w /= self.p\n")]),
     "heads in a row": (TENSOR, []),
     "biases of the first": (TENSOR, [(OWN_BIAS, "SumOut.apply(F.linear(x, self.weight, self.bias * (dist.get_rank("
                                                 "self.group) == 0)), self.group)")]),
@@ -408,6 +412,33 @@ def test_what_parts_of_the_work_add_is_known_however_it_is_divided(name, tmp_pat
     losses = {round(float(loss), 9) for loss in ran.steps[:, -1, 0]}
     (expected,) = runs.expected(warm, [(vars(ran.trial.settings), ran.trial.steps)])
     assert losses == {round(float(expected[-1, 0]), 9)}
+
+
+def added(trial, place: dict[str, int], *summands: np.ndarray) -> Summed:
+    """What is known of one sum. place: of its members, but for the axis along which they differ."""
+    summed, (axis,) = Summed(trial), [axis for axis, n in place.items() if n < 0]
+    members = tuple(trial.mesh.rank(**{**place, axis: k}) for k in range(len(summands)))
+    group = Group("g", members)
+    ops = [Operation(rank, 1, "all_reduce", group, None, 0, "float64", one.shape, None, "sum", [], "", one.tobytes())
+           for rank, one in zip(members, summands, strict=True)]  # fmt: skip
+    summed.arrives(ops)
+    return summed
+
+
+@pytest.mark.parametrize("axis", ["data", "tensor", "context"])
+def test_summands_that_are_multiples_of_each_other_are_told_from_parts(axis):
+    mesh = Mesh(tensor=2) if axis == "tensor" else Mesh(**{axis: 2})
+    trial = replace(trials("public")[1], mesh=mesh)
+    n = sizes.hop(trial.settings, mesh) // sizes.FLOAT
+    x, y = np.random.default_rng(2).normal(size=(2, n))
+    for one, other, alike in (
+        (x, y, False), (x, x + y, False), (x, x + 0.1 * y, False), (x, x + 0.01 * y, True), (x / 2, x / 2, True),
+        (x, -3 * x, True), (x, 1e-12 * y, axis != "context"), (x, np.zeros(n), None),
+        (np.append(x[: n // 2], np.zeros(n - n // 2)), np.append(np.zeros(n // 2), y[n // 2 :]), None),
+    ):  # fmt: skip
+        summed = added(trial, {axis: -1}, one, other)
+        found = bool(summed.alike[axis]), bool(summed.others[axis])
+        assert found == ((alike, not alike) if alike is not None else (False, False))
 
 
 def test_tensors_of_another_thread_count():
