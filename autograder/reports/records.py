@@ -11,7 +11,6 @@ that have passed, and only such as the relay or the judge counts. Reads, never j
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,29 +22,11 @@ from autograder.grading import course_files
 from autograder.grading.submission.reading import readable_name
 from autograder.judging.measured import EQUAL, above, quantity, share
 from autograder.pages import page
+from autograder.reports.alike import Taken, looks
 from autograder.reports.marks import StudentMarks
 from autograder.reports.results import SubmittedNotebook, answers, marks, submitted
 from autograder.verdict import RecordResult
 
-# Letters that can be taken for others: of Cyrillic, Greek, Armenian and the Latin of other languages, then digits.
-_ALIKE = str.maketrans(
-    "авекмнорстухіјѕԁԛԝһӏгαβεηικμνορτυχγցօսոհıɩłøđħɑɡſ01i|əɛɓɗƙƴŋŧ",
-    "abekmhopctyxijsdqwhlrabehikmvoptuxygounhiilodhagsollleebdkynt",
-)
-_PAIRS = (("rn", "m"), ("vv", "w"), ("cl", "d"))  # letters that look like one
-# Alphabets that names are written in today (Unicode's UAX 31, table 5), as the names of their letters begin; the three
-# of Japanese count as one. The others have letters that look like Latin ones: Cherokee, Lisu, Coptic, Deseret.
-_ALPHABETS = frozenset(
-    "ARABIC ARMENIAN BENGALI BOPOMOFO CYRILLIC DEVANAGARI ETHIOPIC GEORGIAN GREEK GUJARATI GURMUKHI HANGUL CJK HEBREW "
-    "KANNADA KHMER LAO LATIN MALAYALAM MYANMAR ORIYA SINHALA TAMIL TELUGU THAANA THAI TIBETAN".split()
-)
-_JAPANESE = {"HIRAGANA": "CJK", "KATAKANA": "CJK", "IDEOGRAPHIC": "CJK"}
-_LATIN = frozenset("abcdefghijklmnopqrstuvwxyzßæœøłđðþıħŋŧəɛɔɓɗƙƴ")  # and those that are one of these with a sign
-# What is not seen, of Unicode's Default_Ignorable_Code_Point
-_UNSEEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0f\ufeff\uffa0\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
 LINE = re.compile(r"^[ \t]*#[ \t]*my records:(.*)$", re.MULTILINE | re.IGNORECASE)
 
 
@@ -120,57 +101,19 @@ def _names(notebook: NotebookNode) -> Iterator[str]:
 
 def names_to_show(wanted: dict[str, str], rows: Sequence[StudentMarks]) -> tuple[dict[str, str], tuple[str, ...]]:
     """(student -> name, sentences about those who are not shown). Nobody appears under the name of somebody else in the
-    class, nor under one whose letters are of two alphabets or are not seen, unless it is their own; who shares a name
-    with another one gets a number behind it."""
-    belongs: dict[str, set[str]] = defaultdict(set)
-    for row in rows:
-        for name in (row.student, row.full_name, f"{row.first_name} {row.last_name}".strip(), row.email):
-            for look in _looks(name):
-                belongs[look].add(row.student)
+    class or one that looks like it or has it in it, nor under one whose letters are of two alphabets or are not seen,
+    unless it is their own; who shares a name with another one gets a number behind it."""
+    taken = Taken(rows)
     shown, refused, often = {}, [], defaultdict(int)
     for student, name in sorted(wanted.items()):
-        owners = [belongs[look] for look in _looks(name) | _looks(re.sub(r"[\W\d]+$", "", name)) if look in belongs]
-        if any(student not in owner for owner in owners):
-            refused.append(f"{student} wants to be listed as {name}, which is the name of somebody else in the class.")
+        why = taken.why_not(student, name)
+        if why:
+            refused.append(f"{student} wants to be listed as {name}, {why}.")
             continue
-        if not owners and not _of_one_alphabet(name):
-            refused.append(f"{student} wants to be listed as {name}, which is not in the letters of one alphabet.")
-            continue
-        look = min(_looks(name), default=name)
+        look = min(looks(name), default=name)
         often[look] += 1
         shown[student] = name if often[look] == 1 else f"{name} ({often[look]})"
     return shown, tuple(refused)
-
-
-def _looks(name: str) -> set[str]:
-    """The look of a name, in two forms: its words sorted, and joined; without punctuation, accents and case, and with
-    letters that look alike made one."""
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", readable_name(name)).casefold())
-    folded = "".join(letter for letter in folded if not unicodedata.combining(letter))
-    words = re.findall(r"[^\W_]+", folded.casefold().translate(_ALIKE))
-    return {_without_pairs(" ".join(sorted(words))), _without_pairs("".join(words))} if words else set()
-
-
-def _without_pairs(look: str) -> str:
-    for pair, one in _PAIRS:
-        look = look.replace(pair, one)
-    return look
-
-
-def _of_one_alphabet(name: str) -> bool:
-    """True where nothing in a name is unseen, and all its letters are of one alphabet in which names are written."""
-    letters = [letter for letter in unicodedata.normalize("NFKC", name) if letter.isalnum() and not letter.isascii()]
-    first = (unicodedata.name(letter, "?").replace("-", " ").split()[0] for letter in letters)
-    alphabets = {_JAPANESE.get(word, word) for word in first}
-    if re.search("[A-Za-z]", name):
-        alphabets.add("LATIN")
-    strange = [one for one in letters if "LATIN" in alphabets and not set(_base(one)) <= _LATIN]
-    return not _UNSEEN.search(name) and len(alphabets) <= 1 and alphabets <= _ALPHABETS and not strange
-
-
-def _base(letter: str) -> str:
-    """A letter without its signs and case."""
-    return "".join(one for one in unicodedata.normalize("NFKD", letter.casefold()) if not unicodedata.combining(one))
 
 
 def boards_of(judged: Iterable[SubmittedNotebook], names: dict[str, str]) -> tuple[Board, ...]:
