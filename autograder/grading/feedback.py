@@ -5,14 +5,55 @@ from __future__ import annotations
 import re
 
 from nbconvert.exporters import HTMLExporter
+from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade
 
 from autograder.grading.formulas import with_formulas
+from autograder.shown import MOST_SHOWN, cut, shown
 
 _SCRIPT = re.compile(
     r"(?:<!-- Loading mathjax macro -->\s*)?<!-- Load mathjax -->.*?<!-- End of mathjax configuration -->", re.DOTALL
 )
+
+
+# Where a block of code begins and names its language, for which a page takes one of some hundred lexers.
+_FENCE = re.compile(r"(`{3,}|~{3,})[^\S\n]*([^\s`~]+)")
+_LANGUAGES = frozenset(("bash", "console", "py", "python", "python3", "text"))
+_LEXER = {"name": "python", "pygments_lexer": "python3"}  # IPython's has one for each magic, and is slow over dots
+_OUTPUTS = 50  # of a cell
+
+
+def short_notebook(notebook: NotebookNode) -> NotebookNode:
+    """The notebook, changed in place, with cells that are short enough for what makes a page of them."""
+    notebook.metadata.language_info = NotebookNode(_LEXER)
+    for cell in notebook.cells:
+        cell.source = shown(cell.source, mark="# " if cell.cell_type == "code" else "\n")
+        if cell.cell_type == "markdown":
+            cell.source = _FENCE.sub(_fence, cell.source)
+        if cell.cell_type == "code":
+            cell.outputs = _short_outputs(cell.outputs)
+    return notebook
+
+
+def _fence(found: re.Match) -> str:
+    return found[0] if found[2].lower() in _LANGUAGES else f"{found[1]}text"
+
+
+def _short_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """The outputs with no more text than a cell may show. A card's HTML stays: it is the grader's own."""
+    left = MOST_SHOWN
+    for output in outputs[:_OUTPUTS]:
+        if output.output_type == "stream":
+            output.text = cut(output.text, left)
+            left = max(left - len(output.text), 0)
+        elif output.output_type == "error":
+            output.traceback = [cut("\n".join(output.traceback), left)]
+            left = max(left - len(output.traceback[0]), 0)
+        elif "text/html" not in output.data and "text/plain" in output.data:
+            output.data["text/plain"] = cut(output.data["text/plain"], left)
+            left = max(left - len(output.data["text/plain"]), 0)
+    return outputs[:_OUTPUTS]
 
 
 class CardsAlone(NbGraderPreprocessor):
@@ -34,8 +75,9 @@ class Formulas(NbGraderPreprocessor):
 
 
 class FeedbackExporter(HTMLExporter):
-    """nbgrader's page without its script for formulas, which comes from another host. The rest is in the file."""
+    """nbgrader's page of short cells, without its script for formulas, which comes from another host. The rest is in
+    the file."""
 
     def from_notebook_node(self, nb, resources=None, **keywords):
-        page, resources = super().from_notebook_node(nb, resources, **keywords)
+        page, resources = super().from_notebook_node(short_notebook(nb), resources, **keywords)
         return _SCRIPT.sub("", page, count=1), resources

@@ -8,12 +8,15 @@ they are loaded: in a server with the formgrader.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
+import nbformat
 from markupsafe import escape
 from nbconvert.exporters import HTMLExporter
 from nbgrader.apps.api import NbGraderAPI
 
 from autograder.grading import course_files
+from autograder.grading.feedback import short_notebook
 
 _nbgraders_students = NbGraderAPI.get_submitted_students
 
@@ -43,7 +46,8 @@ def _render(self, name: str, **values) -> str:
 
 
 class _Escaping:
-    """nbgrader's exporter, given names as text: its own template cannot escape, most of what it shows is HTML."""
+    """nbgrader's exporter, given names as text and cells that are short: its own template cannot escape, most of what
+    it shows is HTML."""
 
     def __init__(self, exporter: HTMLExporter):
         self.exporter = exporter
@@ -51,7 +55,8 @@ class _Escaping:
     def from_filename(self, filename: str, resources: dict) -> tuple[str, dict]:
         """(page, resources)"""
         told = {name: str(escape(value)) if isinstance(value, str) else value for name, value in resources.items()}
-        return self.exporter.from_filename(filename, resources=told)
+        told["metadata"] = {"name": Path(filename).stem, "path": str(Path(filename).parent)}
+        return self.exporter.from_notebook_node(short_notebook(nbformat.read(filename, as_version=4)), told)
 
 
 def _exporter(self) -> _Escaping:

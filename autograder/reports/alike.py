@@ -1,4 +1,4 @@
-"""Names that are those of somebody else in the class, look like them or have them in them: no public record shows one."""
+"""Names that are a classmate's, look like one or have one among their words: the public records show none of them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import functools
 import keyword
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
@@ -31,6 +31,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import Indel
 
 from autograder.pages import page
+from autograder.shown import MOST_READ, cut, pieces
 from labkit.cells.slicing import bound_names
 
 ENOUGH = 30  # tokens that a pair has in common beyond the known answers, in all cells together, to be shown
@@ -41,7 +42,7 @@ COMMON = 0.04  # an answer that this share of the class has is a known one
 FEW = 5  # but never one that fewer others have
 LONGEST = 5000  # tokens of an answer that are looked at
 SIDE_BY_SIDE = 100  # pairs whose answers a page shows
-_IMPORT = re.compile(r"[ \t]*(?:import|from)\s")
+_LEFT_OUT = re.compile(r"[ \t]*(?:#|(?:import|from)\s)")
 _KEPT = frozenset(dir(builtins)) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)
 
 
@@ -107,46 +108,50 @@ class Same:
 def code_tokens(source: str) -> tuple[Token, ...]:
     """Python, valid or not, without layout, comments, docstrings and imports. Names of functions, methods and
     attributes that are used stay; all others are the same name."""
-    lines = [(at, line) for at, line in _lines(source) if line.strip() and not _IMPORT.match(line)]
-    # Without blank lines, of which very many would keep the lexer busy for minutes.
-    text = "".join(line for _, line in lines)
-    starts = list(accumulate((len(line) for _, line in lines), initial=0))
+    kept = _read(source)
+    text = "".join(piece for _, piece in kept)
+    starts = list(accumulate((len(piece) for _, piece in kept), initial=0))
 
     def place(at: int) -> int:
         """The index in `source` of a character of `text`."""
         k = bisect_right(starts, at) - 1
-        return lines[k][0] + at - starts[k]
+        return kept[k][0] + at - starts[k]
 
     raw = [
-        (kind, piece, place(at))
+        (kind, piece, at)
         for at, kind, piece in PythonLexer(stripnl=False, ensurenl=False).get_tokens_unprocessed(text)
         if piece.strip() and kind not in Comment and kind not in Text and kind not in Literal.String.Doc
     ]
     own = {text for kind, text, _ in raw if kind in Name.Function or kind in Name.Class}
     found: list[Token] = []
+    done = 0
     for k, (kind, text, at) in enumerate(raw):
         before, after = raw[k - 1][1] if k else "", raw[k + 1][1] if k + 1 < len(raw) else ""
+        start, end = place(at), place(at + len(text) - 1) + 1
         if kind in Literal.String:
             shown = "string"
-            if found and found[-1].text == shown and found[-1].end == at:  # a string comes in pieces
-                found[-1] = Token(shown, found[-1].start, at + len(text))
-                continue
+            if found and found[-1].text == shown and done == at:  # a string comes in pieces
+                start = found.pop().start
         elif kind in Keyword or kind not in Name or text in _KEPT:
             shown = text
         elif text in own or not (before == "." or after == "("):
             shown = "name"
         else:
             shown = text
-        found.append(Token(shown, at, at + len(text)))
+        found.append(Token(shown, start, end))
+        done = at + len(text)
     return tuple(found)
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their line ends, and where they begin."""
-    at = 0
-    for line in text.splitlines(keepends=True):
-        yield at, line
-        at += len(line)
+def _read(source: str) -> list[tuple[int, str]]:
+    """(place, piece) of what a lexer is given, at most `MOST_READ` characters: no empty lines, no lines of imports and
+    comments, no long runs of blanks."""
+    found, left = [], MOST_READ
+    for at, line in pieces(source):
+        if line.strip() and not _LEFT_OUT.match(line) and left > 0:
+            found.append((at, line[:left]))
+            left -= len(line)
+    return found
 
 
 def word_tokens(text: str) -> tuple[Token, ...]:
@@ -229,7 +234,9 @@ class _CellAnswers:
         second = _spans(self.tokens[j], [(b.dest_start, b.dest_end) for b in blocks])
         known = float(max(self.known[i], self.known[j]))
         similarity, beyond = float(self.similarity[i, j]), float(self.beyond[i, j])
-        return SimilarAnswers(name, similarity, known, beyond, self.texts[i], self.texts[j], (first, second))
+        texts = cut(self.texts[i], MOST_READ), cut(self.texts[j], MOST_READ)
+        marks = tuple(span for span in first if span[1] <= MOST_READ), tuple(s for s in second if s[1] <= MOST_READ)
+        return SimilarAnswers(name, similarity, known, beyond, *texts, marks)
 
 
 def _compare(texts: Sequence[str], known: Iterable[str], written: bool) -> _CellAnswers:

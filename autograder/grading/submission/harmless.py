@@ -18,6 +18,7 @@ _COMMANDS = (
     "href|url|require|style|class|cssId|html|data|unicode|includegraphics|mmlToken|enclose|bbox|toggle|texttip|mathtip|"
     "tooltip|begingroup|endgroup|let|def|newcommand|renewcommand|newenvironment|renewenvironment"
 )
+_REFERENCE = 100  # characters of a letter's number or name in HTML
 # The formulas that nbconvert looks for: from each beginning to its end, or to the end of the text where it has none.
 BEGINNING = re.compile(r"\\\\(?P<bracket>[\[(])|\\begin(?P<name>\{[a-z]*\*?\})")
 END = re.compile(r"(?<!\\)\\\\(?P<bracket>[\])])|\\end(?P<name>\{[a-z]*\*?\})")
@@ -108,6 +109,8 @@ def harmless_markdown(text: str) -> str:
 def _harmless_reference(found: re.Match[str]) -> str:
     """A letter's number or name in HTML as it is; with a blank in it where it stands for what formulas are written
     with."""
+    if len(found[0]) > _REFERENCE:  # Python refuses a number of so many digits
+        return f"& {found[0][1:]}"
     means = html.unescape(found[0])
     return found[0] if means in "<>&\"'" or not means.isascii() or means == found[0] else f"& {found[0][1:]}"
 

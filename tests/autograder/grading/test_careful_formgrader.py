@@ -6,11 +6,14 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
+import nbformat
 import pytest
 from jinja2 import Environment, FileSystemLoader
+from nbformat.v4 import new_code_cell, new_notebook
 from nbgrader.server_extensions.formgrader import handlers
 
 from autograder.grading.formgrader import careful_formgrader
+from autograder.shown import MOST_SHOWN
 
 SCRIPT = "<img src=x onerror=alert(1)>"
 
@@ -28,8 +31,8 @@ def handler():
 
 
 class Told:
-    def from_filename(self, filename, resources):
-        return resources, {}
+    def from_notebook_node(self, notebook, resources):
+        return {**resources, "cells": [cell.source for cell in notebook.cells]}, {}
 
 
 def test_a_name_is_text_on_the_pages_of_the_formgrader(handler):
@@ -44,9 +47,13 @@ def test_a_name_is_text_on_the_pages_of_the_formgrader(handler):
     assert '<table class="table table-hover">' in page and 'cd "/c"' in page
 
 
-def test_a_name_is_text_above_a_submission(handler):
+def test_a_name_is_text_above_a_submission_and_its_cells_are_short(handler, tmp_path):
+    file = tmp_path / "x.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("' \n" * 30_000 + "x = 1"), new_code_cell(" " * 99_000)]), file)
     exporter = handlers.BaseHandler.exporter.fget(handler)
-    told, _ = exporter.from_filename("x.ipynb", resources={"last_name": SCRIPT, "first_name": None, "index": 3})
+    told, _ = exporter.from_filename(str(file), resources={"last_name": SCRIPT, "first_name": None, "index": 3})
+    assert all(len(cell) < MOST_SHOWN + 100 for cell in told.pop("cells"))
+    assert told.pop("metadata") == {"name": "x", "path": str(tmp_path)}
     assert told == {"last_name": "&lt;img src=x onerror=alert(1)&gt;", "first_name": None, "index": 3}
 
 
