@@ -22,7 +22,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import accumulate
+from itertools import accumulate, islice
 
 import numpy as np
 from pygments.lexers import PythonLexer
@@ -117,11 +117,12 @@ def code_tokens(source: str) -> tuple[Token, ...]:
         k = bisect_right(starts, at) - 1
         return kept[k][0] + at - starts[k]
 
-    raw = [
+    lexed = (
         (kind, piece, at)
         for at, kind, piece in PythonLexer(stripnl=False, ensurenl=False).get_tokens_unprocessed(text)
         if piece.strip() and kind not in Comment and kind not in Text and kind not in Literal.String.Doc
-    ]
+    )
+    raw = list(islice(lexed, LONGEST))
     own = {text for kind, text, _ in raw if kind in Name.Function or kind in Name.Class}
     found: list[Token] = []
     done = 0
