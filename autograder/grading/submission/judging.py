@@ -18,7 +18,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from autograder.check import _figure
@@ -35,7 +35,9 @@ from autograder.judging.limit import TakesTooLong, processor_time
 from autograder.judging.looks_around import looks_around
 from autograder.registry import UnknownExercise, find
 from autograder.verdict import HINT_LEVELS, Result
+from labkit.cells.slicing import Chunk
 from labkit.launch.launcher import make_jobs
+from labkit.relay import wire
 from labkit.watch import pace
 
 # Where one exercise of a notebook slept for so long, the others are waited for no longer: a case takes milliseconds.
@@ -44,6 +46,13 @@ WAITED_S = 20.0
 # that is slow or busy: sleep costs nothing else.
 BUDGET_S = 120.0
 _LOOKS_AROUND = "The answer has {}. By that a function reads what its check holds, or replaces what the check calls."
+# Bytes of JSON of the source that an answer needs: the rest of a job is for the arguments. A character that is not
+# ASCII takes 6 or 12.
+MAX_SOURCE = wire.MAX_JSON // 2
+
+
+class SourceTooLarge(Exception):
+    """The source that an answer needs is too large for a job."""
 
 
 def judge(
@@ -224,12 +233,30 @@ def _out_of_time(item: Item, budget: float) -> ItemGrade:
     return ItemGrade(item.grade_id, 0.0, item.points, "too_slow", "budget", said=said)
 
 
+def _too_large(item: Item) -> ItemGrade:
+    said = [
+        "The code that this needs is too large: the function and whatever it uses of the cells above.",
+        f"At most {MAX_SOURCE >> 20} MB of it are run (a character that is not ASCII counts as 6 to 12 bytes): compute "
+        "long texts and tables, or leave them out.",
+    ]
+    return ItemGrade(item.grade_id, 0.0, item.points, "missing", "too_large", said=said)
+
+
+def _fitting(chunks: Sequence[Chunk] | None) -> Sequence[Chunk] | None:
+    """The chunks. Raises SourceTooLarge."""
+    if sum(len(json.dumps(chunk.source)) for chunk in chunks or ()) > MAX_SOURCE:
+        raise SourceTooLarge
+    return chunks
+
+
 def _twice(item: Item, runners: Runners, judge: Callable[[], ItemGrade]) -> ItemGrade:
     """A verdict; when the machinery fails, once more from a fresh start, and then it is a fault of ours that a person
     looks at."""
     for attempt in (1, 2):
         try:
             return judge()
+        except SourceTooLarge:
+            return _too_large(item)
         except Exception as error:
             with contextlib.suppress(Exception):
                 runners.close()
@@ -267,7 +294,9 @@ def _judge(rebuilt: Rebuilt, item: Item, unit: str | None, runners: Runners, key
     result = judge_with_its_helpers(
         exercise,
         lambda *which: rebuilt.chunks(item, exercise, *which),
-        lambda chunks, note: judge_with(runners, exercise, chunks, key=key, note=note, unseen=unseen(exercise, key)),
+        lambda chunks, note: judge_with(
+            runners, exercise, _fitting(chunks), key=key, note=note, unseen=unseen(exercise, key)
+        ),
         failed,
         forget=runners.close,
     )
@@ -319,7 +348,7 @@ def _judge_test(rebuilt: Rebuilt, item: Item, runners: Runners) -> ItemGrade:
     It runs beside the student's code, in the same process, so it proves less than a check does: what it compares with
     can be looked up by code that is out for it. It cannot harm anything else.
     """
-    jobs = make_jobs(rebuilt.chunks_of_test(item), "__outcome__", [()], runtime="plain")
+    jobs = make_jobs(_fitting(rebuilt.chunks_of_test(item)), "__outcome__", [()], runtime="plain")
     left = max(runners.until - time.monotonic(), LAST_S)
     limits = replace(runners.limits, deadline=min(runners.limits.deadline, left))
     outcome, ends = runners.launcher.run(jobs, limits=limits)

@@ -621,6 +621,29 @@ def test_a_fault_of_ours_costs_nobody_else_and_goes_to_a_person(runners, monkeyp
     assert "no fault of yours" in carding.card(graded.items[1])[1]
 
 
+def test_code_too_large_for_a_job_is_no_fault_of_ours(runners, monkeypatch):
+    """It costs what needs it, and nothing waits for a person: the result is kept like others."""
+    notebook = handed_in()
+    texts = [f"TEXT_{k} = '{chr(0x1F600) * 90_000}'" for k in range(5)]
+    for k, text in enumerate(texts):
+        notebook.cells.insert(k, new_code_cell(text))
+    used = "".join(f"    TEXT_{k}\n" for k in range(5))
+    for name in ("fair_share", "twice"):
+        cell = cell_of(notebook, name)
+        cell.source = re.sub(r"(def .*:\n)", lambda head: head[0] + used, cell.source, count=1)
+    assert used in cell_of(notebook, "fair_share").source and used in cell_of(notebook, "twice").source
+    ran = []
+    monkeypatch.setattr(runners, "run", lambda *about, real=runners.run: ran.append(about) or real(*about))
+    graded = judge(built(notebook), None, runners)
+    items = {item.grade_id: item for item in graded.items}
+    assert items["check_count_inside"].points == 2
+    for name in ("check_fair_share", "test_twice", "test_twice_partly"):
+        assert (items[name].points, items[name].verdict, items[name].diagnosis) == (0, "missing", "too_large")
+        assert not items[name].fault and "too large" in items[name].said[0]
+    assert not any(flag.kind == "fault" for flag in graded.flags)
+    assert all("TEXT_0" not in chunk.source for about in ran for chunk in about[2]), "none was sent"
+
+
 def test_an_exercise_that_builds_on_a_failed_one_gets_the_reference(runners):
     """mean_over_ranks of unit 03 may call sum_over_ranks; here through the exercises' own declaration."""
     from autograder.registry import all_exercises
