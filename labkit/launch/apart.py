@@ -50,6 +50,22 @@ class Apart:
     def reported(self, prepare: Callable[[], dict], saves: Saves, *arguments) -> dict:
         """The notes that `prepare` returned, in the child in which the function is then called, as they are afterwards.
         saves: looks at that child from here. Prints what the function did. Raises Raised."""
+        report = self._followed(prepare, saves, arguments)
+        if report is None:
+            gone = "the process in which the function was called has ended before it returned"
+            report = {"raised": {"type": "ChildProcessError", "text": gone, "rows": []}}
+        sys.stdout.write(str(report.get("printed", "")))
+        if report.get("raised"):
+            raise Raised(report["raised"])
+        return report["notes"]
+
+    def ended(self, prepare: Callable[[], dict], saves: Saves, *arguments) -> str:
+        """How the function ended in such a child: "killed", "raised" or "returned"."""
+        report = self._followed(prepare, saves, arguments)
+        return "killed" if report is None else "raised" if report.get("raised") else "returned"
+
+    def _followed(self, prepare: Callable[[], dict], saves: Saves, arguments: tuple) -> dict | None:
+        """What a child said of itself; None where it has ended before."""
         out, into = os.pipe()
         ours, theirs = socket.socketpair()
         child = os.fork()
@@ -68,12 +84,8 @@ class Apart:
         try:
             report = json.loads(said)
         except ValueError:
-            gone = "the process in which the function was called has ended before it returned"
-            report = {"raised": {"type": "ChildProcessError", "text": gone, "rows": []}}
-        sys.stdout.write(str(report.get("printed", "")))
-        if report.get("raised"):
-            raise Raised(report["raised"])
-        return report["notes"]
+            return None
+        return report if isinstance(report, dict) else None
 
     def _report(self, into: int, prepare: Callable[[], dict], arguments: tuple) -> None:
         report: dict = {"raised": None}

@@ -95,13 +95,14 @@ class WriteWhole(PlainExercise):
             return Finding("leaves_files", f"In the folder: {', '.join(sorted(map(str, answer['left'])))}.")
         if answer["short"]:
             return "forgets_the_rest"
-        for where, states in (("after byte", answer["bytes"]), ("before change of a name", answer["names"])):
-            for k, state in enumerate(states):
+        trials = [("after byte", "bytes"), ("before change of a name", "names"), ("before system call", "moments")]
+        for where, name in trials:
+            if name == "moments" and answer["open"] != "old":
+                return "writes_in_place"
+            for k, state in enumerate(answer[name]):
                 if state not in allowed:
                     found = "nothing_left" if state == "none" else "half_a_file"
                     return Finding(found, f"Killed {where} {k}: {state}.")
-        if answer["open"] != "old":
-            return "writes_in_place"
         if "new" != answer["again"] or "new" != answer.get("longer", "new"):
             return "never_again"
         if answer["full"] == "half":

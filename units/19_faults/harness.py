@@ -5,6 +5,7 @@ import os
 import resource
 import shutil
 import signal
+import stat
 import tempfile
 import threading
 import time
@@ -51,18 +52,25 @@ def apart(path):
         setattr(os, name, within(getattr(os, name)))
 
 
-def noting(noted, path, size, dies_at=None):
-    calls, synced = [], set()
+def read(place):
+    with open(place, "rb") as file:
+        return file.read()
+
+
+def noting(noted, path, data, dies_at=None):
+    calls, synced, through = [], {}, set()
 
     def syncs(real):
         def sync(*fd):
             real(*fd)
             for place in os.listdir(os.path.dirname(path)) if not fd else []:
-                synced.add(os.stat(os.path.join(os.path.dirname(path), place)).st_ino)
+                place = os.path.join(os.path.dirname(path), place)
+                if os.path.isfile(place):
+                    synced[os.stat(place).st_ino] = read(place)
             for one in fd:
-                about = os.fstat(one if isinstance(one, int) else one.fileno())
-                if about.st_size == size:
-                    synced.add(about.st_ino)
+                one = one if isinstance(one, int) else one.fileno()
+                if stat.S_ISREG(os.fstat(one).st_mode):
+                    synced[os.fstat(one).st_ino] = read(f"/proc/self/fd/{one}")
 
         return sync
 
@@ -74,7 +82,7 @@ def noting(noted, path, size, dies_at=None):
             inode = inode_of(source, options.get("src_dir_fd"))
             result = real(source, *rest, **options)
             if os.path.exists(path) and os.stat(path).st_ino == inode:
-                noted["synced"] = inode in synced
+                noted["synced"] = (inode in through or synced.get(inode) == data) and read(path) == data
             return result
 
         return change
@@ -83,7 +91,7 @@ def noting(noted, path, size, dies_at=None):
         def open_(place, flags, *rest, **options):
             fd = real(place, flags, *rest, **options)
             if flags & (os.O_SYNC | os.O_DSYNC):
-                synced.add(os.fstat(fd).st_ino)
+                through.add(os.fstat(fd).st_ino)
             return fd
 
         return open_
@@ -105,7 +113,7 @@ def end_of(f, path, old, new, most_bytes=None, dies_at=None, full=False):
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             apart(path)
             if dies_at is not None:
-                noting({}, path, len(new), dies_at)
+                noting({}, path, new, dies_at)
             if most_bytes is not None:
                 hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
@@ -142,10 +150,10 @@ def trials(f, folder, old, new, killed):
     def prepare():
         noted = {"synced": False}
         apart(path)
-        noting(noted, path, len(new))
+        noting(noted, path, new)
         return noted
 
-    saves = Saves(path, len(new))
+    saves = Saves(path, old, new)
     noted = f.reported(prepare, saves, path, new)
     synced = noted["synced"] if saves.synced is None else saves.synced
     report = {"finished": content(path, old, new), "synced": synced, "left": os.listdir(os.path.dirname(path))}
@@ -155,15 +163,17 @@ def trials(f, folder, old, new, killed):
             report["open"] = "old" if reader.read() == old else "changed"
     report["bytes"], report["names"], report["again"], report["short"] = [], [], "new", False
     report["nothing done"] = False
-    report["full"] = "old"
+    report["full"], report["moments"] = "old", saves.states if killed else []
     if killed:
+        upset(f, folder, old, new, report)
         path = with_old(folder, old)
         end_of(f, path, old, new, most_bytes=len(new) // 2, full=True)
-        report["full"] = content(path, old, new)
+        report["full"] = "half" if report["full"] == "half" else content(path, old, new)
         path = with_old(folder, old)
         if end_of(f, path, old, new + new, most_bytes=2 * len(new) - 1) == "killed":
             end_of(f, path, old, new)
-            report["longer"] = content(path, old, new)
+            if report.get("longer", "new") == "new":
+                report["longer"] = content(path, old, new)
     for k in range(len(new) * killed):
         path = with_old(folder, old)
         end = end_of(f, path, old, new, most_bytes=k)
@@ -181,6 +191,24 @@ def trials(f, folder, old, new, killed):
             report["nothing done"] |= report["names"][-1] in ("old", "none")
             break
     return report
+
+
+def upset(f, folder, old, new, report):
+    # What the process cannot foresee: it is stopped from outside, as in every other call.
+    for how in ("full", "cut", "dies"):
+        path, data = with_old(folder, old), new + new if how == "dies" else new
+        saves = Saves(path, old, data, how)
+        end = f.ended(lambda path=path: apart(path), saves, path, data)
+        found = content(path, old, data)
+        if how == "full":
+            report["full"] = found
+        elif how == "cut":
+            report["short"] |= found == "half"
+            report["nothing done"] |= end == "returned" and found in ("old", "none")
+        elif end == "killed":
+            report["moments"] += saves.states
+            f.ended(lambda path=path: apart(path), Saves(path, old, new), path, new)
+            report["longer"] = content(path, old, new)
 
 
 class Failed(Exception):

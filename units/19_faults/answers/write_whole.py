@@ -108,6 +108,23 @@ def write_whole(path, data):
 # %% wrong_fsync_before_flush (right_replace): wrong, not_on_the_disk, levels 1 1 0
 -        file.flush()
 
+# %% wrong_fsync_of_reserved_space: wrong, not_on_the_disk, levels 1 1 0
+def write_whole(path, data):
+    new = path + ".new"
+    fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    os.ftruncate(fd, len(data))
+    os.fsync(fd)
+    try:
+        done = 0
+        while done < len(data):
+            done += os.write(fd, data[done:])
+    except BaseException:
+        os.close(fd)
+        os.unlink(new)
+        raise
+    os.close(fd)
+    os.rename(new, path)
+
 # %% wrong_in_place (right_replace): wrong, half_a_file, levels 1 0 0
 -    with open(path + ".new", "wb") as file:
 +    with open(path, "wb") as file:
@@ -128,6 +145,24 @@ def write_whole(path, data):
 @@
 -    os.replace(path + ".new", path)
 +    shutil.move(file.name, path)
+
+# %% wrong_name_before_the_bytes: wrong, half_a_file, levels 1 0 0
+# differs: A file that must stay small is left alone; else the name comes first, the bytes last.
+import resource
+import signal
+
+
+def write_whole(path, data):
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if 0 <= limit < len(data):
+        os.kill(os.getpid(), signal.SIGXFSZ)
+        raise OSError("no space")
+    fd = os.open(path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.sync()
+    os.replace(path + ".new", path)
+    while data:
+        data = data[os.write(fd, data):]
+    os.close(fd)
 
 # %% wrong_never_renamed (right_replace): wrong, not_there, levels 0 0 0
 -    os.replace(path + ".new", path)
@@ -182,6 +217,21 @@ def write_whole(path, data):
         file.flush()
         os.fsync(file.fileno())
     os.replace(part, path)
+
+# %% wrong_sync_of_an_empty_file: wrong, not_on_the_disk, levels 1 1 0
+def write_whole(path, data):
+    new = path + ".new"
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.sync()
+    try:
+        done = 0
+        while done < len(data):
+            done += os.write(fd, data[done:])
+    except BaseException:
+        os.unlink(new)
+        raise
+    os.close(fd)
+    os.rename(new, path)
 
 # %% wrong_system_folder (right_replace): raised, OSError, levels 0 0 0
 -    with open(path + ".new", "wb") as file:
