@@ -7,7 +7,9 @@ import copy
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+from autograder.compare import difference
 from autograder.exercise import Case, Exercise
 from autograder.judging.again import HARNESS, SLOW, ended_itself, results_of, was_slow
 from autograder.judging.case import run_of, too_much_to_judge
@@ -36,10 +38,11 @@ def each_rank(
         return []
     outcome, ends = _run(runners, exercise, chunks, seed, chosen)
     if results_of(outcome.ranks[0], len(chosen)) is not None:
-        return _judged(exercise, chosen, outcome)
+        found = _judged(exercise, chosen, outcome)
+        return found or _drawn(exercise, chosen, outcome, _run(runners, exercise, chunks, seed + 1, chosen)[0])
     if ended_itself(outcome, ends):
         return [_lost(exercise, case, "the process that calls the ranks' processes has ended") for case, _ in chosen]
-    found: list[CaseResult] = []
+    found = []
     for one in chosen:
         found += _alone(runners, exercise, chunks, seed, one)
     return found
@@ -109,6 +112,27 @@ def _judged(exercise: Exercise, chosen: Sequence[tuple[Case, Outcome]], outcome:
     except TakesTooLong:
         return [too_much_to_judge(exercise, case) for case, _ in chosen]
     return found
+
+
+def _drawn(
+    exercise: Exercise, chosen: Sequence[tuple[Case, Outcome]], first: Outcome, again: Outcome
+) -> list[CaseResult]:
+    """The results of the cases in which the processes of a second run return something else for the same arguments:
+    what is drawn anew in every job is the same on all ranks only where one has told the others."""
+    calls = (results_of(one.ranks[0], len(chosen)) or [] for one in (first, again))
+    both = zip(chosen, *calls, strict=False)
+    try:
+        with processor_time():
+            differ = [case for (case, _), one, two in both if one[0] == two[0] and not _alike(one[1], two[1])]
+    except TakesTooLong:
+        return []
+    return [_lost(exercise, case, "returned something else when it was run once more") for case in differ]
+
+
+def _alike(one: Any, two: Any) -> bool:
+    """False where two results are certain to differ."""
+    found = difference(one, two, strict=False)
+    return found is None or difference(one, one, strict=False) is not None  # a NaN, or no plain data
 
 
 def _lost(exercise: Exercise, case: Case, *differs: str) -> CaseResult:

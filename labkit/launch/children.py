@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from labkit.launch import jail
+from labkit.launch.own_places import have_private_roots
 from labkit.launch.process import apply_limits, die_with_parent, settle_torch_after_fork
 from labkit.relay import wire
 
@@ -178,6 +179,8 @@ def _shut_in(birth: Birth, trouble: int) -> str:
             spec = jail.as_a_rank(spec, birth.rank)
             jail.enter_compartment(spec, network=False, alone=True)
             jail.cover(spec, birth.request["covered"])
+            if "namespaces" in spec["protections"]:
+                have_private_roots()
             folder = tempfile.mkdtemp(prefix="case-", dir="/tmp")
             jail.give(spec, folder)
         jail.drop_rights(spec, PROCESSES * birth.request["ranks"], birth.request["apart"])

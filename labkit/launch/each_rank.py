@@ -8,6 +8,7 @@ import contextlib
 import functools
 import io
 import os
+import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from labkit.cells.slicing import Chunk, execute
+from labkit.launch.own_places import OwnPlaces
 from labkit.launch.process import die_with_parent, let_look_into, settle_torch_after_fork
 from labkit.relay import wire
 
@@ -33,6 +35,7 @@ class EachRank:
     def __init__(self, chunks: Sequence[Chunk], name: str, place: int, fileno: int, begin: Callable[[int], None]):
         self.chunks, self.name, self.place, self.fileno, self.begin = chunks, name, place, fileno, begin
         self.ranks: dict[int, tuple[int, socket.socket]] = {}
+        self.running: int | None = None  # the rank whose process is not stopped
         let_look_into(False)
 
     def __call__(self, *arguments):
@@ -56,20 +59,42 @@ class EachRank:
 
     def _asked(self, rank: int, given: tuple[dict, bytes]) -> tuple[int, dict, bytes]:
         """The answer of a rank's process. Raises WireError, Closed, OSError."""
-        if rank not in self.ranks:
-            self.ranks[rank] = self._fork(rank)
+        if self.running != rank:
+            self._turn_to(rank)
         sock = self.ranks[rank][1]
         wire.send(sock, wire.JOB, *given)
         return wire.receive(sock)
+
+    def _turn_to(self, rank: int) -> None:
+        """Stop the process that runs, and let that of this rank run, which finds no file of the other."""
+        if self.running is not None:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):  # it has ended
+                os.kill(self.ranks[self.running][0], signal.SIGSTOP)
+                os.waitpid(self.ranks[self.running][0], os.WUNTRACED)
+            self.places.clear()
+        self.running = rank
+        if rank not in self.ranks:
+            self.ranks[rank] = self._fork(rank)
+        else:
+            _go_on(self.ranks[rank][0])
+
+    @functools.cached_property
+    def places(self) -> OwnPlaces:
+        return OwnPlaces()
 
     def end(self) -> None:
         """End the processes, and wait for them."""
         for pid, sock in self.ranks.values():
             sock.close()
-            os.waitpid(pid, 0)
+            _go_on(pid)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+        if self.ranks:
+            self.places.end()
         self.ranks.clear()
 
     def _fork(self, rank: int) -> tuple[int, socket.socket]:
+        places = self.places  # made by the parent, so that all have the same
         ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid:
@@ -77,6 +102,7 @@ class EachRank:
             return pid, ours
         try:
             ours.close()
+            places.enter(rank)
             self._live(rank, theirs)
         finally:
             os._exit(1)
@@ -96,6 +122,7 @@ class EachRank:
         namespace = self._namespace()
         while True:
             _, meta, payload = wire.receive(sock)
+            self.places.stay(rank)
             wire.send(sock, *self._reply(namespace, meta, payload))
 
     def _namespace(self) -> dict:
@@ -129,6 +156,11 @@ class EachRankInside(EachRank):
     def namespaces(self) -> dict[int, dict]:
         """The variables of each rank that has been called."""
         return {}
+
+
+def _go_on(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
 
 
 def _packed(value: Any) -> tuple[dict, bytes]:

@@ -11,6 +11,7 @@ import os
 import struct
 import sys
 
+_NO_NEW_PRIVS = 38
 _CREATE, _ADD, _RESTRICT = 444, 445, 446  # the same on all machines
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
@@ -47,6 +48,7 @@ def shut_in(folder: str) -> bool:
         for path, rights in _DEVICES.items():
             _allow(rules, path, rights)
         _allow(rules, folder, files)
+        _libc.prctl(_NO_NEW_PRIVS, *map(ctypes.c_ulong, (1, 0, 0, 0)))  # else only root may
         return _libc.syscall(_RESTRICT, rules, 0) == 0
     finally:
         os.close(rules)

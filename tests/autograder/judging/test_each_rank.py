@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from autograder import registry
@@ -52,7 +54,10 @@ def test_every_exercise_that_plays_ranks_says_so():
         ("raise KeyError(rank)", "raised KeyError"),
         ("return object()", "raised ChildProcessError"),
         ("os._exit(0)", "raised ChildProcessError"),
-        ("os.kill(os.getppid(), 9)", "the process that calls the ranks' processes has ended"),
+        (  # or it may signal no other process
+            "os.kill(os.getppid(), 9)",
+            ("the process that calls the ranks' processes has ended", "raised PermissionError"),
+        ),
     ],
 )
 def test_what_the_rank_before_has_left_is_missing_in_a_process_of_its_own(warm, line, said):
@@ -66,6 +71,50 @@ def test_what_the_rank_before_has_left_is_missing_in_a_process_of_its_own(warm, 
 
 def test_what_a_function_keeps_and_does_not_need_costs_nothing(warm):
     assert judged(warm, "shard", "15", SHARD.replace("LINE", "pass")).score == 2
+
+
+FILE = """
+import os
+import torch
+
+
+def shard(flat, rank, p):
+    k = -(-len(flat) // p)
+    PREPARE
+    left = os.path.join(PLACE, f"left-{p}-{len(flat)}-{flat.sum():.9f}")
+    try:
+        with open(left, "a" if rank == 0 else "r"):
+            pass
+    except OSError:
+        return flat[:k].clone() * WITHOUT
+    part = flat[rank * k : (rank + 1) * k]
+    return torch.cat([part, part.new_zeros(k - len(part))])
+"""
+
+
+@pytest.mark.parametrize("place", ["'/tmp'", "'/dev/shm'", "os.getcwd()", "os.path.dirname(os.getcwd())"])
+def test_what_the_rank_before_has_written_into_a_file_is_missing_too(warm, place, folder_of_left):
+    result = judged(
+        warm, "shard", "15", FILE.replace("PLACE", place).replace("PREPARE", "pass").replace("WITHOUT", "0")
+    )
+    assert result.verdict == "wrong"
+    assert "leans_on_another_rank" in {case.diagnosis for case in result.cases}
+
+
+@pytest.fixture
+def folder_of_left():
+    yield
+    for folder in map(Path, ("/tmp", "/dev/shm")):
+        for left in folder.glob("left-*"):
+            left.unlink()
+
+
+def test_a_rank_has_a_folder_to_work_in(warm):
+    prepare = """import tempfile
+    with tempfile.NamedTemporaryFile() as file, open("mine", "w") as other:
+        file.write(b"1"), other.write("1")"""
+    source = FILE.replace('"r"', '"a"').replace("PLACE", "tempfile.gettempdir()").replace("WITHOUT", "0")
+    assert judged(warm, "shard", "15", source.replace("PREPARE", prepare)).score == 2
 
 
 GENERATORS = """
