@@ -112,7 +112,8 @@ BUILT_IN = {
         "Your function is right only while one process calls it for all ranks: the call for one rank uses what the "
         "call for another has left behind.",
         "Ranks are processes of their own and share no variables. Compute a rank's result from the arguments of its "
-        "own call, without a global variable, a file, a default argument that is a list, or an attribute of the function.",
+        "own call, without a global variable, a file, a default argument that is a list, or an attribute of the "
+        "function.",
     ),
     "knows_its_cases": Diagnosis(
         "Your function is right for the inputs of its check, and wrong for most others.",
