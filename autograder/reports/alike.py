@@ -52,6 +52,7 @@ _READINGS = (
     (re.compile("Ν"), "N"),  # Greek capitals: the small ones look like other letters
     (re.compile("Υ"), "Y"),
 )
+_CAPITAL = re.compile("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")  # where a word begins inside another
 _LONG = 6  # letters of a name that is found inside a word, too; and of an account that is found between words
 _LONG_SIGNS = 2  # the same where signs stand for words
 _PART = 4  # letters of a surname's part that counts alone: not "van" and "der"
@@ -117,7 +118,8 @@ class Taken:
         return ""
 
     def _has_another(self, student: str, name: str) -> bool:
-        words = {*_words(name), *_words(re.sub("(?<=[a-z])(?=[A-Z])", " ", name))}
+        apart = (name, _CAPITAL.sub(" ", name), re.sub(r"\d+", " ", name))
+        words = {word for one in apart for word in _neighbours(_words(one))}
         joined, mine = "".join(_words(name)), self.words[student]
         parts = (those for part, those in self.parts.items() if part <= words and not part <= mine)
         inside = (those for one, those in self.joined.items() if one in joined)
@@ -136,6 +138,11 @@ def _words(name: str) -> list[str]:
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", readable_name(name)).casefold())
     folded = "".join(letter for letter in folded if not unicodedata.combining(letter))
     return [_without_pairs(word) for word in re.findall(r"[^\W_]+", folded.casefold().translate(_ALIKE))]
+
+
+def _neighbours(words: list[str]) -> set[str]:
+    """The words, and those that neighbours make together."""
+    return {"".join(words[start:end]) for start in range(len(words)) for end in range(start + 1, len(words) + 1)}
 
 
 def _without_pairs(look: str) -> str:

@@ -239,6 +239,9 @@ NOT_SHOWN = {
     "a surname with more": "Lovelace's fan",
     "part of a surname": "Gauss the Great",
     "a short surname": "the Li",
+    "a surname in pieces": "Dr Love lace",
+    "a surname behind a capital": "drXLovelaceX",
+    "a surname between digits": "1Lovelace2",
     "an account": "it is nina55",
     "signs": "\u738b\u5c0f\u660e\u5148\u751f",
 }
@@ -304,7 +307,7 @@ def test_pseudonyms_stay_as_they_are_chosen():
         StudentMarks("s2", "Bob", "Boole"),
         StudentMarks("s3", "Ольга", "Попова"),
     ]
-    for name in ("the fastest", "Ada B.", "Ada", "Love 2 lace", "Оля", "速い", "...", *NAMES):
+    for name in ("the fastest", "Ada B.", "Ada", "Love 2 learn", "Оля", "速い", "...", *NAMES):
         assert records.names_to_show({"s2": name}, rows) == ({"s2": name}, ()), name
     assert records.names_to_show({"s1": "nobody", "s2": "n0body"}, rows)[0] == {
         "s1": "nobody",
