@@ -1,5 +1,5 @@
-"""What parts of the work add to the sums of a mesh, in the sequential training: rows of the minibatch, and heads and
-columns of its blocks. As squares and products, from which those of any number of parts together follow.
+"""The numbers that parts of the work add to the sums of a mesh, in the sequential training: rows of the minibatch, and
+heads and columns of its blocks. As squares and products, from which those of any number of parts together follow.
 
 All of it goes through `labkit.meshrun.sequential`, as in `probes.mesh_reference`.
 """
@@ -109,7 +109,7 @@ class _OfColumns(Settings):
             )
 
     def _parts(self, x: Tensor, weight: Tensor, dealt: bool) -> list[Tensor]:
-        """What each of as many parts of the features as there are heads adds to a product."""
+        """The summand of a product that each of as many parts of the features as there are heads adds."""
         n = x.shape[-1]
         of = torch.arange(n) % self.heads if dealt else torch.arange(n) // (n // self.heads)
         return [(x[..., of == k] @ weight[of == k]).flatten() for k in range(self.heads)]

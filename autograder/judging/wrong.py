@@ -79,7 +79,7 @@ def _tells_of_errors(answer: object) -> bool:
 
 
 def _what_came(answer: object) -> object:
-    """What the student's function returned, out of what the harness has made of it."""
+    """The value that the student's function returned, out of what the harness has made of it."""
     return next(part for name, part in answer.items() if name != "raises") if _tells_of_errors(answer) else answer
 
 

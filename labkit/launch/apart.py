@@ -60,12 +60,12 @@ class Apart:
         return report["notes"]
 
     def ended(self, prepare: Callable[[], dict], saves: Saves, *arguments) -> str:
-        """How the function ended in such a child: "killed", "raised" or "returned"."""
+        """The end of the function in such a child: "killed", "raised" or "returned"."""
         report = self._followed(prepare, saves, arguments)
         return "killed" if report is None else "raised" if report.get("raised") else "returned"
 
     def _followed(self, prepare: Callable[[], dict], saves: Saves, arguments: tuple) -> dict | None:
-        """What a child said of itself; None where it has ended before."""
+        """The words that a child said of itself; None where it has ended before."""
         out, into = os.pipe()
         ours, theirs = socket.socketpair()
         child = os.fork()

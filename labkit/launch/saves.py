@@ -193,8 +193,8 @@ class Saves:
         return 0
 
     def _note_write(self, name: str, pid: int, arguments: list[int]) -> int:
-        """What is written is not on the disk, unless the file is open so that every write reaches it, and all that was
-        there before is."""
+        """Notes that what is written is not on the disk, unless the file is open so that every write reaches it, and
+        all that was there before is."""
         fd = arguments[_WRITTEN_TO.get(name, 0)] & 0xFFFFFFFF
         place = f"/proc/{pid}/fd/{fd}"
         about, count = os.stat(place), arguments[2]
@@ -292,7 +292,7 @@ def _opened(place: str) -> int:
 
 
 def _position(pid: int, fd: int) -> tuple[int, int]:
-    """Where the next write of a process' descriptor goes, and the flags with which it is open."""
+    """The place to which the next write of a process' descriptor goes, and the flags with which it is open."""
     with open(f"/proc/{pid}/fdinfo/{fd}") as file:
         told = dict(line.split(":", 1) for line in file if ":" in line)
     return int(told["pos"]), int(told["flags"], 8)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.homework.mesh import sizes
-from autograder.homework.mesh.altered import Reference, secret_of
+from autograder.homework.mesh import memory, sizes
+from autograder.homework.mesh.altered import AXES, Reference, secret_of
 from autograder.homework.mesh.cases import FREE, STEPS, Trial, limited, trials, with_limits
 from autograder.homework.mesh.lines import RUBRIC, for_a_person, full, guarded, lost
 from autograder.homework.mesh.parts import Scaling, drawn
@@ -26,12 +26,9 @@ from labkit.launch.launcher import Launcher
 RTOL = 1e-9
 LEAST, HALF, MOST = 0.4, 0.9, 1.05  # of the bytes that an axis needs: nothing divided, not all of it, too many
 MOST_OF_IT = 0.98  # of a gradient; the rest may be rounding alone
-FEW = 8  # numbers of a narrower type that a checkpoint may have, such as the step of torch.optim.Adam
 TINY = 1e-6  # of a number: rounding to float32, not another way to compute it
 ENOUGH = 0.4  # of what context ranks must send: so much was changed, else nothing can be said
 SMALL = 4096  # bytes that a rank may send to everybody in one step: losses, norms
-MODELS = 4  # times the weights: what a rank may hold beyond its later peak while it begins
-AXES = {"data": "data", "tensor": "tensor", "pipeline": "pipeline"}
 SOME = 0.1  # of the sums of activations: no part of the work is the same on several ranks
 UNKNOWN = "unknown_summands"
 _SUMMED = {"data": "the gradient of some of the rows", "tensor": "what some heads and hidden features give"}
@@ -66,7 +63,7 @@ def judge(script: Path, key: str, launcher: Launcher) -> PartResult:
 
 
 def _shares(found: dict[str, Ran], launcher: Launcher) -> Shares:
-    """What parts of the work add to the sums of the trials of one axis."""
+    """The numbers that parts of the work add to the sums of the trials of one axis."""
     rows, columns = (
         reference(launcher, name, vars(found[axis].trial.settings), found[axis].trial.steps)
         for name, axis in (("rows", "data"), ("columns", "tensor"))
@@ -403,10 +400,10 @@ class View:
         at = f"Saved on {saved.where}, gone on with on {resumed.where}"
         if not _near(losses, whole[2:4]):
             return _not_resumed(name, at, losses, whole)
-        if narrow := _numbers(saved.parts, narrow=True):
+        if narrow := sizes.numbers(saved.parts, narrow=True):
             said = f"{at}: right to 1e-9; but {narrow:,} numbers of the parts are of a narrower type than float64."
             return lost(name, "not_float64", said, _TEACH_FLOAT64, 0.5)
-        numbers, most = _numbers(saved.parts), sizes.checkpoint(saved.trial.settings, saved.trial.mesh)
+        numbers, most = sizes.numbers(saved.parts), sizes.checkpoint(saved.trial.settings, saved.trial.mesh)
         least = 3 * sizes.parameters(saved.trial.settings)
         if numbers < least:
             said = f"{at}: right; but the parts of all ranks hold {numbers:,} numbers, and weights and both moments are"
@@ -477,63 +474,17 @@ class View:
             if ran.trouble:
                 return self._troubled(name, ran)
         one, data, mixed, few, many = asked
-        before = _before(asked[1:])
+        before = memory.whole_run_first(asked[1:])
         if not before and not all(min(ran.held) for ran in (one, data, mixed)):
             said = f"On {next(ran for ran in asked if not min(ran.held)).where} no tensor was alive after a step."
             teach = "Weights and moments live in tensors from step to step, made by the thread that calls `train`."
             return lost(name, "nothing_held", said, teach)
-        judged = () if before else (_state(one, data), _activations(few, many), _weights(one, mixed))
+        judged = () if before else memory.of_meshes(one, data, few, many, mixed)
         wrong = [found for found in (before, *judged) if found]
         if not wrong:
             return full(name)
         share = max(0.0, round(1 - sum(points for _, points, _, _ in wrong), 2))
         return lost(name, wrong[0][0], " ".join(said for _, _, said, _ in wrong), wrong[0][3], share)
-
-
-Wrong = tuple[str, float, str, str]  # diagnosis, share of the points, what was found, what teaches
-
-
-def _before(several: list[Ran]) -> Wrong | None:
-    """The mistake if a rank has held much more until its first step was done than in the last one, or None. A whole
-    model with gradient and moments, of which a part is cut, is no mistake."""
-    for ran in several:
-        whole = MODELS * sizes.parameters(ran.trial.settings) * sizes.FLOAT
-        pairs = list(zip(ran.first, ran.peaks, strict=bool(ran.first)))
-        first, later = max(pairs, key=lambda pair: pair[0] - pair[1], default=(0, 0))
-        if first > later + whole:
-            said = f"On {ran.where} a rank held {first:,} bytes before its first step was done, later {later:,}."
-            teach = "Each step is computed when it is its turn, by all ranks; nothing is trained beforehand."
-            return "whole_run_first", 1.0, said, teach
-    return None
-
-
-def _state(one: Ran, data: Ran) -> Wrong | None:
-    saved = (one.held[0] - max(data.held)) / (sizes.parameters(one.trial.settings) * sizes.FLOAT)
-    if saved >= 1.0:
-        return None
-    said = f"Between two steps a rank holds {saved:.2f} times the weights less on {data.trial.mesh.data} replicas than"
-    teach = "The moments of a shard live on the rank that owns it, and nowhere else (ZeRO-1)."
-    return "state_not_sharded", 0.4, f"{said} alone; with Adam's moments divided it is 4/3.", teach
-
-
-def _activations(few: Ran, many: Ran) -> Wrong | None:
-    """The mistake if 6 micro-batches take more memory than 2, beside what is held anyway, on the worst rank; or
-    None."""
-    taken = [[peak - held for peak, held in zip(ran.peaks, ran.held, strict=True)] for ran in (few, many)]
-    grown = max(b / max(1, a) for a, b in zip(*taken, strict=True))
-    if grown <= 1.35:
-        return None
-    said = f"On two stages the activations of 6 micro-batches take {grown:.2f} times the memory of 2."
-    teach = "1F1B keeps at most p - stage of them, and frees what a backward pass has used."
-    return "keeps_all_micro_batches", 0.4, said, teach
-
-
-def _weights(one: Ran, mixed: Ran) -> Wrong | None:
-    held = max(mixed.held) / one.held[0]
-    if held <= 0.35:
-        return None
-    said = f"On {mixed.where} a rank holds {held:.2f} times of what it holds alone."
-    return "weights_not_divided", 0.2, said, "A rank keeps its part of its stage, and nothing of the rest of the model."
 
 
 _TEACH_DIVIDED = "Every rank has done all of the work. Each holds and computes its part, and sends what others need."
@@ -624,26 +575,6 @@ def _close(found: np.ndarray, right) -> np.ndarray:
 def _near(found: np.ndarray, right) -> bool:
     """True if the numbers of every rank are close."""
     return bool(_close(found, right).all())
-
-
-def _numbers(part, narrow: bool = False) -> int:
-    """The number of floating-point numbers in a value; narrow: of those of a type other than float64."""
-    if isinstance(part, dict):
-        return sum(_numbers(one, narrow) for one in part.values())
-    if isinstance(part, list | tuple):
-        return sum(_numbers(one, narrow) for one in part)
-    if isinstance(part, float | bytes):
-        return 0 if narrow else 1 if isinstance(part, float) else len(part) // sizes.FLOAT
-    values = getattr(part, "values", part)
-    if isinstance(values, np.ndarray) and values.dtype == np.uint8 and not narrow:  # a file in memory
-        return values.size // sizes.FLOAT
-    if (
-        not isinstance(values, np.ndarray)
-        or values.dtype.kind != "f"
-        or (narrow and (values.dtype.itemsize == 8 or values.size <= FEW))
-    ):
-        return 0
-    return int(values.size)
 
 
 __all__ = ["FILE", "RTOL", "judge"]

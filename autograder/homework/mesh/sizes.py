@@ -3,9 +3,12 @@ layers over stages."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from labkit.meshrun import Settings, on_the_wire
 from labkit.scale import Mesh
 
+FEW = 8  # numbers of a narrower type that a checkpoint may have, such as the step of torch.optim.Adam
 FLOAT = 8  # bytes
 
 
@@ -57,3 +60,23 @@ def between_parts(settings: Settings, mesh: Mesh) -> float:
 def checkpoint(settings: Settings, mesh: Mesh) -> int:
     """Numbers in the checkpoint of all ranks: weights and two moments, each once for each tensor rank."""
     return 3 * parameters(settings, mesh.tensor) * mesh.tensor
+
+
+def numbers(part, narrow: bool = False) -> int:
+    """The number of floating-point numbers in a value; narrow: of those of a type other than float64."""
+    if isinstance(part, dict):
+        return sum(numbers(one, narrow) for one in part.values())
+    if isinstance(part, list | tuple):
+        return sum(numbers(one, narrow) for one in part)
+    if isinstance(part, float | bytes):
+        return 0 if narrow else 1 if isinstance(part, float) else len(part) // FLOAT
+    values = getattr(part, "values", part)
+    if isinstance(values, np.ndarray) and values.dtype == np.uint8 and not narrow:  # a file in memory
+        return values.size // FLOAT
+    if (
+        not isinstance(values, np.ndarray)
+        or values.dtype.kind != "f"
+        or (narrow and (values.dtype.itemsize == 8 or values.size <= FEW))
+    ):
+        return 0
+    return int(values.size)

@@ -1,5 +1,5 @@
-"""What context ranks hand each other, changed on its way: the loss of the first step, which no gradient has touched
-yet, must show it.
+"""The messages that context ranks hand each other, changed on their way: the loss of the first step, which no gradient
+has touched yet, must show it.
 
 There are many ways to divide a sequence, so what the losses become is not foretold: whoever gathers keys, sends them
 round or swaps heads has other ones. They only must not stay as they are.

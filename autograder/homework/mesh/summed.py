@@ -1,4 +1,4 @@
-"""What each rank adds to the sums of one trial: whether it is a part of the work.
+"""The numbers that each rank adds to the sums of one trial: whether it is a part of the work.
 
 Ranks that have all done the same work can still share a sum: each adds the whole result, divided by their number. Then
 the summands are multiples of each other, which partial sums and gradients of other rows are not. And on a mesh of one
@@ -32,8 +32,8 @@ NEAR = 1e-6  # of the squares of a gradient
 
 
 class Shares(NamedTuple):
-    """What parts of the work add to sums, as `probes.mesh_shares` gives it. rows: for replicas. columns: for ranks of a
-    tensor group."""
+    """The numbers that parts of the work add to sums, as `probes.mesh_shares` gives them. rows: for replicas. columns:
+    for ranks of a tensor group."""
 
     rows: np.ndarray
     columns: dict[str, np.ndarray]
