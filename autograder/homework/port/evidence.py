@@ -28,7 +28,7 @@ THREE = RunSetting(3, 97, apart=True, ranks_per_node=2)  # ranks 0 and 1 on one 
 ONE = RunSetting(1, 40, epochs=1, arrays=0)
 LONG = RunSetting(2, 64, epochs=20, arrays=0)  # for a warm-up that is longer than the other runs
 GPUS = replace(THREE, gpus=2, arrays=0)  # each rank ends where it has chosen a GPU
-ALTERED = replace(TWO, epochs=1, apart=True, altered="all")  # what the ranks send is altered on its way
+ALTERED = RunSetting(2, 32, apart=True, epochs=1, altered="all")  # what the ranks send is altered on its way: two steps
 LIMITS = Limits(cpu_seconds=30, memory_bytes=2 << 30, file_bytes=64 << 20, deadline=150.0)
 HURRY = replace(LIMITS, cpu_seconds=6, deadline=40.0)  # once the script has proved endless
 SLEEPY = replace(LIMITS, deadline=40.0)  # once its runs have taken so long, all together:
