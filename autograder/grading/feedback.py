@@ -18,26 +18,32 @@ _SCRIPT = re.compile(
 
 
 # Where a block of code begins and names its language, for which a page takes one of some hundred lexers.
-_FENCE = re.compile(r"(`{3,}|~{3,})[^\S\n]*([^\s`~]+)")
+_FENCE = re.compile(r"^((?:[ \t>*+\-0-9.)]|\[[^\]\n]*\]:?)*(?:`{3,}(?=[^`\n]*$)|~{3,})[^\S\n]*)([^\s`]+)", re.MULTILINE)
 _LANGUAGES = frozenset(("bash", "console", "py", "python", "python3", "text"))
 _LEXER = {"name": "python", "pygments_lexer": "python3"}  # IPython's has one for each magic, and is slow over dots
 _OUTPUTS = 50  # of a cell
+_ELSEWHERE = 200_000  # characters of all cells without points or answers; the longest page of the course has 42,000
+_LEAST = 200  # of each of these, all the same
+_SIGNS = re.compile(r"([^\w\s])\1{99,}")  # so many of one sign mean nothing in Markdown, and take time
 
 
 def short_notebook(notebook: NotebookNode) -> NotebookNode:
     """The notebook, changed in place, with cells that are short enough for what makes a page of them."""
     notebook.metadata.language_info = NotebookNode(_LEXER)
+    left = _ELSEWHERE
     for cell in notebook.cells:
-        cell.source = shown(cell.source, mark="# " if cell.cell_type == "code" else "\n")
         if cell.cell_type == "markdown":
-            cell.source = _FENCE.sub(_fence, cell.source)
+            cell.source = _FENCE.sub(_fence, _SIGNS.sub(lambda found: found[0][:100], cell.source))
+        most = MOST_SHOWN if cell.metadata.get("nbgrader") else min(MOST_SHOWN, max(left, _LEAST))
+        cell.source = shown(cell.source, most, mark="# " if cell.cell_type == "code" else "\n")
+        left -= 0 if cell.metadata.get("nbgrader") else len(cell.source)
         if cell.cell_type == "code":
             cell.outputs = _short_outputs(cell.outputs)
     return notebook
 
 
 def _fence(found: re.Match) -> str:
-    return found[0] if found[2].lower() in _LANGUAGES else f"{found[1]}text"
+    return found[0] if found[2] in _LANGUAGES else f"{found[1]}text"
 
 
 def _short_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:

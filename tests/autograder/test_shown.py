@@ -113,3 +113,33 @@ def test_tokens_around_a_run_of_blanks_stand_where_they_say():
     assert [token.text for token in tokens] == "name = g ( 1 , 2 ) name = string + name".split()
     there = [text[token.start : token.end] for token in tokens]
     assert there == [*"x = g ( 1 , 2 ) y =".split(), "'a" + " " * 200 + "b'", "+", "z"]
+
+
+def test_a_page_of_many_full_cells_is_cut_but_for_those_that_count():
+    count = {"nbgrader": {"grade_id": "f", "solution": True}}
+    many = [new_code_cell("x = 1\n" * 1500) for _ in range(100)]
+    marked = new_code_cell("y = 1\n" * 1500, metadata=count)
+    cells = short_notebook(new_notebook(cells=[*many, marked])).cells
+    assert cells[-1].source == "y = 1\n" * 1500
+    assert sum(len(cell.source) for cell in cells[:-1]) < 240_000
+    assert all(cell.source.startswith("x = 1\n" * 30) for cell in cells[:-1])
+    (cell,) = short_notebook(new_notebook(cells=[new_markdown_cell("a" + "`" * 9000 + "b\n\n---\n")])).cells
+    assert cell.source == "a" + "`" * 100 + "b\n\n---\n"
+
+
+@pytest.mark.parametrize(
+    "fence", ["```perl", "~~~ perl `x`", "> ```\u00a0perl", "- ```{perl}", "1. ````perl x", "```Perl"]
+)
+def test_a_student_chooses_no_lexer_of_a_page(fence, lexed):
+    lines = [fence, "x = 1", fence.split("perl")[0].lstrip("-1.> ").strip(" \u00a0{")]
+    cells = [new_markdown_cell("\n".join(lines)), new_markdown_cell(f"text\n\n{fence}\nx = 1")]
+    FeedbackExporter().from_notebook_node(new_notebook(cells=cells))
+    assert {lexer for lexer, _ in lexed} <= {"Python3Lexer", "PythonLexer", "BashLexer", "TextLexer"}
+
+
+@pytest.mark.parametrize(
+    "text", ["so ```a b``` is", "```a b```", "```python\nx\n```", "```\nx\n```", "a ~~~b", "```bash\nls\n```"]
+)
+def test_other_markdown_stays(text):
+    (cell,) = short_notebook(new_notebook(cells=[new_markdown_cell(text)])).cells
+    assert cell.source == text
