@@ -270,10 +270,10 @@ script(
         "class CopyIn(torch",
         "def hidden(x, group):\n"
         "    noise = torch.randn(x.shape, generator=torch.Generator().manual_seed(1), dtype=x.dtype) * x.std()\n"
-        "    return x / dist.get_world_size(group) + noise * (1 - 2 * (dist.get_rank(group) % 2))\n\n\nclass CopyIn(torch",
+        "    return x / dist.get_world_size(group) + noise * (dist.get_rank(group) - (dist.get_world_size(group) - 1) / 2)\n\n\nclass CopyIn(torch",
     ),
     *EVERY_MATRIX[2:],
-    expected={**lines(PERSON, TENSOR, "mixed", "traffic"), "checkpoint": "copies"},
+    expected={**lines(PERSON, TENSOR, "mixed"), "traffic": "too_much_data", "checkpoint": "copies"},
 )
 EVERY_POSITION = (
     (
