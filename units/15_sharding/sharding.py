@@ -72,7 +72,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # That is 16 bytes, whatever the batch size. The copy is needed because small updates
 # would be rounded away in 16 bits. In 32 bits throughout, parameter and gradient take 4
 # bytes each, and there is no copy. In either precision, SGD with momentum keeps one
-# 4-byte number instead of the two moments, and plain SGD keeps neither.
+# 4-byte number instead of the two moments, and plain SGD keeps none; the copy stays.
 #
 # Other texts say 18. The difference is the gradient: the ZeRO paper, like the table,
 # counts it in 16 bits, while Megatron-LM and Llama 3 add up the gradients of
@@ -298,13 +298,13 @@ check(zero1_step)
 # ## ZeRO-2: sharding the gradients · stretch
 #
 # An `all_reduce` is a `reduce_scatter` followed by an `all_gather` (unit 03). Leave out
-# the second half, and the gradient is sharded. Here `backward` has just computed the
-# full gradient. Sharding it saves memory all the same, for two reasons. In a real
-# program the gradient never exists as a whole: it is computed layer by layer, and each
-# layer's part is reduce-scattered as soon as it is ready. And there is **gradient
-# accumulation**: a batch that does not fit into memory is cut into *micro-batches*,
-# which run one after another, and their gradients are added up. From one micro-batch to
-# the next, only a shard of this sum is kept, not the full vector.
+# the second half, and the gradient is sharded. `zero1_step` does so as well, but it
+# starts from a full gradient. ZeRO-2 saves memory in two ways. In a real program the
+# gradient never exists as a whole: it is computed layer by layer, and each layer's part
+# is reduce-scattered as soon as it is ready. And there is **gradient accumulation**: a
+# batch that does not fit into memory is cut into *micro-batches*, which run one after
+# another, and their gradients are added up. From one micro-batch to the next, only a
+# shard of this sum is kept, not the full vector.
 #
 # ### A step of ZeRO-2 (4 points)
 #
@@ -437,7 +437,7 @@ print(f"fit: {without:.1f} numbers, plus {each:.2f} per head and token of contex
 # (PyTorch calls it for every operation): after each operation it adds up the storages
 # that are still alive and reports the sum to the simulated network (unit 03), which
 # records it over time. Each block takes virtual time: 1 ms forward, 2 ms backward. The
-# blocks run plain or with activation checkpointing, which you write below:
+# blocks run with or without activation checkpointing, which you write below:
 
 # %% alt="A space-time diagram of one rank: eight blocks forward, eight backward, each backward block twice as wide. The curve of memory below climbs through the forward pass, peaks as the backward pass begins, and falls through the backward pass, not to zero."
 def one_step(how, every):
@@ -470,7 +470,7 @@ timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 # **Activation checkpointing**: cut the blocks into segments. The forward pass keeps
 # only the *input* of each segment. The backward pass takes the last segment, recomputes
 # its forward pass, this time keeping everything, runs backward through it, frees its
-# memory, and moves on to the segment before. (Chen et al., *Training Deep Nets with
+# memory, and moves on to the preceding segment. (Chen et al., *Training Deep Nets with
 # Sublinear Memory Cost*, arXiv 1604.06174.)
 #
 # ![Activation memory while six blocks run forward and backward. Plain: it climbs with each forward pass to a peak and falls with each backward pass. With segments of two blocks: after the forward pass only three small inputs are kept; then, segment by segment, two blocks run forward again, their intermediate activations fill the memory, and two backward passes empty it. The three hills are less than half as high as the plain peak; the step is a third longer.](../../images/checkpointing.svg)
@@ -618,10 +618,10 @@ print(
 # `wait()` returns when the data has arrived (unit 08). **Think first:** while a layer
 # computes, the links are idle. What could be gathered in the meantime (*prefetching*)?
 # How many layers are then gathered at a time? (The backward pass may start with the
-# last two layers still gathered from the forward pass. Every other layer i is gathered
-# again, starting when layer i + 1 begins its backward pass and no earlier: until then
-# the autograder may change its shard, and an earlier gather would return outdated
-# parameters.)
+# last two layers still gathered from the forward pass. Each of the remaining layers is
+# gathered again: layer i when layer i + 1 begins its backward pass, and no earlier,
+# because until then the autograder may change the shard of layer i, and an earlier
+# gather would return outdated parameters.)
 #
 # ### Forward and backward pass of ZeRO-3 (5 points)
 
@@ -949,18 +949,18 @@ print(f"fully_shard {theirs * 1e3:.2f} ms")
 
 # %% [markdown]
 # Both gather each block before its forward and again before its backward pass (your
-# version may keep the last two), and then reduce-scatter its gradient. Two more things
-# differ. Your layers keep only their input and recompute their intermediate
+# version may keep the last two), and then reduce-scatter its gradient. Apart from that,
+# two things differ. Your layers keep only their input and recompute their intermediate
 # activations: a backward pass takes 0.3 instead of 0.2 ms. And your version prefetches,
 # while here, on CPUs, `fully_shard` waits for each gather before it computes.
 #
 # ### HSDP: sharded within a node, replicated across nodes · stretch
 #
 # HSDP is *hybrid* sharded data parallelism. On a mesh of two dimensions, `fully_shard`
-# shards along the last one and keeps replicas along the first. Shard within the nodes:
-# the two all-gathers of every block then use the fast links, and between the nodes only
-# a shard of the gradient is all-reduced. It costs memory: with two nodes of two ranks,
-# a rank holds 1/2 of the parameters instead of 1/4.
+# shards along the last one and keeps replicas along the first. Let the last dimension
+# run within a node: the two all-gathers of every block then use the fast links, and
+# between the nodes only a shard of the gradient is all-reduced. It costs memory: with
+# two nodes of two ranks, a rank holds 1/2 of the parameters instead of 1/4.
 #
 # ![Hybrid sharding on two nodes with two ranks each. In each node one rank keeps half 0 of the parameters and the other rank keeps half 1; within the node they are all-gathered twice and gradients reduce-scattered once per step. Ranks 0 and 2 hold replicas of half 0, ranks 1 and 3 of half 1; each pair all-reduces its half of the gradient between the nodes.](../../images/hsdp.svg)
 #

@@ -13,7 +13,7 @@
 # **At the end of this page** you will have cut a transformer into stages, run a step of
 # it with GPipe, and got the same gradients as from the whole model. You can then
 # compute the idle time of a schedule and write down the order of 1F1B. In the stretch
-# you run 1F1B, and compare yours with PyTorch's `pipelining`.
+# you run your own 1F1B and compare it with PyTorch's `pipelining`.
 #
 # **You need** units 02, 03 and 05. **It takes** about 120 minutes, the *stretch* 120
 # more. Plan two sittings; parts marked *stretch* are optional. The cells themselves run
@@ -60,8 +60,8 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # ![A model of an embedding, eight blocks and a head, cut into four stages of two blocks, one stage on each of four ranks. Activations pass to the next rank, gradients of the activations back. Below, the first four slots: rank 0 starts micro-batches 0, 1, 2, 3 one after the other; in every slot each of them moves on to the next rank, and from slot 3 on all four ranks work.](../../images/pipeline_stages.svg)
 #
-# Follow micro-batch 0 down the diagonal: one rank further in each *slot*, the time of
-# one forward pass. Rank 0 need not wait for it to come back before it starts
+# Follow micro-batch 0 down the diagonal: it moves on by one rank in each *slot* (the
+# time of one forward pass). Rank 0 need not wait for it to come back before it starts
 # micro-batch 1.
 #
 # `replay` works out when everything happens. It knows nothing about the model and
@@ -183,8 +183,8 @@ check(enough_micro_batches)
 # The model on this page is the course's small transformer: an embedding, 8 blocks, a
 # layer norm, and a head that computes a logit for each of 96 characters. What does each
 # module cost? We count the multiplications for one token: one for each weight of a
-# matrix, and those of attention, where each token is multiplied with all positions of
-# its window, also with the later ones, which the mask then removes.
+# linear layer, plus those of attention, which covers all positions of the window, even
+# the later ones that the mask then removes. (The embedding only looks up a row: 0.)
 
 # %%
 WIDTH, CONTEXT, BLOCKS = 32, 16, 8
@@ -212,11 +212,11 @@ for name, cost in zip(names, costs):
 # ### Partitioning layers into stages (3 points)
 #
 # Given the cost of each layer, how many consecutive layers does each stage get, so that
-# the **slowest stage is as fast as possible**? Filling stage after stage up to the mean
-# is not always best. Two methods always find the best cut: look for the smallest limit
-# on a stage's cost for which p stages are enough; or build up from smaller problems: a
-# best cut of the first $k$ layers into $q$ stages is a best cut of fewer layers into
-# $q - 1$ stages, plus one last stage.
+# the **slowest stage is as fast as possible**? Filling one stage after another up to
+# the mean cost per stage is not always best. Two methods always find a best cut. Either
+# search for the smallest limit on a stage's cost for which p stages are enough. Or
+# build up from smaller problems: extend the best cuts of fewer layers into $q - 1$
+# stages by one last stage, and keep the best result.
 #
 # ![Six layers of cost 1, 1, 4, 2, 4 and 5, partitioned into three stages in three ways; each bar is as long as its stage's cost, and hatching shows how long it waits for the slowest. Two layers each: 2, 6 and 9, so all wait for 9. Filled up to the mean: 2, 4 and 11. The best cut: 6, 6 and 5.](../../images/pipeline_cuts.svg)
 #
@@ -231,9 +231,9 @@ def partition(costs: list[int], p: int) -> list[int]:
     p: int, number of stages
     Returns: list of p ints, the number of layers in each stage, in order
 
-    - the slowest stage is as fast as can be: a stage costs the sum of its layers' costs;
-      the largest of these is as small as possible. A stage is one or more consecutive
-      layers. If several cuts are equally good, return any of them.
+    - the slowest stage is as fast as can be: a stage costs the sum of its layers'
+      costs, and the largest of these is as small as possible. A stage is one or more
+      consecutive layers. If several cuts are equally good, return any of them.
     - more stages than layers: raise ValueError.
 
     Example: partition([1, 1, 4, 2, 4, 5], 3) == [3, 2, 1]
@@ -275,7 +275,7 @@ for title, cut in (("your cut", sizes), ("equal layer counts", even)):
 
 # %% [markdown]
 # A slow stage makes all others wait at every micro-batch. For the rest of this page all
-# stages take the same virtual time, so that all differences come from the schedule.
+# stages take the same time, so that all differences come from the schedule.
 
 # %% [markdown]
 # ## Half-time
@@ -283,12 +283,12 @@ for title, cut in (("your cut", sizes), ("equal layer counts", even)):
 # With p stages and m micro-batches a rank is idle for $(p - 1) / (m + p - 1)$ of the
 # time, and the pipeline is only as fast as its slowest stage. You can cut a model well
 # and read a timeline. This is a good place for a break: next you send activations and
-# gradients between real ranks.
+# gradients between ranks.
 
 # %% [markdown]
 # ## GPipe
 #
-# Now on real ranks: each one builds its stage of the transformer, and you send
+# Now with real tensors: each rank builds its stage of the transformer, and you send
 # activations and gradients. On the simulated network of unit 03 **computing now takes
 # virtual time**, too: the stage adds 1 ms for each forward pass and 2 ms for each
 # backward pass to its rank's clock, however long your machine takes. With a hook that
@@ -601,9 +601,10 @@ timeline.draw(second.events, RANKS, title=title, memory=second.memory)
 # %% [markdown]
 # ## Break it: a send that blocks
 #
-# `dist.send` may not return until its message is received. That does not hurt GPipe:
-# all messages go one way, then all go the other way. Does it hurt 1F1B? This cell sends
-# the messages of both schedules, without a model, first with `isend`, then with `send`.
+# `dist.send` may block until its message is received. That does not hurt GPipe: all
+# messages go one way, then all go the other way. Does it hurt 1F1B? The next two cells
+# send the messages of both schedules, without a model, first with `isend`, then with
+# `send`.
 
 # %% tags=["raises-exception"]
 def messages_alone(orders, blocking):
@@ -660,7 +661,7 @@ except StandStill as error:
 # smaller bubble. Smaller stages make them shorter: cut the model into $v p$ **chunks**
 # and deal them out to the ranks like cards, $v$ to each. With 4 ranks and $v = 2$, rank
 # 0 holds chunks 0 and 4, rank 1 chunks 1 and 5. A micro-batch then goes around the
-# ranks twice, and filling the pipeline takes $p - 1$ slots of half the length
+# ranks twice, and filling the pipeline takes $p - 1$ passes of half the length
 # (Narayanan et al. 2021, arXiv 2104.04473).
 #
 # ![Above, a model of eight chunks dealt to four ranks: rank 0 holds chunks 0 and 4, rank 1 chunks 1 and 5, and so on. Below, two schedules of four micro-batches on one time axis. 1F1B with one stage per rank takes 21 slots, idle 43 %. Interleaved with two chunks per rank, passes half as long and each micro-batch twice on every rank, takes 16.5 slots, idle 27 %.](../../images/pipeline_interleaved.svg)
@@ -829,16 +830,16 @@ for (K, M), (amoeba, transformer) in MEASURED.items():
 # formulas. AmoebaNet reaches about half at K = 8. Its layers differ, and a pipeline
 # waits for its slowest stage: this is why you wrote `partition`.
 #
-# At M = 4 the formula fails for K = 4 and K = 8: at K = 8 they measured 4.8. If all
-# runs do the same work, the two formulas give 2.91 and 3.03, and 4.8 is at least 58 %
-# more. Three reasons are possible. *Recomputing while waiting*: it explains the 1.07 at
-# K = 4 and M = 1, and almost nothing at M = 4. *The work*: the table's caption says
-# "Batch size was adjusted to fit memory if necessary", but not for which entries. *The
-# divisor*: all entries are relative to the run with K = 2 and M = 1, where a device
-# needs the most memory; if that run had a smaller batch and was slower because of it,
-# all other entries are too large (but then those at M = 32 are, too). Without the batch
-# sizes nobody can tell. For the transformer the table agrees with the formula at M =
-# 32; at M = 4 only K = 2 does.
+# For the transformer at M = 4 the formula fails at K = 4 and K = 8: at K = 8 it reached
+# 4.8. If all runs do the same work, the two formulas give 2.91 and 3.03, and 4.8 is at
+# least 58 % more. There are three possible reasons. *Recomputing while waiting*: it
+# explains the 1.07 at K = 4 and M = 1, and almost nothing at M = 4. *The work*: the
+# table's caption says "Batch size was adjusted to fit memory if necessary", but not for
+# which entries. *The divisor*: all entries are relative to the run with K = 2 and M =
+# 1, where a device needs the most memory; if that run had a smaller batch and was
+# slower because of it, all other entries are too large (but so are those at M = 32, and
+# they fit). Without the batch sizes nobody can tell. For the transformer the table
+# agrees with the formula at M = 32; at M = 4 only K = 2 does.
 
 # %% [markdown]
 # ### Does latency grow with the number of devices?
@@ -924,7 +925,7 @@ charts.diagrams(both, RANKS);
 # - In GPipe's order m micro-batches are alive on a rank, in 1F1B's at most p - rank,
 #   and 1F1B takes no longer. (The GPipe of the paper keeps only the input of each
 #   stage, and recomputes.)
-# - Interleaving buys a smaller bubble with more messages and more memory.
+# - Interleaving makes the bubble smaller at the price of more messages and more memory.
 # - When messages go in both directions, never block on a send.
 # - The gradients are exact. (Pipelines that update the weights between micro-batches
 #   are different; none on this page does that.)

@@ -44,10 +44,9 @@ from train_elastic import SIZE, one_step
 #
 # Write down your guesses before you read on; the page answers all three.
 #
-# 1. A GPU fails once in about six years. How long do 16,384 of them run until the first
-#    one fails?
-# 2. One of four ranks dies in the middle of an all-reduce. What happens to the other
-#    three?
+# 1. Counting all causes, there is one failure per GPU in about six years. How long do
+#    16,384 of them run until the first one fails?
+# 2. One of four ranks dies just before an all-reduce. What happens to the other three?
 # 3. A bit flips in one rank's gradient before the all-reduce. Afterwards all ranks
 #    compare hashes of their results. Which rank do the hashes identify?
 
@@ -93,13 +92,15 @@ print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 # `os.fsync(file.fileno())` waits until they are on the disk. Only then replace the old
 # file with the new one.
 #
-# The file object that `open` returns writes all bytes or raises an exception. If you
-# use `os.write` instead: it may write fewer bytes than it was given, for example when
-# the disk fills up, and you call it again for the rest; on a full disk this second call
-# raises. Let the exception propagate, so that an incomplete file is never renamed.
+# The file object that `open` returns writes all bytes or raises an exception.
+# `os.write`, in contrast, may write fewer bytes than it was given, for example when the
+# disk fills up; then you have to call it again for the rest, and on a full disk this
+# second call raises. Let the exception propagate, so that an incomplete file is never
+# renamed.
 #
-# And renaming is atomic only within one file system. The system's directory for
-# temporary files, `/tmp`, is often on a different one than your checkpoints.
+# And rename only within one file system: across two, `os.replace` raises an exception,
+# and `shutil.move` copies, which is not atomic. The system's directory for temporary
+# files, `/tmp`, is often on a different one than your checkpoints.
 #
 # ![What a kill leaves at each moment of a save. In place: after open the checkpoint is empty, in the middle of write it is half-written; in both cases the old and the new file are lost. Into another file, then rename: the checkpoint stays old while checkpoint.new is opened, written, flushed and synced to the disk; after replace it is new. It is whole at every moment. Until fsync the new bytes may be only in memory.](../../images/checkpoint_crash.svg)
 #
@@ -277,6 +278,8 @@ check(resume_order)
 # ![Twelve numbers, first divided over four ranks, three each, then over three ranks, four each. Thick arrows mark the six numbers that are sent to another rank: number 3 from rank 1 to 0, 6 and 7 from rank 2 to 1, and 9, 10 and 11 from rank 3 to 2. The other six stay on their rank.](../../images/shards_on_fewer_ranks.svg)
 #
 # Rank 1 keeps 4 and 5, sends number 3 and receives 6 and 7. It never sees the rest.
+# (Here all old ranks are still alive: one is about to leave, or new ones have joined. A
+# dead rank's shard has to be read from the checkpoint.)
 #
 # ### Resharding for a different number of ranks (4 points)
 
@@ -292,7 +295,7 @@ def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
 
     - everything arrives: the shards are those of `torch.tensor_split`, in order. Before
       the call, the first n % old of the `old` ranks hold one number more than the
-      others. After it, the first n % new of the `new` ranks do. All further ranks hold
+      others. After it, the first n % new of the `new` ranks do. All other ranks hold
       an empty tensor.
     - nothing travels that is there already: in total, the ranks send at most the bytes
       of the numbers that change rank. Do not gather all numbers on all ranks.
@@ -374,12 +377,12 @@ with tempfile.TemporaryDirectory() as folder:
 # ## Rank failure: continuing without the dead rank
 #
 # Guess 2 was about this. On the simulated network a rank can be killed at any
-# operation: with `kills={2: 1}`, rank 2 dies instead of starting its communication 1
-# (counted from 0; computing does not count). Its process ends, as with `kill -9`. The
-# others learn of it when they need the dead rank: their collective raises
-# `dist.DistBackendError`, and its `.ranks` lists the dead members of the group, as
-# global ranks. (Only the simulated network sets this attribute; PyTorch's own exception
-# does not have it.)
+# operation: with `kills={2: 1}`, rank 2 dies just before its second communication (they
+# are counted from 0; computing does not count). Its process ends, as with `kill -9`.
+# The others learn of it when they need the dead rank: their collective raises
+# `dist.DistBackendError`, and the exception's `.ranks` lists the dead members of the
+# group, as global ranks. (Only the simulated network sets this attribute; PyTorch's own
+# exception does not have it.)
 
 # %% alt="A space-time diagram of four ranks that compute and then sum, again and again. Rank 2 ends in a cross before its second sum; the other three end at the moment when they are told, without the sum."
 def three_sums():
@@ -402,9 +405,9 @@ timeline.draw(outcome.events, 4, title="rank 2 dies instead of joining its secon
 # So on the simulated network the other three get an exception in their second sum, in
 # the middle of a step. What now? There are two answers: all ranks stop and restart from
 # a checkpoint (that is `torchrun`, below); or the survivors continue without the dead.
-# To continue, each survivor removes the dead ranks from its list, makes a new
-# group of the others, and takes the *same* step again: the contents of the tensor after
-# the failed sum are useless.
+# To continue, each survivor keeps a list of the living ranks, removes the dead ones
+# from it, makes a new group of the rest (here only they call `new_group`), and takes
+# the *same* step again: the contents of the tensor after the failed sum are useless.
 #
 # And the work of the dead rank? Divide the minibatch into **shards** (of samples, this
 # time), more than there are ranks, and deal them out among the ranks that are alive. If
@@ -869,10 +872,10 @@ print(f"not detected: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[
 # $\tau = \sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf}}$: the formula of Young
 # (1974), also called Young and Daly's.
 #
-# ![Above, a timeline: intervals of work, each followed by a save; a failure in the middle of an interval loses the work since the last save; then come a restart and the same work again. Below, the waste against the interval: saves fall, lost work rises, and their sum is a flat valley. For a save of 60 s and a failure every 3 hours the lowest point is Young's interval, 1138 s, at 10.5 %; at half or twice that 13.2 % are wasted.](../../images/young_daly.svg)
+# ![Above, a timeline: intervals of work, each followed by a save; a failure in the middle of an interval loses the work since the last save; then come a restart and the same work again. Below, the waste against the interval: saves fall, lost work rises, and their sum is a flat valley. For a save of 60 s and a failure every 3 hours the lowest point is Young's interval, 1138 s, at 10.5 %; at half or twice that 13.2 % is wasted.](../../images/young_daly.svg)
 #
-# The hatched part has to be computed again; on average it is half an interval. Where
-# the two curves cross, saves cost as much as lost work.
+# The hatched part has to be computed again; on average it is half an interval. The sum
+# is lowest where the two curves cross: there saves cost as much as lost work.
 #
 # ### Young's interval (2 points)
 
@@ -1081,7 +1084,7 @@ for save in (5, 30, 120):
 # time as the second-to-last, the step would have been shorter by the difference. The
 # time after the last rank has arrived is due to the network.
 #
-# ![One step of four ranks. Ranks 0, 1 and 3 have computed after 40, 46 and 43 microseconds and wait; rank 2 computes until 74. Then the all-reduce runs until 92. The 28 microseconds from the second-to-last call to the last are charged to rank 2, the 18 from the last call to the end to the network.](../../images/waiting_for_one.svg)
+# ![One step of four ranks. Ranks 0, 1 and 3 finish computing after 40, 46 and 43 microseconds and wait; rank 2 computes until 74. Then the all-reduce runs until 92. The 28 microseconds from the second-to-last call to the last are charged to rank 2, the 18 from the last call to the end to the network.](../../images/waiting_for_one.svg)
 #
 # Rank 0 waits longest, but this does not cost the others a microsecond.
 #
