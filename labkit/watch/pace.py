@@ -10,12 +10,13 @@ counts its seconds by what came of that.
 from __future__ import annotations
 
 import os
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 MOST = 8.0  # no limit grows further than this many times
-EVERY = 0.5  # seconds between two measurements of one `Deadline`
+EVERY = 0.5  # seconds between two measurements of one `Deadline`, on average
 _TURNS, _TRIES = 12_000, 3
 _USUAL = 0.8e-3  # seconds of processor time for so many turns: the slowest Python of the course on a usual machine
 
@@ -63,25 +64,40 @@ def _waiting() -> float:
         return 0.0
 
 
+_chance = random.SystemRandom().random
+
+
 class Deadline:
     """Seconds that are over when a machine of usual pace would have had them: on a slower one later by the clock.
 
-    worst: the slowest pace that was measured, of the processor. measure: in place of `now`.
+    worst: the slowest pace that was measured, of the processor. measure: in place of `now`. chance: numbers from 0 to
+    1, by which the moments of measuring differ: a candidate that knew them could be busy just then.
     """
 
-    def __init__(self, seconds: float, measure: Callable[[], Pace] = now, clock: Callable[[], float] = time.monotonic):
+    def __init__(
+        self,
+        seconds: float,
+        measure: Callable[[], Pace] = now,
+        clock: Callable[[], float] = time.monotonic,
+        chance: Callable[[], float] = _chance,
+    ):
         self.worst = 1.0
-        self._left, self._measure, self._clock = seconds, measure, clock
+        self._left, self._measure, self._clock, self._chance = seconds, measure, clock, chance
         self._last = clock()
+        self._until = self._next()
+
+    def _next(self) -> float:
+        return EVERY * (0.5 + self._chance())
 
     def left(self) -> float:
         """Seconds that are left, at the usual pace; 0 or less where they are over. To be asked a few times a second:
         what has passed since the last look is counted by the pace of now."""
         passed = self._clock() - self._last
-        if passed < EVERY and passed < self._left:
+        if passed < self._until and passed < self._left:
             return self._left - passed
         pace = self._measure()
         self.worst = max(self.worst, pace.processor)
         self._last += passed
         self._left -= passed / pace.clock
+        self._until = self._next()
         return self._left

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from labkit.watch import pace
@@ -21,7 +23,7 @@ class Clock:
 def counted(seconds: float, paces: list[Pace], step: float) -> tuple[Deadline, float]:
     """(a deadline, by the clock when it was over) where the machine has these paces in turn, the last for good."""
     clock = Clock()
-    deadline = Deadline(seconds, lambda: paces.pop(0) if len(paces) > 1 else paces[0], clock)
+    deadline = Deadline(seconds, lambda: paces.pop(0) if len(paces) > 1 else paces[0], clock, lambda: 0.5)
     while deadline.left() > 0:
         clock.now += step
     return deadline, clock.now
@@ -44,11 +46,22 @@ def test_every_stretch_of_time_counts_at_its_own_pace():
 
 def test_it_is_measured_no_more_often_than_needed():
     looks, clock = [], Clock()
-    deadline = Deadline(60, lambda: looks.append(clock.now) or Pace(), clock)
+    deadline = Deadline(60, lambda: looks.append(clock.now) or Pace(), clock, lambda: 0.5)
     for _ in range(1000):
         clock.now += 0.01
         deadline.left()
     assert len(looks) <= 10 / pace.EVERY
+
+
+@pytest.mark.parametrize("period", [pace.EVERY, pace.EVERY / 2, 1.12 * pace.EVERY])
+def test_who_is_busy_for_a_moment_at_regular_times_gains_little(period):
+    """The moments of measuring cannot be foreseen."""
+    clock = Clock()
+    busy = Pace(1.0, MOST)
+    deadline = Deadline(20, lambda: busy if clock.now % period < 0.02 else Pace(), clock, random.Random(5).random)
+    while deadline.left() > 0:
+        clock.now += 0.01
+    assert clock.now < 26
 
 
 @pytest.mark.parametrize(
