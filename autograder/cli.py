@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from autograder import answers as answer_files
-from autograder import scaffold
+from autograder import content, scaffold
 from autograder.answers import BANK, BadBank
 from autograder.exercise import PUBLIC_KEY
 from autograder.grading import isolation
@@ -155,14 +155,15 @@ def new(
     except scaffold.CannotCreate as error:
         _refuse(str(error))
     for path, holds in created.files.items():
-        print(f"{path.relative_to(scaffold.ROOT)}: {holds}")
-    name = f"{created.unit}/{function}"
+        print(f"{path.relative_to(content.root())}: {holds}")
+    name, execute = f"{created.unit}/{function}", f"--execute {created.unit}"
+    ours = content.root() == content.ENGINE  # the tests, and `make`, are of the engine's own course
     print(
         f"\nIt can be judged as it stands:\n  autograder bank {name}\n"
         f"After every change of its class or its answers:\n  autograder bank {name} --record\n"
-        f"Its tests:\n  python -m pytest -n 0 tests/autograder/exercises -k {function}\n"
-        "Move its cells to where the page needs them; then the page:\n"
-        f'  make notebooks OPTIONS="--execute {created.unit}"'
+        + (f"Its tests:\n  python -m pytest -n 0 tests/autograder/exercises -k {function}\n" if ours else "")
+        + "Move its cells to where the page needs them; then the page:\n"
+        + (f'  make notebooks OPTIONS="{execute}"' if ours else f"  python tools/build_notebooks.py {execute}")
     )
 
 

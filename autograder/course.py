@@ -5,6 +5,7 @@
     ROOT/overlay/solutions/NN_topic/topic.py  units of one's own; one that is named like a public unit replaces it
     ROOT/overlay/keys/NN_topic.key    the secret key of an assignment: 128 bits in hexadecimal, readable by its owner
     ROOT/overlay/extensions/NN_topic.csv      days by which students may hand it in later (`autograder extend`)
+    ROOT/overlay/course.txt           the folder of the course that it is a class of
     ROOT/overlay/answers.txt          units, one a line, whose right answers students may see after they have passed
     ROOT/overlay/nonces/NN_topic.csv  the code each student was given with an assignment, where codes were given out
 
@@ -65,6 +66,12 @@ class Course:
                 f"{path} should hold 32 hexadecimal digits: restore it from a copy, or remove it to draw a new key"
             )
         return key
+
+    def made_for(self) -> str:
+        """The folder of the course that the class was released from, "." for the engine's own; "" where nobody has
+        written it down."""
+        path = self.overlay / "course.txt"
+        return path.read_text(encoding="utf-8").strip() if path.exists() else ""
 
     def answers_shown(self) -> list[str]:
         """The units of which students get other right answers, to be seen after their second pass: none, unless the

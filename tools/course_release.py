@@ -102,6 +102,7 @@ def release(root: Path, only: list[str] | None = None) -> list[str]:
         Course(root).key(unit)
         put(root / "source" / unit, lambda folder, unit=unit: write_source(sources[unit], unit, folder))
     put(root / "images", write_images)
+    name_the_course(root / "overlay" / "course.txt")
     generate(root, units)
     (root / "gradebook.db").chmod(0o600)
     put(root / "student", lambda folder: write_student_tree(root, folder))
@@ -122,6 +123,11 @@ def prepare(root: Path) -> None:
     ):
         if not (root / name).exists():
             shutil.copyfile(source, root / name)
+
+
+def name_the_course(file: Path) -> None:
+    """Writes down whose class this is, so that it is not graded with another course's exercises."""
+    file.write_text("." if content.root() == content.ENGINE else str(content.root()), encoding="utf-8")
 
 
 def unit_roots(overlay: Path) -> dict[str, Path]:
@@ -171,7 +177,12 @@ def write_images(folder: Path) -> None:
 def generate(root: Path, units: list[str]) -> None:
     """nbgrader's generate_assignment for each unit: release/ and the gradebook."""
     from nbgrader.converters import GenerateAssignment
+    from nbgrader.converters.base import NbGraderException
     from nbgrader.coursedir import CourseDirectory
+
+    # nbgrader starts alembic by its name when it makes the gradebook
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    is_new = not (root / "gradebook.db").exists()
 
     config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()
     config.merge(Config({"GenerateAssignment": {"force": True, "create_assignment": True}}))
@@ -180,7 +191,9 @@ def generate(root: Path, units: list[str]) -> None:
         config.CourseDirectory.assignment_id = unit
         try:
             GenerateAssignment(coursedir=CourseDirectory(config=config), config=config).start()
-        except SystemExit:
+        except (SystemExit, NbGraderException):
+            if is_new:  # half made, it would be taken for a good one
+                (root / "gradebook.db").unlink(missing_ok=True)
             raise ReleaseError(
                 f"nbgrader could not release {unit}; the lines above say why. Nothing of the class was lost"
             ) from None

@@ -47,7 +47,7 @@ import jupytext  # noqa: E402
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
-from autograder import answers  # noqa: E402
+from autograder import answers, content  # noqa: E402
 from autograder.exercise import Exercise  # noqa: E402
 from autograder.registry import all_exercises, find  # noqa: E402
 
@@ -65,9 +65,10 @@ class DescribedCell:
     ends: tuple[str, ...]
 
 
-def text_of(exercise: Exercise, root: Path = ROOT) -> DescribedCell | None:
-    """The text of an exercise on its unit's page, or None where the page does not define its function."""
-    cells = jupytext.read(builder.source_of(root, exercise.unit), fmt="py:percent").cells
+def text_of(exercise: Exercise, root: Path | None = None) -> DescribedCell | None:
+    """The text of an exercise on its unit's page, or None where the page does not define its function. root: the
+    course's folder (default: the one that is served)."""
+    cells = jupytext.read(builder.source_of(root or content.root(), exercise.unit), fmt="py:percent").cells
     for above, cell in zip([None, *cells], cells, strict=False):
         if cell.cell_type == "code" and "### BEGIN SOLUTION" in cell.source:
             found = _definition(cell.source, exercise.function)
@@ -96,7 +97,7 @@ def _signature(found: ast.FunctionDef | ast.ClassDef) -> tuple[tuple[str, ...], 
     return tuple(argument.arg for argument in arguments), ends
 
 
-def out_of_form(exercise: Exercise, root: Path = ROOT) -> list[str]:
+def out_of_form(exercise: Exercise, root: Path | None = None) -> list[str]:
     """A sentence for each part of the form that the text of an exercise lacks; none: it is in form."""
     text = text_of(exercise, root)
     if text is None or not text.docstring:

@@ -26,6 +26,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config
 
+from autograder import content
 from autograder.course import BadKey, Course
 from autograder.grading import course_files, isolation, store
 from autograder.grading.gradebook import notebooks_of, scores_of, total_of
@@ -129,6 +130,7 @@ def grade(
         raise CannotGrade(str(error)) from None
     coursedir = CourseDirectory(config=config)
     check_name(options.assignment)
+    check_course(course)
     try:
         with writing(coursedir, config, options.assignment) as writer:
             run = _Run(coursedir, config, options, writer, progress or Progress())
@@ -149,6 +151,18 @@ def check_name(assignment: str) -> None:
         Course(Path()).key_file(assignment)
     except ValueError as error:
         raise CannotGrade(f"{error}: give it as it is called in submitted/, for example 03_collectives") from None
+
+
+def check_course(root: Path) -> None:
+    """Raises CannotGrade where another course is served than the class was released from: all its exercises would be
+    missing, and everybody would have 0 points."""
+    made_for, served = Course(root).made_for(), content.root()
+    if made_for and content.ENGINE / made_for != served:
+        say = f"unset {content.COURSE}" if made_for == "." else f"export {content.COURSE}={made_for}"
+        raise CannotGrade(
+            f"this class is of the course in {content.ENGINE / made_for}, and that in {served} is served: `{say}`, then"
+            " grade. If the course's folder has moved, release the class again"
+        )
 
 
 def lost(rebuilt: Rebuilt, unit: str | None, hints: str, how: str) -> Graded:

@@ -11,6 +11,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from autograder.grading.run import CannotGrade, check_course
+
 ROOT = Path(__file__).resolve().parents[2]
 UNIT, PAGE = "00_sums", "sums.ipynb"
 ANSWERS = {
@@ -30,8 +32,8 @@ def course(tmp_path_factory) -> Path:
 
 
 def run(course: Path, *command: object, cwd: Path | None = None) -> str:
-    """What a command prints in a terminal where COURSE names that course."""
-    environment = {**os.environ, "COURSE": str(course), "PYTHONPATH": str(ROOT)}
+    """What a command prints in a terminal where COURSE names that course, and no environment is active."""
+    environment = {**os.environ, "COURSE": str(course), "PYTHONPATH": str(ROOT), "PATH": os.defpath}
     done = subprocess.run(
         [sys.executable, *map(str, command)],
         cwd=cwd or course,
@@ -53,6 +55,17 @@ def built(course) -> Path:
     """The course with its notebooks."""
     run(course, ROOT / "tools" / "build_notebooks.py")
     return course
+
+
+def test_what_is_new_is_written_and_judged_as_it_stands(course, tmp_path):
+    own = tmp_path / "own"
+    shutil.copytree(course, own)
+    said = autograder(own, "new", UNIT, "made_here", "--kind", "plain")
+    assert f"units/{UNIT}/answers/made_here.py" in said and "pytest" not in said
+    assert "1 exercise" in autograder(own, "bank", f"{UNIT}/made_here")
+    texts = [sys.executable, ROOT / "tools" / "exercise_texts.py", "00"]
+    done = subprocess.run(texts, env={**os.environ, "COURSE": str(own)}, capture_output=True, text=True, timeout=120)
+    assert "my_share" in done.stdout and "made_here" not in done.stdout and not done.stderr
 
 
 def test_its_bank_is_judged_as_it_declares(course):
@@ -80,6 +93,19 @@ def test_a_class_is_released_and_graded(built, tmp_path):
     assert "Every rank returned its own values" in (root / f"report-{UNIT}.html").read_text()
     marks = {student: score(root, student) for student in ANSWERS}
     assert marks == {"ada": 4.0, "bob": 1.0}
+    with pytest.raises(CannotGrade, match=f"this class is of the course in {built}"):  # a new terminal, without COURSE
+        check_course(root)
+
+
+def test_a_class_is_of_the_course_that_it_was_released_from(tmp_path, monkeypatch):
+    monkeypatch.delenv("COURSE", raising=False)
+    (tmp_path / "overlay").mkdir()
+    check_course(tmp_path)
+    (tmp_path / "overlay" / "course.txt").write_text(".")
+    check_course(tmp_path)
+    monkeypatch.setenv("COURSE", str(tmp_path))
+    with pytest.raises(CannotGrade, match="unset COURSE"):
+        check_course(tmp_path)
 
 
 def hand_in(root: Path, student: str, answers: dict[str, str]) -> None:
