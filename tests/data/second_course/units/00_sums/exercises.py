@@ -53,7 +53,7 @@ class LargestAnywhere(Exercise):
 class MyShare(PlainExercise):
     """A fair share"""
 
-    signature = "my_share(n, rank, world_size) -> number of samples of this rank"
+    signature = "my_share(n: int, rank: int, world_size: int) -> int"
     levels = {"n divides": 1, "n does not divide": 1}
     mistakes = [
         Mistake(

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 00 · Sums
 #
-# **At the end of this page** you have the largest value of all ranks on each of them, and shares
-# that leave nobody out.
+# **At the end of this page** you can find the largest value of all ranks, and deal out shares that
+# leave nobody out.
 
 # %%
 import torch
@@ -16,14 +16,21 @@ from autograder import check
 # %% [markdown]
 # ### The largest value anywhere (2 points)
 #
-# Every rank has a tensor of the same shape; each shall know the largest value at each place.
-# **Think first:** how often must the ranks meet?
+# Every rank has a tensor of the same shape, and every rank wants the largest value at each place.
+# **Think first:** how often must the ranks communicate?
 
 # %% nbgrader={"grade": false, "grade_id": "largest_anywhere", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def largest_anywhere(x: torch.Tensor) -> torch.Tensor:
-    """The largest value over the ranks, element by element: a tensor of the shape and type of x, on every rank.
+    """Find the largest value over the ranks, element by element.
 
-    x stays as it is.
+    x: tensor, of the same shape and dtype on every rank
+    Returns: tensor, shape and dtype of x, the same on every rank
+
+    - floating point: use a single collective.
+    - integers: keep their dtype.
+    - unchanged: x.
+
+    Example: two ranks with x = [1, 5] and [4, 2] both get [4, 5].
     """
     ### BEGIN SOLUTION
     largest = x.clone()
@@ -41,7 +48,18 @@ check(largest_anywhere)
 
 # %% nbgrader={"grade": false, "grade_id": "my_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def my_share(n: int, rank: int, world_size: int) -> int:
-    """How many of n samples this rank gets. The first ranks get one more where n does not divide."""
+    """Return the number of samples that this rank gets.
+
+    n: int, number of samples
+    rank: int, this rank
+    world_size: int, number of ranks
+    Returns: int
+
+    - n divides: all ranks get the same number.
+    - n does not divide: the first n % world_size ranks get one sample more.
+
+    Example: my_share(10, 0, 4) == 3
+    """
     ### BEGIN SOLUTION
     return n // world_size + (rank < n % world_size)
     ### END SOLUTION
