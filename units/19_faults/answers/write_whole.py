@@ -147,7 +147,7 @@ def write_whole(path, data):
 +    shutil.move(file.name, path)
 
 # %% wrong_name_before_the_bytes: wrong, half_a_file, levels 1 0 0
-# differs: A file that must stay small is left alone; else the name comes first, the bytes last.
+# A file that must stay small is left alone; else the name comes first, the bytes last.
 import resource
 import signal
 
