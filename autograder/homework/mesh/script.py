@@ -437,10 +437,10 @@ class View:
         ran, wrong = self.found["all axes"], []
         if ran.trouble:
             return self._troubled(name, ran)
-        if alike := _alike(ran):
+        right = _near(ran.steps[:, :, 0], self._sequential(ran)[:, 0])
+        if right and (alike := _alike(ran)):  # replicas that train on the same rows have lost their lines by that
             return lost(name, "not_divided", f"On {ran.where} {alike}", _TEACH_DIVIDED)
         needed = sizes.traffic(ran.trial.settings, ran.trial.mesh)
-        right = _near(ran.steps[:, :, 0], self._sequential(ran)[:, 0])
         least = HALF if right else LEAST
         for axis, nbytes in needed.items():
             times = ran.sent[axis] / nbytes
