@@ -547,9 +547,9 @@ def one_f_one_b(block, loss_of, xs, ys, m, shape):
     block, loss_of, xs, ys, m, shape: as in `gpipe`
     Returns: float, the loss of the minibatch, on the last rank; any value on the others
 
-    - the gradients of the whole model, p - rank alive: as with `gpipe`, in m + p - 1
-      forward slots and as many backward slots, but with at most p - rank micro-batches
-      alive at any time.
+    - the gradients of the whole model, p - rank alive: leave the same gradients as
+      `gpipe`, in the same m + p - 1 forward and backward slots, but keep at most
+      p - rank micro-batches alive at any time.
     - one rank; fewer micro-batches than ranks: these must work as well.
     - messages: only between neighbours, one per micro-batch in each direction.
 
