@@ -54,18 +54,19 @@ def _same(traces: list[list[float]]) -> Iterator[tuple[int, int]]:
     for n in sorted({len(times) for times in traces}):
         those = [k for k, times in enumerate(traces) if len(times) >= n]
         times = np.array([traces[k][:n] for k in those])
-        ranks = np.array([_ranks(row) for row in times])
-        alike = ranks @ ranks.T > ALIKE if n >= FEW else (times[:, None] == times[None]).all(axis=2)
+        of_rows = np.array([ranks(row) for row in times])
+        alike = of_rows @ of_rows.T > ALIKE if n >= FEW else (times[:, None] == times[None]).all(axis=2)
         for i, j in zip(*np.nonzero(np.triu(alike, 1)), strict=True):
             if min(len(traces[those[i]]), len(traces[those[j]])) == n:
                 yield those[i], those[j]
 
 
-def _ranks(times: np.ndarray) -> np.ndarray:
-    """The times' ranks, of mean 0 and norm 1, so that a product of two is Spearman's correlation. Equal times share a
-    rank: those of a coarse clock are like nobody's."""
+def ranks(times: np.ndarray) -> np.ndarray:
+    """The times' ranks, of mean 0 and norm 1: the product of two is Spearman's rank correlation, 1 for a copy that was
+    multiplied. A few slow steps that both have do not count for much. Equal times share a rank: those of a coarse clock
+    are like nobody's."""
     _, place, count = np.unique(times, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(count) - (count + 1) / 2)[place]
-    ranks = ranks - ranks.mean()
-    norm = np.linalg.norm(ranks)
-    return ranks / norm if norm else ranks
+    centred = (np.cumsum(count) - (count + 1) / 2)[place]
+    centred = centred - centred.mean()
+    norm = np.linalg.norm(centred)
+    return centred / norm if norm else centred

@@ -26,8 +26,8 @@ BUILT_IN = {
         "Raise it only where the docstring says so: look at the condition, at its ends, too.",
     ),
     "refuses_everything": Diagnosis(
-        "Your function raises ValueError whatever it is given, so that it does so here says nothing.",
-        "Raise it only where the docstring says so; this level counts when an answer comes in other cases.",
+        "Your function raises ValueError whatever it is given, so raising it here proves nothing.",
+        "Raise it only where the docstring says so. This level counts once other cases get an answer.",
     ),
     "wrong_type": Diagnosis(
         "What your function returns is of another type than asked for.", "Read the last line of its docstring."

@@ -16,6 +16,7 @@ import numpy as np
 
 from autograder.homework.rubric import Flag, shown
 from autograder.homework.scaling.measured import Range, Speed, rises, speedup
+from autograder.homework.shared_runs import ALIKE, ranks
 from labkit.runlog import RunLog
 
 MARGIN = 0.10  # runs differ from one another by more than the scatter within a run tells
@@ -23,7 +24,6 @@ FEW = 12  # steps below which nothing is said about how regular they are
 LOOK = 500  # steps whose regularity is looked at
 MANY = 20_000  # steps that are enough to tell
 REGULAR = 1e-4  # relative scatter of step times below which no clock of a real machine gets
-ALIKE = 0.98  # correlation of the times of two runs from which on one is a copy of the other
 
 
 def flags(logs: Mapping[int, RunLog], speeds: Mapping[int, Speed], source_sha256: str, nonce: str) -> list[Flag]:
@@ -116,7 +116,7 @@ def _copies(logs: Mapping[int, RunLog]) -> Iterator[Flag]:
                 )
                 yield Flag("identical_runs", said)
                 break
-            if len(a) >= 2 * FEW and (alike := _correlation(a[:MANY], b[:MANY])) > ALIKE:
+            if len(a) >= 2 * FEW and (alike := float(ranks(a[:MANY]) @ ranks(b[:MANY]))) > ALIKE:
                 said = (
                     f"The times of steps on {p} and on {q} ranks rise and fall together (rank correlation {alike:.3f})"
                 )
@@ -142,13 +142,6 @@ def _side_by_side(one: RunLog, other: RunLog) -> Iterator[tuple[np.ndarray, np.n
     pairs = [(x.step_seconds, y.step_seconds) for x, y in zip(one.epochs, other.epochs, strict=False)]
     cut = [(x[: min(len(x), len(y))], y[: min(len(x), len(y))]) for x, y in pairs]
     yield np.concatenate([x for x, _ in cut])[1:], np.concatenate([y for _, y in cut])[1:]
-
-
-def _correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's rank correlation: 1 for a copy that was multiplied; a few slow steps that both have do not count for
-    much."""
-    ranks = [np.argsort(np.argsort(x, kind="stable"), kind="stable").astype(float) for x in (a, b)]
-    return float(np.corrcoef(*ranks)[0, 1])
 
 
 def _too_fast(logs: Mapping[int, RunLog], speeds: Mapping[int, Speed]) -> Iterator[Flag]:
