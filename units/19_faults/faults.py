@@ -98,8 +98,8 @@ print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 # second call raises. Let the exception propagate, so that an incomplete file is never
 # renamed.
 #
-# And rename only within one file system: across two, `os.replace` raises an exception,
-# and `shutil.move` copies, which is not atomic. The system's directory for temporary
+# Rename only within one file system: across two, `os.replace` raises an exception, and
+# `shutil.move` copies, which is not atomic. The system's directory for temporary
 # files, `/tmp`, is often on a different one than your checkpoints.
 #
 # ![What a kill leaves at each moment of a save. In place: after open the checkpoint is empty, in the middle of write it is half-written; in both cases the old and the new file are lost. Into another file, then rename: the checkpoint stays old while checkpoint.new is opened, written, flushed and synced to the disk; after replace it is new. It is whole at every moment. Until fsync the new bytes may be only in memory.](../../images/checkpoint_crash.svg)
