@@ -12,7 +12,7 @@ The text of an exercise is the docstring of the function that a student writes:
         p: int, number of stages, at least 1
         Returns: list of p ints, the number of layers of each stage, in order
 
-        - the slowest stage is as fast as can be: a stage is one or more consecutive layers; the
+        - the slowest stage is as fast as possible: a stage is one or more consecutive layers; the
           largest sum of costs in a stage is as small as possible.
         - more stages than layers: raise ValueError.
 

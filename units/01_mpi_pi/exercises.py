@@ -96,7 +96,7 @@ class FairShare(PlainExercise):
     """Fair shares"""
 
     signature = "fair_share(n, rank, world_size) -> tuple[int, int]"
-    levels = {"n divides": 1, "n does not divide": 1}
+    levels = {"equal shares": 1, "unequal shares": 1}
     reference = reference_of(__file__, "right_floor_of_both_ends")
     mistakes = [
         Mistake("not_a_pair", "Every rank needs the two ends of its block, but the function did not return a pair of "
@@ -139,15 +139,15 @@ class FairShare(PlainExercise):
     def draw(self, rng):
         for p, rest in ((4, 0), (3, 0), (4, 2), (5, 4)):
             n = p * int(rng.integers(5, 50)) + rest
-            yield "n does not divide" if rest else "n divides", {"n": n, "world_size": p}
+            yield "unequal shares" if rest else "equal shares", {"n": n, "world_size": p}
         for p, n in ((5, 3), (2, 0), (7, 61), (11, 15)):  # 7 * (61 / 7) is less than 61
-            yield "n does not divide", {"n": n, "world_size": p}
+            yield "unequal shares", {"n": n, "world_size": p}
 
     def draw_further(self, rng):
         for p in map(int, rng.integers(6, 40, 2)):
             n = p * int(rng.integers(50, 5000))
-            yield "n divides", {"n": n, "world_size": p}
-            yield "n does not divide", {"n": n + int(rng.integers(1, p)), "world_size": p}
+            yield "equal shares", {"n": n, "world_size": p}
+            yield "unequal shares", {"n": n + int(rng.integers(1, p)), "world_size": p}
 
     def read_right(self, value, n, world_size):
         """Several ways to cut are right."""
@@ -252,7 +252,7 @@ class RankRng(PlainExercise):
     """A stream of random numbers for every rank"""
 
     signature = "rank_rng(seed, rank, world_size) -> numpy.random.Generator"
-    levels = {"a stream for every rank": 1, "a stream for every experiment": 1}
+    levels = {"one stream per rank": 1, "one stream per experiment": 1}
     given = ("seeds", "world_size", "ranks", "length", "far", "few")
     rank_at = 1
     # All generators are made before the first one is used: generators that share their state cannot hide it. The second
@@ -550,7 +550,7 @@ class EstimatePi(Exercise):
 
     signature = "estimate_pi(comm, n, draw) -> estimate of pi, the same on every rank"
     all_hear = True
-    levels = {"n divides": 1, "n does not divide": 1, "fewer samples than ranks": 1}
+    levels = {"equal shares": 1, "unequal shares": 1, "fewer samples than ranks": 1}
     runtime = "mpi4py"
     inputs = "free"
     may_lose = {
@@ -620,11 +620,11 @@ class EstimatePi(Exercise):
                     return case
 
         return [
-            case("n divides", 4, 40),
-            case("n divides", 2, 30),
-            case("n divides", 1, 20),
-            case("n does not divide", 4, 43),
-            case("n does not divide", 5, 35, teams=[0, 1, 0, 1, 0]),
+            case("equal shares", 4, 40),
+            case("equal shares", 2, 30),
+            case("equal shares", 1, 20),
+            case("unequal shares", 4, 43),
+            case("unequal shares", 5, 35, teams=[0, 1, 0, 1, 0]),
             case("fewer samples than ranks", 5, 3),
         ]
 
@@ -796,7 +796,7 @@ class SpeedupAndEfficiency(PlainExercise):
     """Speedup and efficiency"""
 
     signature = "speedup_and_efficiency(ranks, seconds) -> (speedup, efficiency)"
-    levels = {"from one rank": 1, "from more than one rank": 1}
+    levels = {"a baseline on one rank": 1, "a baseline on several ranks": 1}
     may_lose = {
         "float64": "seconds are measured to three digits behind the point",
         "int64": "numbers of ranks are small",

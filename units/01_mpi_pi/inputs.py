@@ -76,7 +76,7 @@ def estimate_pi(exercise):
         known = {"n": n, "teams": np.array(teams), "inside": inside, "points": points}
         own = zip(points, teams, strict=True)
         arguments = [(COMM, n, of_rank, np.zeros(1, np.int64), team) for of_rank, team in own]
-        return Case("n does not divide", len(teams), arguments, f"n = {n}, teams {teams}", known, rtol=1e-12)
+        return Case("unequal shares", len(teams), arguments, f"n = {n}, teams {teams}", known, rtol=1e-12)
 
     return st.builds(case, SEEDS, TEAMS, st.integers(1, 12))
 

@@ -164,9 +164,9 @@ def fair_share(n: int, rank: int, world_size: int) -> tuple[int, int]:
     world_size: int, number of ranks
     Returns: (start, stop), ints, start <= stop
 
-    - n divides: n is a multiple of world_size; the blocks of all ranks hold each of the
-      items 0 to n - 1 exactly once, and all have the same size.
-    - n does not divide: the sizes differ by at most one.
+    - equal shares: n is a multiple of world_size; the blocks of all ranks hold each of
+      the items 0 to n - 1 exactly once, and all have the same size.
+    - unequal shares: the sizes differ by at most one.
 
     Example: n = 10 on 4 ranks: blocks of 3, 3, 2 and 2 in any order.
     """
@@ -275,11 +275,11 @@ def rank_rng(seed: int, rank: int, world_size: int) -> np.random.Generator:
     world_size: int, number of ranks, up to 10,000
     Returns: np.random.Generator
 
-    - a stream for every rank: the same arguments always give the same stream, in every
+    - one stream per rank: the same arguments always give the same stream, in every
       process; different ranks get different streams. NumPy's and Python's global
       generators are neither seeded nor used.
-    - a stream for every experiment: with the same world_size, each pair (seed, rank)
-      has its own stream, and no stream begins within 2**40 draws of another.
+    - one stream per experiment: with the same world_size, each pair (seed, rank) has
+      its own stream, and no stream begins within 2**40 draws of another.
 
     Example: rank 1 of seed 0 and rank 0 of seed 1 draw different numbers.
     """
@@ -414,9 +414,9 @@ def estimate_pi(comm, n: int, draw) -> float:
         shape (k,), each in [-1/2, 1/2]; call it as often as you like, also with k = 0
     Returns: float, 4 * (points inside) / n over all ranks, the same on every rank
 
-    - n divides: n is a multiple of comm.size; together the ranks of comm throw exactly
-      n points.
-    - n does not divide: the shares differ by at most one.
+    - equal shares: n is a multiple of comm.size; together the ranks of comm throw
+      exactly n points.
+    - unequal shares: the shares differ by at most one.
     - fewer samples than ranks: some shares are empty.
 
     Example: n = 10, 8 of all points inside: every rank returns 3.2.
@@ -605,8 +605,8 @@ def speedup_and_efficiency(
     seconds: array (m,), time of each run in s, floats or whole numbers
     Returns: (speedup, efficiency), arrays (m,) that both begin with 1.0
 
-    - from one rank: the first run uses one rank.
-    - from more than one rank: the first run uses more than one.
+    - a baseline on one rank: the first run uses one rank.
+    - a baseline on several ranks: the first run uses more than one.
 
     Example: ranks [2, 4] and seconds [8, 5]: speedup [1, 1.6], efficiency [1, 0.8].
     """

@@ -325,7 +325,7 @@ class FitAlphaBeta(Exercise):
 
     signature = "fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]"
     withheld = ("labkit.scaling.fit_alpha_beta",)
-    levels = {"times on a line": 1, "scattered times": 1}
+    levels = {"exact times": 1, "noisy times": 1}
     runtime = "plain"
     may_lose = {
         "float64": "times are measured to three digits or four, and so is the fit",

@@ -71,7 +71,7 @@ def fit_alpha_beta(exercise):
         times = 2 * (alpha + beta * sizes)
         arguments = (sizes.tolist(), times.tolist()) if as_lists else (sizes, times)
         known = {"alpha": alpha, "beta": beta, "sizes": sizes, "times": times}
-        return Case("times on a line", 1, arguments, f"{len(sizes)} sizes", known, rtol=1e-3, atol=0.0)
+        return Case("exact times", 1, arguments, f"{len(sizes)} sizes", known, rtol=1e-3, atol=0.0)
 
     units = st.sampled_from([1, 1000, 2**20])
     return st.builds(case, st.floats(1e-6, 1e-5), st.floats(1e-11, 1e-9), units, sizes, st.booleans()).filter(

@@ -415,8 +415,8 @@ def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
     round_trip_s: list or array (k,), s (> 0) that each message took there and back
     Returns: (alpha, beta) of one way, floats, in s and s/byte
 
-    - times on a line: every time is 2 (alpha + beta n).
-    - scattered times: fit all of them, for example by least squares.
+    - exact times: every time is 2 (alpha + beta n).
+    - noisy times: fit all of them, for example by least squares.
 
     Example: fit_alpha_beta([0, 100], [2.0, 4.0]) == (1.0, 0.01)
     """

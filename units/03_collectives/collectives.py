@@ -149,7 +149,7 @@ def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
     Returns: a new tensor of that shape and dtype, on every rank
 
     - the matrix 1..12: every rank brings the same matrix.
-    - a tensor of its own on each rank: every rank brings other numbers.
+    - a different tensor on each rank: every rank brings other numbers.
     - unchanged: x.
 
     Example: [1] on rank 0 and [10] on rank 1: both get [11].

@@ -139,7 +139,7 @@ class SumOverRanks(SumExercise):
     signature = "sum_over_ranks(x: torch.Tensor) -> torch.Tensor"
     never_alone = "a right answer may hand a list of messages to `batch_isend_irecv`, which refuses an empty one"
     all_hear = True
-    levels = {"the matrix 1..12": 1, "a tensor of its own on each rank": 1}
+    levels = {"the matrix 1..12": 1, "a different tensor on each rank": 1}
     MATRIX = np.arange(1, 13).reshape(3, 4)
     mistakes = [
         *READINGS,
@@ -163,7 +163,7 @@ class SumOverRanks(SumExercise):
     ]  # fmt: skip
 
     def cases(self, rng):
-        level = "a tensor of its own on each rank"
+        level = "a different tensor on each rank"
         own = [
             sum_case(rng, level, 4, (3, 4), "float32"),
             sum_case(rng, level, 3, (5,), "int64", late=(1,)),

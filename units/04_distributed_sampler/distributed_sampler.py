@@ -155,9 +155,9 @@ def strided_share(n: int, rank: int, world_size: int) -> list[int]:
     Returns: list, array or tensor of ids, ints from 0 to n - 1, in the order in which
         they are dealt
 
-    - n divides: rank 0 gets the first sample, rank 1 the second, and so on; after the
-      last rank comes rank 0 again. Every id has exactly one rank.
-    - n does not divide: no sample is repeated or dropped; a share may be empty.
+    - equal shares: rank 0 gets the first sample, rank 1 the second, and so on; after
+      the last rank comes rank 0 again. Every id has exactly one rank.
+    - unequal shares: no sample is repeated or dropped; a share may be empty.
 
     Example: strided_share(10, 1, 4) == [1, 5, 9]
     """
@@ -361,7 +361,7 @@ def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) ->
     - one epoch: shuffled and padded as by a DistributedSampler with this seed;
       torch.distributed is already initialised.
     - three epochs: each has the sampler's order for that epoch.
-    - nothing divides: neither sampler nor loader drops anything.
+    - incomplete batches: neither sampler nor loader drops anything.
 
     Example: 10 samples, 2 ranks, global_batch_size = 4: batches of 2, 2 and 1 on each
     rank.
@@ -454,12 +454,11 @@ def minibatch_shares(
     world_size: int, number of ranks
     Returns: list with a list, array or tensor of ids for each minibatch
 
-    - minibatches that do not divide: a minibatch is batch_size consecutive entries of
-      the order. Rank r takes positions r, r + world_size, r + 2 world_size, ... of
-      each.
+    - unequal shares: a minibatch is batch_size consecutive entries of the order. Rank r
+      takes positions r, r + world_size, r + 2 world_size, ... of each.
     - a short last minibatch: it holds the rest; nothing is padded or dropped.
     - fewer samples than ranks: a share without samples is an empty list.
-    - everything divides: all shares have batch_size / world_size ids.
+    - equal shares: all shares have batch_size / world_size ids.
     - unchanged: order.
 
     Example: minibatch_shares([7, 8, 9, 5], 3, 1, 2) == [[8], []]
@@ -650,9 +649,9 @@ def exact_accuracy(n: int, is_correct) -> float:
     is_correct: function, is_correct(i) returns a bool
     Returns: float from 0 to 1, or a tensor with one element, the same on every rank
 
-    - n divides: over all ranks is_correct is called exactly once for every i from 0 to
-      n - 1.
-    - n does not divide: the numbers of calls on any two ranks differ by at most one.
+    - equal shares: over all ranks is_correct is called exactly once for every i from 0
+      to n - 1.
+    - unequal shares: the numbers of calls on any two ranks differ by at most one.
     - fewer samples than ranks: n may be smaller than the world size.
 
     Example: n = 5 on 2 ranks, 4 of them right: both return 0.8.

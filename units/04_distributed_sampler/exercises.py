@@ -120,7 +120,7 @@ class StridedShare(PlainExercise):
     """Like a card dealer"""
 
     signature = "strided_share(n, rank, world_size) -> ids of this rank's samples"
-    levels = {"n divides": 1, "n does not divide": 1}
+    levels = {"equal shares": 1, "unequal shares": 1}
     reference = reference_of(__file__, "right_range")
     mistakes = [
         Mistake("blocks", "Each rank got a block of consecutive ids. That is unit 01's way; here they are dealt out "
@@ -141,17 +141,17 @@ class StridedShare(PlainExercise):
     ]  # fmt: skip
 
     def draw(self, rng):
-        for level, rest in (("n divides", 0), ("n does not divide", 2)):
+        for level, rest in (("equal shares", 0), ("unequal shares", 2)):
             for p in (4, 3):
                 yield level, {"n": p * rng.integers(3 - rest // 2, 8) + rest, "world_size": p}
         for n, p in ((3, 5), (1, 2), (33_002, 3)):  # the last has more samples than two bytes number
-            yield "n does not divide", {"n": n, "world_size": p}
+            yield "unequal shares", {"n": n, "world_size": p}
 
     def draw_further(self, rng):
         for p in map(int, rng.integers(5, 20, 2)):
             n = p * int(rng.integers(3, 12))
-            yield "n divides", {"n": n, "world_size": p}
-            yield "n does not divide", {"n": n + int(rng.integers(1, p)), "world_size": p}
+            yield "equal shares", {"n": n, "world_size": p}
+            yield "unequal shares", {"n": n + int(rng.integers(1, p)), "world_size": p}
 
     def right(self, n, world_size):
         return strides(np.arange(n), world_size)
@@ -349,7 +349,7 @@ class TrainingBatches(Exercise):
 
     talks = False  # sampler and seed are enough
     signature = "training_batches(dataset, global_batch_size, epochs, seed) -> list"
-    levels = {"one epoch": 1, "three epochs": 2, "nothing divides": 1}
+    levels = {"one epoch": 1, "three epochs": 2, "incomplete batches": 1}
     harness = harness_of(__file__, "training_batches")
     mistakes = [
         Mistake("forgot_set_epoch", "Every epoch deals out the same order: the sampler shuffles in a new way only "
@@ -424,10 +424,10 @@ class TrainingBatches(Exercise):
             case("one epoch", 2, 24, 8, 1),
             case("three epochs", 4, 24, 8, 3),
             case("three epochs", 3, 18, 6, 3, late=(1,)),
-            case("nothing divides", 4, 21, 16, 3),
-            case("nothing divides", 5, 3, 10, 3),
-            case("nothing divides", 1, 7, 3, 2),
-            case("nothing divides", 5, 2, 10, 1),  # filled up with more than there are: the order, and once more
+            case("incomplete batches", 4, 21, 16, 3),
+            case("incomplete batches", 5, 3, 10, 3),
+            case("incomplete batches", 1, 7, 3, 2),
+            case("incomplete batches", 5, 2, 10, 1),  # filled up with more than there are: the order, and once more
         ]
 
     def made(self, case, orders=None, drop_last=False, local=None, seeds=None) -> list[list[list[list[int]]]]:
@@ -493,10 +493,10 @@ class MinibatchShares(PlainExercise):
 
     signature = "minibatch_shares(order, batch_size, rank, world_size) -> for each minibatch, this rank's ids"
     levels = {
-        "minibatches that do not divide": 1,
+        "unequal shares": 1,
         "a short last minibatch": 1,
         "fewer samples than ranks": 1,
-        "everything divides": 1,
+        "equal shares": 1,
     }
     rank_at = 2
     harness = harness_of(__file__, "minibatch_shares")
@@ -645,7 +645,7 @@ class ExactAccuracy(Exercise):
 
     signature = "exact_accuracy(n, is_correct) -> accuracy over all n samples, on every rank"
     all_hear = True
-    levels = {"n divides": 1, "n does not divide": 1, "fewer samples than ranks": 1}
+    levels = {"equal shares": 1, "unequal shares": 1, "fewer samples than ranks": 1}
     uses = ("strided_share",)
     harness = harness_of(__file__, "exact_accuracy")
     mistakes = [

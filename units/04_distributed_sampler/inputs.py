@@ -37,7 +37,7 @@ def minibatch_shares(exercise):
 def exact_accuracy(exercise):
     def case(p, flags):
         known = {"n": len(flags), "flags": np.array(flags)}
-        return Case("n divides", p, tuple(known.values()), says=f"n = {len(flags)}", known=known)
+        return Case("equal shares", p, tuple(known.values()), says=f"n = {len(flags)}", known=known)
 
     return st.builds(case, FEW, st.lists(st.booleans(), min_size=1, max_size=12))
 

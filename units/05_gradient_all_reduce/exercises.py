@@ -311,7 +311,7 @@ class AverageGradients(GradientExercise):
     """Average the gradients"""
 
     signature = "average_gradients(model: nn.Module) -> None"
-    levels = {"the mean, on every rank": 1, "frozen and tied parameters": 1, "a branch that some ranks did not use": 1}
+    levels = {"the mean, on every rank": 1, "frozen and tied parameters": 1, "a branch unused on some ranks": 1}
     reference = reference_of(__file__, "right_in_place")
 
     def cases(self, rng):
@@ -738,7 +738,7 @@ class AverageAndClip(GradientExercise):
 
     signature = "average_and_clip(model: nn.Module, max_norm: float) -> float"
     all_hear = True
-    levels = {"a gradient that is too long": 1, "a gradient that is short enough": 1, "frozen parameters, and zero": 1}
+    levels = {"norm above the limit": 1, "norm below the limit": 1, "frozen parameters, zero gradients": 1}
     uses = ("average_gradients", "average_gradients_flat")
     harness = harness_of(__file__, "average_and_clip")
     mistakes = [

@@ -213,7 +213,7 @@ def average_gradients(model: nn.Module) -> None:
       narrower one.
     - frozen and tied parameters: frozen ones have no gradient; a tied one is reduced
       once.
-    - a branch that some ranks did not use: a trained parameter (`requires_grad`) whose
+    - a branch unused on some ranks: a trained parameter (`requires_grad`) whose
       gradient is None on this rank counts as zero and gets the mean, too. If it is None
       on all ranks, it ends as None or zeros.
 
@@ -682,12 +682,12 @@ def average_and_clip(model: nn.Module, max_norm: float) -> float:
     max_norm: float
     Returns: float (or a tensor of one element), the norm before clipping
 
-    - a gradient that is too long: if the Euclidean norm of all averaged gradients
-      together is larger than max_norm, all are scaled by one factor so that it is
-      max_norm (1e-6 added to the norm does not matter). The result is in `p.grad`.
-    - a gradient that is short enough: it is only averaged.
-    - frozen parameters, and zero: frozen ones have no gradient; None on a rank counts
-      as zero; the norm may be 0.
+    - norm above the limit: if the Euclidean norm of all averaged gradients together is
+      larger than max_norm, all are scaled by one factor so that it is max_norm (1e-6
+      added to the norm does not matter). The result is in `p.grad`.
+    - norm below the limit: the gradient is only averaged.
+    - frozen parameters, zero gradients: frozen ones have no gradient; None on a rank
+      counts as zero; the norm may be 0.
 
     Example: gradients [6] and [2], max_norm 1: the mean is [4], the result [1],
     returned 4.

@@ -473,9 +473,9 @@ def accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None:
         in number on all ranks
     Changes: the gradients of ddp's parameters, nothing else
 
-    - the right gradient: that of the mean cross-entropy over all micro-batches of all
-      ranks. Run forward and backward for each before the next, so that no two need
-      memory at once.
+    - the gradient of all samples: that of the mean cross-entropy over all micro-batches
+      of all ranks. Run forward and backward for each before the next, so that no two
+      need memory at once.
     - one synchronisation: each gradient is sent between the ranks only once, with the
       last micro-batch or after it.
 
@@ -604,10 +604,10 @@ def save_checkpoint(
     epoch: int
     Changes: the file at path
 
-    - what is in the file: a dict that torch.load reads: "model", the state_dict of the
+    - contents of the file: a dict that torch.load reads: "model", the state_dict of the
       model inside `ddp` (names without "module."), "optimizer", the optimizer's
       state_dict, and "epoch"; tensors keep their dtypes.
-    - who writes it, and when: all ranks call this, and only rank 0 writes files. No
+    - one rank writes, all wait: all ranks call this, and only rank 0 writes files. No
       rank returns before the file is complete. (Not checked: that the write is atomic,
       as above, and leaves no other file.)
 

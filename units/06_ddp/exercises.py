@@ -414,7 +414,7 @@ class Accumulate(ReportExercise):
     """Accumulating gradients"""
 
     signature = "accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None"
-    levels = {"the right gradient": 1, "one synchronisation": 2}
+    levels = {"the gradient of all samples": 1, "one synchronisation": 2}
     may_lose = LABELS
     parts = ("gradient", ("largest", "graphs", "kept", "on", "trains"))
     harness = harness_of(__file__, "accumulate")
@@ -731,7 +731,7 @@ class SaveCheckpoint(Exercise):
     signature = (
         "save_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer, epoch: int) -> None"
     )
-    levels = {"what is in the file": 1, "who writes it, and when": 2}
+    levels = {"contents of the file": 1, "one rank writes, all wait": 2}
     talks = False  # a barrier is enough
     # Each rank's DDP has a group of its own here, so that nothing but the student's code makes a rank wait for another:
     # rank 0 starts when all others have returned or wait for it. Writing and renaming take a while, as on a real disk.
@@ -812,7 +812,7 @@ class SaveCheckpoint(Exercise):
             "optimizer": "state_dict",
             "momentum": known["velocity"],
         }
-        others = ANYTHING if case.level == "what is in the file" else "there"
+        others = ANYTHING if case.level == "contents of the file" else "there"
         return [content, *[{"file": others}] * (case.world_size - 1)]
 
     def facts(self, case: Case, run: Run):
@@ -837,7 +837,7 @@ class SaveCheckpoint(Exercise):
             "other_epoch": epoch != right["epoch"],
             "other_weights": not np.array_equal(mine.get("weights"), right["weights"])
             or mine.get("counts") != right["counts"],
-            "missing_barrier": early and case.level != "what is in the file",
+            "missing_barrier": early and case.level != "contents of the file",
         }
         found = next((name for name, is_so in looked_for.items() if is_so), None)
         if found == "other_entries":

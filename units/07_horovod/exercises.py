@@ -146,7 +146,7 @@ class ShardDataset(SharesExercise):
     """Shards and steps"""
 
     signature = "shard_dataset(dataset: tf.data.Dataset, n: int, local_batch_size: int) -> tuple[tf.data.Dataset, int]"
-    levels = {"what divides": 1, "what does not divide": 1}
+    levels = {"equal shares": 1, "unequal shares": 1}
     may_lose = {
         "int64": "labels and numbers of samples are small",
         "integers of both widths": "labels only mark which sample is which",
@@ -207,7 +207,7 @@ class LearningRate(PlainExercise):
     """Learning rate and warm-up"""
 
     signature = "learning_rate(step: int, base_rate: float, world_size: int, warmup_steps: int) -> float"
-    levels = {"the warm-up": 1, "after it, and without it": 1}
+    levels = {"the warm-up": 1, "after the warm-up, or without one": 1}
     given = ("steps", "base_rate", "world_size", "warmup_steps")
     harness = harness_of(__file__, "learning_rate")
     # What base_rate is multiplied by, from the part of the warm-up that is over (at least 1 without a warm-up).
@@ -434,7 +434,11 @@ class TrainStep(ReportExercise):
     signature = "horovod_step(model, optimizer, loss_function, x, y, first_batch: bool) -> tf.Tensor"
     runtime = "horovod"
     inputs = "free"
-    levels = {"all start equal": 1, "every rank starts with its own model": 2, "rank 0 goes on from a checkpoint": 1}
+    levels = {
+        "equal weights at the start": 1,
+        "every rank starts with its own model": 2,
+        "rank 0 goes on from a checkpoint": 1,
+    }
     parts = (("weights", "frozen"), "broadcasts later", "losses from step 1 on")
     harness = harness_of(__file__, "horovod_step")
     mistakes = [
@@ -753,7 +757,7 @@ class TrainTorch(ReportExercise):
     )
     runtime = "horovod"
     inputs = "free"
-    levels = {"all start equal": 1, "rank 0 goes on from a checkpoint": 2}
+    levels = {"equal weights at the start": 1, "rank 0 goes on from a checkpoint": 2}
     parts = ("weights",)
     harness = harness_of(__file__, "train_torch")
     mistakes = [

@@ -298,9 +298,9 @@ def shard_dataset(
     Returns: (minibatches, steps): a tf.data.Dataset of exactly `steps` minibatches of
         local_batch_size samples, and an int
 
-    - what divides: steps is the number of complete global minibatches in n samples; it
+    - equal shares: steps is the number of complete global minibatches in n samples; it
       can be 0. No sample is used twice; which rank gets which samples is up to you.
-    - what does not divide: samples that are left over are not used in this epoch.
+    - unequal shares: samples that are left over are not used in this epoch.
 
     Example: n = 11, 2 ranks, local_batch_size = 2: 2 steps; 3 samples are left out.
     """
@@ -345,8 +345,8 @@ def learning_rate(
 
     - the warm-up: the rate rises linearly from base_rate at step 0 to base_rate *
       world_size at step warmup_steps (Goyal et al. 2017, section 2.2).
-    - after it, and without it: the rate is base_rate * world_size; if warmup_steps is
-      0, from step 0 on.
+    - after the warm-up, or without one: the rate is base_rate * world_size; if
+      warmup_steps is 0, from step 0 on.
 
     Example: learning_rate(5, 0.1, 4, 10) == 0.25
     """
@@ -386,7 +386,8 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
     first_batch: bool, True in the first step
     Returns: scalar, the loss of this rank's minibatch
 
-    - all start equal: average the gradients over all ranks before they are applied.
+    - equal weights at the start: average the gradients over all ranks before they are
+      applied.
     - every rank starts with its own model: on the first batch only, replace all
       variables of the model (frozen ones, too) and of the optimizer with rank 0's,
       before or after the step.
@@ -686,7 +687,7 @@ def train_torch(
     batches: list of (x, y), this rank's minibatches
     Changes: model; the optimizer is not used afterwards
 
-    - all start equal: every step applies gradients averaged over the ranks.
+    - equal weights at the start: every step applies gradients averaged over the ranks.
     - rank 0 goes on from a checkpoint: all ranks start with rank 0's parameters and
       optimizer state.
 

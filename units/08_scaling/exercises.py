@@ -403,7 +403,7 @@ class ScalingEfficiency(Exercise):
 
     signature = "scaling_efficiency(world_sizes, global_batch_sizes, step_seconds) -> (kind, efficiencies)"
     runtime = "plain"
-    levels = {"fixed global batch": 1, "fixed local batch": 1, "neither, or not from one rank": 1}
+    levels = {"fixed global batch": 1, "fixed local batch": 1, "neither, or no run on one rank": 1}
     may_lose = {
         "int64": "numbers of ranks and sizes of batches are small",
         "integers of both widths": "numbers of ranks enter quotients, whatever their width",
@@ -682,7 +682,7 @@ class AlphaBetaFromRing(NumbersExercise):
 
     signature = "alpha_beta_from_ring(world_size, nbytes, seconds) -> (alpha, beta)"
     withheld = ("labkit.scaling.fit_ring",)
-    levels = {"times of a ring": 1, "scattered times": 1}
+    levels = {"times of a ring": 1, "noisy times": 1}
     may_lose = {
         "float64": "times are measured to three digits or four, and so is the fit",
         "int64": "sizes of messages enter a fit, in floating point",
@@ -884,7 +884,7 @@ class StepSeconds(NumbersExercise):
     signature = (
         "step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden) -> float"
     )
-    levels = {"nothing hidden": 1, "communication behind computation": 1}
+    levels = {"no overlap": 1, "communication overlapped with computation": 1}
     mistakes = [
         Mistake("global_batch_on_each", "Every rank computed the whole global batch. The ranks share it.",
                 "A rank's part is global_batch_size / world_size.", lambda c: {"share": c.batch}),

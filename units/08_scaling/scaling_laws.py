@@ -322,8 +322,8 @@ def scaling_efficiency(
     - fixed global batch: kind is "strong" if the global batch is the same in all rows.
     - fixed local batch: kind is "weak" if global batch / ranks, not rounded, is the
       same in all rows.
-    - neither, or not from one rank: in any other table kind is "neither". The first row
-      of each kind may have any number of ranks.
+    - neither, or no run on one rank: in any other table kind is "neither". The first
+      row of each kind may have any number of ranks.
     - efficiency: of a row, (its images per second / those of the first row) divided by
       (its ranks / those of the first row).
 
@@ -513,8 +513,8 @@ def alpha_beta_from_ring(world_size, nbytes, seconds) -> tuple[float, float]:
 
     - times of a ring: a ring is 2 (p - 1) messages of nbytes / p bytes, one after the
       other; a message of n bytes takes alpha + n beta.
-    - scattered times: fit all measurements by least squares (best with `w=1 / seconds`
-      in np.polyfit, so that small vectors count, too); an alpha below 0 may become 0.
+    - noisy times: fit all measurements by least squares (best with `w=1 / seconds` in
+      np.polyfit, so that small vectors count, too); an alpha below 0 may become 0.
 
     Example: alpha_beta_from_ring(2, np.array([0, 2]), np.array([2.0, 4.0])) == (1.0,
     1.0)
@@ -634,11 +634,11 @@ def step_seconds(
         communication
     Returns: float, s
 
-    - nothing hidden: images are dealt out whole and as evenly as possible; the time is
-      that of the largest share plus one ring all-reduce of the gradients: 2 (p - 1)
-      messages of 1/p of the bytes, not rounded; none on one rank.
-    - communication behind computation: only the communication that is not hidden is
-      added.
+    - no overlap: images are dealt out whole and as evenly as possible; the time is that
+      of the largest share plus one ring all-reduce of the gradients: 2 (p - 1) messages
+      of 1/p of the bytes, not rounded; none on one rank.
+    - communication overlapped with computation: only the communication that is not
+      hidden is added.
 
     Example: step_seconds(2, 3, 1.0, 4, 0.0, 1.0, 0.5) == 17.0
     """

@@ -214,7 +214,7 @@ class PreparedImages(ReportExercise):
     signature = "prepared_images(hvd, is_ready, prepare, load)"
     runtime = "horovod"
     inputs = "free"
-    levels = {"two nodes": 1, "one node": 1, "a node that has them already": 1}
+    levels = {"two nodes": 1, "one node": 1, "a node that already has the images": 1}
     may_lose = LABELS
     parts = ("made the images", "read them", "returned")
     harness = harness_of(__file__, "prepared_images")
@@ -410,7 +410,7 @@ class GoOn(ReportExercise):
     runtime = "horovod"
     inputs = "free"
     any_type = "the epoch may stay the tensor that rank 0 has sent"
-    levels = {"a fresh start": 1, "from a checkpoint that rank 0 can read": 2}
+    levels = {"a fresh start": 1, "a checkpoint that only rank 0 can read": 2}
     may_lose = {"float32 promoted": "what is compared are the variables of a model, whose type TensorFlow keeps"}
     parts = (("weights", "not trainable"), ("steps", "momentum"), "first epoch")
     harness = harness_of(__file__, "go_on")
@@ -675,7 +675,7 @@ class NetworkBytes(PlainExercise):
 
     signature = "network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[float]"
     any_type = "an array of bytes, an entry for each node, can be indexed, summed and plotted like a list"
-    levels = {"one ring, node after node": 1, "one ring, ranks dealt out in turn": 1, "in two levels": 1}
+    levels = {"one ring, node after node": 1, "one ring, round-robin placement": 1, "two-level all-reduce": 1}
     mistakes = [
         Mistake("all_nodes", "This is one number for all nodes together.",
                 "One number for each node, in a list.", lambda t: sum(t.right)),

@@ -293,7 +293,7 @@ def prepared_images(hvd, is_ready, prepare, load):
     - two nodes: on each node prepare is called once, by local rank 0 alone, if they are
       missing.
     - one node: every rank calls load, after the images are there.
-    - a node that has them already: prepare is not called there.
+    - a node that already has the images: prepare is not called there.
 
     Example: node 0 is ready, node 1 is not: one call of prepare, by local rank 0 of
     node 1.
@@ -418,7 +418,7 @@ def go_on(model, optimizer, read_checkpoint) -> int:
 
     - a fresh start: without a checkpoint all ranks start with rank 0's variables, at
       epoch 0.
-    - from a checkpoint that rank 0 can read: afterwards all ranks hold the same model,
+    - a checkpoint that only rank 0 can read: afterwards all ranks hold the same model,
       optimizer and epoch.
 
     Example: a checkpoint with "epochs": 3 on rank 0: every rank returns 3.
@@ -623,10 +623,10 @@ def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[f
 
     - one ring, node after node: with two_levels False, rank r sends to rank (r + 1) %
       p; every rank makes 2 (p - 1) sends of nbytes / p.
-    - one ring, ranks dealt out in turn: the ring follows the ranks, wherever they are.
-    - in two levels: every node has g ranks. A reduce-scatter within each node; then
-      each of the g ranks is in one ring over the N nodes that all-reduces nbytes / g,
-      by the same rule with N for p; then an all-gather within the node.
+    - one ring, round-robin placement: the ring follows the ranks, wherever they are.
+    - two-level all-reduce: every node has g ranks. A reduce-scatter within each node;
+      then each of the g ranks is in one ring over the N nodes that all-reduces nbytes /
+      g, by the same rule with N for p; then an all-gather within the node.
 
     Example: network_bytes([0, 0, 1, 1], 8.0, False) == [12.0, 12.0]
     """

@@ -95,10 +95,10 @@ def device_batches(kind: str, batch_size: int, devices: int) -> list[int]:
     devices: int, number of devices
     Returns: list of ints, one for each device, 0 for a device that gets none
 
-    - what divides: with DataParallel, batch_size is that of all devices together; with
+    - equal shares: with DataParallel, batch_size is that of all devices together; with
       DDP, of each device.
-    - what does not: where the rows do not divide evenly, DataParallel cuts the batch as
-      torch.chunk does.
+    - unequal shares: where the rows do not divide evenly, DataParallel cuts the batch
+      as torch.chunk does.
 
     Example: device_batches("DataParallel", 5, 4) == [2, 2, 1, 0]
     """
@@ -141,8 +141,8 @@ def data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn) -> list[Te
 
     - the gradient of the batch: `.grad` may hold the gradients of an earlier step,
       which must not count. Do not update the weights.
-    - rows that do not divide: every row counts the same, in a large shard or a small
-      one. There may be fewer rows than replicas.
+    - uneven rows: every row counts the same, in a large shard or a small one. There may
+      be fewer rows than replicas.
     - each row once, on all devices: each row goes through one replica, once; no replica
       gets more than ceil(rows / replicas) rows.
 
@@ -356,10 +356,10 @@ def scaled_step(
     max_norm: float, the largest norm of the gradient
     Returns: (float32 tensor, the new weights; bool, True if the step was skipped)
 
-    - what is too small for float16: the gradient comes in float16, so multiply the loss
-      by `scale` first, and divide the gradient by it in float32.
-    - what is too large for it: if any element of the gradient is infinite or nan, the
-      step is skipped; return the weights as they were, or a copy.
+    - underflow: the gradient comes in float16, so multiply the loss by `scale` first,
+      and divide the gradient by it in float32.
+    - overflow: if any element of the gradient is infinite or nan, the step is skipped;
+      return the weights as they were, or a copy.
     - clipping: before the step, a gradient with a norm above max_norm is scaled down to
       the norm max_norm.
     - unchanged: weights.
@@ -401,10 +401,10 @@ def dynamic_scale(
     growth_interval: int, good steps in a row that double the scale
     Returns: list of floats, one for each step
 
-    - it halves: after a step with an infinity or nan. There is no smallest and no
-      largest scale.
-    - it doubles, and counts anew: after growth_interval good steps in a row. Each time
-      the scale changes, the count of good steps starts again at 0.
+    - halving the scale: after a step with an infinity or nan. There is no smallest and
+      no largest scale.
+    - doubling the scale: after growth_interval good steps in a row. Each time the scale
+      changes, the count of good steps starts again at 0.
 
     Example: dynamic_scale([False, False, True], 8.0, 2) == [8.0, 16.0, 8.0]
     """
@@ -499,8 +499,8 @@ def found_inf_anywhere(grads: list[Tensor]) -> bool:
 
     - the same answer on all ranks: True for an infinity of either sign or a nan
       anywhere.
-    - large is not infinite: large finite gradients are no overflow; your own
-      computation must not make them infinite.
+    - large but finite gradients: they are no overflow; your own computation must not
+      make them infinite.
     - one number: one collective, to which each rank contributes one number of at most 8
       bytes.
 
@@ -620,7 +620,7 @@ def evaluate(
 
     - shards of any size: some shards may be empty, but never all; counts may be larger
       than 2**24.
-    - the same bits on every rank, of at most 32 bytes: with root None every rank
+    - the same bits on every rank, at most 32 bytes sent: with root None every rank
       returns the same two numbers, to the last bit. Each rank passes at most 32 bytes
       to collectives, in all.
     - on one rank only: with a root, reduce or gather; do not send the result to all.
@@ -772,8 +772,7 @@ def macro_f1(predicted: Tensor, labels: Tensor, classes: int) -> float:
 
     - one matrix for all: F1 = 2 TP / (2 TP + FP + FN) for each class, with its true
       positives, false positives and false negatives.
-    - classes that are missing: a class without labels and predictions has F1 = 0, and
-      counts.
+    - missing classes: a class without labels and predictions has F1 = 0, and counts.
     - one collective: a rank passes at most max(2, classes**2) numbers of 8 bytes to it.
 
     Example: 2 classes, labels [0, 0] on rank 0 and [1] on rank 1, all predicted 0: F1

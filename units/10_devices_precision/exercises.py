@@ -50,7 +50,7 @@ class DeviceBatches(PlainExercise):
     """Batch size: of all devices or of each"""
 
     signature = "device_batches(kind: str, batch_size: int, devices: int) -> list[int]"
-    levels = {"what divides": 1, "what does not": 1}
+    levels = {"equal shares": 1, "unequal shares": 1}
     mistakes = [
         Mistake("always_global", "The batch was divided, but a DDP process has a loader and a batch of its own.",
                 "With DDP every device gets `batch_size` rows.",
@@ -130,7 +130,7 @@ class DataParallelStep(ReportExercise):
     """DataParallel by hand"""
 
     signature = "data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn: Callable) -> list[Tensor]"
-    levels = {"the gradient of the batch": 1, "rows that do not divide": 1, "each row once, on all devices": 1}
+    levels = {"the gradient of the batch": 1, "uneven rows": 1, "each row once, on all devices": 1}
     runtime = "plain"
     parts = ("weights", "gradients")
     harness = harness_of(__file__, "data_parallel_step")
@@ -262,7 +262,7 @@ class ScaledStep(ReportExercise):
         "scaled_step(weights: Tensor, loss_of: Callable, scale: float, lr: float, max_norm: float)"
         " -> tuple[Tensor, bool]"
     )
-    levels = {"what is too small for float16": 2, "what is too large for it": 1, "clipping": 1}
+    levels = {"underflow": 2, "overflow": 1, "clipping": 1}
     runtime = "plain"
     parts = ("step", "calls", "marked")
     harness = harness_of(__file__, "scaled_step")
@@ -422,7 +422,7 @@ class DynamicScale(PlainExercise):
     """Dynamic loss scaling"""
 
     signature = "dynamic_scale(found_inf: list[bool], start: float, growth_interval: int) -> list[float]"
-    levels = {"it halves": 1, "it doubles, and counts anew": 2}
+    levels = {"halving the scale": 1, "doubling the scale": 2}
     mistakes = [
         Mistake("never_halves", "The scale stays the same after a skipped step.", "Halve it each time.",
                 lambda c: c.of(backoff=1.0)),
@@ -499,7 +499,7 @@ class FoundInfAnywhere(Exercise):
     """Overflow on one rank: all skip the step"""
 
     signature = "found_inf_anywhere(grads: list[Tensor]) -> bool"
-    levels = {"the same answer on all ranks": 1, "large is not infinite": 1, "one number": 1}
+    levels = {"the same answer on all ranks": 1, "large but finite gradients": 1, "one number": 1}
     all_hear = True
     mistakes = [
         Mistake("skips_on_own_inf_only", "Each rank answers for its own gradients: one skips the step, the others make "
@@ -597,7 +597,7 @@ class Evaluate(Exercise):
     """One evaluation on all ranks"""
 
     signature = "evaluate(correct: int, loss_sum: float, count: int, root: int | None) -> tuple[float, float] | None"
-    levels = {"shards of any size": 1, "the same bits on every rank, of at most 32 bytes": 1, "on one rank only": 1}
+    levels = {"shards of any size": 1, "the same bits on every rank, at most 32 bytes sent": 1, "on one rank only": 1}
     mistakes = [
         OWN_ONLY,
         MEAN_OF_MEANS,
@@ -841,7 +841,7 @@ class MacroF1(CountedExercise):
     """F1 over all ranks"""
 
     signature = "macro_f1(predicted: Tensor, labels: Tensor, classes: int) -> float"
-    levels = {"one matrix for all": 2, "classes that are missing": 1, "one collective": 1}
+    levels = {"one matrix for all": 2, "missing classes": 1, "one collective": 1}
     mistakes = [
         Mistake("averages_f1", "Each rank computed an F1 of its own, and these were averaged: a mean of quotients.",
                 "Add up the confusion matrices, then compute, once.",

@@ -72,7 +72,7 @@ class ScaledRate(Refusable):
         "scaled_rate(step: int, base_rate: float, base_batch: int, batch: int, warmup_steps: int, steps: int) -> float"
     )
     given = ("step", "base_rate", "base_batch", "batch", "warmup_steps", "steps")
-    levels = {"the linear rule, with warm-up": 1, "down to zero": 1, "no such step": 1}
+    levels = {"the linear rule, with warm-up": 1, "down to zero": 1, "illegal steps": 1}
     harness = harness_of(__file__, "scaled_rate")
     mistakes = [
         NOT_REFUSED,
@@ -172,7 +172,11 @@ class AccumulateUneven(ReportExercise):
     """Accumulating uneven micro-batches"""
 
     signature = "accumulate_uneven(ddp: DistributedDataParallel, micro_batches: list, n: int) -> None"
-    levels = {"every row counts alike": 2, "one synchronisation, one micro-batch at a time": 2, "no rows on a rank": 1}
+    levels = {
+        "every row weighs the same": 2,
+        "one synchronisation, one micro-batch at a time": 2,
+        "a rank without rows": 1,
+    }
     parts = ("gradient", ("kept", "silent", "largest", "graphs"))
     harness = harness_of(__file__, "accumulate_uneven")
     mistakes = [
@@ -477,7 +481,7 @@ class NoiseScale(ReportExercise):
     """The noise scale, on the way"""
 
     signature = "noise_scale(gradient: torch.Tensor, b: int) -> tuple[torch.Tensor, float]"
-    levels = {"the estimate": 2, "one number more": 2, "one rank": 1}
+    levels = {"the estimate": 2, "one extra number sent": 2, "one rank": 1}
     parts = ("gradient", "noise")
     harness = harness_of(__file__, "noise_scale")
     mistakes = [
@@ -592,7 +596,7 @@ class GlobalMoments(ReportExercise):
     """The moments of all rows"""
 
     signature = "global_moments(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]"
-    levels = {"uneven and empty shards": 2, "far from zero, one collective": 3}
+    levels = {"uneven and empty shards": 2, "large means, one collective": 3}
     parts = ("mean", "var")
     all_hear = True
     harness = harness_of(__file__, "global_moments")
@@ -799,7 +803,7 @@ class GhostBatchNorm(Refusable):
 
     signature = "ghost_batch_norm(x: torch.Tensor, ghost: int, eps: float) -> torch.Tensor"
     given = ("x", "ghost", "eps")
-    levels = {"each group by itself": 2, "rows that make no group": 1}
+    levels = {"each group by itself": 2, "illegal group sizes": 1}
     harness = harness_of(__file__, "ghost_batch_norm")
     mistakes = [
         NOT_REFUSED,
@@ -894,7 +898,7 @@ class TrainAndValidate(ReportExercise):
     """Validation that stops nobody"""
 
     signature = "train_and_validate(step: Callable, correct: Callable, steps: int, every: int, n: int) -> list[float]"
-    levels = {"every sample once": 2, "nobody waits for one rank": 2}
+    levels = {"every sample once": 2, "equal work": 2}
     parts = ("accuracies", "steps")
     all_hear = True
     harness = harness_of(__file__, "train_and_validate")

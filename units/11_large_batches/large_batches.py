@@ -127,7 +127,7 @@ def scaled_rate(
       equals steps, no step reaches it.
     - down to zero: from warmup_steps on the rate falls along half a cosine, which would
       be zero at step `steps`.
-    - no such step: raise ValueError unless 0 <= step < steps and 0 <= warmup_steps <=
+    - illegal steps: raise ValueError unless 0 <= step < steps and 0 <= warmup_steps <=
       steps.
 
     Example: scaled_rate(1, 0.1, 32, 128, 2, 10) == 0.25
@@ -208,12 +208,12 @@ def accumulate_uneven(ddp, micro_batches, n):
     n: int, rows of all ranks together
     Changes: the gradients of ddp's parameters, which are None at first
 
-    - every row counts alike: afterwards every rank has the gradient of the mean over
+    - every row weighs the same: afterwards every rank has the gradient of the mean over
       all n rows.
     - one synchronisation, one micro-batch at a time: the model gets one micro-batch at
       a time, and its backward pass comes before the next one. Each gradient is
       synchronised once, by DDP or by you. Make no optimizer step.
-    - no rows on a rank: micro-batches, even all, may be empty; skip these or not.
+    - a rank without rows: micro-batches, even all, may be empty; skip these or not.
 
     Example: 3 rows on rank 0 and 1 on rank 1: each row has the weight 1/4.
     """
@@ -391,7 +391,7 @@ def noise_scale(gradient, b):
 
     - the estimate: by the two equations above. The estimate of |G|^2 may be negative,
       but not 0.
-    - one number more: one all_reduce, of n + 1 elements.
+    - one extra number sent: one all_reduce, of n + 1 elements.
     - one rank: raise ValueError.
     - unchanged: gradient.
 
@@ -525,7 +525,7 @@ def global_moments(x):
 
     - uneven and empty shards: every row counts the same; the variance is divided by the
       number of rows.
-    - far from zero, one collective: exact also if the mean is a million times the
+    - large means, one collective: exact also if the mean is a million times the
       deviation. One collective, of at most 2 C + 1 elements of each rank.
     - unchanged: x.
 
@@ -804,8 +804,8 @@ def train_and_validate(step, correct, steps, every, n):
     Returns: list of floats, the accuracies, the same on every rank
 
     - every sample once: no sample is validated twice or left out.
-    - nobody waits for one rank: no rank validates more than n / p samples, rounded up
-      (n may be smaller than p). At most as many collectives as validations.
+    - equal work: no rank validates more than n / p samples, rounded up (n may be
+      smaller than p). At most as many collectives as validations.
 
     Example: steps = 5, every = 2: validations after 2 and 4 steps, two accuracies.
     """
@@ -928,8 +928,8 @@ def ghost_batch_norm(x, ghost, eps):
 
     - each group by itself: in each group and channel subtract the mean and divide by
       the root of variance + eps; the variance is divided by the number of rows.
-    - rows that make no group: raise ValueError if ghost is less than 1 or does not
-      divide the number of rows.
+    - illegal group sizes: raise ValueError if ghost is less than 1 or does not divide
+      the number of rows.
     - unchanged: x.
 
     Example: rows [0], [2], [5], [5], ghost 2, eps 0: the first group becomes [-1], [1].

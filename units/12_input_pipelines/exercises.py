@@ -36,7 +36,7 @@ class WriteShards(RefusingExercise):
     """Writing shards"""
 
     signature = "write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]"
-    levels = {"read back": 1, "sizes that do not come out even": 1, "what cannot be": 1}
+    levels = {"read back": 1, "uneven shards": 1, "illegal arguments": 1}
     harness = harness_of(__file__, "write_shards")
     mistakes = [
         Mistake("empty_files", "The files in the archives are empty.",
@@ -117,7 +117,7 @@ class ReadShard(PlainExercise):
     """Reading broken shards"""
 
     signature = "read_shard(name: str, archive: bytes, decode) -> tuple[list, list]"
-    levels = {"whole shards": 1, "samples that cannot be decoded": 2, "torn shards": 1}
+    levels = {"whole shards": 1, "samples that cannot be decoded": 2, "truncated shards": 1}
     given = ("name", "samples", "spoilt", "torn", "place")
     harness = harness_of(__file__, "read_shard")
     mistakes = [
@@ -332,7 +332,7 @@ class ShuffleBuffer(PlainExercise):
     """A shuffle buffer"""
 
     signature = "shuffle_buffer(stream, size: int, rng: numpy.random.Generator) -> iterator"
-    levels = {"the order": 2, "as it comes": 1}
+    levels = {"the order": 2, "bounded memory": 1}
     given = ("stream", "size", "seed", "odd")
     harness = harness_of(__file__, "shuffle_buffer")
     mistakes = [
@@ -374,7 +374,7 @@ class ShuffleBuffer(PlainExercise):
 
     def draw(self, rng):
         for level, n, size in (("the order", 20, 6), ("the order", 9, 4), ("the order", 5, 8), ("the order", 6, 1),
-                               ("the order", 7, 7), ("as it comes", 40, 5)):  # fmt: skip
+                               ("the order", 7, 7), ("bounded memory", 40, 5)):  # fmt: skip
             stream = [int(x) for x in rng.permutation(90)[:n]]
             stream[n // 2] = 0 if 0 not in stream else stream[n // 2]
             known = {"stream": stream, "size": size, "odd": "no iterator" if n == 9 else "", "level": level}
@@ -410,7 +410,7 @@ class ShuffleBuffer(PlainExercise):
         return "own_generator" if sorted(out) == sorted(stream) else "not_each_once"
 
     def read_right(self, answer, stream, size, level, **rest):
-        if level == "as it comes" and answer["ahead"] > size + 1:
+        if level == "bounded memory" and answer["ahead"] > size + 1:
             text = f"Up to {answer['ahead']} were read ahead; the buffer holds {size}."
             return Finding("reads_everything" if answer["ahead"] >= len(stream) else "reads_too_far", text)
         return None
@@ -423,7 +423,7 @@ class Prefetch(PlainExercise):
     """Batches made ahead, by a thread"""
 
     signature = "prefetch(batches, depth: int) -> iterator"
-    levels = {"the batches": 1, "made ahead": 2, "errors": 1}
+    levels = {"the batches": 1, "prefetched batches": 2, "errors": 1}
     given = ("batches", "depth", "breaks_at", "slow_at")
     harness = harness_of(__file__, "prefetch")
     mistakes = [
@@ -464,8 +464,8 @@ class Prefetch(PlainExercise):
         batches = [[int(x) for x in rng.integers(1, 100, 2)] for _ in range(14)]
         odd = [*batches[:2], [], None, 0, *batches[2:4]]
         for level, given, depth, breaks_at in (("the batches", odd, 2, -1), ("the batches", batches[:3], 5, -1),
-                                               ("the batches", [], 1, -1), ("made ahead", batches, 3, -1),
-                                               ("made ahead", batches[:9], 1, -1), ("errors", batches, 2, 5),
+                                               ("the batches", [], 1, -1), ("prefetched batches", batches, 3, -1),
+                                               ("prefetched batches", batches[:9], 1, -1), ("errors", batches, 2, 5),
                                                ("errors", batches, 4, 3), ("errors", batches[:2], 4, 0),
                                                ("the batches", "anything", 3, -1)):  # fmt: skip
             slow_at = 0 if depth == 5 else -1
@@ -497,7 +497,7 @@ class Prefetch(PlainExercise):
             return "does_not_wait"
         if got != right:
             return self._other_batches(got, right)
-        if level != "made ahead":
+        if level != "prefetched batches":
             return None
         if answer["own_thread"]:
             return "not_in_the_background"
@@ -598,7 +598,7 @@ class Utilisation(PlainExercise):
     """Utilisation of each rank: busy, waiting for data, waiting for others"""
 
     signature = "utilisation(make: list[list[float]], step: float, depth: int) -> list[tuple[float, float, float]]"
-    levels = {"one rank": 1, "ranks that wait for each other": 2, "fetched ahead": 1}
+    levels = {"one rank": 1, "synchronised ranks": 2, "with prefetching": 1}
     rtol = 1e-9
     mistakes = [
         Mistake("no_barrier", "No rank waits for another here.",
@@ -808,7 +808,7 @@ class Pack(RefusingExercise):
     """Packing sequences"""
 
     signature = "pack(lengths: list[int], capacity: int) -> list[list[int]]"
-    levels = {"every sequence once": 1, "few rows": 1, "what cannot be": 1}
+    levels = {"every sequence once": 1, "few rows": 1, "illegal arguments": 1}
     mistakes = [
         Mistake("not_each_once", "Some sequences are missing, or in two rows.",
                 "The answer holds the numbers 0 to len(lengths) - 1, each once."),

@@ -125,9 +125,8 @@ def write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]:
 
     - read back: each sample is a file of that name; the first shard holds the first
       samples, and so on.
-    - sizes that do not come out even: the numbers of samples in two shards differ by at
-      most one.
-    - what cannot be: raise ValueError if n < 1 or if a shard would be empty.
+    - uneven shards: the numbers of samples in two shards differ by at most one.
+    - illegal arguments: raise ValueError if n < 1 or if a shard would be empty.
 
     Example: 5 samples in 2 shards: 3 and 2, or 2 and 3.
     """
@@ -188,9 +187,9 @@ def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
     - whole shards: every file is a sample, even an empty one; its key is the file's
       name, with its folder.
     - samples that cannot be decoded: they are in `broken`, and reading goes on.
-    - torn shards: a sample is whole if all its own bytes are there, even if the padding
-      that follows is torn; a torn one is in `broken`. If the bytes are no archive, or
-      end in the first header, return [] and [(name, None)].
+    - truncated shards: a sample is whole if all its own bytes are there, even if the
+      padding that follows is cut off; a truncated one is in `broken`. If the bytes
+      are no archive, or end in the first header, return [] and [(name, None)].
 
     Example: of files "a" and "b", "b" torn, in shard "s": ([("a", ...)], [("s", "b")]).
     """
@@ -367,7 +366,7 @@ def shuffle_buffer(stream, size: int, rng: np.random.Generator):
       rng.integers(size): the element at place k leaves, and the new one takes its
       place. At the end the rest leaves in the order rng.permutation(length of the
       list). Draw nothing else.
-    - as it comes: at any time, at most size + 1 elements have been read and have not
+    - bounded memory: at any time, at most size + 1 elements have been read and have not
       left yet.
 
     Example: size = 1 leaves the order as it is.
@@ -508,9 +507,9 @@ def prefetch(batches, depth: int):
     Returns: iterator over the batches in the same order
 
     - the batches: every batch once, in order.
-    - made ahead: while the consumer uses a batch, the thread makes the next ones, until
-      `depth` are waiting (and perhaps one more that does not fit into the queue yet).
-      It may begin with the first `next`.
+    - prefetched batches: while the consumer uses a batch, the thread makes the next
+      ones, until `depth` are waiting (and perhaps one more that does not fit into the
+      queue yet). It may begin with the first `next`.
     - errors: an exception raised by `batches` reaches the consumer, after the batches
       that were made before it.
 
@@ -580,8 +579,8 @@ def utilisation(
     Returns: list of (busy, waits for data, waits for others), one for each rank, in s
 
     - one rank: by the rules above; the three add up to the time of the whole run.
-    - ranks that wait for each other: that sum is the same on all ranks.
-    - fetched ahead: if depth > 0, batch k waits until batch k - depth is taken.
+    - synchronised ranks: that sum is the same on all ranks.
+    - with prefetching: if depth > 0, batch k waits until batch k - depth is taken.
 
     Example: utilisation([[1.0, 1.0]], 2.0, 0) == [(4.0, 2.0, 0.0)]
     """
@@ -961,7 +960,7 @@ def pack(lengths: list[int], capacity: int) -> list[list[int]]:
     - every sequence once: whole, in one row; a row has at most `capacity` tokens.
     - few rows: not more than the rule "longest first, each into the first row with
       room" gives; an empty row does not count.
-    - what cannot be: raise ValueError if a sequence is longer than a row.
+    - illegal arguments: raise ValueError if a sequence is longer than a row.
     - unchanged: lengths.
 
     Example: pack([5, 3, 5, 2], 8) may be [[0, 1], [2, 3]].

@@ -72,7 +72,7 @@ def shuffle_buffer(exercise):
         size=st.integers(1, 18),
         seed=SEEDS,
         odd=st.sampled_from(["", "no iterator", "pairs", "things"]),
-        level=st.just("as it comes"),
+        level=st.just("bounded memory"),
     )
 
 

@@ -23,7 +23,7 @@ class TfConfig(PlainExercise):
     """TF_CONFIG"""
 
     signature = "tf_config(hosts: list[str], index: int) -> str"
-    levels = {"every worker's own": 1, "what cannot be": 1}
+    levels = {"one TF_CONFIG per worker": 1, "illegal arguments": 1}
     given = ("hosts", "indices")
     rank_at = 1
     harness = harness_of(__file__, "tf_config")

@@ -325,9 +325,9 @@ def tf_config(hosts: list[str], index: int) -> str:
     index: int, index of this worker in hosts, from 0
     Returns: str, JSON as in the example above
 
-    - every worker's own: the cluster has all hosts, all of type "worker"; the task is
-      this worker's.
-    - what cannot be: raise ValueError for an index that no worker has, such as a
+    - one TF_CONFIG per worker: the cluster has all hosts, all of type "worker"; the
+      task is this worker's.
+    - illegal arguments: raise ValueError for an index that no worker has, such as a
       negative one, and for an address that appears twice.
 
     Example: for the text above, hosts is ["node1:12345", "node2:12345"] and index is 0.

@@ -49,7 +49,7 @@ class LogGrid(RefusingExercise):
     """A grid for a learning rate"""
 
     signature = "log_grid(low: float, high: float, n: int) -> list[float]"
-    levels = {"a learning rate": 1, "any ends": 1, "what cannot be": 1}
+    levels = {"a learning rate": 1, "any bounds": 1, "illegal arguments": 1}
     talks = False
     rtol = 1e-9
     mistakes = [
@@ -112,7 +112,7 @@ class RandomConfigs(PlainExercise):
     """The same configurations on any number of ranks"""
 
     signature = "random_configs(space: dict, n: int, seed: int, rank: int, world_size: int) -> list[dict]"
-    levels = {"the same for any number of ranks": 2, "drawn as the space says": 1, "another seed": 1}
+    levels = {"the same for any number of ranks": 2, "drawn from the search space": 1, "another seed": 1}
     talks = False
     given = ("space", "n", "seed", "sizes")
     rank_at = 3
@@ -238,7 +238,7 @@ class Farm(Exercise):
     """Manager and workers"""
 
     signature = "farm(next_job: Callable, report: Callable, work: Callable) -> None"
-    levels = {"every job once": 2, "no worker idle": 2, "jobs that come later": 2}
+    levels = {"every job once": 2, "no worker idle": 2, "jobs that arrive later": 2}
     harness = harness_of(__file__, "farm")
     mistakes = [
         Mistake("NoSuchJob", "A worker was given a job that next_job has never returned: the two whole numbers "
@@ -370,7 +370,7 @@ class BestTrial(Exercise):
     """The winner, and its test error"""
 
     signature = "best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, float]"
-    levels = {"chosen by validation": 2, "ranks without trials, ties": 1, "diverged trials": 1, "nobody to choose": 1}
+    levels = {"chosen by validation": 2, "ranks without trials, ties": 1, "diverged trials": 1, "no trial to choose": 1}
     all_hear = True
     may_lose = dict.fromkeys(("int64 -> float64", "integers of both widths"), "numbers of trials, 2**53 at most")
     harness = harness_of(__file__, "best_trial")
@@ -545,7 +545,7 @@ class SuccessiveHalving(PlainExercise):
     """Successive halving"""
 
     signature = "successive_halving(train: Callable, n: int, r: int, R: int, eta: int) -> list[list[int]]"
-    levels = {"the rungs": 2, "numbers that do not divide; diverged trials": 1, "no epoch too many": 1}
+    levels = {"the rungs": 2, "uneven rungs; diverged trials": 1, "no wasted epochs": 1}
     talks = False
     given = ("curves", "n", "r", "R", "eta")
     harness = harness_of(__file__, "successive_halving")
@@ -685,7 +685,7 @@ class HyperbandBrackets(RefusingExercise):
     """Hyperband's table"""
 
     signature = "hyperband_brackets(R: int, eta: int) -> list[list[tuple[int, int]]]"
-    levels = {"R = 81, eta = 3": 1, "other powers": 1, "R is no power": 1, "what cannot be": 1}
+    levels = {"R = 81, eta = 3": 1, "other powers": 1, "R is not a power of eta": 1, "illegal arguments": 1}
     talks = False
     mistakes = [
         Mistake("float_logarithm", "A bracket is missing: log(243) / log(3) is 4.999999999999999 for a computer.",
@@ -770,7 +770,7 @@ class AshaNext(PlainExercise):
     """The next job of an idle worker"""
 
     signature = "asha_next(finished: list[dict], started: list[list], n: int, eta: int) -> tuple[int, int] | None"
-    levels = {"up or a new one": 2, "while others run": 1, "diverged, equal, nothing left": 1}
+    levels = {"promotion or a new trial": 2, "while others run": 1, "diverged trials, ties, nothing left": 1}
     talks = False
     harness = harness_of(__file__, "asha_next")
     mistakes = [

@@ -85,8 +85,8 @@ def log_grid(low: float, high: float, n: int) -> list[float]:
 
     - a learning rate: both ends are included; each point is the one before times the
       same factor.
-    - any ends: low and high need not be powers of ten.
-    - what cannot be: raise ValueError unless 0 < low < high and n is at least 2.
+    - any bounds: low and high need not be powers of ten.
+    - illegal arguments: raise ValueError unless 0 < low < high and n is at least 2.
 
     Example: log_grid(0.01, 1.0, 3) == [0.01, 0.1, 1.0]
     """
@@ -165,7 +165,7 @@ def random_configs(
     - the same for any number of ranks: for any world_size, all ranks together have the
       same n configurations. Each is on one rank only; a rank has at most one more than
       another. The same arguments give the same list.
-    - drawn as the space says: the values of different names are independent.
+    - drawn from the search space: the values of different names are independent.
     - another seed: if the space has a float, the searches of two seeds, even of
       neighbouring ones, have no configuration in common.
 
@@ -281,7 +281,7 @@ def farm(next_job, report, work) -> None:
       keep all their digits. Rank 0 calls work only if it is the only rank.
     - no worker idle: no worker waits while there is a job for it; no rank waits for a
       particular worker.
-    - jobs that come later: after None, a reported result may bring more jobs. If
+    - jobs that arrive later: after None, a reported result may bring more jobs. If
       next_job() returns None and no worker has a job, the search is over.
 
     Example: 3 ranks, jobs of 4 s, 1 s, 1 s and 1 s: one worker does the first, the
@@ -383,10 +383,10 @@ def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int
 
     - the rungs: rung k trains n // eta**k configurations, those with the smallest
       losses of rung k - 1, to r * eta**k epochs in all.
-    - numbers that do not divide; diverged trials: no rung is empty, and none has more
-      than R epochs. Of equal losses the smaller number comes first; nan is worse than
-      any other loss, even inf; several nan may be in any order.
-    - no epoch too many: no configuration is trained further than its last rung.
+    - uneven rungs; diverged trials: no rung is empty, and none has more than R epochs.
+      Of equal losses the smaller number comes first; nan is worse than any other loss,
+      even inf; several nan may be in any order.
+    - no wasted epochs: no configuration is trained further than its last rung.
 
     Example: n = 9, r = 1, R = 9, eta = 3: rungs of 9, 3 and 1 configurations.
     """
@@ -491,8 +491,9 @@ def hyperband_brackets(R: int, eta: int) -> list[list[tuple[int, int]]]:
 
     - R = 81, eta = 3: by the two formulas above.
     - other powers: the same for any eta if R is one of its powers.
-    - R is no power: the same for any other R; epochs are rounded down in each rung.
-    - what cannot be: raise ValueError if R < 1 or eta < 2.
+    - R is not a power of eta: the same for any other R; epochs are rounded down in each
+      rung.
+    - illegal arguments: raise ValueError if R < 1 or eta < 2.
 
     Example: hyperband_brackets(3, 3) == [[(3, 1), (1, 3)], [(2, 3)]]
     """
@@ -584,14 +585,14 @@ def asha_next(
     eta: int, the factor between two rungs
     Returns: (configuration, rung), ints, or None if there is nothing to do now
 
-    - up or a new one: look at rung len(finished) - 2 first, then at the next lower one,
-      down to rung 0. Of the m that have finished rung k the best m // eta may go up.
-      The best of these that is not yet started on rung k + 1 is next. If none can go
-      up, configuration number len(started[0]) starts on rung 0.
+    - promotion or a new trial: look at rung len(finished) - 2 first, then at the next
+      lower one, down to rung 0. Of the m that have finished rung k the best m // eta
+      may go up. The best of these that is not yet started on rung k + 1 is next. If
+      none can go up, configuration number len(started[0]) starts on rung 0.
     - while others run: a configuration that still runs on rung k is not one of the m.
-    - diverged, equal, nothing left: a configuration with loss nan is one of the m, but
-      never goes up; of equal losses the smaller number is better. If all n have started
-      and none can go up, return None.
+    - diverged trials, ties, nothing left: a configuration with loss nan is one of the
+      m, but never goes up; of equal losses the smaller number is better. If all n have
+      started and none can go up, return None.
     - unchanged: finished and started.
 
     Example: finished = [{0: 0.5, 1: 0.4, 2: 0.9}, {}], eta = 3 and none started on rung
@@ -691,7 +692,7 @@ def best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, 
     - ranks without trials, ties: n may be 0 on some ranks; of equal losses the smallest
       number wins.
     - diverged trials: a trial whose loss is nan never wins.
-    - nobody to choose: raise ValueError on every rank if every loss is nan.
+    - no trial to choose: raise ValueError on every rank if every loss is nan.
     - bytes: a rank sends at most 64 bytes, however many trials it has.
 
     Example: losses [0.3] of trial 7 on rank 0 and [nan, 0.2] of trials 4 and 5 on rank

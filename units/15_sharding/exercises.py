@@ -64,7 +64,7 @@ class MemoryPerRank(PlainExercise):
 
     signature = "memory_per_rank(params: int, p: int, stage: int, optimizer: str, mixed: bool) -> int"
     any_type = "bytes may come as the float that a division gives"
-    levels = {"Adam in mixed precision": 1, "other optimizers, float32, and padding": 1, "what cannot be": 1}
+    levels = {"Adam in mixed precision": 1, "other optimizers, float32, and padding": 1, "illegal arguments": 1}
     harness = harness_of(__file__, "memory_per_rank")
     mistakes = [
         Mistake("counts_only_parameters", "These are the bytes of the parameters alone.",
@@ -180,7 +180,7 @@ class Shard(PlainExercise):
     signature = "shard(flat: torch.Tensor, rank: int, p: int) -> torch.Tensor"
     given = ("flat", "p")
     rank_at = 1
-    levels = {"shards of one size": 1, "more ranks than numbers": 1}
+    levels = {"equal shards": 1, "more ranks than numbers": 1}
     harness = harness_of(__file__, "shard")
     mistakes = [
         Mistake("not_padded", "The shards are of different sizes: the last ones are short.",
@@ -450,7 +450,7 @@ class Zero1Step(ZeroStep):
     """A step of ZeRO-1"""
 
     signature = "zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor"
-    levels = {"the weights of sequential Adam": 1, "p does not divide n": 1, "no more than it must move": 1}
+    levels = {"the weights of sequential Adam": 1, "p does not divide n": 1, "minimal traffic": 1}
     inputs = ("w", "g", "m", "v")
     harness = harness_of(__file__, "zero1_step")
     mistakes = [
@@ -460,7 +460,7 @@ class Zero1Step(ZeroStep):
         MOVES_TOO_MUCH, TOO_MANY, SIZES,
     ]  # fmt: skip
     records = [
-        Record("bytes moved", "B", lambda case: case.level == "no more than it must move",
+        Record("bytes moved", "B", lambda case: case.level == "minimal traffic",
                lambda case, run: over_the_links(run),
                lambda case: 2 * (case.world_size - 1) * case.known["n"] * BYTES,
                lambda case: 2 * (case.world_size - 1) * case.known["n"] * BYTES,
@@ -515,7 +515,7 @@ class Zero2Step(ZeroStep):
     """A step of ZeRO-2"""
 
     signature = "zero2_step(w: Tensor, gradients: Iterator, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor"
-    levels = {"one micro-batch": 1, "several micro-batches": 1, "no more than it must move": 1, "only its shard": 1}
+    levels = {"one micro-batch": 1, "several micro-batches": 1, "minimal traffic": 1, "sharded gradients": 1}
     inputs = "free"
     pads = True
     harness = harness_of(__file__, "zero2_step")
@@ -618,9 +618,9 @@ class Zero3(ReportExercise):
     signature = "zero3_forward_backward(layers: list, x: Tensor, loss_gradient: Callable) -> list[Tensor]"
     levels = {
         "the gradients of the sequential run": 2,
-        "no more than it must move": 1,
+        "minimal traffic": 1,
         "two layers at most": 1,
-        "gathers ahead": 1,
+        "prefetched gathers": 1,
     }
     parts = ("gradients", "below")
     harness = harness_of(__file__, "zero3_forward_backward")
@@ -785,7 +785,7 @@ class Checkpointed(ReportExercise):
     """Recomputing activations"""
 
     signature = "checkpointed(blocks: list, x: Tensor, every: int) -> Tensor"
-    levels = {"the gradients of the plain run": 1, "what is alive, and what is computed twice": 2, "dropout": 1}
+    levels = {"the gradients of the plain run": 1, "memory and recomputation": 2, "dropout": 1}
     parts = ("y", ("gradient of x", "gradients"), "masks")
     talks = False
     inputs = "free"
@@ -935,7 +935,7 @@ class ClipShards(ReportExercise):
     """The global norm of sharded gradients"""
 
     signature = "clip_grad_norm_sharded(shards: list, max_norm: float) -> float"
-    levels = {"too long": 1, "short enough, empty, and zero": 1, "one number travels": 1}
+    levels = {"norm above the limit": 1, "norm below the limit, empty shards, zero gradients": 1, "one number sent": 1}
     parts = ("shards", "norm")
     inputs = "free"
     harness = harness_of(__file__, "clip_grad_norm_sharded")

@@ -113,7 +113,8 @@ def memory_per_rank(
     - other optimizers, float32, and padding: with mixed precision every optimizer's
       state (SGD's, too) includes the 32-bit copy of the parameters; without it, there
       is no such copy. A shard is ceil(params / p) numbers, padding included.
-    - what cannot be: raise ValueError for any other stage, and for fewer than one rank.
+    - illegal arguments: raise ValueError for any other stage, and for fewer than one
+      rank.
 
     Example: memory_per_rank(1000, 8, 1, "adam", True) == 5500
     """
@@ -187,7 +188,7 @@ def shard(flat: Tensor, rank: int, p: int) -> Tensor:
     p: int, number of ranks
     Returns: tensor of k = ceil(n / p) numbers, dtype of flat
 
-    - shards of one size: flat[rank * k : (rank + 1) * k], padded with zeros at the end.
+    - equal shards: flat[rank * k : (rank + 1) * k], padded with zeros at the end.
     - more ranks than numbers: a shard may be all padding, or empty if n = 0.
     - unchanged: do not write to flat.
 
@@ -271,9 +272,9 @@ def zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) ->
     - the weights of sequential Adam: take the step of `adam` with the mean of all
       ranks' gradients.
     - p does not divide n: shards are padded with zeros.
-    - no more than it must move: at most two collectives, and together no more bytes
-      than an all_reduce of the gradient plus an all_gather of the parameters, both
-      padded. The moments are not communicated.
+    - minimal traffic: at most two collectives, and together no more bytes than an
+      all_reduce of the gradient plus an all_gather of the parameters, both padded. The
+      moments are not communicated.
 
     Example: p = 2. The gradients [1, 3] and [3, -7] turn m = [0] into [0.2] on rank 0
     and into [-0.2] on rank 1.
@@ -324,10 +325,10 @@ def zero2_step(w: Tensor, gradients, m: Tensor, v: Tensor, t: int, lr: float) ->
 
     - one micro-batch: take the step of `adam` with the mean of all ranks' gradients.
     - several micro-batches: use the mean over all micro-batches of all ranks.
-    - no more than it must move: together no more bytes than a reduce_scatter for each
-      micro-batch plus one all_gather.
-    - only its shard: while the next micro-batch is computed, nothing as large as w is
-      alive except w and the buffer (if p > 1).
+    - minimal traffic: together no more bytes than a reduce_scatter for each micro-batch
+      plus one all_gather.
+    - sharded gradients: while the next micro-batch is computed, nothing as large as w
+      is alive except w and the buffer (if p > 1).
 
     Example: p = 2. The gradients are [1, 0] and [3, 0] on rank 0, [2, 0] and [6, 0] on
     rank 1. Their mean is [3, 0].
@@ -505,9 +506,9 @@ def checkpointed(blocks: list, x: Tensor, every: int) -> Tensor:
     - the gradients of the plain run: after `backward`, x and all parameters have the
       same gradients as without checkpointing. The last segment has fewer blocks if
       `every` does not divide the number of blocks.
-    - what is alive, and what is computed twice: after the forward pass only the inputs
-      of the segments and the result are alive. Each block runs at most twice. During
-      `backward` the intermediate activations of only one segment at a time are alive.
+    - memory and recomputation: after the forward pass only the inputs of the segments
+      and the result are alive. Each block runs at most twice. During `backward` the
+      intermediate activations of only one segment at a time are alive.
     - dropout: a block draws the same random numbers as without checkpointing, in the
       first run and in the second. After `backward` the generator's state is as after
       the plain run.
@@ -637,12 +638,12 @@ def zero3_forward_backward(layers: list, x: Tensor, loss_gradient) -> list[Tenso
 
     - the gradients of the sequential run: each tensor is this rank's shard of the
       layer's gradient, averaged over the ranks.
-    - no more than it must move: together no more bytes than two all_gathers and one
+    - minimal traffic: together no more bytes than two all_gathers and one
       reduce_scatter for each layer.
     - two layers at most: at any time the parameters of at most two layers are gathered,
       and full gradients are not kept. The work handle that async_op=True returns also
       keeps its tensors alive until you drop it.
-    - gathers ahead: while a layer computes, the next layer's parameters are being
+    - prefetched gathers: while a layer computes, the next layer's parameters are being
       gathered, in both passes.
 
     Example: p = 2. A layer's gradient is [1, 2, 3] on rank 0 and [3, 4, 5] on rank 1.
@@ -789,11 +790,11 @@ def clip_grad_norm_sharded(shards: list, max_norm: float) -> float:
     max_norm: float, the largest norm allowed
     Returns: float, the norm before clipping, the same on every rank
 
-    - too long: if norm > max_norm, multiply all shards by max_norm / norm. The norm is
-      that of the full gradient, over all tensors and all ranks.
-    - short enough, empty, and zero: if norm <= max_norm nothing is scaled. Shards may
-      be empty, and the gradient may be zero.
-    - one number travels: a single collective, on a single number.
+    - norm above the limit: if norm > max_norm, multiply all shards by max_norm / norm.
+      The norm is that of the full gradient, over all tensors and all ranks.
+    - norm below the limit, empty shards, zero gradients: if norm <= max_norm nothing is
+      scaled. Shards may be empty, and the gradient may be zero.
+    - one number sent: a single collective, on a single number.
 
     Example: p = 2, max_norm = 1. The shards [3] and [4] have the norm 5 and become
     [0.6] and [0.8].

@@ -52,7 +52,7 @@ class ColumnLinear(DividedLayer):
     """A linear layer by columns"""
 
     signature = "column_linear(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor"
-    levels = {"all columns on every rank": 2, "columns that do not divide": 1}
+    levels = {"all columns on every rank": 2, "illegal numbers of columns": 1}
     all_hear, talks = False, False  # where the columns do not divide nobody says anything; `facts` asks in the others
     harness = harness_of(__file__, "column_linear")
     mistakes = [
@@ -343,7 +343,7 @@ class HeadAttention(DividedLayer):
         "head_attention(x: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, out: torch.Tensor, "
         "head_size: int) -> torch.Tensor"
     )
-    levels = {"whole heads": 2, "heads that do not divide": 1}
+    levels = {"whole heads": 2, "illegal numbers of heads": 1}
     all_hear, talks = False, False  # where heads do not divide nobody says anything
     harness = harness_of(__file__, "head_attention")
     mistakes = [

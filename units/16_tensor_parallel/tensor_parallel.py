@@ -98,7 +98,7 @@ def column_linear(
     - all columns on every rank: rank r computes the r-th of p equal pieces of the
       outputs, with its own h / p rows of weight. All links together carry no more than
       one all_gather of the outputs, (p - 1) n h numbers.
-    - columns that do not divide: if p does not divide h, raise ValueError before any
+    - illegal numbers of columns: if p does not divide h, raise ValueError before any
       communication.
     - unchanged: x, weight and bias.
 
@@ -338,7 +338,7 @@ def head_attention(
 
     - whole heads: a token sees itself and those before it. Scores are divided by the
       square root of head_size. There are no biases, and there is no backward pass.
-    - heads that do not divide: if head_size does not divide d / p, raise ValueError
+    - illegal numbers of heads: if head_size does not divide d / p, raise ValueError
       before any communication.
     - messages: all links together carry no more bytes than one all_reduce of the
       output.

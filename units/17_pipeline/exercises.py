@@ -184,7 +184,7 @@ class Partition(PlainExercise):
     """Partitioning layers into stages"""
 
     signature = "partition(costs: list[int], p: int) -> list[int]"
-    levels = {"the slowest stage is as fast as can be": 2, "more stages than layers": 1}
+    levels = {"the slowest stage is as fast as possible": 2, "more stages than layers": 1}
     harness = harness_of(__file__, "partition")
     mistakes = [
         NOT_REFUSED,
@@ -227,7 +227,7 @@ class Partition(PlainExercise):
     )
 
     def draw(self, rng):
-        level = "the slowest stage is as fast as can be"
+        level = "the slowest stage is as fast as possible"
         for costs, p in self.CHOSEN:
             yield level, {"costs": costs, "p": p}
         for n, p in ((9, 3), (10, 4), (12, 5), (7, 2)):
@@ -285,7 +285,7 @@ class Order1F1B(OrderExercise):
     signature = "order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]"
     given, harness = OrderExercise.given, OrderExercise.harness
     withheld = ("labkit.scale.step.order_1f1b",)
-    levels = {"no longer than GPipe, and p - rank alive": 2, "fewer micro-batches than ranks": 1}
+    levels = {"GPipe's time with p - rank alive": 2, "fewer micro-batches than ranks": 1}
     mistakes = [
         *OrderExercise.ORDERS,
         Mistake("one_at_a_time", "Only one rank works at a time: a micro-batch goes through the whole pipeline before "
@@ -311,7 +311,7 @@ class Order1F1B(OrderExercise):
     def draw(self, rng):
         some = int(rng.integers(9, 60))
         for p, m in ((4, 8), (2, some), (8, 16), (5, 5), (3, some + 1), (1, 4)):
-            yield "no longer than GPipe, and p - rank alive", {"p": p, "m": m}
+            yield "GPipe's time with p - rank alive", {"p": p, "m": m}
         for p, m in ((5, 3), (int(rng.integers(6, 9)), 2), (4, 1)):
             yield "fewer micro-batches than ranks", {"p": p, "m": m}
 
@@ -410,7 +410,7 @@ class OrderZeroBubble(OrderExercise):
 
     signature = "order_zero_bubble(rank: int, p: int, m: int) -> list[tuple[str, int]]"
     given, harness = OrderExercise.given, OrderExercise.harness
-    levels = {"p - 1 idle slots, and no more alive than 1F1B": 3}
+    levels = {"p - 1 idle slots, 1F1B's memory": 3}
     mistakes = [
         OrderExercise.ORDERS[0].but(how='A list of ("F", k), ("B", k) and ("W", k), k from 0 to m - 1, each once.'),
         OrderExercise.ORDERS[1].but(how='("W", k) needs ("B", k) of the same rank, and nobody needs "W".'),
@@ -431,7 +431,7 @@ class OrderZeroBubble(OrderExercise):
     def draw(self, rng):
         some = int(rng.integers(9, 60))
         for p, m in ((4, 8), (2, 5), (3, some), (8, 16), (5, 5), (1, 3)):
-            yield "p - 1 idle slots, and no more alive than 1F1B", {"p": p, "m": m}
+            yield "p - 1 idle slots, 1F1B's memory", {"p": p, "m": m}
 
     def draw_further(self, rng):
         for p in map(int, rng.integers(3, 10, 3)):

@@ -231,7 +231,7 @@ def partition(costs: list[int], p: int) -> list[int]:
     p: int, number of stages
     Returns: list of p ints, the number of layers in each stage, in order
 
-    - the slowest stage is as fast as can be: a stage costs the sum of its layers'
+    - the slowest stage is as fast as possible: a stage costs the sum of its layers'
       costs, and the largest of these is as small as possible. A stage is one or more
       consecutive layers. If several cuts are equally good, return any of them.
     - more stages than layers: raise ValueError.
@@ -484,9 +484,9 @@ def order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]:
     m: int, number of micro-batches
     Returns: list of ("F", k) and ("B", k), k from 0 to m - 1, each exactly once
 
-    - no longer than GPipe, and p - rank alive: the whole schedule takes at most
-      3 (m + p - 1) slots, where "F" takes one and "B" two. At any time at most p - rank
-      micro-batches of a rank are alive, from the start of "F" to the end of "B".
+    - GPipe's time with p - rank alive: the whole schedule takes at most 3 (m + p - 1)
+      slots, where "F" takes one and "B" two. At any time at most p - rank micro-batches
+      of a rank are alive, from the start of "F" to the end of "B".
     - fewer micro-batches than ranks: m may be smaller than p.
 
     Example: order_1f1b(1, 2, 2) == [("F", 0), ("B", 0), ("F", 1), ("B", 1)]
@@ -1006,10 +1006,10 @@ def order_zero_bubble(rank: int, p: int, m: int) -> list[tuple[str, int]]:
     m: int, number of micro-batches, at least p
     Returns: list of ("F", k), ("B", k) and ("W", k), k from 0 to m - 1, each once
 
-    - p - 1 idle slots, and no more alive than 1F1B: the whole schedule takes at most
-      3 m + p - 1 slots, where "F", "B" and "W" take one each. At any time at most p
-      micro-batches are alive on a rank, from the start of "F" to the end of "W": as
-      many as on rank 0 under 1F1B.
+    - p - 1 idle slots, 1F1B's memory: the whole schedule takes at most 3 m + p - 1
+      slots, where "F", "B" and "W" take one each. At any time at most p micro-batches
+      are alive on a rank, from the start of "F" to the end of "W": as many as on rank 0
+      under 1F1B.
 
     Example: for p = 1 and m = 1 the only order is [("F", 0), ("B", 0), ("W", 0)].
     """

@@ -58,7 +58,7 @@ class RingOrder(PlainExercise):
     """A ring that rarely leaves a node"""
 
     signature = "ring_order(node_of: list[int]) -> list[int]"
-    levels = {"placed in turn": 1, "any placement": 1}
+    levels = {"placed round-robin": 1, "any placement": 1}
     talks = False
     mistakes = [
         Mistake("not_every_rank_once", "Some rank is not in the ring exactly once.",
@@ -114,7 +114,7 @@ class PlaceRanks(RefusingExercise):
     """Where the ranks go"""
 
     signature = "place_ranks(hosts: list[str], slots: list[int], p: int, by: str) -> list[str]"
-    levels = {"by slot and by node": 1, "hosts of different sizes": 1, "what cannot be": 1}
+    levels = {"by slot and by node": 1, "hosts of different sizes": 1, "illegal arguments": 1}
     mistakes = [
         Mistake("not_by_node", "The ranks were to be placed by node, but hosts were filled one after the other.",
                 "By node: one rank to each host in turn."),
@@ -199,7 +199,7 @@ class AllReduceSeconds(RefusingExercise):
         "all_reduce_seconds(algorithm: str, nbytes: int, nodes: int, per_node: int, inside: tuple, between: tuple)"
         " -> float"
     )
-    levels = {"one rank on a node": 2, "shared cards": 2, "what cannot be": 1}
+    levels = {"one rank on a node": 2, "shared cards": 2, "illegal arguments": 1}
     mistakes = [
         Mistake("whole_vector_in_each_step", "Every message of this algorithm carries the whole vector here.",
                 "In a ring and in the hierarchical one a message carries a part; halving sends a half, a quarter ...",
@@ -653,7 +653,7 @@ class PowerSgd(FeedbackExercise):
     signature = "power_sgd(gradient: torch.Tensor, q: torch.Tensor, error: torch.Tensor) -> torch.Tensor"
     inputs = ("q", "error")
     parts = ("means", "error", "q q^T")
-    levels = {"one step": 1, "steps that build on each other": 2, "two small collectives": 1}
+    levels = {"one step": 1, "several steps": 2, "two small collectives": 1}
     harness = harness_of(__file__, "power_sgd")
     mistakes = [
         DROPS_ERROR.giving(lambda c: c.of("drops_the_error")),

@@ -116,8 +116,8 @@ def ring_order(node_of: list[int]) -> list[int]:
     node_of: list of ints, node_of[r] is the number of rank r's node, any integer
     Returns: list of ranks, each once; the last one sends to the first
 
-    - placed in turn: as few links of the ring as possible go from one node to another.
-      Any of the best orders will do.
+    - placed round-robin: as few links of the ring as possible go from one node to
+      another. Any of the best orders will do.
     - any placement: the same; nodes may have different numbers of ranks, in any order.
 
     Example: ring_order([0, 1, 0, 1]) may be [0, 2, 1, 3]: two links between nodes.
@@ -153,8 +153,8 @@ def place_ranks(
     - by slot and by node: "slot" fills a host before it goes on to the next; "node"
       deals the ranks out, one to each host in turn.
     - hosts of different sizes: a host without a free slot is passed over.
-    - what cannot be: raise ValueError if there are more ranks than slots, and for any
-      other `by`, even if p is 0.
+    - illegal arguments: raise ValueError if there are more ranks than slots, and for
+      any other `by`, even if p is 0.
 
     Example: place_ranks(["a", "b"], [1, 2], 3, "node") == ["a", "b", "b"]
     """
@@ -468,7 +468,7 @@ def all_reduce_seconds(
     - one rank on a node: every message takes a link between nodes.
     - shared cards: if the g ranks of a node send n bytes each to other nodes at the
       same time, that takes alpha + g n beta.
-    - what cannot be: raise ValueError for another algorithm, and for doubling and
+    - illegal arguments: raise ValueError for another algorithm, and for doubling and
       halving_doubling if nodes * per_node is not a power of two.
 
     Example: all_reduce_seconds("ring", 8, 2, 1, (0, 0), (1, 1)) == 10.0
@@ -642,8 +642,8 @@ def power_sgd(gradient: Tensor, q: Tensor, error: Tensor) -> Tensor:
     Returns: tensor (rows, columns), the same on every rank
 
     - one step: as above, with M = gradient + error.
-    - steps that build on each other: afterwards, both in place, q holds the new Q and
-      error this rank's gradient + error minus the approximation.
+    - several steps: afterwards, both in place, q holds the new Q and error this rank's
+      gradient + error minus the approximation.
     - two small collectives: of rows x r and of columns x r elements.
     - unchanged: gradient.
 

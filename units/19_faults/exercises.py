@@ -42,7 +42,7 @@ class WriteWhole(PlainExercise):
     signature = "write_whole(path: str, data: bytes) -> None"
     withheld = ("labkit.checkpoint.write",)
     apart = True
-    levels = {"what is in the file": 1, "killed at any moment": 2, "the plug is pulled": 1}
+    levels = {"contents of the file": 1, "killed at any moment": 2, "a power cut": 1}
     given = ("old", "new", "killed")
     # Every trial has a folder and a process of its own. The limit on the size of a file kills it after k bytes of any
     # file, whoever writes them and how; `dies_at` before a change of a name.
@@ -121,7 +121,7 @@ class SaveInBackground(PlainExercise):
     """Saving in the background"""
 
     signature = "save_in_background(state: dict, write: Callable) -> Callable"
-    levels = {"the state of this moment": 2, "nobody waits": 1, "an error is heard of": 1}
+    levels = {"a copy of the state": 2, "training does not wait": 1, "errors are reported": 1}
     given = ("values", "momentum", "step", "fails")
     harness = harness_of(__file__, "save_in_background")
     mistakes = [
@@ -201,7 +201,7 @@ class ResumeOrder(PlainExercise):
         " -> list[list[int]]"
     )
     given = ("order", "step", "per_rank", "old", "world_size")
-    levels = {"as many ranks as before": 1, "another number of ranks": 2}
+    levels = {"the same number of ranks": 1, "another number of ranks": 2}
     mistakes = [
         Mistake("not_lists", "A rank did not return one list of samples for each step that is left.",
                 "A list of lists: this rank's samples of each step."),
@@ -299,7 +299,7 @@ class Reshard(Exercise):
 
     signature = "reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor"
     never_alone = "it goes from one number of ranks to another"
-    levels = {"everything arrives": 2, "nothing travels that is there already": 2}
+    levels = {"everything arrives": 2, "minimal traffic": 2}
     mistakes = [
         Mistake("keeps_its_shard", "The function returned the shard that it was given.",
                 "Compare where rank r's part begins and ends among `old` and among `new` ranks.",
@@ -400,7 +400,7 @@ class TrainUntilTold(Exercise):
     """All stop, or none"""
 
     signature = "train_until_told(step: Callable, told: Callable, steps: int) -> int"
-    levels = {"the same step everywhere": 2, "told before it begins, or never": 1, "a few bytes": 1}
+    levels = {"the same step on all ranks": 2, "told before the first step, or never": 1, "few bytes": 1}
     harness = harness_of(__file__, "train_until_told")
     mistakes = [
         Mistake("missing_rank", "A rank that was told leaves, and the others wait for it forever in the next step.",
@@ -484,7 +484,7 @@ class Stragglers(PlainExercise):
     """Finding stragglers"""
 
     signature = "stragglers(times: np.ndarray, k: float) -> list[int]"
-    levels = {"one slow rank": 1, "what misleads a mean": 2, "nobody": 1}
+    levels = {"one slow rank": 1, "outliers": 2, "no slow rank": 1}
     may_lose = {"float64": "who is slow does not hang on the last digits of a measured time"}
     mistakes = [
         Mistake("nobody_without_spread", "Where most ranks take the same time, the spread is 0, and no rank was "
@@ -616,7 +616,7 @@ class LostTo(PlainExercise):
     """Who keeps the others waiting?"""
 
     signature = "lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]"
-    levels = {"the ranks": 2, "the network": 1}
+    levels = {"time lost to ranks": 2, "time lost to the network": 1}
     rtol = 1e-9
     mistakes = [
         Mistake(name, why, how, lambda c, slip=slip: c.of(slip))
@@ -677,7 +677,7 @@ class CheckedAllReduce(Exercise):
     """An all-reduce with a checksum"""
 
     signature = "checked_all_reduce(x: torch.Tensor, all_reduce: Callable) -> tuple[torch.Tensor, bool]"
-    levels = {"rounding is no fault": 1, "a bit flips": 2, "on one rank alone": 1, "a few bytes": 1}
+    levels = {"rounding is not a fault": 1, "a flip before the sum": 2, "a flip after the sum": 1, "few bytes": 1}
     harness = harness_of(__file__, "checked_all_reduce")
     mistakes = [
         Mistake("limit_too_high", "A fault that changes the sum by 3e-10 of all magnitudes was not seen: the limit is "
@@ -856,7 +856,7 @@ class WallTime(PlainExercise):
     """Total time with failures"""
 
     signature = "wall_time(work: int, interval: int, save: int, restart: int, failures: list[int]) -> int"
-    levels = {"no failure": 1, "failures": 2, "at a bad moment": 1}
+    levels = {"no failure": 1, "failures": 2, "a failure during a save or restart": 1}
     mistakes = [
         Mistake(name, why, how, lambda c, slip=slip: c.of(slip))
         for name, slip, why, how in (
@@ -937,7 +937,7 @@ class TrainThrough(Exercise):
         "train_through(w: torch.Tensor, gradient: Callable, update: Callable, shards: int, steps: int) -> torch.Tensor"
     )
     never_alone = "one rank dies, and others go on"
-    levels = {"nobody dies": 1, "one dies": 3, "one after the other": 2}
+    levels = {"no rank dies": 1, "one rank dies": 3, "several ranks die": 2}
     harness = harness_of(__file__, "train_through")
     mistakes = [
         Mistake("RankGone", "A rank died, and the exception that says so was not caught (or was raised again).",

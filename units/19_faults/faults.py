@@ -117,14 +117,14 @@ def write_whole(path: str, data: bytes) -> None:
     data: bytes, the new content
     Changes: the file at `path`
 
-    - what is in the file: after the call it holds data, and no temporary file of this
+    - contents of the file: after the call it holds data, and no temporary file of this
       save is left in the folder.
     - killed at any moment: if the process is killed after any byte or between any two
       calls, `path` is either as it was before the call or the whole new file, and the
       next save still works. On a full disk, `path` stays as it was. A process that has
       the old file open continues to read the old bytes.
-    - the plug is pulled: to survive a power cut, the new bytes are on the disk before
-      they get the name `path`.
+    - a power cut: to survive one, the new bytes are on the disk before they get the
+      name `path`.
 
     Example: `path` holds b"old" and data is b"NEW!". If the process is killed after two
     bytes, `path` still holds b"old".
@@ -172,12 +172,12 @@ def save_in_background(state: dict, write: Callable) -> Callable:
     Returns: function without arguments that waits until everything has been written; it
         is called once for each save
 
-    - the state of this moment: call `write` once, with a copy of the state as it is
-      now. Training changes the state in place as soon as this function has returned,
-      and may begin another save while this one is being written.
-    - nobody waits: `write` runs in a thread that starts immediately; return without
-      waiting for it.
-    - an error is heard of: the returned function re-raises the exception that `write`
+    - a copy of the state: call `write` once, with a copy of the state as it is now.
+      Training changes the state in place as soon as this function has returned, and may
+      begin another save while this one is being written.
+    - training does not wait: `write` runs in a thread that starts immediately; return
+      without waiting for it.
+    - errors are reported: the returned function re-raises the exception that `write`
       raised, if any.
 
     Example: state["w"] is [1, 2] at the call and soon afterwards [5, 6]. The copy that
@@ -251,9 +251,9 @@ def resume_order(
     world_size: int, number of ranks now
     Returns: list of lists of ints, one for each step
 
-    - as many ranks as before: in each step, the ranks together take the samples that
-      this step would have taken without the stop. The last step of an epoch takes
-      the samples that are left.
+    - the same number of ranks: in each step, the ranks together take the samples that
+      this step would have taken without the stop. The last step of an epoch takes the
+      samples that are left.
     - another number of ranks: the same holds. In a step, the ranks' numbers of samples
       differ by at most one; a rank without a sample has the list [].
 
@@ -297,8 +297,8 @@ def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
       the call, the first n % old of the `old` ranks hold one number more than the
       others. After it, the first n % new of the `new` ranks do. All other ranks hold
       an empty tensor.
-    - nothing travels that is there already: in total, the ranks send at most the bytes
-      of the numbers that change rank. Do not gather all numbers on all ranks.
+    - minimal traffic: in total, the ranks send at most the bytes of the numbers that
+      change rank. Do not gather all numbers on all ranks.
     - messages: point to point or by `all_to_all`, as you like.
 
     Example: n = 7, old = 2, new = 3. The shards [0, 1, 2, 3] and [4, 5, 6] become the
@@ -438,12 +438,12 @@ def train_through(
     steps: int, number of steps
     Returns: tensor, the weights after all steps, on every rank that is still alive
 
-    - nobody dies: the result is bit-identical to that of a single rank. Compute each
+    - no rank dies: the result is bit-identical to that of a single rank. Compute each
       shard once in a step; no rank computes more than its share: shards divided by the
       number of ranks alive, rounded up.
-    - one dies: the result is the same. Repeat only the failed step: compute all its
-      shards again, or only those that no survivor has computed.
-    - one after the other: several ranks may die, each when it is about to call a
+    - one rank dies: the result is the same. Repeat only the failed step: compute all
+      its shards again, or only those that no survivor has computed.
+    - several ranks die: several ranks may die, each when it is about to call a
       collective (never when about to call `new_group`); at least one survives.
     - unchanged: w.
 
@@ -560,11 +560,11 @@ def train_until_told(step: Callable, told: Callable, steps: int) -> int:
     steps: int, the largest number of steps
     Returns: int, the number of steps taken, the same on every rank
 
-    - the same step everywhere: ask `told` before each step. If it is True on any rank,
-      no rank takes that step.
-    - told before it begins, or never: if a rank has been told before training begins,
-      take no step and return 0. If no rank is told, take all steps.
-    - a few bytes: in addition to what step() sends, each rank sends at most 8 bytes
+    - the same step on all ranks: ask `told` before each step. If it is True on any
+      rank, no rank takes that step.
+    - told before the first step, or never: if a rank has been told before training
+      begins, take no step and return 0. If no rank is told, take all steps.
+    - few bytes: in addition to what step() sends, each rank sends at most 8 bytes
       before each step.
 
     Example: steps = 7. If rank 1 is told just before the fifth step begins, every rank
@@ -712,9 +712,9 @@ def stragglers(times: np.ndarray, k: float) -> list[int]:
       median of all ranks' times; the spread is 1.4826 times the median distance of
       these times to the centre. A rank is slow if its time is more than k spreads above
       the centre and also strictly more than 2 % above it.
-    - what misleads a mean: the same rule holds if a checkpoint was written during one
-      of the steps, or if several ranks are slow.
-    - nobody: if no rank is slow, return [].
+    - outliers: the same rule holds if a checkpoint was written during one of the steps,
+      or if several ranks are slow.
+    - no slow rank: if no rank is slow, return [].
 
     Example: stragglers(np.array([[1.0], [1.0], [1.0], [2.0]]), 3.0) == [3]
     """
@@ -804,13 +804,12 @@ def checked_all_reduce(
         after the sum
     Returns: (tensor, bool), the sum and the verdict, which is the same on every rank
 
-    - rounding is no fault: the two checksums may differ by up to 1e-10 times the sum of
-      the magnitudes of all entries of x on all ranks.
-    - a bit flips: if a flip before the sum changes a number by more than this limit,
-      the verdict is False.
-    - on one rank alone: if a flip after the sum changes a number by more than this
-      limit, the verdict is False, too, on every rank.
-    - a few bytes: in addition to x, each rank sends at most 64 bytes. Whatever you send
+    - rounding is not a fault: the two checksums may differ by up to 1e-10 times the sum
+      of the magnitudes of all entries of x on all ranks.
+    - a flip before the sum: if it changes a number by more than this limit, the verdict
+      is False.
+    - a flip after the sum: the same; the verdict is False on every rank.
+    - few bytes: in addition to x, each rank sends at most 64 bytes. Whatever you send
       with `torch.distributed` arrives intact.
     - unchanged: x.
 
@@ -924,9 +923,9 @@ def wall_time(
       very end.
     - failures: a failure destroys all work that is not in a complete save, and
       `restart` seconds later the work resumes from the last complete save.
-    - at a bad moment: after a failure during a restart, the restart begins again. A
-      save, a restart or the whole job that ends at second t counts as complete, even
-      if a failure comes at t.
+    - a failure during a save or restart: after a failure during a restart, the restart
+      begins again. A save, a restart or the whole job that ends at second t counts as
+      complete, even if a failure comes at t.
 
     Example: wall_time(10, 5, 1, 2, [7]) == 14
     """
@@ -1099,10 +1098,10 @@ def lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]:
     ended: array (steps, ranks), when it had the result; at least two ranks
     Returns: (list of floats, one for each rank; float for the network), in s
 
-    - the ranks: in each step, the rank that calls last is charged the time since
-      the second-to-last call (0 if both called together).
-    - the network: in each step, the network is charged the time from the last call
-      until the last rank has its result.
+    - time lost to ranks: in each step, the rank that calls last is charged the time
+      since the second-to-last call (0 if both called together).
+    - time lost to the network: in each step, the network is charged the time from the
+      last call until the last rank has its result.
 
     Example: lost_to(np.array([[1.0, 3.0, 2.0]]), np.array([[5.0, 5.0, 4.5]])) == (
         [0.0, 1.0, 0.0], 2.0)

@@ -56,7 +56,7 @@ class MeshCoordinates(RefusingExercise):
 
     signature = "mesh_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]"
     withheld = ("labkit.scale.mesh.Mesh.coordinates",)
-    levels = {"three axes": 1, "any axes": 1, "no such rank": 1}
+    levels = {"three axes": 1, "any axes": 1, "illegal ranks": 1}
     given = ("rank", "shape")  # one call, not one for each rank
     mistakes = [
         TAKES_ANYTHING,
@@ -84,8 +84,8 @@ class MeshCoordinates(RefusingExercise):
         yield "any axes", {"rank": int(rng.integers(25, 48)), "shape": (2, 3, 2, 2, 2)}
         yield "any axes", {"rank": 0, "shape": ()}
         for rank in (24, -1, -7):
-            yield "no such rank", {"rank": rank, "shape": (4, 3, 2)}
-        yield "no such rank", {"rank": 1, "shape": ()}
+            yield "illegal ranks", {"rank": rank, "shape": (4, 3, 2)}
+        yield "illegal ranks", {"rank": 1, "shape": ()}
 
     def draw_further(self, rng):
         three, any_, wrong = self.levels
@@ -172,7 +172,7 @@ class StepBytes(PlainExercise):
     """Bytes of a step, by axis and link"""
 
     signature = "step_bytes(shape: tuple[int, int, int], work: dict, per_node: int) -> dict[str, dict[str, float]]"
-    levels = {"on one node": 2, "on nodes": 2}
+    levels = {"on one node": 2, "across nodes": 2}
     uses = ("axis_groups",)
     mistakes = [
         Mistake(name, why, how, lambda c, slip=slip: counted(c.shape, c.work, c.per_node, **slip))
@@ -228,13 +228,13 @@ class StepBytes(PlainExercise):
         for level, shape, per_node in (
             ("on one node", (1, 1, 4), 8),
             ("on one node", (2, 3, 2), 16),
-            ("on nodes", (2, 2, 2), 1),
-            ("on nodes", (2, 2, 4), 4),
-            ("on nodes", (4, 3, 2), 8),
-            ("on nodes", (2, 2, 4), 2),
-            ("on nodes", (4, 1, 2), 4),
-            ("on nodes", (3, 2, 3), 4),
-            ("on nodes", (3, 2, 4), 6),
+            ("across nodes", (2, 2, 2), 1),
+            ("across nodes", (2, 2, 4), 4),
+            ("across nodes", (4, 3, 2), 8),
+            ("across nodes", (2, 2, 4), 2),
+            ("across nodes", (4, 1, 2), 4),
+            ("across nodes", (3, 2, 3), 4),
+            ("across nodes", (3, 2, 4), 6),
         ):
             work = {"micro_batches": int(rng.integers(3, 7)), "layers": int(rng.integers(2, 5))}
             work |= {name: 48 * int(rng.integers(50, 90)) for name in ("tensor_bytes", "hop_bytes", "gradient_bytes")}
@@ -497,7 +497,7 @@ class MfuAndHfu(PlainExercise):
         "mfu_and_hfu(tokens_per_second: float, model: dict, gpus: int, peak: float, recompute: str) "
         "-> tuple[float, float]"
     )
-    levels = {"nothing is recomputed": 1, "everything is recomputed": 2}
+    levels = {"no recomputation": 1, "full recomputation": 2}
     mistakes = [
         Mistake("counts_forward_only", "Only the forward pass is counted: 2 FLOPs for a parameter and a token.",
                 "The backward pass takes twice as many: 6 in all.", lambda c: shares(c, (2, 4), (4, 8))),
@@ -616,7 +616,7 @@ class CheckpointEvery(PlainExercise):
     """Steps between two checkpoints"""
 
     signature = "checkpoint_every(step: float, save: float, mtbf: float, ranks: int) -> int"
-    levels = {"saves are quick": 1, "saves are slow": 2}
+    levels = {"fast saves": 1, "slow saves": 2}
     mistakes = [
         Mistake("no_steps", "The result is not a whole number of steps, at least 1.", "Round it, to at least 1."),
         Mistake("of_one_rank", "This is the interval for one rank. All ranks together fail `ranks` times as often.",
@@ -755,7 +755,7 @@ class DaysAndEnergy(PlainExercise):
     """Days and kilowatt-hours, failures included"""
 
     signature = "days_and_energy(flops: float, cluster: dict, mtbf: float) -> tuple[float, float]"
-    levels = {"nothing fails": 1, "failures": 2}
+    levels = {"no failures": 1, "failures": 2}
     rtol = 1e-9  # exp(x) - 1 passes, a detour through float32 does not
     mistakes = [
         Mistake(name, why, how, lambda c, slip=slip: costs(c, **slip))
@@ -831,7 +831,7 @@ class BudgetPlan(RefusingExercise):
 
     signature = "budget_plan(gpu_days: float, days: float, plans: list[dict], law: dict) -> tuple[int, int]"
     any_type = "a whole number of steps is a float where it comes from //"
-    levels = {"a budget": 2, "a deadline": 1, "not a single step": 1}
+    levels = {"a budget": 2, "a deadline": 1, "no affordable step": 1}
     mistakes = [
         TAKES_ANYTHING,
         Mistake(REFUSES.name, REFUSES.why, "Raise a ValueError only if no plan can take a step.",

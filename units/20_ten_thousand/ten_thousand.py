@@ -88,7 +88,7 @@ def mesh_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
     - three axes: from one rank to the next the last coordinate changes first.
     - any axes: there may be any number of axes, even none.
-    - no such rank: raise ValueError, also for a negative rank.
+    - illegal ranks: raise ValueError, also for a negative rank.
 
     Example: mesh_coordinates(6, (2, 2, 4)) == (0, 1, 2)
     """
@@ -207,7 +207,7 @@ def step_bytes(
         "tensor": {...}}
 
     - on one node: all bytes are "inside"; 0 where nothing is sent.
-    - on nodes: bytes between ranks of two nodes are "between".
+    - across nodes: bytes between ranks of two nodes are "between".
 
     Example: on a mesh (1, 1, 1) all six numbers are 0.
     """
@@ -619,8 +619,8 @@ def mfu_and_hfu(
     recompute: "none" or "full"
     Returns: (MFU, HFU), floats from 0 to 1
 
-    - nothing is recomputed: for a token both count 6 FLOPs a parameter plus 12 l h s.
-    - everything is recomputed: HFU counts 8 and 16 l h s, MFU as before.
+    - no recomputation: for a token both count 6 FLOPs a parameter plus 12 l h s.
+    - full recomputation: HFU counts 8 and 16 l h s, MFU as before.
 
     Example: with recompute = "full", MFU : HFU is 3 : 4.
     """
@@ -891,9 +891,9 @@ def checkpoint_every(step: float, save: float, mtbf: float, ranks: int) -> int:
     ranks: int, number of ranks
     Returns: int, at least 1
 
-    - saves are quick: the expected time for each second of steps is within 0.1 % of the
+    - fast saves: the expected time for each second of steps is within 0.1 % of the
       least.
-    - saves are slow: within 0.1 % as well; Young's interval is not close enough.
+    - slow saves: within 0.1 % as well; Young's interval is not close enough.
 
     Example: if a step takes 1,400 s, a save 200 s and M is 1,200 s, save after each
     step.
@@ -931,7 +931,7 @@ print(f"your guess of what is lost: {guess_4}")
 # The paper reports more than 90 % effective training time. By this it takes saves of 30
 # s or less; with two minutes nobody gets there. With 100,000 of the same GPUs there
 # would be a failure every half hour, and a save of two minutes would be a large part of
-# that: "saves are slow" on your card.
+# that: "slow saves" on your card.
 
 # %% [markdown]
 # ## From a budget to a plan · stretch
@@ -1031,7 +1031,7 @@ def days_and_energy(
     mtbf: float, mean seconds between failures of one GPU, math.inf if none ever fails
     Returns: (days, kWh), floats
 
-    - nothing fails: every `every` seconds of steps take `save` seconds more; a part of
+    - no failures: every `every` seconds of steps take `save` seconds more; a part of
       them takes its part.
     - failures: with M, the mean time between failures of all GPUs together, `every`
       seconds of steps and a save take M (exp((every + save) / M) - 1) seconds on
@@ -1100,7 +1100,7 @@ def budget_plan(
     - a budget: each plan takes as many whole steps as the budget pays for; return the
       one whose loss by the law is then smallest.
     - a deadline: no plan takes more steps than end within `days`.
-    - not a single step: leave such a plan out; raise ValueError if none is left.
+    - no affordable step: leave such a plan out; raise ValueError if none is left.
 
     Example: with 64 GPU-days, 64 GPUs and steps of 8.1 s: 10,666 steps.
     """

@@ -72,7 +72,7 @@ def test_stock_indices_are_those_of_the_stock_sampler(lesson, n, p, shuffle, see
 @settings(max_examples=80, deadline=None)
 @given(n=sizes, p=worlds)
 def test_strided_shares_are_the_stock_sampler_without_padding(lesson, n, p):
-    case = Case("n divides", 1, (), known={"n": n, "world_size": p})
+    case = Case("equal shares", 1, (), known={"n": n, "world_size": p})
     shares = unit.StridedShare().expected(case)[0]
     padded = stock(n, p, shuffle=False)
     assert [ids[: len(share)] for ids, share in zip(padded, shares, strict=True)] == shares
@@ -147,7 +147,7 @@ def test_the_stock_samplers_accuracy_is_wrong_exactly_by_its_padding(n, p, seed)
     padded = np.concatenate([np.array(ids, dtype=int) for ids in stock(n, p, shuffle=False)])
     again = -n % p
     assert flags[padded].sum() == flags.sum() + np.resize(flags, again).sum()
-    case = Case("n divides", p, (), known={"n": n, "flags": flags})
+    case = Case("equal shares", p, (), known={"n": n, "flags": flags})
     asked = [list(range(rank, n, p)) for rank in range(p)]
     run = as_run(*({"accuracy": float(flags.mean()), "asked": ids} for ids in asked))
     assert unit.ExactAccuracy().expected(case)[0]["accuracy"] == flags.mean()

@@ -54,7 +54,7 @@ class MyShare(PlainExercise):
     """A fair share"""
 
     signature = "my_share(n: int, rank: int, world_size: int) -> int"
-    levels = {"n divides": 1, "n does not divide": 1}
+    levels = {"equal shares": 1, "unequal shares": 1}
     mistakes = [
         Mistake(
             "drops_the_rest",
@@ -66,8 +66,8 @@ class MyShare(PlainExercise):
 
     def draw(self, rng):
         for p in (3, 4):
-            yield "n divides", {"n": p * rng.integers(3, 9), "world_size": p}
-            yield "n does not divide", {"n": p * rng.integers(3, 9) + 2, "world_size": p}
+            yield "equal shares", {"n": p * rng.integers(3, 9), "world_size": p}
+            yield "unequal shares", {"n": p * rng.integers(3, 9) + 2, "world_size": p}
 
     def right(self, n, world_size):
         return [n // world_size + (rank < n % world_size) for rank in range(world_size)]

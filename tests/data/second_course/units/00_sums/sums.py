@@ -55,8 +55,8 @@ def my_share(n: int, rank: int, world_size: int) -> int:
     world_size: int, number of ranks
     Returns: int
 
-    - n divides: all ranks get the same number.
-    - n does not divide: the first n % world_size ranks get one sample more.
+    - equal shares: all ranks get the same number.
+    - unequal shares: the first n % world_size ranks get one sample more.
 
     Example: my_share(10, 0, 4) == 3
     """
