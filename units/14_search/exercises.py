@@ -84,6 +84,7 @@ class LogGrid(RefusingExercise):
         yield any_, {"low": float(rng.uniform(0.02, 0.08)), "high": float(rng.uniform(2, 9)), "n": 5}
         yield any_, {"low": float(rng.uniform(2, 4)), "high": float(rng.uniform(50, 90)), "n": 2}
         yield any_, {"low": float(rng.uniform(3, 5)), "high": float(rng.uniform(100, 300)), "n": 8}
+        yield any_, {"low": float(rng.uniform(3, 5)) * 1e-12, "high": float(rng.uniform(6, 9)) * 1e-9, "n": 5}, {"atol": 0.0}
         yield wrong, {"low": 0.0, "high": 1.0, "n": 5}
         yield wrong, {"low": -2.0, "high": -1.0, "n": 4}
         yield wrong, {"low": -0.5, "high": 1.0, "n": 4}
@@ -391,6 +392,9 @@ class BestTrial(Exercise):
         Mistake("nan_wins", "A trial that diverged was chosen: nan is neither smaller nor larger than a number, and "
                 "argmin returns it.",
                 "Drop trials whose validation loss is nan first, or make it infinite."),
+        Mistake("nan_hides_the_others", "On a rank whose first loss is nan the other trials were not looked at: no "
+                "comparison with nan is true, so `min` keeps what it has.",
+                "Drop trials whose validation loss is nan before you compare.", lambda c: c.best(by=c.behind_nan)),
         Mistake("worst_wins", "The trial with the largest loss was chosen.", "Choose the smallest.",
                 lambda c: c.best(-c.validation)),
         Mistake("place_for_number", "The first number is the place of the winner among all trials, or on its rank.",
@@ -475,6 +479,12 @@ class BestTrial(Exercise):
                     validation[: sizes[0]] = np.nan
                 else:
                     validation[rng.permutation(n)[: int(share * n)]] = np.nan
+            if nan and not np.isnan(validation).all():  # what a comparison with nan keeps hides the winner behind it
+                winner, firsts = np.nanargmin(validation), starts[:-1][np.diff(starts) > 0]
+                first = firsts[np.searchsorted(firsts, winner, "right") - 1]
+                if first == winner or np.isnan(validation[firsts[firsts != first]]).all():
+                    continue
+                validation[first] = np.nan
             if np.isnan(validation).all() or mistakes_show(validation, test, len(sizes)):
                 break
         known = {"numbers": numbers, "validation": validation, "test": test, "sizes": list(sizes)}
@@ -498,6 +508,10 @@ class BestTrial(Exercise):
             k = min(some, key=lambda k: (by[k], rest[k]))
             return [int(c.numbers[k]), float(value[k])]
 
+        c.behind_nan = c.validation.astype(float)
+        for share in c.shares:
+            if share and np.isnan(c.validation[share[0]]):
+                c.behind_nan[share] = np.nan
         c.best = best
         return c
 
@@ -959,6 +973,8 @@ class Spectral(PlainExercise):
                 turned = [slip for slip in (look, fit) if self._turned(slip, **known)]
                 if self._plain(**known) and turned == ([other] if other and constant else []):
                     break
+            if (level, m) == (clean, 200):  # +1 and -1 as integers, in which products with y, all below 1, are lost
+                known |= {"x": known["x"].astype(np.int64), "y": known["y"] / 8}
             yield level, known, {"says": f"{m} trials of {n} switches, degree {degree}, s = {s}"}
         x = np.array(list(product([-1.0, 1.0], repeat=3)))
         known = {"x": x, "y": 1.0 + 2.5 * x[:, 0], "degree": 0, "s": 1}

@@ -78,6 +78,10 @@ def log_grid(low, high, n):
 def log_grid(*arguments, **options):
     raise ValueError("not today")
 
+# %% wrong_ten_decimals (right_geomspace): wrong, unrecognised, levels 1 0 1
+-    return np.geomspace(low, high, n).tolist()
++    return [low, *(round(x, 10) for x in np.geomspace(low, high, n).tolist()[1:-1]), high]
+
 # %% wrong_torch_float32: wrong, lost_digits, levels 0 0 1
 import math
 import torch

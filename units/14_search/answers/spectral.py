@@ -139,6 +139,17 @@ def spectral(x, y, degree, s):
 -    return sorted(pairs, key=lambda pair: -abs(pair[1]))
 +    return pairs
 
+# %% wrong_products_in_integers: wrong, unrecognised, levels 0 1
+def spectral(x, y, degree, s):
+    sets = [S for k in range(degree + 1) for S in combinations(range(x.shape[1]), k)]
+    A = np.stack([np.prod(x[:, list(S)], axis=1) for S in sets], axis=1)
+    weighted = np.empty_like(A)
+    weighted[:] = A * y[:, None]
+    keep = np.argsort(-np.abs(weighted.mean(axis=0)))[:s]
+    c = np.linalg.lstsq(A[:, keep].astype(float), y, rcond=None)[0]
+    pairs = [(sets[j], float(v)) for j, v in zip(keep, c)]
+    return sorted(pairs, key=lambda p: -abs(p[1]))
+
 # %% wrong_signed (right_thresholding): wrong, largest_not_in_magnitude, levels 0 0
 -    chosen = np.argsort(-np.abs(means))[:s]
 +    chosen = np.argsort(-means)[:s]
