@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 
 MOST = 10_000  # entries that are looked at
-_SEQUENCES = (list, tuple, range)  # one does for the other
+_ARRAYS = {"np.ndarray": np.ndarray, "numpy.ndarray": np.ndarray}  # "torch.Tensor" as well, where torch is imported
 
 
 def other_type(annotation: str, value: Any) -> str:
     """Says how `value` departs from a type such as "list[tuple[int, float]]"; "" where it does not.
 
-    Looked at are `int`, `list` and what is in lists, tuples and dicts. Numbers of numpy are numbers, a list does for a
-    tuple; of any other type nothing is asked.
+    Looked at are `int`, `float`, `list`, arrays, tensors, and what is in lists, tuples and dicts. Numbers of numpy are
+    numbers, an int or an array without dimensions does for a float, a list for a tuple; of any other type nothing is
+    asked.
     """
     node = _parsed(annotation)
     return _other(node, value) if node is not None else ""
@@ -47,8 +48,13 @@ def _other(node: ast.expr, value: Any) -> str:
     name = kind.id if isinstance(kind, ast.Name) else ""
     if name == "int" and not isinstance(value, (int, np.integer)):
         return f"{_called(value)} where the signature says int"
-    if name == "list" and not isinstance(value, _SEQUENCES):
+    if name == "list" and not isinstance(value, list):
         return f"{_called(value)} where the signature says {ast.unparse(node)}"
+    if name == "float" and getattr(value, "ndim", 0):
+        return f"{_called(value)} of shape {tuple(value.shape)} where the signature says float"
+    array = _array_of(kind)
+    if array is not None and not isinstance(value, array):
+        return f"{_called(value)} where the signature says {ast.unparse(kind)}"
     return next(filter(None, _inside(name, node, value)), "") if isinstance(node, ast.Subscript) else ""
 
 
@@ -58,10 +64,19 @@ def _inside(name: str, node: ast.Subscript, value: Any) -> Iterable[str]:
     if name == "dict" and isinstance(value, dict) and len(types) == 2:
         return (_other(types[1], one) for one in list(value.values())[:MOST])
     if name == "list" or (name == "tuple" and len(types) == 2 and ast.unparse(types[1]) == "..."):
-        return (_other(types[0], one) for one in value[:MOST]) if isinstance(value, _SEQUENCES) else ()
-    if name == "tuple" and isinstance(value, _SEQUENCES) and len(types) == len(value):
+        return (_other(types[0], one) for one in value[:MOST]) if isinstance(value, (list, tuple)) else ()
+    if name == "tuple" and isinstance(value, (list, tuple)) and len(types) == len(value):
         return (_other(kind, one) for kind, one in zip(types, value, strict=True))
     return ()
+
+
+def _array_of(kind: ast.expr) -> type | None:
+    """The class of arrays or tensors that a type such as `np.ndarray` names; None for any other type."""
+    name = ast.unparse(kind)
+    torch = sys.modules.get("torch")
+    if torch is not None and name in ("torch.Tensor", "Tensor"):
+        return torch.Tensor
+    return _ARRAYS.get(name)
 
 
 def _called(value: Any) -> str:

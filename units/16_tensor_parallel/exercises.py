@@ -543,6 +543,7 @@ class VocabCrossEntropy(DividedLayer):
     signature = "vocab_cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]"
     levels = {"equal shares": 2, "large logits": 1, "any vocabulary": 1}
     harness = harness_of(__file__, "vocab_cross_entropy")
+    any_type = "the loss is one number, and a float is one"
     may_lose = {"int64": "targets are small indices", "integers of both widths": "targets are int64 in torch"}
     mistakes = [
         Mistake("target_everywhere", "A target in another rank's share was looked up in the own columns all the same: "
