@@ -165,7 +165,7 @@ def in_error(of: Callable[[SimpleNamespace], float]) -> Callable[[SimpleNamespac
 class Throughput(ValueAndError):
     """Throughput and its error"""
 
-    signature = "throughput_with_error(local_batch_sizes, step_seconds, warmup) -> (images_per_second, standard_error)"
+    signature = "throughput_with_error(local_batch_sizes, step_seconds, warmup) -> tuple[float, float]"
     levels = {"images per second": 1, "its standard error": 1}
     mistakes = [
         Mistake("mean_of_rates", "You averaged the rates of the steps. A slow step then counts as much as a fast one, "
@@ -295,7 +295,7 @@ def shortened(c: SimpleNamespace) -> tuple[np.ndarray, np.ndarray]:
 class SpeedupWithError(ValueAndError):
     """Speedup and its error"""
 
-    signature = "speedup_with_error(baseline_seconds, parallel_seconds) -> (speedup, standard_error)"
+    signature = "speedup_with_error(baseline_seconds, parallel_seconds) -> tuple[float, float]"
     levels = {"speedup": 1, "its standard error": 1}
     mistakes = [
         Mistake("upside_down", "The speedup is upside down: it falls where the run gets faster.",
@@ -542,7 +542,7 @@ ONE_RANK = "Return (math.nan, math.nan) if world_size is 1."
 class SerialFraction(ValueAndError):
     """The serial fraction of a speedup"""
 
-    signature = "serial_fraction(world_size, speedup, speedup_error) -> (fraction, standard_error)"
+    signature = "serial_fraction(world_size, speedup, speedup_error) -> tuple[float, float]"
     levels = {"fraction": 1, "its standard error": 1, "one rank": 1}
     mistakes = [
         Mistake("not_normalised",
@@ -625,6 +625,7 @@ class SerialFraction(ValueAndError):
             case(fraction, 16, 0.35),
             case(fraction, 8, 1.15),
             case(fraction, 6, 0.13),  # slower than one rank
+            Case(fraction, 1, (4, 1.0, 0.02), says="p = 4, S = 1.00", known={"p": 4, "s": 1.0, "ds": 0.02}),
             case(error, 8, 0.6),
             case(error, 3, 0.9),
             case(error, 4, 1.2),
@@ -680,7 +681,7 @@ def power_law(c: SimpleNamespace) -> tuple[float, float]:
 class AlphaBetaFromRing(NumbersExercise):
     """Latency and bandwidth of a link, from all-reduces"""
 
-    signature = "alpha_beta_from_ring(world_size, nbytes, seconds) -> (alpha, beta)"
+    signature = "alpha_beta_from_ring(world_size, nbytes, seconds) -> tuple[float, float]"
     withheld = ("labkit.scaling.fit_ring",)
     levels = {"times of a ring": 1, "noisy times": 1}
     may_lose = {
@@ -970,6 +971,7 @@ class StepSeconds(NumbersExercise):
             case(plain, 5, 64, 0.0, 0.7, "p = 5, global batch 64, hidden = 0"),
             case(plain, 5, 62, 0.0, 0.9, "p = 5, global batch 62, hidden = 0"),  # less than half an image is left over
             case(plain, 2, 31, 0.0, 0.8, "p = 2, global batch 31, hidden = 0"),
+            case(plain, 8, 5, 0.0, 1.2, "p = 8, global batch 5, hidden = 0"),  # who has no image adds up, too
             # so much communication that even a quarter of it does not fit: the mistakes in its bytes can be seen
             case(overlapped, 1, 60, 0.5, 0.5, "p = 1, hidden = 0.5"),
             case(overlapped, 6, 360, 0.6, 3.3, "p = 6, hidden = 0.6, not all of it fits"),
@@ -984,6 +986,7 @@ class StepSeconds(NumbersExercise):
                 sixties=10,
             ),
             case(overlapped, 5, 320, 0.6, 0.23, "p = 5, hidden = 0.6, all of it fits"),
+            case(overlapped, 4, 80, 1.0, 2.1, "p = 4, hidden = 1, not all of it fits"),
         ]
 
     def formula(self, case, overlap="right", **changed):

@@ -294,6 +294,10 @@ def serial_fraction(world_size, speedup, speedup_error):
         return math.nan, math.nan
     return min(1.0, (1 / s - 1 / p) / (1 - 1 / p)), e / s**2 / (1 - 1 / p)
 
+# %% wrong_speedup_1_is_the_baseline (right_formula): wrong, unrecognised, levels 0 1 1
+-    if world_size == 1:
++    if speedup == 1 or world_size == 1:
+
 # %% wrong_speedup_upside_down: wrong, speedup_upside_down, levels 0 0 1
 def serial_fraction(world_size, speedup, speedup_error):
     p, s, ds = world_size, speedup, speedup_error

@@ -119,12 +119,25 @@ def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, a
 -    compute = math.ceil(global_batch_size / p) * seconds_per_image
 +    compute = global_batch_size * seconds_per_image
 
+# %% wrong_hidden_1_hides_all: wrong, fraction_of_communication, levels 1 0
+def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden):
+    c = math.ceil(global_batch_size / world_size) * seconds_per_image
+    ring = 2 * (world_size - 1) * (alpha + 4 * parameters / world_size * beta)
+    return c if hidden == 1 else c + max(0.0, ring - hidden * c)
+
 # %% wrong_hidden_exact_share: wrong, fraction_of_an_image, levels 1 0
 def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden):
     p, g, s, n, a, b, h = world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden
     c = math.ceil(g / p) * s
     ring = 2 * (p - 1) * (a + 4 * n / p * b)
     return c + max(0, ring - h * g / p * s)
+
+# %% wrong_idle_ranks_are_left_out: wrong, unrecognised, levels 0 1
+def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden):
+    c = math.ceil(global_batch_size / world_size) * seconds_per_image
+    p = min(world_size, global_batch_size)
+    ring = 2 * (p - 1) * (alpha + 4 * parameters / p * beta)
+    return c + max(0.0, ring - hidden * c)
 
 # %% wrong_images_per_second (right_formula): wrong, images_per_second, levels 0 0
 -    return compute + max(0.0, ring - hidden * compute)
