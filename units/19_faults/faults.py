@@ -4,8 +4,8 @@
 # A program on one machine either runs or it does not. A program on a thousand machines
 # is always a little broken: one of them dies, one is slow, one computes wrong numbers,
 # and somebody's file is half-written. On this page you kill ranks and cut off writes on
-# purpose, and training still ends with the same weights, bit for bit; then you flip
-# bits and detect the errors.
+# purpose, and training still ends with the same weights, bit for bit; in the stretch
+# you flip bits and detect the errors.
 #
 # **At the end of this page** you have written a checkpoint that no kill can corrupt,
 # resumed training on a different number of ranks without using any sample twice,
@@ -62,7 +62,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # (using `RLIMIT_FSIZE`, a limit on the size of files). That is repeated for every `k`.
 # After each kill, `faults.killed_at_every_byte` looks at the file of that name and
 # counts what it finds: the `old` file, the `new` one, only a part of the new one
-# (`half`), or none (`gone`).
+# (`half`), or no file at all (`gone`).
 #
 # (Everything on this page whose name starts with `faults.` is provided; you need not
 # read it. It is in `labkit/lessons/faults.py`, and `help(faults)` shows it.)
@@ -120,7 +120,7 @@ def write_whole(path: str, data: bytes) -> None:
     - contents of the file: after the call it holds data, and no temporary file of this
       save is left in the folder.
     - killed at any moment: if the process is killed after any byte or between any two
-      calls, `path` is either as it was before the call or the whole new file, and the
+      system calls, `path` is either as it was before or the whole new file, and the
       next save still works. On a full disk, `path` stays as it was. A process that has
       the old file open continues to read the old bytes.
     - a power cut: to survive one, the new bytes are on the disk before they get the
@@ -158,8 +158,8 @@ print("killed at every byte:", simulation.run(saves_whole, 1).ranks[0].value)
 # Writing a large state to the disk takes time, and the ranks wait. They do not have to:
 # copy the state, which is quick, and let a thread write the copy while the next steps
 # run. Two things can go wrong. Without a copy, the thread writes numbers from several
-# steps. And nobody notices an error in a thread: the disk is full, the old checkpoint
-# is mistaken for the new one, and you find out weeks later.
+# steps. And an error in a thread goes unnoticed: if the disk is full, you take the old
+# checkpoint for the new one, and find out weeks later.
 #
 # ### Saving in the background (4 points)
 
@@ -254,8 +254,8 @@ def resume_order(
     - the same number of ranks: in each step, the ranks together take the samples that
       this step would have taken without the stop. The last step of an epoch takes the
       samples that are left.
-    - another number of ranks: the same holds. In a step, the ranks' numbers of samples
-      differ by at most one; a rank without a sample has the list [].
+    - another number of ranks: the same holds. In a step, no rank takes more than one
+      sample more than another; a rank that gets none has the list [].
 
     Example: resume_order([7, 4, 9, 8, 5, 6], 1, 2, 2, 0, 1) == [[5, 6]]
     """
@@ -272,8 +272,8 @@ check(resume_order)
 # **Shards.** In unit 15 each rank held one shard of the optimizer state. Four ranks
 # divide the state differently from three. Gathering the state on one rank and
 # scattering it again is easy, but the state does not fit there: that is why it was
-# sharded. And when the number of ranks changes by one, every number stays or moves to a
-# neighbour.
+# sharded. Nor is it necessary: when the number of ranks changes by one, every number
+# stays or moves to a neighbouring rank.
 #
 # ![Twelve numbers, first divided over four ranks, three each, then over three ranks, four each. Thick arrows mark the six numbers that are sent to another rank: number 3 from rank 1 to 0, 6 and 7 from rank 2 to 1, and 9, 10 and 11 from rank 3 to 2. The other six stay on their rank.](../../images/shards_on_fewer_ranks.svg)
 #
@@ -297,8 +297,8 @@ def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
       the call, the first n % old of the `old` ranks hold one number more than the
       others. After it, the first n % new of the `new` ranks do. All other ranks hold
       an empty tensor.
-    - minimal traffic: in total, the ranks send at most the bytes of the numbers that
-      change rank. Do not gather all numbers on all ranks.
+    - minimal traffic: in total, the ranks send no more bytes than the numbers that
+      change rank take up. Do not gather all numbers on all ranks.
     - messages: point to point or by `all_to_all`, as you like.
 
     Example: n = 7, old = 2, new = 3. The shards [0, 1, 2, 3] and [4, 5, 6] become the
@@ -406,8 +406,9 @@ timeline.draw(outcome.events, 4, title="rank 2 dies instead of joining its secon
 # the middle of a step. What now? There are two answers: all ranks stop and restart from
 # a checkpoint (that is `torchrun`, below); or the survivors continue without the dead.
 # To continue, each survivor keeps a list of the living ranks, removes the dead ones
-# from it, makes a new group of the rest (here only they call `new_group`), and takes
-# the *same* step again: the contents of the tensor after the failed sum are useless.
+# from it, makes a new group of the others (PyTorch normally wants all ranks to call
+# `new_group`; here the survivors are enough), and takes the *same* step again: the
+# contents of the tensor after the failed sum are useless.
 #
 # And the work of the dead rank? Divide the minibatch into **shards** (of samples, this
 # time), more than there are ranks, and deal them out among the ranks that are alive. If
@@ -506,18 +507,18 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 # wait. In each process a thread of PyTorch, the *watchdog*, ends the process if a
 # collective takes longer than the group's timeout; it does not say which rank died. The
 # timeout is 10 minutes (30 minutes with gloo, the backend for CPUs) unless you set
-# `init_process_group(timeout=...)`. A program that finds out sooner can end the wait
-# and continue with fewer ranks in one call,
+# `init_process_group(timeout=...)`. A program that learns of the death sooner can end
+# the wait and continue with fewer ranks in one call,
 # `torch.distributed.shrink_group(ranks_to_exclude, shrink_flags=SHRINK_ABORT)`
-# (`ncclCommShrink`; `SHRINK_ABORT` is in `torch.distributed.distributed_c10d`). No
-# other backend of PyTorch 2.13 has it. While ranks hang, PyTorch's experimental
-# `torch.distributed.debug.start_debug_server` shows the stack traces of all of them on
-# a web page.
+# (`ncclCommShrink`; `SHRINK_ABORT` is in `torch.distributed.distributed_c10d`). Of
+# PyTorch 2.13's backends only NCCL has this call. If all ranks have called PyTorch's
+# experimental `torch.distributed.debug.start_debug_server` at the start, a web page
+# shows the stack traces of all of them while they hang.
 #
-# `torchft` handles deaths for you: before every step, groups of ranks, each with a
-# replica of the model, agree on who is present, the *quorum*. It cannot be installed
-# alongside this course's packages for Python 3.11 (it needs a newer version of the
-# package protobuf than TensorFlow allows), so it is not shown.
+# `torchft` handles deaths for you: before every step the groups of ranks (each group
+# holds one replica of the model) agree on which of them are present: the *quorum*. On
+# Python 3.11 it cannot be installed alongside this course's packages (it needs a newer
+# version of the package protobuf than TensorFlow allows), so it is not shown.
 #
 # ## Preemption: all stop, or none
 #
@@ -539,10 +540,11 @@ outcome = simulation.run(leaves_when_told, 4, [(-1,), (3,), (-1,), (-1,)])
 print(outcome.hang)
 
 # %% [markdown]
-# The others hang, and on a real cluster they hang until a timeout or the scheduler ends
-# the job, with the checkpoint unwritten. Leaving on one's own is the classic mistake,
-# whether the reason is a signal, a stop file or a loss that is NaN. The rule: **a
-# decision to leave a collective loop is itself a collective.**
+# The others hang. Nobody is dead, so nobody gets an exception: one rank just does not
+# come. On a real cluster they hang, with no checkpoint written, until a timeout or the
+# scheduler ends the job. Leaving on one's own is the classic mistake, whether the
+# reason is a signal, a stop file or a loss that is NaN. The rule: **a decision to leave
+# a collective loop is itself a collective.**
 #
 # ![Two timelines of four ranks; in step 2 a signal tells rank 2 to stop. Above, rank 2 leaves, and the other three begin step 3 and wait for it in the all-reduce. Below, before every step each rank contributes 1 if it was told to stop and 0 if not, and an all-reduce takes the maximum: 0 before steps 0, 1 and 2, then 1, and all four leave after three steps.](../../images/stop_together.svg)
 #
@@ -676,7 +678,7 @@ elif FOR_REAL:
 
 # %% [markdown]
 # It committed at step 6, failed at step 7, began again at step 6, and ended with the
-# same result. But a commit in memory is lost with the machine, so a checkpoint on a
+# same result. But commits in memory are lost when all ranks stop, so a checkpoint on a
 # disk is still needed.
 #
 # ## Stragglers · stretch
@@ -785,8 +787,8 @@ for bit in (None, 55):
 # $$\sum_i \Big(\sum_r x_{r,i}\Big) = \sum_r \Big(\sum_i x_{r,i}\Big)$$
 #
 # (*Algorithm-based fault tolerance*: Huang and Abraham, 1984, for matrices.) There are
-# two traps. Floating-point sums in two orders differ, and with numbers of both signs
-# the difference may be larger than the checksum itself: judge it against the sum of the
+# two traps. Floating-point sums in two orders may differ, and with numbers of both
+# signs by more than the checksum itself: judge the difference against the sum of the
 # *magnitudes*. And a flipped exponent bit can make a NaN, for which `<=` and `>` are
 # both false.
 #
@@ -984,11 +986,12 @@ print(f"at {int(best)} s: {useful(int(best)):.1%}")
 # %% [markdown]
 # The optimum is flat: being wrong by a factor of two costs little. And the formula is
 # robust: here failures also hit saves and restarts, and the best interval is still
-# where the formula puts it. A paper finds the same for iterations of random length: "we
-# establish that the relevance of the formula goes well beyond its original framework"
-# (*Robustness of the Young/Daly formula for stochastic iterative applications*,
-# hal-02514107). The points lie a little below the line, especially at long intervals:
-# failures can also hit work that is being redone.
+# where the formula puts it. A paper finds that it also holds if a program can save only
+# between iterations, whose lengths are random: "we establish that the relevance of the
+# formula goes well beyond its original framework" (*Robustness of the Young/Daly
+# formula for stochastic iterative applications*, hal-02514107). The points lie a little
+# below the line, especially at long intervals: failures can also hit saves, restarts
+# and work that is being redone.
 #
 # ## Explain: checking a published table
 #
@@ -1037,9 +1040,10 @@ print(f"a tenth of {hours:.2f} h: {6 * hours:.1f} minutes")
 # The same paper claims **"higher than 90% effective training time"** (section 3.3.4),
 # the useful fraction of the time. Is that possible? One tenth of the 3.1 hours between
 # failures is 18.6 minutes; for each failure, this time must cover the restart, the work
-# since the last checkpoint, and all the saves in between. Per second of work, the saves
-# cost save / interval, the lost work costs interval / (2 MTBF) (half an interval for
-# each failure), and the restarts cost restart / MTBF.
+# since the last checkpoint (half an interval on average), and all the saves in between.
+# What is left of the time between two failures, without the restart and the lost work,
+# is divided between work and saves: save / interval seconds of saving for each second
+# of work.
 
 # %% tags=["raises-exception"]
 mtbf = hours * 3600
@@ -1047,28 +1051,28 @@ print("useful fraction of the time, saving as often as Young says")
 print("save   interval  restart: 0 min    5 min   10 min   15 min")
 for save in (5, 30, 120):
     interval = int(young_interval(save, mtbf, 1))
-    costs = save / interval + interval / (2 * mtbf)
-    parts = [1 / (1 + costs + 300 * k / mtbf) for k in range(4)]
+    left = [1 - (interval / 2 + 300 * k) / mtbf for k in range(4)]
+    parts = [part / (1 + save / interval) for part in left]
     print(f"{save:3} s {interval:7} s     " + "".join(f"{part:9.1%}" for part in parts))
 
 # %% [markdown]
-# So the claim can be true, with restarts of a few minutes and saves of a few seconds.
-# With a save of two minutes no restart is fast enough. (With a save in the background,
-# training waits only for the copy.)
+# So the claim can be true, with short saves and restarts: half a minute and 5 minutes,
+# for example. With a save of two minutes no restart is fast enough. (With a save in the
+# background, training waits only for the copy.)
 #
 # ## What to remember
 #
 # - A checkpoint is old or new: write to another file, flush, fsync, replace. In the
 #   background: copy first, and re-raise the thread's errors.
 # - After a restart on a different number of ranks the global minibatch stays the same,
-#   so a step still means the same samples. Only each rank's share of them changes.
+#   so each step still uses the same samples. Only each rank's share of them changes.
 # - If you add in an order that does not depend on the ranks, a resumed training run is
 #   the same run, bit for bit. Then a test can check it.
 # - A decision to leave is a collective.
 # - The rank that waits least is the one that the others wait for. Use median and MAD,
 #   not mean and standard deviation.
-# - A hash after the sum detects different results, not wrong ones: it identifies no
-#   rank (guess 3). A linear checksum detects wrong sums.
+# - A hash after the sum detects different results, not wrong ones: after a flip before
+#   the sum it identifies no rank (guess 3). A linear checksum detects wrong sums.
 # - Save every $\sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf} / \mathrm{machines}}$
 #   seconds, and make saves and restarts short.
 #
