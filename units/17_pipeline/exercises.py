@@ -76,23 +76,33 @@ class Bubble(PlainExercise):
                 "of them, and works while its other chunks wait.",
                 "The idle slots stay p - 1, the slots of work are v m.",
                 lambda c: (c.v * c.p - 1) / (c.m + c.v * c.p - 1)),
+        Mistake("at_least_p", "Fewer micro-batches than ranks count as p of them.",
+                "The formula holds for any m: a pipeline that is never full is idle for longer.",
+                lambda c: bubble(c.p, max(c.m, c.p), c.v)),
+        Mistake("rounded", "The share is right but for rounding.", "Return all digits; round only where you print."),
+        Mistake("ValueError", "This is possible, but the function raised a ValueError.",
+                "The bubble has a value for every m: also where p does not divide it."),
     ]  # fmt: skip
 
     def draw(self, rng):
         for p, m in ((4, 8), (8, 16), (2, int(rng.integers(5, 40))), (int(rng.integers(5, 9)), 3), (1, 5)):
             yield "one chunk per rank", {"p": p, "m": m, "v": 1}
-        for p, m, v in ((4, 8, 2), (4, 8, 4), (3, 3 * int(rng.integers(2, 9)), 5)):
+        for p, m, v in ((4, 8, 2), (4, 8, 4), (3, 3 * int(rng.integers(2, 9)) + 1, 5)):
             yield "v chunks per rank", {"p": p, "m": m, "v": v}
 
     def draw_further(self, rng):
         for p in map(int, rng.integers(9, 90, 2)):
             yield "one chunk per rank", {"p": p, "m": int(rng.integers(1, 900)), "v": 1}
-            yield "v chunks per rank", {"p": p, "m": p * int(rng.integers(2, 90)), "v": int(rng.integers(2, 9))}
+            yield "v chunks per rank", {"p": p, "m": int(rng.integers(2, 900)), "v": int(rng.integers(2, 9))}
 
     reference = reference_of(__file__, "right_formula")
 
     def right(self, p, m, v):
         return bubble(p, m, v)
+
+    def read(self, answer, p, m, v):
+        share = isinstance(answer, float) and bubble(p, m, v)
+        return "rounded" if share and answer in [round(share, digits) for digits in range(2, 9)] else None
 
 
 def enough(p: int, share: float, v: int) -> int:
@@ -148,8 +158,8 @@ class EnoughMicroBatches(PlainExercise):
     def draw(self, rng):
         share = int(rng.integers(60, 90)) / 1000
         exact = (4, 0.2), (64, 0.05), (6, 5 / 8), (10, 9 / 29), (5, 1.0)
-        below = (4, 0.1 - 1e-8)  # a little less than 27 micro-batches leave
-        for p, part in ((4, 0.25), (8, share), (int(rng.integers(10, 17)), share), (1, 0.5), *exact, below):
+        below = (4, 0.1 - 1e-10)  # a little less than 27 micro-batches leave
+        for p, part in ((4, 0.3), (8, share), (int(rng.integers(10, 17)), share), (1, 0.5), *exact, below):
             yield "one chunk per rank", {"p": p, "share": part, "v": 1}
         for p, part, v in ((4, 0.2, 3), (4, 0.16, 2), (5, 0.13, 3), (4, 1.0, 2), (1, 0.5, 3)):
             yield "v chunks per rank", {"p": p, "share": part, "v": v}
@@ -375,7 +385,7 @@ class OrderInterleaved(OrderExercise):
         some = 4 * int(rng.integers(3, 30))
         for p, m, v in ((4, 8, 2), (2, 6, 3), (4, some, 4), (3, 3, 2), (3, 6, 1), (1, 3, 2)):
             yield "the bubble of v chunks", {"p": p, "m": m, "v": v}
-        for p, m, v in ((4, some + 2, 2), (3, 2, 2)):
+        for p, m, v in ((4, some + 2, 2), (3, 2, 2), (3, 4, 1)):
             yield "p does not divide m", {"p": p, "m": m, "v": v}
 
     def draw_further(self, rng):
@@ -669,7 +679,7 @@ class SplitBackward(ReportExercise):
     signature = "split_backward(out: Tensor, x: Tensor, gradient: Tensor, parameters: list) -> tuple[Tensor, Callable]"
     levels = {"input now, weights later": 3}
     talks = False
-    parts = ("input", "early", "weights", "twice", "more passes")
+    parts = ("input", "early", "weights", "twice", "more passes", "changed")
     inputs = ("x",)  # autograd may leave its gradient there
     harness = harness_of(__file__, "split_backward")
     mistakes = [
@@ -702,16 +712,21 @@ class SplitBackward(ReportExercise):
         Mistake("pass_for_each_parameter", "The second part went back through the layer once for each parameter.",
                 "torch.autograd.grad(out, parameters, gradient) computes all of them in one pass.",
                 lambda c: {"more passes": len(c.xs)}),
+        Mistake("changes_gradient", "The caller's `gradient` was changed: what autograd returns for a parameter may be "
+                "`gradient` itself, and the next micro-batch was added to it in place.",
+                "Keep a copy, `p.grad = g.clone()`, or add up in a new tensor, `p.grad = p.grad + g`.",
+                lambda c: {"changed": len(c.xs) - 1} if c.bias is not None and c.bias.ndim > 1 else None),
     ]  # fmt: skip
 
     def cases(self, rng):
         (level,) = self.levels
-        return [self._case(rng, level, m, biased) for m, biased in ((2, True), (3, True), (2, False))]
+        return [self._case(rng, level, m, *how) for m, *how in ((2, True, (2, 3)), (3, True), (2, False))]
 
     @staticmethod
-    def _case(rng, level, m, biased):
+    def _case(rng, level, m, biased, shape=(3,)):
+        """shape: of the bias; one of the output's shape, (2, 3), is added after the tanh."""
         known = {"weight": full_precision(rng, -1, 1, (3, 4)),
-                 "bias": full_precision(rng, -1, 1, (3,)) if biased else None}  # fmt: skip
+                 "bias": full_precision(rng, -1, 1, shape) if biased else None}  # fmt: skip
         known |= {"xs": full_precision(rng, -1, 1, (m, 2, 4)), "gradients": full_precision(rng, -1, 1, (m, 2, 3))}
         lists = {f"{name}_list": [Tensor(one, "float64") for one in known[name]] for name in ("xs", "gradients")}
         says = f"{m} micro-batches" + ("" if biased else ", weights without a bias")
@@ -719,5 +734,5 @@ class SplitBackward(ReportExercise):
 
     def expected(self, case):
         c = self.worked(case)
-        values = input_gradient(c, c.gradients), 0, weight_gradient(c), 0, 0
+        values = input_gradient(c, c.gradients), 0, weight_gradient(c), 0, 0, 0
         return [dict(zip(self.parts, values, strict=True))]

@@ -157,7 +157,8 @@ def enough_micro_batches(p: int, share: float, v: int = 1) -> int:
     v: int, number of chunks on each rank
     Returns: int, at least 1
 
-    - one chunk per rank: the smallest m with bubble(p, m) <= share; equality is enough.
+    - one chunk per rank: the smallest m with bubble(p, m) <= share, both as floats;
+      equality is enough.
     - v chunks per rank: for v > 1, the smallest multiple m of p for which
       bubble(p, m, v) <= share.
 
@@ -352,7 +353,8 @@ print(f"the whole model: loss {loss.item():.6f}, {parameters:,} parameters")
 def gpipe(block, loss_of, xs, ys, m, shape):
     """Run one forward and backward pass of a pipeline over m micro-batches.
 
-    block: this rank's stage, an nn.Module; call it once for each micro-batch
+    block: this rank's stage, an nn.Module without gradients; call it once for each
+        micro-batch
     loss_of: function, loss_of(out, y) is the mean loss of a micro-batch
     xs: list of m input tensors on rank 0; None on the other ranks
     ys: list of m target tensors on the last rank; None on the other ranks
@@ -962,9 +964,9 @@ def split_backward(out, x, gradient, parameters):
     """Compute the gradient of a layer's input now, and those of its weights later.
 
     out: tensor, the layer's output for the input x
-    x: tensor, the layer's input
-    gradient: tensor, the gradient of out; the caller never changes it
-    parameters: list of the layer's parameters
+    x: tensor, the layer's input; x.grad is None at first, and may be used
+    gradient: tensor, the gradient of out; nobody changes it, neither you nor the caller
+    parameters: list of the layer's parameters, at least one; out depends on each
     Returns: (gradient of x, function without arguments that computes the others)
 
     - input now, weights later: `split_backward` runs the backward pass for x alone. The

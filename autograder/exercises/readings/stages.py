@@ -138,7 +138,9 @@ def of_the_last_alone(c) -> list[dict] | None:
 
 
 def inner_gradient(c, gradient):
-    return gradient * (1 - np.tanh(c.xs @ c.weight.T + (0.0 if c.bias is None else c.bias)) ** 2)
+    """Of the sum before the tanh, to which a bias for each feature belongs: one of the output's shape comes after."""
+    before = c.bias if c.bias is not None and c.bias.ndim == 1 else 0.0
+    return gradient * (1 - np.tanh(c.xs @ c.weight.T + before) ** 2)
 
 
 def input_gradient(c, gradient):
@@ -146,6 +148,10 @@ def input_gradient(c, gradient):
 
 
 def weight_gradient(c, which: slice = slice(None), gradient=None):
-    inner = inner_gradient(c, c.gradients if gradient is None else gradient)[which]
+    gradient = c.gradients if gradient is None else gradient
+    inner = inner_gradient(c, gradient)[which]
     to_weight = np.einsum("kbi,kbj->ij", inner, c.xs[which]).ravel()
-    return to_weight if c.bias is None else np.concatenate([to_weight, inner.sum(axis=(0, 1))])
+    if c.bias is None:
+        return to_weight
+    to_bias = inner.sum(axis=(0, 1)) if c.bias.ndim == 1 else gradient[which].sum(axis=0).ravel()
+    return np.concatenate([to_weight, to_bias])

@@ -19,6 +19,11 @@ def bubble(p, m, v=1):
     idle = (p - 1) * (forward + backward)
     return 1 - work / (work + idle)
 
+# %% wrong_at_least_p: wrong, at_least_p, levels 0 1
+def bubble(p: int, m: int, v: int = 1) -> float:
+    m = max(m, p)
+    return (p - 1) / (v * m + p - 1)
+
 # %% wrong_busy: wrong, the_busy_share, levels 0 0
 def bubble(p, m, v=1):
     return v * m / (v * m + p - 1)
@@ -51,7 +56,13 @@ def bubble(p, m, v=1):
 def bubble(p, m, v=1):
     return 100 * (p - 1) / (v * m + p - 1)
 
-# %% wrong_rounds: wrong, unrecognised, levels 0 0
+# %% wrong_refuses_incomplete_groups: raised, ValueError, levels 1 0
+def bubble(p: int, m: int, v: int = 1) -> float:
+    if v > 1 and m % p:
+        raise ValueError("with chunks, p has to divide m")
+    return (p - 1) / (v * m + p - 1)
+
+# %% wrong_rounds: wrong, rounded, levels 0 0
 def bubble(p, m, v=1):
     return round((p - 1) / (v * m + p - 1), 2)
 

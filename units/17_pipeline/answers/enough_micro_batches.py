@@ -22,6 +22,10 @@ def enough_micro_batches(p, share, v=1):
     m = max(1, math.ceil(round((p - 1) * (1 - share) / (share * v), 9)))
     return -(-m // p) * p if v > 1 else m
 
+# %% wrong_a_billionth_more (right_loop): wrong, one_too_few, levels 0 1
+-    while (p - 1) / (v * m + p - 1) > share:
++    while (p - 1) / (v * m + p - 1) > share + 1e-9:
+
 # %% wrong_a_millionth_more (right_loop): wrong, one_too_few, levels 0 1
 -    step = p if v > 1 else 1
 +    step = 1 if v == 1 else p
@@ -35,6 +39,14 @@ def enough_micro_batches(p, share, v=1):
     while (p - 1) / (v * m + p - 1) > share:
         m += p
     return m
+
+# %% wrong_exact_fraction: wrong, one_too_many, levels 0 1
+from fractions import Fraction
+
+
+def enough_micro_batches(p, share, v=1):
+    step, exact = p if v > 1 else 1, Fraction(share)
+    return max(1, math.ceil((p - 1) * (1 - exact) / (exact * v * step))) * step
 
 # %% wrong_formula_in_floats: wrong, one_too_many, levels 0 0
 def enough_micro_batches(p, share, v=1):

@@ -102,6 +102,10 @@ def order_interleaved(rank, p, m, v):
 -    if m % p:
 -        raise ValueError(f"{p} ranks do not divide {m} micro-batches")
 
+# %% wrong_one_chunk_unchecked (right_megatron): wrong, not_refused, levels 1 0
+-    if m % p:
++    if v > 1 and m % p:
+
 # %% wrong_one_more_first (right_megatron): wrong, holds_too_many, levels 0 1
 -    warm = min(total, 2 * (p - 1 - rank) + (v - 1) * p)
 +    warm = min(total, 2 * (p - 1 - rank) + (v - 1) * p + 1)

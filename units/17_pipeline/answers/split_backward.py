@@ -32,6 +32,13 @@ def split_backward(out, x, gradient, parameters):
 +            if p.grad is None:
 +                p.grad = g
 
+# %% wrong_grad_shares_memory (right_two_grads): wrong, changes_gradient, levels 0
+-            p.grad = g if p.grad is None else p.grad + g
++            if p.grad is None:
++                p.grad = g
++            else:
++                p.grad += g
+
 # %% wrong_graph_freed: raised, RuntimeError, levels 0
 def split_backward(out, x, gradient, parameters):
     (to_x,) = torch.autograd.grad(out, x, gradient)
