@@ -146,15 +146,18 @@ class RowLinear(DividedLayer):
             self._case(rng, first, 2, 3, 8, 2),
             self._case(rng, first, 3, 2, 12, 3, late=(0,)),
             self._case(rng, first, 1, 3, 5, 2),
-            self._case(rng, second, 4, 3, 16, 2),
-            self._case(rng, second, 3, 2, 14, 3),
+            self._case(rng, second, 4, 3, 16, 2, cancels=True),
+            self._case(rng, second, 3, 2, 14, 3, cancels=True),
             self._case(rng, second, 1, 2, 5, 3),
             self._case(rng, second, 2, 1, 6, 3),  # an output as large as the bias
         ]
 
     @staticmethod
-    def _case(rng, level, p, n, d, h, **options):
+    def _case(rng, level, p, n, d, h, cancels=False, **options):
+        """cancels: the bias adds up to zero, and its third number is zero: it is a bias all the same."""
         known = {"x": drawn(rng, n, d), "w": drawn(rng, h, d), "b": drawn(rng, h) if level == "a bias" else None}
+        if cancels:
+            known["b"] = np.resize([1.0, -1.0, 0.0], h) * known["b"][0]
         return divided_case(
             level, p, known, lambda r: (part(known["x"], p, r, 1), part(known["w"], p, r, 1), known["b"]),
             f"n = {n}, d = {d}, h = {h}", **options)  # fmt: skip
@@ -290,6 +293,11 @@ class SequenceParallelMlp(DividedLayer):
         BIAS_DIVIDED.giving(lambda c: divided.changed(c, {"gradient of down_bias": c.given.sum(0) / c.p})),
         BIAS_ON_ONE.but(how="Add it on every rank behind the sum, and sum its gradient over the ranks.").giving(
             divided.bias_on_one),
+        Mistake("bias_gradient_on_one_rank", "Only rank 0 has the whole gradient of the last bias: the others have "
+                "that of their own rows, so its copies differ after the first step.",
+                "After a reduce one rank has the sum, after all_reduce all.",
+                lambda c: divided.changed(c, {"gradient of down_bias": [
+                    g.sum(0) if r else c.given.sum(0) for r, g in enumerate(c.rows(c.given))]})),
         Mistake("gradient_not_summed", "Each rank's gradient of x comes from its own hidden activations only.",
                 "The gather's backward pass is a reduce_scatter: it adds up, and each rank keeps its rows.",
                 lambda c: divided.changed(c, {"gradient of x": [part(s, c.p, r) for r, s in enumerate(c.shares)]})),
@@ -555,6 +563,10 @@ class VocabCrossEntropy(DividedLayer):
                 "all_reduce the maximum (ReduceOp.MAX) before you take exponentials.",
                 lambda c: [(ANYTHING, gradient) for _, gradient in c.answer(own_max=True)]
                 if np.count_nonzero(c.widths) > 1 else None),
+        Mistake("target_by_maximum", "The target's logit was taken to be the largest of what the ranks hold: where it "
+                "is negative, the zero of a rank that does not hold it is larger.",
+                "Add up instead of ReduceOp.MAX: one rank has the logit, the others have zero.",
+                lambda c: c.answer(target=c.not_below_zero)),
         Mistake("maximum_not_added", "The maximum was subtracted before `exp`, but not added to the logarithm again.",
                 "The loss of a token is log sum + m - z_y; or subtract m from z_y, too.",
                 lambda c: [(loss - c.logits.max(1).mean(), gradient) for loss, gradient in c.right]),
@@ -616,6 +628,8 @@ class VocabCrossEntropy(DividedLayer):
         edges = [edge for end, w in zip(ends, widths, strict=True) if w for edge in (end - w, end - 1)]
         targets[2 : 2 + len(edges)] = edges[: max(0, n - 2)]  # the first and the last column of each share, if they fit
         targets = rng.permutation(targets)
+        if size <= 1e3:  # a target whose logit is below zero
+            logits[0, targets[0]] = -abs(logits[0, targets[0]])
         known = {"logits": logits, "y": targets, "widths": widths}
         cut = np.split(logits, ends[:-1], axis=1)
         says = f"{n} tokens, {ends[-1]} columns as {', '.join(map(str, widths))}"

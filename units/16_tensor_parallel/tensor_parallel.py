@@ -477,7 +477,8 @@ def vocab_cross_entropy(
 
     logits: tensor (n, V_r), this rank's columns, in the order of the ranks
     targets: int64 tensor (n,), from 0 to V - 1, the same on every rank
-    Returns: (loss, gradient), one number, the same on every rank, and a tensor (n, V_r)
+    Returns: (loss, gradient), one number (a float or a tensor), the same on every rank,
+        and a tensor (n, V_r)
 
     - equal shares: the loss is the mean over the tokens, that of `F.cross_entropy` with
       all V columns; the gradient is that of this mean.

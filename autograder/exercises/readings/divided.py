@@ -340,7 +340,11 @@ def loss_divided(c: SimpleNamespace):
             if piece.size
         )
 
-    c.answer, c.clamped = answer, clamped
+    def not_below_zero(cut, starts):
+        found = c.logits[rows, c.y]
+        return np.maximum(found, 0) if len(c.widths) > 1 else found
+
+    c.answer, c.clamped, c.not_below_zero = answer, clamped, not_below_zero
     return answer()
 
 

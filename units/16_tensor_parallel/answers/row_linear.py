@@ -57,6 +57,12 @@ def row_linear(
 -    return y if bias is None else y + bias
 +    return y if bias is None else bias.add_(0).add_(y)
 
+# %% wrong_bias_of_sum_zero (right_all_reduce): wrong, no_bias, levels 1 0
+-    return y if bias is None else y + bias
++    if bias is not None and bias.sum() != 0:
++        y += bias
++    return y
+
 # %% wrong_bias_p_times (right_bias_on_rank_0): wrong, bias_on_every_rank, levels 1 0
 -    y = F.linear(x, weight, bias if dist.get_rank() == 0 else None)
 +    y = F.linear(x, weight, bias)

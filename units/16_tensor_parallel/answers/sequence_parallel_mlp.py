@@ -157,6 +157,11 @@ def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
 -    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)
 +    return Scatter.apply(hidden @ down.T) + down_bias
 
+# %% wrong_bias_gradient_on_rank_0 (right_gather_scatter): wrong, bias_gradient_on_one_rank, levels 1 0
+         g = g.clone()
+-        dist.all_reduce(g)
++        dist.reduce(g, 0)
+
 # %% wrong_bias_inside (right_gather_scatter): wrong, bias_on_every_rank, levels 0 0
 -    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)
 +    return Scatter.apply(hidden @ down.T + down_bias)

@@ -204,6 +204,10 @@ def vocab_cross_entropy(logits, targets):
 -    loss = (total.log() + top - target).mean()
 +    loss = (total.log() + top - target).sum()
 
+# %% wrong_target_by_maximum (right_three_all_reduces): wrong, target_by_maximum, levels 0 0 0
+-    dist.all_reduce(target)
++    dist.all_reduce(target, dist.ReduceOp.MAX)
+
 # %% wrong_target_in_every_row (right_three_all_reduces): wrong, target_in_every_row, levels 0 0 0
 -    gradient[here, at] -= 1
 +    gradient[:, at] -= 1
