@@ -118,6 +118,9 @@ class MemoryPerRank(PlainExercise):
         Mistake("moments_in_16_bits", "In mixed precision the moments were counted with 2 bytes each.",
                 "4 each, as without it: sums over many steps stay in float32.",
                 lambda c: c.sizes and c.mixed and held(c.params, c.p, c.stage, (2, 2, 2 + c.sizes[2] // 2)) or None),
+        Mistake("full_parts_padded", "The components that are not sharded at this stage were counted with padding.",
+                "Padding belongs to shards: a component in full has `params` numbers.",
+                lambda c: c.sizes and c.stage and held(size_of_shard(c.params, c.p) * c.p, c.p, c.stage, c.sizes)),
         Mistake("takes_anything", "An invalid stage or number of ranks got a number of bytes.",
                 "Raise ValueError: a wrong plan should not look like a small one."),
     ]  # fmt: skip
@@ -210,6 +213,11 @@ class Shard(PlainExercise):
         Mistake("padded_by_one_too_many", "There is one shard's worth of padding even where p divides n.",
                 "`-n % p` zeros.",
                 lambda c: tensors(np.split(np.pad(c.values, (0, c.p - len(c.values) % c.p)), c.p), c.dtype)),
+        Mistake("not_side_by_side", "The shards hold what lies side by side in memory, but `flat` is a view here: "
+                "its numbers are not neighbours there.",
+                "Cut by index, `flat[a:b]`: it takes the strides of the view into account.",
+                lambda c: tensors(shards_of(np.repeat(c.values, 2)[: len(c.values)], c.p), c.dtype)
+                if c.p == 2 else None),
         Mistake("padding_not_zeros", "The numbers of the vector are right, but the padding after them is not zeros.",
                 "`flat.new_zeros(...)`: empty memory holds anything, and inf or nan times 0 is nan."),
     ]  # fmt: skip
@@ -368,7 +376,9 @@ class ZeroStep(ReportExercise):
     parts = (("m", "v"), "weights")
     pads = False  # whether the weights and the gradients come padded
 
-    def _known(self, rng, level, n, p, steps, micro, says="", t=0, still=False, cancels=False, **options):
+    def _known(
+        self, rng, level, n, p, steps, micro, says="", t=0, still=False, cancels=False, dtype="float64", **options
+    ):
         """cancels: in the first micro-batch every third number is enormous on two ranks, and their sum is 0. It hides
         what is added to it before the ranks have been summed, wherever the sum is kept.
         """
@@ -379,19 +389,21 @@ class ZeroStep(ReportExercise):
         if cancels:
             known["g"][:, 0, :, ::3] = 0
             known["g"][:, 0, :2, ::3] = 2.0**120 * np.array([[1], [-1]])
-        known |= {"m": rng.normal(size=n) * (t > 1), "v": rng.uniform(0.5, 1, n) * (t > 1)}
-        m, v = (tensors(shards_of(known[name], p)) for name in "mv")
+        known |= {"m": rng.normal(size=n) * (t > 1), "v": rng.uniform(0.5, 1, n) * (t > 1), "dtype": dtype}
+        stored = {name: known[name].astype(dtype) for name in "wgmv"}
+        known |= {name: values.astype("float64") for name, values in stored.items()}
+        m, v = (tensors(shards_of(stored[name], p), dtype) for name in "mv")
         cut = (lambda values: padded(values, p)) if self.pads else (lambda values: values)
-        known |= {"m_r": m, "v_r": v, "weights": Tensor(cut(known["w"]), "float64")}
-        known["g_r"] = [[[Tensor(cut(one[r]), "float64") for one in step] for step in known["g"]] for r in range(p)]
+        known |= {"m_r": m, "v_r": v, "weights": Tensor(cut(stored["w"]), dtype)}
+        known["g_r"] = [[[Tensor(cut(one[r]), dtype) for one in step] for step in stored["g"]] for r in range(p)]
         arguments = [(known["weights"], known["g_r"][r], m[r], v[r], t, known["lr"]) for r in range(p)]
         return Case(level, p, arguments, f"n = {n}{says}", known, **options)
 
     def _report(self, c, w, m, v) -> list[dict]:
         ms, vs = (shards_of(values, c.p) for values in (m, v))
         return [
-            {"m": Tensor(ms[r], "float64"), "v": Tensor(vs[r], "float64"),
-             "weights": Tensor(padded(one, c.p) if self.pads else one, "float64")}
+            {"m": Tensor(ms[r].astype(c.dtype), c.dtype), "v": Tensor(vs[r].astype(c.dtype), c.dtype),
+             "weights": Tensor((padded(one, c.p) if self.pads else one).astype(c.dtype), c.dtype)}
             for r, one in enumerate(w if isinstance(w, list) else [w] * c.p)
         ]  # fmt: skip
 
@@ -471,7 +483,7 @@ class Zero1Step(ZeroStep):
         equal, odd, counted = self.levels
         return [
             self._known(rng, equal, 12, 3, 2, 1, ", two steps"),
-            self._known(rng, equal, 8, 2, 1, 1, ", one step", late=(0,)),
+            self._known(rng, equal, 8, 2, 1, 1, ", one step, float32", dtype="float32", late=(0,)),
             self._known(rng, equal, 9, 3, 2, 1, ", two steps of a run that goes on: 7 and 8", t=7),
             self._known(rng, odd, 10, 4, 2, 1, ", two steps"),
             self._known(rng, odd, 2, 3, 1, 1, ", one step"),
@@ -556,7 +568,7 @@ class Zero2Step(ZeroStep):
         one, several, counted, shard = self.levels
         return [
             self._known(rng, one, 12, 3, 1, 1),
-            self._known(rng, one, 10, 4, 1, 1, late=(2,)),
+            self._known(rng, one, 10, 4, 1, 1, ", float32", dtype="float32", late=(2,)),
             self._known(rng, one, 5, 1, 1, 1, ", one rank"),
             self._known(rng, several, 12, 2, 1, 4, ", 4 micro-batches"),
             self._known(rng, several, 10, 3, 1, 3, ", 3 micro-batches"),
@@ -576,8 +588,8 @@ class Zero2Step(ZeroStep):
 
     def needs_bytes(self, case):
         """The other ranks' shards of the new weights."""
-        n, p = case.known["n"], case.world_size
-        return [max(0, n - size_of_shard(n, p)) * BYTES * (p > 1)] * p
+        n, p, each = case.known["n"], case.world_size, np.dtype(case.known["dtype"]).itemsize
+        return [max(0, n - size_of_shard(n, p)) * each * (p > 1)] * p
 
     def _report(self, c, w, m, v):
         return [{**report, "whole": ANYTHING} for report in super()._report(c, w, m, v)]
@@ -636,6 +648,10 @@ class Zero3(ReportExercise):
                 "`dist.reduce_scatter_single`.", lambda c: c.whole()),
         Mistake("reversed_layers", "The gradients are right, but in the order of the backward pass.",
                 "Entry i belongs to `layers[i]`.", lambda c: c.report(1, -1)),
+        Mistake("one_memory", "Layers whose shards are of one size share one tensor: all of them have the gradient "
+                "that was written last, that of the first layer.",
+                "Each entry of the list needs memory of its own: make it inside the loop.",
+                lambda c: c.one_memory()),
         Mistake("ValueError", "A layer got fewer parameters than it has: a shard, or memory that was freed after the "
                 "forward pass.", "Gather its parameters again before its backward pass."),
         MOVES_TOO_MUCH.but(why="The gradients are right, but more bytes moved than in two all_gathers and one "
@@ -729,7 +745,12 @@ class Zero3(ReportExercise):
             means = [np.mean(of_layer, axis=0) for of_layer in zip(*alone, strict=True)]
             return report([shard_of(r, means, factor, order) for r in range(c.p)], below)
 
+        def one_memory():
+            shards = [shard_of(r, [np.mean(of, axis=0) for of in zip(*alone, strict=True)]) for r in range(c.p)]
+            return report([[next(b for b in mine if len(b) == len(a)) for a in mine] for mine in shards], below)
+
         alone, below = passes(c.weights, c.last)
+        c.one_memory = one_memory
         c.report = lambda factor=1, order=1: mean(alone, below, factor, order)
         c.own = lambda: report([shard_of(r, alone[r]) for r in range(c.p)], below)
         c.whole = lambda: report([[padded(np.mean([of[k] for of in alone], axis=0).ravel(), c.p)
@@ -798,6 +819,10 @@ class Checkpointed(ReportExercise):
                 "`torch.autograd.backward(y, gy)` also gives the blocks' parameters their gradients; "
                 "`torch.autograd.grad` returns only those that it is asked for.",
                 lambda c: c.report(c.y, c.gradients[0], [0 * g for g in c.gradients[1:]])),
+        Mistake("only_modules", "The parameters of blocks that are functions have no gradients, only those of modules.",
+                "A function does not say which parameters it uses: `torch.autograd.backward(y, gy)` reaches them all.",
+                lambda c: None if c.draws else
+                c.report(c.y, c.gradients[0], [k % len(c.ups) % 2 * g for k, g in enumerate(c.gradients[1:])])),
         Mistake("drops_earlier_gradients", "Gradients that an earlier backward pass had left in `.grad` are gone.",
                 "Autograd adds to `.grad`. Do not reset it within a backward pass.",
                 lambda c: None if c.draws or c.others else
@@ -816,6 +841,11 @@ class Checkpointed(ReportExercise):
                 "another mask than the output.",
                 "Save `torch.get_rng_state()` before a segment's first run, and restore it before its second.",
                 lambda c: {"masks": "others"} if c.draws else None),
+        Mistake("states_of_another_pass", "In the second run the blocks drew the random numbers of another forward "
+                "pass: two passes may be under way at a time, as in a pipeline.",
+                "Keep the generator's state with the segment that it belongs to, `ctx.state = torch.get_rng_state()`, "
+                "not in a list or a dict for all.",
+                lambda c: {"masks": "those of another pass"} if c.draws else None),
         Mistake("seeds_itself", "The blocks draw the same numbers in both runs, but not those of the plain run: the "
                 "generator was seeded.",
                 "Do not seed: save the generator's state before the first run, and restore it before the second.",

@@ -1,6 +1,7 @@
 """The harnesses of unit 15's exercises: functions that run around the student's (`autograder.exercises.source`)."""
 
 import gc
+import sys
 
 import numpy as np
 import torch
@@ -29,8 +30,13 @@ class Filled:  # empty memory is filled with nan; torch's own function for this 
 
 
 def shard(f, flat, p):
+    given = flat
+    if p == 2:  # then its numbers do not lie side by side
+        flat = torch.stack([flat, flat], 1)[:, 0]
     with Filled():
-        return [f(flat, rank, p) for rank in range(p)]
+        shards = [f(flat, rank, p) for rank in range(p)]
+    given.copy_(flat)  # what was written to it is noticed there
+    return shards
 
 
 def zero1_step(f, w, gradients, m, v, t, lr):
@@ -111,6 +117,7 @@ class Layer:
         self.n, self.counted, self.charges, self.done = shape[0] * shape[1], counted, charges, done
 
     def forward(self, weights, x):
+        self.counted.watches = True
         self.input, self.output = x, torch.tanh(x @ self._whole(weights, "F", self.charges[0]))
         self.done("F", self.number)
         return self.output
@@ -135,23 +142,41 @@ class Layer:
         return weights.reshape(-1)[: self.n].reshape(self.shape)
 
 
+# True while a collective runs: what it makes for a moment is not its caller's.
+def in_a_collective():
+    frame = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__") != "labkit.relay.backend":
+        frame = frame.f_back
+    return frame is not None
+
+
 def zero3_forward_backward(f, shapes, shards, x, y, charges, turns):
     shards = [shard.clone() for shard in shards]
     turns = [(label, k, i, new.clone()) for label, k, i, new in turns]
-    counted = Alive(x, y, *shards, *(new for *_, new in turns))
-    counted.most = {"F": 0, "B": 0, "kept": 0}
+    of_a_layer = min(rows * columns for rows, columns in shapes)
+
+    def changed(nbytes):  # a gather may begin before an old layer is freed
+        if counted.watches and not in_a_collective():
+            counted.most["F"] = max(counted.most["F"], counted.large(of_a_layer))
+
+    counted = Alive(x, y, *shards, *(new for *_, new in turns), changed=changed)
+    counted.most, counted.watches = {"F": 0, "B": 0, "kept": 0}, False  # watches: between two forward passes
 
     def done(label, number):  # time for other weights, unless too many are known to be whole
         for after, k, i, new in turns:
             if (after, k) == (label, number) and counted.most["F"] <= 2:
                 shards[i].set_(new)
 
+    def loss_gradient(output):
+        counted.watches = False  # from here on someone may copy a gradient
+        return output - y
+
     layers = [
         Layer(k, shape, shard, counted, charges, done)
         for k, (shape, shard) in enumerate(zip(shapes, shards, strict=False))
     ]
     with counted:
-        gradients = f(layers, x, lambda output: output - y)
+        gradients = f(layers, x, loss_gradient)
     return {"gradients": gradients, "below": layers[0].below, **counted.most}
 
 
@@ -175,7 +200,8 @@ class Block(torch.nn.Module):
     def __init__(self, number, up, down, draws, done):
         super().__init__()
         self.up, self.down, self.draws = torch.nn.Parameter(up), torch.nn.Parameter(down), draws
-        self.number, self.forwards, self.masks, self.done = number, 0, [], done
+        self.number, self.forwards, self.masks, self.done = number, 0, ([], []), done
+        self.turn = 0  # 1 in the second of two passes that are under way
 
     def forward(self, x):
         self.forwards += 1
@@ -183,17 +209,52 @@ class Block(torch.nn.Module):
         inside = torch.tanh(x @ self.up)
         if self.draws:
             mask = torch.rand(inside.shape, dtype=inside.dtype) < 0.5 if self.training else torch.ones_like(inside)
-            self.masks.append(mask.tolist())
+            self.masks[self.turn].append(mask.tolist())
             inside = inside * mask
         return x + inside @ self.down
 
 
+# For two passes and each block the mask that a plain run draws, and a number that is drawn after them.
+def plain_masks(x, ups):
+    torch.manual_seed(5)
+    masks = [[(torch.rand((len(x), up.shape[1]), dtype=x.dtype) < 0.5).tolist() for up in ups] for _ in range(2)]
+    after = torch.rand(1).item()
+    torch.manual_seed(5)
+    return masks, after
+
+
+# Two passes under way at a time; read() is called between the backward pass of the first and that of the second.
+def two_passes(f, modules, blocks, x, gy, every, read):
+    def turn(number):
+        for block in modules:
+            block.turn = number
+
+    first = f(blocks, x, every)
+    turn(1)
+    second = f(blocks, (-x).detach().requires_grad_(), every)
+    turn(0)
+    first.backward(gy)
+    found = read()
+    turn(1)
+    second.backward(gy)
+    return first, found
+
+
+# A word on what the blocks have drawn in two passes; plain: for each pass and block, what a plain run draws.
+def drawn_masks(modules, plain, goes_on):
+    firsts = [[block.masks[turn][:1] for block in modules] for turn in (0, 1)]
+    again = [(mask, block.masks, turn) for block in modules for turn in (0, 1) for mask in block.masks[turn]]
+    others = [(mask, masks, turn) for mask, masks, turn in again if mask != masks[turn][0]]
+    if others:
+        exchanged = all([mask] == masks[1 - turn][:1] for mask, masks, turn in others)
+        return "those of another pass" if exchanged else "others"
+    if firsts != [[[mask] for mask in masks] for masks in plain]:
+        return "not those of the plain run"
+    return "alike" if goes_on else "alike, but the generator was set back"
+
+
 def checkpointed(f, x, ups, downs, gy, every, draws, others):
-    torch.manual_seed(5)
-    plain = [(torch.rand((len(x), up.shape[1]), dtype=x.dtype) < 0.5).tolist() for up in ups]
-    after_plain = torch.rand(1).item()
-    torch.manual_seed(5)
-    peak = [0]
+    (plain, after_plain), kept, peak = plain_masks(x, ups), 0, [0]
 
     def done(number):  # the gradient has come through a segment, or the loss is there: other weights before it
         if others and number % every == 0:
@@ -212,25 +273,25 @@ def checkpointed(f, x, ups, downs, gy, every, draws, others):
         peak.append(nbytes)
         says(nbytes)
 
+    def read():
+        of_x, *of_all = [torch.zeros_like(w) if w.grad is None else w.grad.clone() for w in (x, *ups, *downs)]
+        return {"gradient of x": of_x, "gradients": [one - before for one in of_all]}
+
     with Alive(x, gy, *ups, *downs, changed=changed) as alive:
-        y = f(blocks, x.requires_grad_(), every)
-        gc.collect()
-        kept = alive.nbytes()
-        done(-(-len(blocks) // every) * every)
-        y.backward(gy)
+        if not others:
+            y, found = two_passes(f, modules, blocks, x.requires_grad_(), gy, every, read)
+        else:
+            y = f(blocks, x.requires_grad_(), every)
+            gc.collect()
+            kept = alive.nbytes()
+            done(-(-len(blocks) // every) * every)
+            y.backward(gy)
+            found = read()
     goes_on = torch.rand(1).item() == after_plain
-    alike = all(mask == block.masks[0] for block in modules for mask in block.masks)
-    as_plain = not draws or [block.masks[:1] for block in modules] == [[mask] for mask in plain]
-    of_x = torch.zeros_like(x) if x.grad is None else x.grad
-    of_all = [(torch.zeros_like(w) if w.grad is None else w.grad) - before for w in (*ups, *downs)]
-    found = {"y": y, "gradient of x": of_x, "gradients": of_all}
-    found = {name: "drawn" for name in found} if draws else found
-    masks = "others" if not alike else "not those of the plain run" if not as_plain else "alike"
-    if draws and masks == "alike" and not goes_on:
-        masks = "alike, but the generator was set back"
+    found = {"y": y, **found}
     return {
-        **found,
-        "masks": masks,
+        **({name: "drawn" for name in found} if draws else found),
+        "masks": drawn_masks(modules, plain, goes_on) if draws else "alike",
         "kept": kept,
         "peak": max(peak),
         "forwards": max(block.forwards for block in modules),

@@ -104,7 +104,7 @@ def memory_per_rank(
     params: int, number of parameters of the model
     p: int, number of ranks
     stage: int, 0 to 3, ZeRO's stage
-    optimizer: "adam", "momentum" or "sgd"
+    optimizer: "adam", "momentum" or "sgd"; no other is given
     mixed: bool, True for mixed precision, False for 32 bits throughout
     Returns: int, bytes (a float with an integer value is accepted, too)
 
@@ -183,7 +183,7 @@ print(f"your guess: {guess_1}")
 def shard(flat: Tensor, rank: int, p: int) -> Tensor:
     """Return one rank's shard of a flat vector.
 
-    flat: tensor of n numbers, n >= 0
+    flat: tensor of n numbers, n >= 0; it may be a view, such as a column of a matrix
     rank: int, from 0 to p - 1
     p: int, number of ranks
     Returns: tensor of k = ceil(n / p) numbers, dtype of flat
@@ -262,9 +262,11 @@ def adam(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> None:
 def zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor:
     """Run one step of Adam with the optimizer state sharded across the ranks.
 
-    w: tensor of n parameters, the same on every rank; may be changed
-    g: tensor of n numbers, this rank's gradient; may be changed
-    m, v: tensors of k numbers, the moments of this rank's shard; change them in place
+    w: tensor of n parameters, float32 or float64, the same on every rank; may be
+        changed
+    g: tensor of n numbers, this rank's gradient, dtype of w; may be changed
+    m, v: tensors of k numbers, the moments of this rank's shard, dtype of w; change
+        them in place
     t: int, number of this step in the training run, from 1
     lr: float, learning rate
     Returns: tensor of the n new parameters, the same on every rank
@@ -317,7 +319,8 @@ check(zero1_step)
 def zero2_step(w: Tensor, gradients, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor:
     """Run one step of Adam with optimizer state and gradients sharded across the ranks.
 
-    w: tensor of k * p parameters, padded, the same on every rank; may be changed
+    w: tensor of k * p parameters, padded, float32 or float64, the same on every rank;
+        may be changed
     gradients: iterator; each iteration computes this rank's gradient of one
         micro-batch, k * p numbers, always into the same buffer; there is at least one
     m, v, t, lr: as in `zero1_step`
@@ -512,6 +515,7 @@ def checkpointed(blocks: list, x: Tensor, every: int) -> Tensor:
     - dropout: a block draws the same random numbers as without checkpointing, in the
       first run and in the second. After `backward` the generator's state is as after
       the plain run.
+    - two passes: a second forward pass may begin before the first one's `backward`.
 
     Example: 5 blocks, every = 2. The segments have 2, 2 and 1 blocks, and their three
     inputs are kept.
@@ -785,8 +789,8 @@ print(f"your guess: {guess_2}")
 def clip_grad_norm_sharded(shards: list, max_norm: float) -> float:
     """Clip a gradient by its global norm when every rank holds shards of it.
 
-    shards: list of tensors, this rank's shard of each tensor of the gradient; scale
-        them in place
+    shards: list of float64 tensors, this rank's shard of each tensor of the gradient;
+        scale them in place
     max_norm: float, the largest norm allowed
     Returns: float, the norm before clipping, the same on every rank
 

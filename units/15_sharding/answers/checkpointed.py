@@ -208,6 +208,15 @@ def checkpointed(blocks, x, every):
 -        return None, x.grad
 +        return None, torch.zeros_like(x)
 
+# %% wrong_only_modules (right_by_hand): wrong, only_modules, levels 0 0 1
+-        torch.autograd.backward(y, gy)
+-        return None, x.grad
++        own = [w for block in ctx.blocks if isinstance(block, torch.nn.Module) for w in block.parameters()]
++        gx, *gradients = torch.autograd.grad(y, [x, *own], gy)
++        for w, g in zip(own, gradients):
++            w.grad = g if w.grad is None else w.grad + g
++        return None, gx
+
 # %% wrong_plain: wrong, keeps_too_much, levels 1 0 1
 def checkpointed(blocks, x, every):
     for block in blocks:
@@ -236,6 +245,18 @@ from torch.utils.checkpoint import checkpoint_sequential
 
 def checkpointed(blocks, x, every):
     return checkpoint_sequential(blocks, -(-len(blocks) // every), x, use_reentrant=False)
+
+# %% wrong_stack_of_states (right_by_hand): wrong, states_of_another_pass, levels 1 1 0
++states = []  # the last segment runs backward first
++
++
+ class Segment(torch.autograd.Function):
+@@
+-        ctx.rng = torch.get_rng_state()
++        states.append(torch.get_rng_state())
+@@
+-            torch.set_rng_state(ctx.rng)
++            torch.set_rng_state(states.pop())
 
 # %% wrong_state_after_the_run (right_by_hand): wrong, drops_rng_state, levels 1 1 0
 -        ctx.rng = torch.get_rng_state()

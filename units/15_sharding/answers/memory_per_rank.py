@@ -116,6 +116,10 @@ def memory_per_rank(params, p, stage, optimizer, mixed):
         state * (k if stage else params) + small * (k if stage > 1 else params) + small * (k if stage > 2 else params)
     )
 
+# %% wrong_full_parts_padded (right_table): wrong, full_parts_padded, levels 1 0 1
+     share = (params + p - 1) // p
++    params = share * p if stage else params
+
 # %% wrong_late: wrong, one_stage_late, levels 0 0 1
 def memory_per_rank(params, p, stage, optimizer, mixed):
     if stage not in (0, 1, 2, 3) or p < 1:

@@ -32,6 +32,12 @@ def shard(flat, rank, p):
     padded = F.pad(flat, (0, -len(flat) % p))
     return padded.chunk(p)[rank].clone()
 
+# %% wrong_as_strided (right_own_part): wrong, not_side_by_side, levels 0 1
+-    part = flat[rank * k : (rank + 1) * k]
++    begin = min(len(flat), rank * k)
++    size = min(k, len(flat) - begin)
++    part = flat.as_strided((size,), (1,), flat.storage_offset() + begin)
+
 # %% wrong_at_least_one: wrong, padded_by_one_too_many, levels 1 0
 def shard(flat, rank, p):
     k = max(1, -(-len(flat) // p))

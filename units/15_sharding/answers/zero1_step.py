@@ -127,6 +127,12 @@ def zero1_step(w, g, m, v, t, lr):
 -    adam(part, g[mine] / p, m, v, t, lr)
 +    adam(part, own, m, v, t, lr)
 
+# %% wrong_copies_state_to_float64 (right_all_reduce): wrong, state_not_kept, levels 0 1 1
+-    adam(part, g[mine] / p, m, v, t, lr)
++    part = part.double()
++    adam(part, g[mine].double() / p, m.double(), v.double(), t, lr)
++    part = part.to(w.dtype)
+
 # %% wrong_counts_the_steps_itself (right_all_reduce): wrong, counts_steps_itself, levels 0 1 1
      w.sub_(lr * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8))
 

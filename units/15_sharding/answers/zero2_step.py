@@ -188,6 +188,13 @@ def zero2_step(w, gradients, m, v, t, lr):
      own /= count * p
 +    m, v = m.clone(), v.clone()
 
+# %% wrong_copies_state_to_float64 (right_accumulates_shards): wrong, state_not_kept, levels 0 1 1 1
+-    part = w[mine].clone()
+-    adam(part, own, m, v, t, lr)
++    part = w[mine].double()
++    adam(part, own.double(), m.double(), v.double(), t, lr)
++    part = part.to(w.dtype)
+
 # %% wrong_divided_copy_stays (right_accumulates_shards): wrong, holds_a_whole_gradient, levels 1 1 1 0
 -    for gradient in gradients:
 +    for count, g in enumerate(gradients, 1):

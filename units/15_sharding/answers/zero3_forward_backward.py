@@ -323,6 +323,22 @@ def zero3_forward_backward(layers, x, loss_gradient):
         shards.insert(0, scatter(gradient))
     return shards
 
+# %% wrong_frees_after_the_next_gather (right_one_ahead): wrong, keeps_whole_layers, levels 1 1 0 1
+     coming = gather(layers[0], True)
++    weights = None
+@@
+-        weights, work = coming
+-        work.wait()
+-        if i + 1 < len(layers):
+-            coming = gather(layers[i + 1], True)
++        following = gather(layers[i + 1], True) if i + 1 < len(layers) else None
++        coming[1].wait()
++        weights, coming = coming[0], following
+@@
+         x = layer.forward(weights, x)
+-        del weights
++    del weights, following
+
 # %% wrong_gradients_until_the_end (right_one_ahead): wrong, keeps_full_gradients, levels 1 1 0 1
 -        shards.insert(0, scatter(gradient))
 -    return shards
@@ -398,6 +414,21 @@ def zero3_forward_backward(layers, x, loss_gradient):
         g, gradient = layer.backward(kept.pop(), g)
         shards.insert(0, scatter(gradient))
     return shards
+
+# %% wrong_one_memory (right_one_ahead): wrong, one_memory, levels 0 0 0 0
+     return (whole, work) if async_op else whole
+
+
++rooms = {}
++
++
+@@
+-    own = gradient.new_empty(len(gradient) // p)
++    size = len(gradient) // p
++    own = rooms.setdefault(size, gradient.new_empty(size))
+@@
+-    return own / p
++    return own.div_(p)
 
 # %% wrong_own: wrong, own_gradients, levels 0 0 0 0
 def gather(layer, async_op=False):

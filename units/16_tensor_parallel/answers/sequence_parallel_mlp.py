@@ -158,7 +158,6 @@ def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
 +    return Scatter.apply(hidden @ down.T) + down_bias
 
 # %% wrong_bias_gradient_on_rank_0 (right_gather_scatter): wrong, bias_gradient_on_one_rank, levels 1 0
-         g = g.clone()
 -        dist.all_reduce(g)
 +        dist.reduce(g, 0)
 
