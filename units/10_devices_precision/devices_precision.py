@@ -131,16 +131,17 @@ for kind, batch_size in (("DataParallel", 3200), ("DDP", 400), ("DataParallel", 
 def data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn) -> list[Tensor]:
     """Return the gradients of the mean loss over a batch that several devices share.
 
-    replicas: list of modules, one for each device; at first only replicas[0] has the
-        right weights: copy them into the others
+    replicas: list of modules, one for each device; at each call only replicas[0] has
+        the right weights: copy them into the others
     x: tensor, the batch, one row for each sample
     y: tensor, the labels
     loss_fn: function, loss_fn(outputs, labels) is a mean over rows; you may call it
         more than once
-    Returns: list of tensors, one for each parameter of replicas[0]
+    Returns: list of tensors, one for each parameter of replicas[0]; the loss depends on
+        all of them
 
     - the gradient of the batch: `.grad` may hold the gradients of an earlier step,
-      which must not count. Do not update the weights.
+      which must not count; you may overwrite them. Do not update the weights.
     - uneven rows: every row counts the same, in a large shard or a small one. There may
       be fewer rows than replicas.
     - each row once, on all devices: each row goes through one replica, once; no replica
@@ -361,7 +362,7 @@ def scaled_step(
     - overflow: if any element of the gradient is infinite or nan, the step is skipped;
       return the weights as they were, or a copy.
     - clipping: before the step, a gradient with a norm above max_norm is scaled down to
-      the norm max_norm.
+      the norm max_norm. PyTorch's way, dividing by the norm + 1e-6, is fine.
     - unchanged: weights.
 
     Example: weights [1], gradient [4], lr 0.1, max_norm 2: the new weights are [0.8].

@@ -73,6 +73,10 @@ class DeviceBatches(PlainExercise):
         Mistake("too_many_rows", "There are more rows on the devices than in the batch.",
                 "The last chunk holds only the rest.",
                 lambda c: c.cut(lambda: [math.ceil(c.batch_size / c.devices)] * c.devices)),
+        Mistake("one_row_too_many", "The rows divide evenly, and still the chunks have one more: `// devices + 1` "
+                "rounds up only where there is a rest.",
+                "`-(-batch_size // devices)`, or math.ceil of the quotient.",
+                lambda c: c.cut(lambda: c.larger)),
         Mistake("fewer_than_no_rows", "A device has fewer than 0 rows.",
                 "A chunk is full only while there are rows; devices after the last chunk have 0.",
                 lambda c: c.cut(lambda: c.rest_on_the_last)),
@@ -85,7 +89,7 @@ class DeviceBatches(PlainExercise):
         even, uneven = self.levels
         some = int(rng.integers(2, 9))
         for level, kind, size, devices in (
-            (even, "DataParallel", 400 * some, 8),
+            (even, "DataParallel", 16 * some + 8, 8),  # an odd number of rows each
             (even, "DDP", 400 * some, 8),
             (even, "DataParallel", 30, 1),
             (uneven, "DataParallel", 4 * some + 2, 4),  # 3, 3, 3, 1 and not 3, 3, 2, 2
@@ -115,6 +119,8 @@ class DeviceBatches(PlainExercise):
         c.rest_on_the_last = [*full, c.batch_size - sum(full)]
         least = [c.batch_size // c.devices] * (c.devices - 1)
         c.all_rest_on_the_last = [*least, c.batch_size - sum(least)]
+        larger = c.batch_size // c.devices + 1
+        c.larger = [max(0, min(larger, c.batch_size - k * larger)) for k in range(c.devices)]
         c.thin = [c.batch_size if k < c.batch_size else 0 for k in range(c.devices)]
         c.cut = lambda pieces: None if c.kind == "DDP" else pieces()
         return c
@@ -149,6 +155,9 @@ class DataParallelStep(ReportExercise):
         Mistake("not_reduced", "This is the gradient of the first replica's rows; those of the others are missing.",
                 "Every replica has a gradient: add them up.",
                 lambda c: {"gradients": [tensor(g) for g in c.gradients(c.even[:1])]}),
+        Mistake("wrong_weights", "The gradients of the shards' means are right, but not the factors with which they "
+                "were added up.",
+                "Multiply each by the rows that this shard really has: `len(shard) / len(x)`."),
         Mistake("TypeError", "Python stopped at the line above. If it speaks of None: a replica that got no rows has "
                 "no gradient.", "Leave out the replicas that got nothing."),
         Mistake("steps_the_weights", "The gradients are right, but the weights have changed.",
@@ -172,7 +181,7 @@ class DataParallelStep(ReportExercise):
                 (whole, 2, 6),
                 (whole, 4, 8),
                 (uneven, 3, 8),
-                (uneven, 4, 9),
+                (uneven, 4, 5),  # the smaller share is not that of the last device, which gets nothing
                 (once, 4, 3),
                 (once, 3, 7),
             )
@@ -243,11 +252,26 @@ class DataParallelStep(ReportExercise):
         if not all(row in places for one in answer["rows"] for row in one):
             return None
         shards = [[places[row] for row in one] for one in answer["rows"] if one]
+        if len(shards) < 2:
+            return None
         for name, factor in (("mean_of_means", 1 / len(shards)), ("sum_for_mean", 1.0)):
             found = [tensor(g) for g in c.gradients([factor] * len(shards), shards)]
-            if len(shards) > 1 and difference(self.expected(case)[0] | {"gradients": found}, answer) is None:
+            if difference(self.expected(case)[0] | {"gradients": found}, answer) is None:
                 return name
-        return None
+        return "wrong_weights" if self._are_weighed(c, shards, answer) else None
+
+    def _are_weighed(self, c, shards: list, answer: dict) -> bool:
+        """True if the gradients are those of the shards' means, each times a factor that is not 0."""
+        each = [np.concatenate([g.ravel() for g in c.gradients([1.0], [shard])]) for shard in shards]
+        found = [getattr(g, "values", None) for g in answer["gradients"]]
+        if any(g is None for g in found) or sum(map(np.size, found)) != each[0].size or len(shards) >= each[0].size:
+            return False
+        found = np.concatenate([np.ravel(g) for g in found])
+        factors = np.linalg.lstsq(np.transpose(each), found, rcond=None)[0]
+        right = [len(shard) / len(c.x) for shard in shards]
+        if np.allclose(factors, right, rtol=1e-9) or (np.abs(factors) < 1e-9).any():
+            return False
+        return bool(np.allclose(factors @ each, found, rtol=1e-9))
 
 
 # -- half precision ----------------------------------------------------------------------------------------------------
@@ -603,6 +627,8 @@ class Evaluate(Exercise):
         MEAN_OF_MEANS,
         Mistake("empty_is_nan", "The mean over no sample is not a number (0 / 0), and one NaN in a sum makes it NaN.",
                 "Add up before you divide: an empty shard adds 0 to the sums and 0 to the count."),
+        Mistake("empty_counts_one", "A rank without samples counts as a rank with one: `max(count, 1)` was added up.",
+                "An empty shard adds 0 to the count; the sum over the ranks is never 0."),
         Mistake("ZeroDivisionError", "A rank divided by the number of its own samples, and has none.",
                 "Add up over the ranks before you divide."),
         Mistake("divided_by_ranks", "The sum of the losses was divided by the number of ranks.",
@@ -754,6 +780,10 @@ class EvaluatePadded(CountedExercise):
                 "Place k of rank r is r + k p, not r ceil(n / p) + k.",
                 lambda c: sum(sum(h[: max(0, c.n - r * len(h))]) for r, h in enumerate(c.hits)) / c.n
                 if c.n % c.p else None),
+        Mistake("by_index", "Samples were kept or left out by their index. The order is shuffled: the index says "
+                "nothing about the rank that a sample belongs to.",
+                "Place k of rank r is place r + k p of the sampler's order: from n on it is padding.",
+                lambda c: c.of_own_index),
         Mistake("percent", "This is the accuracy in percent.", "Return a number from 0 to 1.",
                 lambda c: 100 * sum(map(sum, c.kept)) / c.n),
         OWN_ONLY.giving(lambda c: [np.mean(h) for h in c.hits]),
@@ -794,7 +824,7 @@ class EvaluatePadded(CountedExercise):
             kept = [[h for k, h in enumerate(own) if r + k * p < n] for r, own in enumerate(hits)]
             arguments = [(tensor(predictions[d], "int64"), tensor(labels[d], "int64"), tensor(d, "int64"), n)
                          for d in dealt]  # fmt: skip
-            known = {"hits": hits, "kept": kept, "n": n}
+            known = {"hits": hits, "kept": kept, "n": n, "dealt": dealt}
             case = Case(level, p, arguments, f"n = {n}, {each} for each rank", known, late=late)
             if self._telling(case):
                 break
@@ -811,6 +841,8 @@ class EvaluatePadded(CountedExercise):
             apart_too = sum(sum(h[:-1]) for h in c.hits) / (c.n - c.p)
             values.append(apart_too)
         told = all(by_name[name] is None or abs(by_name[name] - right) > 1e-9 for name in apart)
+        if c.n > 1 and by_name["one_pass_of_padding"] is not None:
+            told = told and abs(by_name["one_pass_of_padding"] - by_name["padding_in_numerator"]) > 1e-9
         return told and right > 0 and len({round(float(v), 6) for v in values if v is not None}) == len(values)
 
     def worked(self, case):
@@ -818,6 +850,8 @@ class EvaluatePadded(CountedExercise):
         c.places = sum(map(len, c.hits))
         dealt = [hit for row in zip(*c.hits, strict=True) for hit in row]
         c.first = lambda count: sum(dealt[:count])
+        own = [np.array(hits) & (d % c.p == r) for r, (hits, d) in enumerate(zip(c.hits, c.dealt, strict=True))]
+        c.of_own_index = sum(map(np.sum, own)) / c.n if c.p > 1 else None
         return c
 
     def of(self, c, slip=""):

@@ -106,6 +106,7 @@ def read_evaluation(pairs: np.ndarray, k: dict) -> Finding | str | None:
             ("own_only", sums / own),
             ("mean_of_means", (sums / own).mean()),
             ("mean_of_means", (sums / own)[there].mean()),
+            ("empty_counts_one", math.nan if there.all() else total / own.sum()),
             ("divided_by_ranks", total / p),
             ("sum_for_mean", total),
         )

@@ -64,6 +64,12 @@ def data_parallel_step(replicas, x, y, loss_fn):
             total += g
     return totals
 
+# %% wrong_copied_once (right_weighted): wrong, not_replicated, levels 0 0 0
+-        replica.load_state_dict(first.state_dict())
++        if not hasattr(replica, "has_weights"):
++            replica.load_state_dict(first.state_dict())
++            replica.has_weights = True
+
 # %% wrong_equal_weights (right_empty_shards): wrong, mean_of_means, levels 1 0 0
 -    shards = list(zip(replicas, x.tensor_split(len(replicas)), y.tensor_split(len(replicas))))
 +    shards = list(zip(replicas, x.chunk(len(replicas)), y.chunk(len(replicas))))
@@ -114,6 +120,17 @@ def data_parallel_step(replicas, x, y, loss_fn):
 -    shards = list(zip(replicas, x.tensor_split(len(replicas)), y.tensor_split(len(replicas))))
 +    size = max(1, len(x) // len(replicas))
 +    shards = list(zip(replicas, x.split(size), y.split(size)))
+
+# %% wrong_rest_on_the_last (right_empty_shards): wrong, wrong_weights, levels 1 0 1
+-    shards = list(zip(replicas, x.tensor_split(len(replicas)), y.tensor_split(len(replicas))))
+-    for replica, rows, labels in shards:
+-        (loss_fn(replica(rows), labels) * len(rows) / len(x)).backward()
++    p = len(replicas)
++    shards = list(zip(replicas, x.chunk(p), y.chunk(p)))
++    size = len(shards[0][1])
++    for k, (replica, rows, labels) in enumerate(shards):
++        own = size if k < p - 1 else len(x) - size * (p - 1)
++        (loss_fn(replica(rows), labels) * own / len(x)).backward()
 
 # %% wrong_shares_the_weights: wrong, shares_the_weights, levels 0 0 0
 def data_parallel_step(replicas, x, y, loss_fn):

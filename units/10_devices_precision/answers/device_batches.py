@@ -61,6 +61,10 @@ def device_batches(kind, batch_size, devices):
     each = math.ceil(batch_size / devices)
     return [max(0, min(each, batch_size - r * each)) for r in range(devices)]
 
+# %% wrong_one_more (right_chunks): wrong, one_row_too_many, levels 0 1
+-    size = -(-batch_size // devices)
++    size = batch_size // devices + 1
+
 # %% wrong_rest_to_the_last: wrong, fewer_than_no_rows, levels 1 0
 def device_batches(kind, batch_size, devices):
     if kind == "DDP":
@@ -74,6 +78,10 @@ def device_batches(kind, batch_size, devices):
 @@
 -        rows.append(min(size, batch_size - sum(rows)))
 +        rows.append(size)
+
+# %% wrong_rounds_half_to_even (right_chunks): wrong, one_row_too_many, levels 0 1
+-    size = -(-batch_size // devices)
++    size = round(batch_size / devices + 0.5)
 
 # %% wrong_rounds_up (right_chunks): wrong, too_many_rows, levels 1 0
 -        rows.append(min(size, batch_size - sum(rows)))

@@ -53,6 +53,10 @@ def evaluate(correct, loss_sum, count, root):
 -    return correct / count, loss_sum / count
 +    return float(sums[0] / sums[2]), float(sums[1] / sums[2])
 
+# %% wrong_empty_counts_one (right_one_tensor): wrong, empty_counts_one, levels 0 1 0
+-    sums = torch.tensor([correct, loss_sum, count], dtype=torch.float64)
++    sums = torch.tensor([correct, loss_sum, max(count, 1)], dtype=torch.float64)
+
 # %% wrong_everybody (right_one_tensor): wrong, everybody_answers, levels 1 1 0
 -        if dist.get_rank() != root:
 -            return None

@@ -28,6 +28,10 @@ def evaluate_padded(predictions, labels, indices, n):
 +    dist.all_reduce(count)
 +    return correct.item() / count.item()
 
+# %% wrong_by_index (right_places): wrong, by_index, levels 0 0 0
+-    correct = ((predictions == labels) & (places < n)).sum()
++    correct = ((predictions == labels) & (indices % p == rank)).sum()
+
 # %% wrong_counts_in_16_bits (right_places): wrong, counts_wrap, levels 1 1 0
 -    correct = ((predictions == labels) & (places < n)).sum()
 +    correct = ((predictions == labels) & (places < n)).sum().to(torch.int16)
