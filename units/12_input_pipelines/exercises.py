@@ -284,6 +284,9 @@ class ShardsOf(PlainExercise):
         Mistake("uneven_workers", "One worker reads at least two files more than another of the same rank.",
                 "Deal in turn, or in runs whose sizes differ by one at most."),
         Mistake("same_every_epoch", "All epochs have the same order.", "The generator needs the epoch, too."),
+        Mistake("product_in_the_seed", "With seed 0 all epochs have the same order: a product of seed and epoch is 0 "
+                "there.",
+                "Give the generator both, `default_rng([seed, epoch])`, or their sum."),
         Mistake("shards_then_shuffles", "The files were dealt before they were shuffled: a rank reads the same files "
                 "in each epoch, in another order.",
                 "Shuffle all files, then deal."),
@@ -315,6 +318,7 @@ class ShardsOf(PlainExercise):
             if turned == 7:  # names that differ in a capital alone
                 files[:6] = [name.capitalize() for name in files[6:]]
             seed = int(rng.integers(1000))
+            seed = 0 if epochs == 4 else seed  # a product with it does not depend on the epoch
             seeds = [seed, seed + 5]  # not the same modulo the number of files
             known = {"files": files, "seeds": seeds, "epochs": epochs, "world_size": p, "workers": workers}
             yield level, {**known, "turned": turned, "level": level}
@@ -548,6 +552,12 @@ class SamplesPerSecond(PlainExercise):
         Mistake("stages_added", "The times of the stages are added up, although all stages work at once.",
                 "The slowest stage decides: the smallest of the rates.",
                 lambda c: 1 / (c.read / c.workers + c.ranks * c.decode / c.cores + c.step) if c.workers else None),
+        Mistake("step_in_the_worker", "A worker's time for a sample holds the step, too.",
+                "Workers read and decode, the accelerator steps: workers / (read + decode), and 1 / step beside it.",
+                lambda c: min(c.workers / (c.read + c.decode + c.step), c.cores / (c.ranks * c.decode), 1 / c.step)
+                if c.workers else None),
+        Mistake("workers_shared", "The workers were divided among the ranks, like the cores.",
+                "`workers` is the number of each rank.", lambda c: c.of(workers=c.workers / c.ranks)),
         Mistake("of_all_ranks", "This is the rate of all ranks together.", "Return the rate of one rank.",
                 lambda c: c.ranks * c.of()),
         Mistake("workers_read_only", "Only reading is divided among the workers; decoding is left out.",
@@ -588,6 +598,11 @@ class SamplesPerSecond(PlainExercise):
     def right(self, **case):
         return rate(**case)
 
+    def read(self, answer, **case):
+        """A rank's share that was rounded down may be no core at all."""
+        whole = rate(**case | {"cores": case["cores"] // case["ranks"] * case["ranks"]})
+        return "whole_cores" if difference(whole, answer, self.rtol) is None else None
+
     def worked(self, case):
         c = super().worked(case)
         c.of = lambda **other: rate(**{**case.known, **other})
@@ -613,6 +628,11 @@ class Utilisation(PlainExercise):
         Mistake("all_data", "All waiting is counted as waiting for data.",
                 "Until its own batch is there, a rank waits for data; when it has computed, for the others.",
                 lambda c: [[busy, data + others, 0.0] for busy, data, others in c.right]),
+        Mistake("counted_twice", "Waiting for the others is counted as waiting for data, too: the three are more than "
+                "the time of the run.",
+                "A rank waits for data from the end of the step on all ranks, not from the end of its own computing.",
+                lambda c: [[busy, data + before, others] for (busy, data, others), before in
+                           zip(c.right, c.before_the_last, strict=True)]),
         Mistake("all_others", "Waiting for data is counted as waiting for the others.",
                 "Until its own batch is there, a rank waits for data.",
                 lambda c: [[busy, 0.0, data + others] for busy, data, others in c.right]),
@@ -680,6 +700,11 @@ class Utilisation(PlainExercise):
 
     def right(self, make, step, depth):
         return bands(make, step, depth)
+
+    def worked(self, case):
+        c = super().worked(case)
+        c.before_the_last = [others for _, _, others in bands(c.make, c.step, c.depth, last=False)]
+        return c
 
     def read(self, answer, make, step, depth):
         """A step may be over for a rank when it has computed, before the others have."""
@@ -825,6 +850,8 @@ class Pack(RefusingExercise):
         Mistake("modifies_input", "Your function sorts or changes the list that it was given: the caller's indices "
                 "no longer fit it.",
                 "`sorted(...)` makes a new list; sort indices, not lengths."),
+        Mistake("row_for_nothing", "Sequences of length 0 got a row of their own: they fit into a full row, too.",
+                "A sequence fits where `length <= room`; do not set full rows aside."),
         Mistake("too_many_rows", "Every sequence is there and no row too full, but fewer rows would do.",
                 "The longest first, each into the first row that has room."),
         Mistake("takes_anything", "A sequence that is longer than a row was packed.", "Raise ValueError."),
@@ -849,9 +876,10 @@ class Pack(RefusingExercise):
             yield few, {"lengths": lengths, "capacity": capacity, "level": few}
         yield once, {"lengths": [5, 0, 3, 0, 8], "capacity": 8, "level": once}
 
-    # the fullest row that has room takes a row more than the first one; then so does the emptiest
+    # the fullest row that has room takes a row more than the first one; then so does the emptiest. All five rows of the
+    # first list are full, and still have room for 0 tokens.
     TELLING = (
-        ([7, 3, 13, 11, 11, 2, 4, 9, 8, 2, 14, 7, 9], 20),
+        ([7, 3, 13, 0, 11, 11, 2, 4, 9, 8, 2, 14, 7, 9], 20),
         ([83, 63, 61, 61, 61, 59, 40, 39, 34, 25, 23, 21, 21, 19, 18, 18, 10, 9, 8, 8, 7, 5, 2, 1], 100),
     )
 
@@ -897,4 +925,6 @@ class Pack(RefusingExercise):
         others = [first_fit(lengths, capacity, pick=pick) for pick in (min, max)]
         if any(self._alike(rows, other, lengths) for other in others):
             name = "another_rule"
+        if len([row for row in rows if any(lengths[k] for k in row)]) <= best:
+            name = "row_for_nothing"
         return Finding(name, f"{len(rows)} rows; {best} would do.")

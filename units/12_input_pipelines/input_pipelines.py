@@ -119,7 +119,7 @@ for name, per_second in rates.items():
 def write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]:
     """Write samples into n tar archives of almost equal size.
 
-    samples: list of (name, content), a str of any length and bytes
+    samples: list of (name, content), a relative path of any length and bytes
     n: int, number of shards
     Returns: list of n byte strings, uncompressed tar archives that have been closed
 

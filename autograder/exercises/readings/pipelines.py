@@ -161,7 +161,8 @@ def shard_mistake(table: list, files: list[str], level: str) -> Finding | str | 
         return next((found for epoch in epochs if (found := _dealt_wrongly(epoch, files, 0))), None)
     first = table[0]
     if all(epoch == first[0] for epoch in first):
-        return "same_every_epoch"
+        another = any(epoch != seed[0] for seed in table[1:] for epoch in seed)
+        return "product_in_the_seed" if another else "same_every_epoch"
     ranks = [[sorted(name for worker in rank for name in worker) for rank in epoch] for epoch in first]
     if len(ranks[0]) > 1 and all(one == ranks[0] for one in ranks):
         return "shards_then_shuffles"

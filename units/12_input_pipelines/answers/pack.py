@@ -63,7 +63,7 @@ def pack(lengths, capacity):
     rows = -(-sum(lengths) // capacity)
     return [list(range(len(lengths)))[r::rows] for r in range(rows)]
 
-# %% wrong_empty_ones_dropped: wrong, not_each_once, levels 0 1 1
+# %% wrong_empty_ones_dropped: wrong, not_each_once, levels 0 0 1
 def pack(lengths, capacity):
     if any(n > capacity for n in lengths):
         raise ValueError("too long")
@@ -89,6 +89,21 @@ def pack(lengths, capacity):
 @@
 -            if sum(lengths[j] for j in row) + lengths[k] <= capacity:
 +            if sum(lengths[j] for j in row) + length <= capacity:
+
+# %% wrong_full_rows_set_aside: wrong, row_for_nothing, levels 1 0 1
+def pack(lengths, capacity):
+    open_, full = [], []
+    for k in sorted(range(len(lengths)), key=lambda k: -lengths[k]):
+        if lengths[k] > capacity:
+            raise ValueError(f"sequence {k} is longer than a row")
+        row = next((row for row in open_ if sum(lengths[j] for j in row) + lengths[k] <= capacity), None)
+        if row is None:
+            open_.append(row := [])
+        row.append(k)
+        if sum(lengths[j] for j in row) == capacity:
+            open_.remove(row)
+            full.append(row)
+    return full + open_
 
 # %% wrong_last_row_lost: wrong, not_each_once, levels 0 0 1
 def pack(lengths, capacity):

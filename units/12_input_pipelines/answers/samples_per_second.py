@@ -69,6 +69,10 @@ def samples_per_second(read, decode, step, workers, cores, ranks):
 -    return min(workers / (read + decode), cores / ranks / decode, 1 / step)
 +    return 1 / (read / workers + ranks * decode / cores + step)
 
+# %% wrong_step_in_the_worker (right_min): wrong, step_in_the_worker, levels 0 0 1
+-    return min(workers / (read + decode), cores / ranks / decode, 1 / step)
++    return min(workers / (read + decode + step), cores / ranks / decode, 1 / step)
+
 # %% wrong_sum (right_min): wrong, one_after_the_other, levels 0 0 1
 -    return min(workers / (read + decode), cores / ranks / decode, 1 / step)
 +    return 1 / ((read + decode) / workers + step)
@@ -83,6 +87,16 @@ def samples_per_second(read, decode, step, workers, cores, ranks):
     if workers == 0:
         return min(1 / (read + decode + step), mine / decode)
     return min(workers / (read + decode), mine / decode, 1 / step)
+
+# %% wrong_whole_cores_or_none: wrong, whole_cores, levels 1 0 0
+def samples_per_second(read, decode, step, workers, cores, ranks):
+    if workers == 0:
+        return min(1 / (read + decode + step), cores // ranks / decode)
+    return min(workers / (read + decode), cores // ranks / decode, 1 / step)
+
+# %% wrong_workers_shared (right_min): wrong, workers_shared, levels 1 0 1
+-    return min(workers / (read + decode), cores / ranks / decode, 1 / step)
++    return min(workers / ranks / (read + decode), cores / ranks / decode, 1 / step)
 
 # %% wrong_zero: wrong, divides_by_none, levels 1 1 0
 def samples_per_second(read, decode, step, workers, cores, ranks):

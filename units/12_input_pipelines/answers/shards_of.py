@@ -85,6 +85,10 @@ def shards_of(files, rank, world_size, worker, workers, seed, epoch):
 +    while len(order) % (world_size * workers):
 +        order.append(order[len(order) % len(files)])
 
+# %% wrong_product (right_hash_of_numbers): wrong, product_in_the_seed, levels 1 0 1
+-    random.Random(hash((seed, epoch))).shuffle(order)
++    random.Random(seed * (epoch + 1)).shuffle(order)
+
 # %% wrong_rank_in_the_seed (right_hash_of_numbers): wrong, orders_differ, levels 0 0 0
 -    random.Random(hash((seed, epoch))).shuffle(order)
 +    random.Random(f"{seed} {epoch} {rank}").shuffle(order)

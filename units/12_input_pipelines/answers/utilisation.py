@@ -131,6 +131,16 @@ def utilisation(make, step, depth):
         finished = took[k].max() + step
     return [(steps * step, float(s), float(finished - steps * step - s)) for s in starved]
 
+# %% wrong_counted_twice (right_loop): wrong, counted_twice, levels 1 0 0
+-    made, end = [0.0] * p, [0.0] * p
++    made, end, own = [0.0] * p, [0.0] * p, [0.0] * p
+@@
+-            bands[r][1] += taken[r][k] - end[r]
++            bands[r][1] += taken[r][k] - own[r]
+@@
+             bands[r][2] += over - taken[r][k] - step
++            own[r] = taken[r][k] + step
+
 # %% wrong_exchanged: wrong, exchanged, levels 0 0 0
 def utilisation(make, step, depth):
     make = np.array(make)
