@@ -263,6 +263,7 @@ class AccumulateUneven(ReportExercise):
         c = super().worked(case)
         sums = [[2 * x.T @ (x @ c.weight - y) for x, y in of] for of in c.batches]
         c.over = lambda rows: 1 / max(rows, 1)
+        c.filled = [len([n for n in of if n]) for of in c.sizes]  # micro-batches that have rows
 
         def weighed(weight):
             total = sum(weight(r, k) * g for r, of in enumerate(sums) for k, g in enumerate(of)) / c.p
@@ -286,9 +287,6 @@ class AccumulateUneven(ReportExercise):
         most = [max(of) for of in c.sizes]
         return [{**report, "kept": True, "silent": ANYTHING, "largest": ANYTHING, "graphs": ANYTHING} for _ in most]
 
-    def per_rank(self, case, value):
-        return super().per_rank(case, value)
-
     def facts(self, case: Case, run: Run):
         values = [rank.value for rank in run.ranks]
         if not all(isinstance(value, dict) for value in values):
@@ -296,6 +294,10 @@ class AccumulateUneven(ReportExercise):
         if not all(value["kept"] for value in values):
             return "weights_changed"
         c, level = self.worked(case), list(self.levels)[1]
+        if case.level == list(self.levels)[2]:
+            means = [c.weighed(lambda r, k: c.over(c.filled[r] * c.sizes[r][k]))[0] | {"kept": True}] * c.p
+            numbers = [{name: value[name] for name in means[0]} for value in values]
+            return "mean_of_means" if fits(case, means, numbers) else None
         if case.level != level:
             return None
         for value, sizes in zip(values, c.sizes, strict=True):
@@ -825,6 +827,9 @@ class GhostBatchNorm(Refusable):
                 lambda c: c.normed(c.ghost, outside=True)),
         Mistake("eps_forgotten", "eps is missing.", "The root of variance + eps.",
                 lambda c: c.normed(c.ghost, eps=0.0) if c.ghost > 1 else None),
+        Mistake("digits_cancel", "Far from zero, the mean of the squares and the square of the mean agree in most of "
+                "their digits: their difference has few correct digits.",
+                "Take the mean of the squared distances from the group's mean, or `var`."),
         Mistake("only_centred", "The mean was subtracted, no more.", "Divide by the root of variance + eps.",
                 lambda c: c.normed(c.ghost, divides=False)),
     ]  # fmt: skip
@@ -832,24 +837,33 @@ class GhostBatchNorm(Refusable):
     def draw(self, rng):
         groups, none = self.levels
         for n, ghost, channels in ((12, 4, 3), (6, 2, 4), (10, 5, 3), (5, 1, 3), (8, 8, 2)):
-            yield self._drawn(rng, groups, n, ghost, channels)
+            yield self._drawn(rng, groups, n, ghost, channels, far=2**16 * (ghost == 5))
         for n, ghost in ((10, 4), (3, 5), (6, 0), (6, -2)):
             yield self._drawn(rng, none, n, ghost, 2)
 
     @staticmethod
-    def _drawn(rng, level, n, ghost, channels):
+    def _drawn(rng, level, n, ghost, channels, far=0):
+        """far: how far from zero the rows lie; then they are such that float32 holds them."""
         sign = np.where(np.arange(n) % 2, 1, -1)[:, None] * rng.choice([-1, 1], channels)
         for _ in range(500):
             rows = sign * full_precision(rng, 0.5, 1, (n, channels)) + rng.uniform(0, 0.5, (n, channels))
             if ghost < 2 or n % ghost or _alike_in_float32(rows, ghost):
                 break
+        rows = np.round(rows * 64) / 64 + far if far else rows
         known = {"x": Tensor(rows, "float64"), "rows": rows, "ghost": ghost, "eps": float(rng.uniform(0.01, 0.03))}
-        return level, known, {"says": f"{n} rows, ghost = {ghost}"}
+        return level, known, {"says": f"{n} rows{', far from zero' * bool(far)}, ghost = {ghost}"}
 
     def right(self, x, rows, ghost, eps):
         if ghost < 1 or len(rows) % ghost:
             return ANYTHING
         return Tensor(_normed(rows, ghost, eps), "float64")
+
+    def read(self, answer, x, rows, ghost, eps):
+        found, right = getattr(answer, "values", None), self.right(x, rows, ghost, eps)
+        if np.abs(rows).max() < 1e3 or right is ANYTHING or np.shape(found) != rows.shape:
+            return None
+        error = np.abs(np.asarray(found, float) - right.values).max()
+        return Finding("digits_cancel", f"They are right to {error:.0e}.") if error < 1e-4 else None
 
     def worked(self, case):
         c = super().worked(case)

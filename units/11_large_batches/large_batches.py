@@ -387,7 +387,7 @@ def noise_scale(gradient, b):
     gradient: float64 tensor (n,), this rank's, the mean over its samples
     b: int, samples of each rank
     Returns: (mean gradient, noise scale in samples), a tensor and a float, the same on
-        every rank
+        every rank up to rounding
 
     - the estimate: by the two equations above. The estimate of |G|^2 may be negative,
       but not 0.
@@ -805,7 +805,8 @@ def train_and_validate(step, correct, steps, every, n):
 
     - every sample once: no sample is validated twice or left out.
     - equal work: no rank validates more than n / p samples, rounded up (n may be
-      smaller than p). At most as many collectives as validations.
+      smaller than p; a rank without samples need not call `correct`). At most as many
+      collectives as validations, or a single one at the very end.
 
     Example: steps = 5, every = 2: validations after 2 and 4 steps, two accuracies.
     """
@@ -921,10 +922,10 @@ charts.diagrams(runs, 4)
 def ghost_batch_norm(x, ghost, eps):
     """Normalise a batch in groups of `ghost` consecutive rows.
 
-    x: tensor (rows, C), at least one row
+    x: tensor (rows, C), at least one row, whose values may be far from zero
     ghost: int, rows of a group
     eps: float, added to the variance
-    Returns: tensor (rows, C)
+    Returns: tensor (rows, C) of the same type
 
     - each group by itself: in each group and channel subtract the mean and divide by
       the root of variance + eps; the variance is divided by the number of rows.

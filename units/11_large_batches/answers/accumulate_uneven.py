@@ -140,6 +140,16 @@ def accumulate_uneven(ddp, micro_batches, n):
 -    ((ddp(x) - y) ** 2).sum().mul(p / n).backward()
 +    ((ddp(x) - y) ** 2).mean().backward()
 
+# %% wrong_means_of_filled: wrong, mean_of_means, levels 0 0 0
+def accumulate_uneven(ddp, micro_batches, n):
+    micro_batches = [pair for pair in micro_batches if len(pair[1])] or micro_batches[:1]
+    b = len(micro_batches)
+    with ddp.no_sync():
+        for x, y in micro_batches[:-1]:
+            ((ddp(x) - y) ** 2).sum().div(b * max(1, len(y))).backward()
+    x, y = micro_batches[-1]
+    ((ddp(x) - y) ** 2).sum().div(b * max(1, len(y))).backward()
+
 # %% wrong_no_world_size (right_last_outside): wrong, world_size_missing, levels 0 0 0
 -            ((ddp(x) - y) ** 2).sum().mul(p / n).backward()
 +            ((ddp(x) - y) ** 2).sum().div(n).backward()

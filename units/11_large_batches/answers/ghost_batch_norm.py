@@ -25,6 +25,10 @@ def ghost_batch_norm(x, ghost, eps):
 -    return ((groups - mean) / torch.sqrt(var + eps)).reshape(x.shape)
 +    return (groups - mean).reshape(x.shape)
 
+# %% wrong_difference_of_squares (right_reshaped): wrong, digits_cancel, levels 0 1
+-    var = groups.var(1, unbiased=False, keepdim=True)
++    var = (groups**2).mean(1, keepdim=True) - mean**2
+
 # %% wrong_eps_outside (right_reshaped): wrong, eps_outside, levels 0 1
 -    return ((groups - mean) / torch.sqrt(var + eps)).reshape(x.shape)
 +    return ((groups - mean) / (torch.sqrt(var) + eps)).reshape(x.shape)
