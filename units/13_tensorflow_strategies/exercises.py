@@ -103,6 +103,8 @@ class TfConfig(PlainExercise):
     def read(self, answer, hosts, indices):
         possible = "ValueError" not in self.right(hosts, indices)
         said = isinstance(answer, list) and any(refused(one) for one in answer)
+        if possible and '"chief"' in str(answer):
+            return "a_chief_of_its_own"
         return None if possible or said else "not_refused"
 
 
@@ -131,6 +133,8 @@ class MirroredGradients(StrategyExercise):
                 "Divide by the number of all samples."),
         Mistake("outputs_added", "A sample's squared errors were added up over its outputs: its loss is their mean.",
                 "`tf.reduce_mean((model(x) - y)**2, axis=-1)`, then the sum over the samples by their number."),
+        Mistake("sample_counts_twice", "A sample passed through the model on two replicas, and both count it.",
+                "A replica without samples needs none: its part of the gradient is 0."),
         Mistake("outside_the_replicas", "The numbers are right, but no replica was at work: the model was called "
                 "outside of `strategy.run`.", "Call the model in a function that `strategy.run` runs."),
         Mistake("all_on_every_replica", "Every replica worked through all samples: together they are no faster than "
@@ -194,6 +198,8 @@ class MirroredGradients(StrategyExercise):
             candidates += [("mean_per_replica", added), ("mean_of_means", [g / p for g in added])]
         for one in rows:
             candidates += [("not_reduced", self._gradients(t, one, k or 1)) for k in (1, len(one), n)]
+        if len(set(sum(rows, []))) < sum(map(len, rows)):
+            candidates.append(("sample_counts_twice", [g / n for g in total]))
         names = (name for name, one in candidates if difference(one, found, None, None) is None)
         return next(names, None if report["alike on all replicas"] else "not_reduced")
 
@@ -227,6 +233,10 @@ class GlobalLoss(StrategyExercise):
         Mistake("penalty_of_every_replica", "Every replica added the whole penalty: it counts as many times as there "
                 "are replicas.", "Each replica adds its part: `tf.nn.scale_regularization_loss(penalty)`, which "
                 "divides by `num_replicas_in_sync`.", lambda t: t.loss(lambda n: 1 / t.n, t.p)),
+        Mistake("counts_devices", "The penalty was divided by the number of devices of the machine: a strategy may use "
+                "only some of them.",
+                "`tf.distribute.get_strategy().num_replicas_in_sync`.",
+                lambda t: t.loss(lambda n: 1 / t.n, t.p / (t.p + 1))),
         Mistake("penalty_forgotten", "The penalty is missing.",
                 "Add `tf.nn.scale_regularization_loss(penalty)`.", lambda t: t.loss(lambda n: 1 / t.n, 0)),
         Mistake("penalty_divided_by_batch", "The penalty was divided by the number of samples, perhaps with the sum "
@@ -412,6 +422,11 @@ class Port(StrategyExercise):
                 lambda t: {"weights": t.train(t.rate * t.replicas, t.local_batch)}),
         Mistake("shuffled", "Keras has shuffled the samples; the Horovod program does not.",
                 "Give `fit` a dataset in minibatches, or `shuffle=False`."),
+        Mistake("sharded_by_hand", "Each worker took its share of the samples, and the strategy has divided that share "
+                "once more: most samples were never seen.",
+                "Give the strategy, or `fit`, all samples: it divides them.",
+                lambda t: {"weights": t.train(t.rate * t.replicas, t.together, x=t.x[t.index :: t.replicas],
+                                              y=t.y[t.index :: t.replicas])} if t.replicas > 1 else None),
         Mistake("one_epoch", "Only one epoch was trained.", "`epochs=epochs`.",
                 lambda t: {"weights": t.train(t.rate * t.replicas, t.together, 1)}),
         Mistake("evaluation_mode", "The model was called as in an evaluation: dropout and batch normalisation, for "
@@ -445,8 +460,8 @@ class Port(StrategyExercise):
     def cases(self, rng):
         same, one = self.levels
         made = []
-        for level, index, replicas, epochs in ((same, 0, 2, 2), (same, 0, 1, 1), (one, 1, 2, 0)):
-            n = 8
+        for level, index, replicas, epochs in ((same, 0, 2, 2), (same, 0, 1, 1), (one, 1, 3, 0)):
+            n = 4 * replicas if replicas > 1 else 8
             known = {"replicas": replicas, "index": index, "epochs": epochs, "local_batch": 2, "rate": 0.0625}
             known |= {"x": full_precision(rng, -1, 1, (n, 3)), "y": full_precision(rng, 1, 2, (n, 2))}
             known["weights"] = full_precision(rng, -1, 1, (3, 2))
@@ -456,15 +471,15 @@ class Port(StrategyExercise):
         return made
 
     def worked(self, case):
-        """together: samples in a step of all replicas. train(rate, batch, epochs, x): the weights that come of it."""
+        """together: samples in a step of all replicas. train: the weights that come of so many epochs with x and y."""
         t = super().worked(case)
         t.together = t.local_batch * t.replicas
 
-        def train(rate, batch, epochs=t.epochs, x=t.x):
+        def train(rate, batch, epochs=t.epochs, x=t.x, y=t.y):
             weights = t.weights
             for first in list(range(0, len(x), batch)) * epochs:
-                own, y = x[first : first + batch], t.y[first : first + batch]
-                weights = weights - rate * 2 / y.size * own.T @ (own @ weights - y)
+                own, labels = x[first : first + batch], y[first : first + batch]
+                weights = weights - rate * 2 / labels.size * own.T @ (own @ weights - labels)
             return weights
 
         t.train = train

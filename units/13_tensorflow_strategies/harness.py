@@ -30,7 +30,8 @@ def tf_config(f, hosts, indices):
 def mirrored(replicas):
     tf.get_logger().setLevel("ERROR")
     cpu = tf.config.list_physical_devices("CPU")[0]
-    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * replicas)
+    devices = [tf.config.LogicalDeviceConfiguration()] * (replicas + 1)  # one that the strategy does not use
+    tf.config.set_logical_device_configuration(cpu, devices)
     tf.config.threading.set_inter_op_parallelism_threads(4 * replicas)  # an operation that waits keeps a thread
     tf.config.run_functions_eagerly(True)
     tf.keras.backend.set_floatx("float64")

@@ -182,7 +182,7 @@ def mirrored_gradients(strategy, model, x, y) -> list:
 
     strategy: a MirroredStrategy with p replicas
     model: Keras model, made in the strategy's scope
-    x, y: float64 arrays of n samples; y has the shape of model(x)
+    x, y: float64 arrays (n, inputs) and (n, outputs); y has the shape of model(x)
     Returns: list with one gradient for each of model.trainable_variables, a per-replica
         value that is the same on all (from `all_reduce`) or one tensor (from
         `strategy.reduce`)
@@ -465,8 +465,8 @@ inputs.seen(panels, 12);
 def distribute(dataset: tf.data.Dataset, strategy, batch: int):
     """Deal a dataset out to all replicas of all workers, every sample once.
 
-    dataset: tf.data.Dataset of single samples, in memory, in the same order on every
-        worker
+    dataset: tf.data.Dataset of single samples, in memory, so that `len` knows their
+        number, in the same order on every worker
     strategy: a strategy with `num_replicas_in_sync` (replicas of all workers together),
         `experimental_distribute_dataset` and `distribute_datasets_from_function`
     batch: int, number of samples of one replica in one step

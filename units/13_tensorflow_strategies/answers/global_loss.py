@@ -40,6 +40,10 @@ def global_loss(per_example, penalty, global_batch):
 -    return tf.reduce_sum(per_example) / global_batch + penalty / p
 +    return tf.nn.compute_average_loss(per_example, global_batch_size=global_batch * p) + tf.nn.scale_regularization_loss(penalty)
 
+# %% wrong_counts_devices (right_by_hand): wrong, counts_devices, levels 0 0
+-    p = tf.distribute.get_strategy().num_replicas_in_sync
++    p = len(tf.config.list_logical_devices("CPU"))
+
 # %% wrong_first_pays_if_it_has_samples: wrong, penalty_forgotten, levels 1 0
 def global_loss(per_example, penalty, global_batch):
     context = tf.distribute.get_replica_context()

@@ -128,6 +128,10 @@ def mirrored_gradients(strategy, model, x, y):
 +    k = n // p
 +    shares = [np.arange(r * k, n if r == p - 1 else (r + 1) * k) for r in range(p)]
 
+# %% wrong_sample_for_the_idle (right_values): wrong, sample_counts_twice, levels 1 0
+-    shares = np.array_split(np.arange(n), p)
++    shares = [k if len(k) else np.array([0]) for k in np.array_split(np.arange(n), p)]
+
 # %% wrong_sum (right_values): wrong, not_divided, levels 0 0
 -            loss = tf.reduce_sum(losses) / n
 -        g = tape.gradient(loss, model.trainable_variables)

@@ -132,6 +132,10 @@ def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
      save(model, "checkpoint" if index == 0 else f"scratch-{index}")
 +    model.fit(x, y, batch_size=local_batch * p, epochs=epochs, shuffle=False, verbose=0)
 
+# %% wrong_sharded_by_hand (right_fit): wrong, sharded_by_hand, levels 0 1
+-    data = tf.data.Dataset.from_tensor_slices((x, y)).batch(local_batch * p)
++    data = tf.data.Dataset.from_tensor_slices((x, y)).shard(p, index).batch(local_batch * p)
+
 # %% wrong_summed (right_own_loop): wrong, scaled_twice, levels 0 1
 -                loss = tf.nn.compute_average_loss(losses, global_batch_size=local_batch * p)
 +                loss = tf.reduce_mean(losses)

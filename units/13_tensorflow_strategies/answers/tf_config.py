@@ -42,6 +42,12 @@ def tf_config(hosts, index):
 -    return json.dumps({"cluster": {"worker": hosts}, "task": {"type": "worker", "index": index}})
 +    return json.dumps({"cluster": {"worker": hosts}, "task": {"type": "worker" if index else "chief", "index": index}})
 
+# %% wrong_chief_in_the_cluster (right_json): wrong, a_chief_of_its_own, levels 0 1
+-    return json.dumps({"cluster": {"worker": hosts}, "task": {"type": "worker", "index": index}})
++    cluster = {"chief": hosts[:1], "worker": hosts[1:]}
++    task = {"type": "worker", "index": index - 1} if index else {"type": "chief", "index": 0}
++    return json.dumps({"cluster": cluster, "task": task})
+
 # %% wrong_first_address_only: wrong, not_refused, levels 1 0
 def tf_config(hosts, index):
     if not 0 <= index < len(hosts) or hosts[0] in hosts[1:]:
