@@ -138,12 +138,17 @@ class StridedShare(PlainExercise):
         ITEMS, *BAD_DEALS, OWN_ORDER.but(how="Rank r gets r, r + world_size, r + 2 world_size, ..., in this order."),
         Mistake("dealt_otherwise", "Every sample has exactly one rank, but not the one a dealer would give it to.",
                 "Rank r gets r, r + world_size, r + 2 world_size, ..., in this order."),
+        Mistake("RuntimeError", "Python stopped at the line above. If it speaks of bounds: `torch.arange` refuses a "
+                "start beyond the end, which a rank has that comes after the last sample.",
+                "With `range(rank, n, world_size)` or `torch.arange(n)[rank::world_size]` such a rank has an empty "
+                "share."),
     ]  # fmt: skip
 
     def draw(self, rng):
         for level, rest in (("equal shares", 0), ("unequal shares", 2)):
             for p in (4, 3):
                 yield level, {"n": p * rng.integers(3 - rest // 2, 8) + rest, "world_size": p}
+        yield "equal shares", {"n": rng.integers(3, 8), "world_size": 1}
         for n, p in ((3, 5), (1, 2), (33_002, 3)):  # the last has more samples than two bytes number
             yield "unequal shares", {"n": n, "world_size": p}
 
@@ -247,6 +252,7 @@ class StockIndices(PlainExercise):
         yield case("shuffle", 4, 4 * int(rng.integers(3, 6)) + 2, shuffle=True)
         yield case("shuffle", 5, 5 * int(rng.integers(3, 5)) + 3, shuffle=True, drop_last=True)
         yield case("shuffle", 3, 3 * int(rng.integers(4, 8)) + 1, shuffle=True, zero=True)
+        yield case("shuffle", 1, int(rng.integers(5, 12)), shuffle=True)
         yield case("fewer samples than ranks", 5, 2)
         yield case("fewer samples than ranks", 12, 5, shuffle=True)
         yield case("fewer samples than ranks", 4, 3, drop_last=True)
@@ -585,6 +591,7 @@ class MinibatchShares(PlainExercise):
         yield case(third, 3, 5, 4)
         yield case(fourth, 24, 4, 8)
         yield case(fourth, 24, 2, 8, permuted=False)
+        yield case(fourth, 24, 1, 8)
         yield case(third, 9, 5, 4)  # a last one of a single sample
         yield case(second, 303, 3, 60)  # ids that no byte holds
 
@@ -856,7 +863,7 @@ class EpochGenerators(PlainExercise):
     def draw(self, rng):
         # Up to 10 ranks 10 * epoch + rank, or their digits glued together, are numbers of their own; not beyond.
         some = [0, 1, 2, 10, 11, 12, 16, 31, 32, 64, 99, 100, 101, 128, 200, 256, 500, 512, 777, 999, 1000]
-        for p, epochs in ((3, 100), (4, 100), (12, 100), (1001, 2)):
+        for p, epochs in ((3, 100), (4, 100), (12, 100), (1, 100), (1001, 2)):
             order, seeds = p == 3, [int(rng.integers(1000, 10_000)), 0]
             ranks = list(range(p)) if p < 1000 else some
             known = {"seeds": seeds, "epochs": epochs, "world_size": p, "ranks": ranks, "order": order}

@@ -70,6 +70,15 @@ def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
             order += order[: total - len(order)]
     return order[rank::world_size]
 
+# %% wrong_alone_unshuffled: wrong, not_shuffled, levels 1 1 0 1
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    if world_size == 1:
+        return list(range(n))
+    g = torch.Generator().manual_seed(seed + epoch)
+    order = torch.randperm(n, generator=g).tolist() if shuffle else list(range(n))
+    length = n // world_size if drop_last else -(-n // world_size)
+    return [order[(rank + k * world_size) % n] for k in range(length)]
+
 # %% wrong_always_drops: wrong, always_drops, levels 0 1 0 0
 def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
     order = torch.arange(n)

@@ -146,6 +146,10 @@ def strided_share(n, rank, world_size):
 def strided_share(n, rank, world_size):
     return list(range(rank, n - 1, world_size))
 
+# %% wrong_torch_arange: raised, RuntimeError, levels 1 0
+def strided_share(n, rank, world_size):
+    return torch.arange(rank, n, world_size).tolist()
+
 # %% wrong_two_bytes: wrong, out_of_range, levels 1 0
 def strided_share(n, rank, world_size):
     return np.arange(rank, n, world_size).astype(np.int16)
