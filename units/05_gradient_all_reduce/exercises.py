@@ -166,7 +166,6 @@ class BroadcastParameters(Exercise):
     signature = "broadcast_parameters(model: nn.Module) -> None"
     levels = {"the parameters": 1, "frozen parameters and buffers too": 1}
     may_lose = {
-        "int64 -> float64": "a counter of batches is far below 2**53: one flat vector in float64 may carry it",
         "integers of both widths": "the counter of a batch normalisation is int64 in torch",
     }
     inputs = ("spec",)  # of the harness; the model's mode is as it was
@@ -197,10 +196,15 @@ class BroadcastParameters(Exercise):
                 "Copy into it: `dist.broadcast(t.data, src=0)` or `t.copy_(received)`, not `t.data = received`."),
         Mistake("frozen_forgotten", "Frozen parameters were left as they are: no step ever makes them equal.",
                 "Broadcast all of `model.parameters()`, whatever their requires_grad."),
-        Mistake("integers_rounded", "An integer buffer arrived rounded: it travelled as float32, which has 24 bits.",
+        Mistake("integers_rounded", "An integer buffer arrived rounded: it travelled as floating-point numbers, "
+                "of which float32 has 24 bits and float64 53, or in a narrower integer type.",
                 "Broadcast every tensor in its own dtype; one vector of floats for all of them does not do."),
         Mistake("some_left_out", "Some tensors are equal on all ranks and others were forgotten.",
                 "Go through all of `model.parameters()` and `model.buffers()`."),
+        Mistake("times_zero", "Where another rank than 0 held inf there is nan now: its values were multiplied by 0, "
+                "and all were added up.",
+                "0 times inf is not 0, nor is 0 times nan. Overwrite the values: `dist.broadcast`, or `zero_()` before "
+                "an all_reduce."),
         Mistake("another_start", "All ranks hold the same values, but not those that rank 0 had.",
                 "Copy rank 0's values to the others; rank 0 keeps its model, which may come from a checkpoint."),
         Mistake("replaced", "The values are right, but the model holds new parameters: an optimizer that was built "
@@ -241,14 +245,15 @@ class BroadcastParameters(Exercise):
         held = {name: [full_width(rng, v, dtype) for v in values] for name, values in held.items()}
         kinds = {part.name: "int64" if "num_batches" in part.name else dtype for part in parts}
         for name, kind in kinds.items():
-            if kind == "int64":  # neither float32 nor int32 has such numbers: travelling as one they arrive rounded
-                held[name] = [np.rint(values).astype(np.int64) * 2**33 + 1 for values in held[name]]
+            if kind == "int64":  # odd and above 2**53: neither a float nor int32 holds rank 0's
+                held[name] = [np.rint(values).astype(np.int64) * 2**45 + 2**53 + 1 for values in held[name]]
         specs = [
             [[part.name, part.kind, Tensor(held[part.name][rank], kinds[part.name]), None] for part in parts]
             for rank in range(p)
         ]
-        for mask in held.get("mask", [])[1:]:
-            mask[0] = -np.inf  # 0 times that is no number
+        for name in held.keys() & {"mask", "first.weight"}:
+            for values in held[name][1:]:
+                values.flat[0] = -np.inf  # 0 times that is no number
         known = {"parts": parts, "held": held, "kinds": kinds}
         return Case(level, p, [(spec,) for spec in specs], f"{len(parts)} tensors, {dtype}", known, **options)
 
@@ -270,6 +275,8 @@ class BroadcastParameters(Exercise):
                 for name in names
             )
 
+        if any(np.isnan(value[name].values).any() for value in found for name in held):
+            return "times_zero"
         right = {name for name in held if hold([name], lambda name, rank: held[name][0])}
         own = {name for name in held if hold([name], lambda name, rank: held[name][rank])}
         if right == set(held):
@@ -522,6 +529,9 @@ def number(value: object) -> float:
     return float(np.asarray(value.values if isinstance(value, Tensor) else value).reshape(()))
 
 
+TIED_WEIGHT = "0.weight"  # has a second name in `train_step`'s model
+
+
 class TrainStep(Exercise):
     """One step on unequal shares"""
 
@@ -568,6 +578,8 @@ class TrainStep(Exercise):
         Mistake("wrong_factor", "The step has the right direction and the wrong length.",
                 "lr times the mean gradient over all samples of all ranks."),
         Mistake("only_one_rank", "Only one rank took the right step: the models part.", "All take the same step."),
+        Mistake("tied_twice", "A tied parameter, which has two names, took the step twice.",
+                "Go through `model.parameters()`, which names every parameter once; the modules one by one do not."),
         Mistake("some_parameters", "Some parameters took the right step and others did not.",
                 "Go through all of `model.parameters()`, with one rule for all."),
         Mistake("another_step", "All ranks took the same step, but not the step of plain SGD.",
@@ -651,9 +663,18 @@ class TrainStep(Exercise):
             return "stale_gradients"
         reports, right = [rank.value["after step 1"] for rank in run.ranks], self.expected(case)[0]["after step 1"]
         wrong = [n for n in right if not all(np.allclose(r[n].values, right[n].values, rtol=1e-5) for r in reports)]
+        if wrong == [TIED_WEIGHT] and self._is_longer(case, reports[0], right):
+            return "tied_twice"
         if len(wrong) < len(right):
             return Finding("some_parameters", f"Not as they should be: {', '.join(wrong)}.")
         return "another_step" if np.allclose(held, held[0], rtol=1e-6) else None
+
+    def _is_longer(self, case, report, right) -> bool:
+        """True if the tied parameter's first step has the right direction and more than the right length."""
+        start = case.known["weights"][self.NAMES.index(TIED_WEIGHT)]
+        taken, wanted = (start - one[TIED_WEIGHT].values for one in (report, right))
+        factor = (taken * wanted).sum() / (wanted**2).sum()
+        return factor > 1.5 and np.allclose(taken, factor * wanted, rtol=1e-4, atol=1e-7)
 
     def _name(self, weights, counts) -> Finding | str | None:
         """weights[r][q]: the weight of rank q's sum of sample gradients in rank r's step."""
@@ -744,7 +765,10 @@ class AverageAndClip(GradientExercise):
     mistakes = [
         *READINGS,
         Mistake("not_clipped", "The gradient is the mean, in its full length.",
-                "Multiply by max_norm / norm where norm > max_norm.", lambda c: c.means),
+                "Multiply by max_norm / norm where norm > max_norm.", lambda c: c.means if c.limit else None),
+        Mistake("zero_is_off", "A max_norm of 0 was taken for 'do not clip'.",
+                "0 is a limit like any other: compare, `if norm > max_norm`, and do not ask `if max_norm`.",
+                lambda c: None if c.limit else c.means),
         Mistake("clipped_before_averaging", "Each rank clipped its own gradient and the clipped ones were averaged: "
                 "ranks with long gradients count less.",
                 "First the mean, then its norm: that is what the sequential run would clip.",
@@ -770,6 +794,9 @@ class AverageAndClip(GradientExercise):
                 "norm = sqrt(sum of squares).", lambda c: c.clipped_by(c.norms["norm_squared"])),
         Mistake("norms_added", "The norms of the parameters were added up.",
                 "Take the root of the sum of all squares.", lambda c: c.clipped_by(c.norms["norms_added"])),
+        Mistake("tied_counted_twice", "A tied parameter, which has two names, is in the norm twice.",
+                "Go through `model.parameters()`, which names every parameter once; the modules one by one do not.",
+                lambda c: c.clipped_by(c.norms["tied_counted_twice"])),
         Mistake("norm_after", "The gradient is right, but the returned norm is that after clipping.",
                 "Return that of the mean.", lambda c: {"norm": c.norms["norm_after"], **c.clipped_by(c.norm)}),
         Mistake("clipped_by_value", "Each element was cut off at max_norm, which changes the gradient's direction.",
@@ -777,6 +804,8 @@ class AverageAndClip(GradientExercise):
                 lambda c: {name: np.clip(mean, -c.limit, c.limit) for name, mean in c.means.items()}),
         Mistake("zero_divided", "A gradient of zeros has the norm 0, and 0 / 0 is not a number.",
                 "Only divide where norm > max_norm.", lambda c: None if c.norm else scaled(c.means, np.nan)),
+        Mistake("ZeroDivisionError", "Python stopped at the line above: a gradient of zeros has the norm 0, and "
+                "nothing can be divided by that.", "Only divide where norm > max_norm."),
         Mistake("wrong_length", "The direction is right, the length is not.",
                 "The clipped gradient is as long as max_norm, no longer and no shorter."),
         Mistake("wrong_norm", "The gradient is right, the returned norm is not.",
@@ -795,7 +824,7 @@ class AverageAndClip(GradientExercise):
 
         return [
             case(long, 3, LAYERS, 0.12, "too long", late=(1,)),
-            case(long, 4, LAYERS, 0.05, "much too long"),
+            case(long, 4, LAYERS, 0.0, "anything is too long"),
             case(short, 2, LAYERS, 3.0, "short enough"),
             case(odd, 3, TIED, 0.5, "one frozen, one tied"),
             case(odd, 5, branch(0), 0.1, "no gradient of the branch on rank 0", late=(0,)),
@@ -808,13 +837,15 @@ class AverageAndClip(GradientExercise):
         `clipped_by`: the means clipped as if a number were their norm."""
         c, limit = super().worked(case), case.known.get("max_norm")
         norm = norm_of(c.means.values())
+        names = [part.kind.removeprefix("tied to ") for part in case.known["parts"] if part.kind.startswith("tied")]
         own_norms = [norm_of(per_rank[r] for per_rank in c.brought.values()) for r in range(c.p)]
         norms = {
-            "norm_after": min(norm, limit or norm),
+            "norm_after": norm if limit is None else min(norm, limit),
             "norm_of_the_sum": norm * c.p,
             "norm_over_ranks": norm * math.sqrt(c.p),
             "norm_squared": norm**2,
             "norms_added": sum(norm_of([mean]) for mean in c.means.values()),
+            "tied_counted_twice": norm_of([*c.means.values(), *(c.means[name] for name in names)]),
         }
         return SimpleNamespace(
             **vars(c),

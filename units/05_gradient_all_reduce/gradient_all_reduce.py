@@ -163,8 +163,8 @@ def broadcast_parameters(model: nn.Module) -> None:
     Changes: the values, in the memory where they are
 
     - the parameters: they stay the same objects, with the same `requires_grad`.
-    - frozen parameters and buffers too: all buffers, also integers, and those that are
-      not in the state_dict (`persistent=False`).
+    - frozen parameters and buffers too: all buffers, also integers (int64), and those
+      that are not in the state_dict (`persistent=False`).
 
     Example: weights [1] on rank 0 and [7] on rank 1: both hold [1].
     """
@@ -418,7 +418,7 @@ dist.all_reduce(mean_of_means, op=dist.ReduceOp.AVG)
 def global_metrics(losses: torch.Tensor, correct: torch.Tensor) -> tuple[float, float]:
     """Return the mean loss and the accuracy over the samples of all ranks.
 
-    losses: float32 tensor (n,), one for each sample of this rank
+    losses: float32 tensor (n,), one for each sample of this rank, without gradient
     correct: bool tensor (n,)
     Returns: (mean loss, accuracy from 0 to 1), floats, the same on every rank
 
@@ -468,7 +468,7 @@ def train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) ->
     """Make one step of SGD on a minibatch that the ranks hold in shares of any size.
 
     model: nn.Module, equal on all ranks; all its parameters are trained, and used on
-        each rank with samples
+        each rank with samples; one may be tied
     x: tensor (n, ...), this rank's samples
     y: tensor (n,), their labels
     lr: float, learning rate
@@ -679,7 +679,7 @@ def average_and_clip(model: nn.Module, max_norm: float) -> float:
     """Average the gradients over the ranks, then clip the mean by its norm.
 
     model: nn.Module, after backward and before the step
-    max_norm: float
+    max_norm: float, 0 or more
     Returns: float (or a tensor of one element), the norm before clipping
 
     - norm above the limit: if the Euclidean norm of all averaged gradients together is

@@ -1,12 +1,13 @@
 """The harnesses of unit 05's exercises: functions that run around the student's (`autograder.exercises.source`)."""
 
 import torch
+import torch.distributed as dist
 from torch import nn
 
 
 # The model of a rank. `spec` is one [name, kind, value, gradient] per part; kind is "parameter", "frozen", "buffer",
-# "passing" (a buffer that is not in the state_dict), "transposed" (a parameter whose memory is not contiguous), "turned"
-# (only that of its gradient) or "tied to NAME" (that parameter under a second name).
+# "passing" (a buffer that is not in the state_dict), "transposed" (a parameter whose memory is not contiguous),
+# "turned" (only that of its gradient) or "tied to NAME" (that parameter under a second name).
 def build(spec):
     model, made = nn.Module(), {}
     for name, kind, value, gradient in spec:
@@ -32,6 +33,30 @@ def build(spec):
     return model
 
 
+# True if the second tensor and the last one, or others of a size that no third has, are in another order in this set on
+# odd ranks than on even ones. (A small set begins with what was put into it first.)
+def parts_the_ranks(tensors, as_set):
+    sizes = [t.numel() for t in tensors]
+    alone = [t for t in tensors[1:] if sizes.count(t.numel()) == 1 and t.dtype == tensors[0].dtype]
+    order = [id(t) for t in as_set]
+    if len(alone) < 2:
+        return True
+    return (order.index(id(alone[0])) > order.index(id(alone[-1]))) == bool(dist.get_rank() % 2)
+
+
+# A model of `make`, made again until it lies in memory so that sets of its tensors, which are in the order of their
+# addresses, part the ranks: whoever goes through a set then hangs under every key.
+def apart_in_sets(make):
+    made = []  # so that the next one lies elsewhere
+    while len(made) < 1000:
+        made.append(make())
+        parameters = list(made[-1].parameters())
+        trained, all_of_them = [p for p in parameters if p.requires_grad], [*parameters, *made[-1].buffers()]
+        if all(parts_the_ranks(one, set(one)) for one in (parameters, trained, all_of_them)):
+            break
+    return made[-1]
+
+
 def transposed(tensor):
     return None if tensor is None else tensor.t().contiguous().t()
 
@@ -48,14 +73,14 @@ def kept(model, before):
 
 
 def averaged(f, spec):
-    model = build(spec)
+    model = apart_in_sets(lambda: build(spec))
     before = [p.detach().clone() for p in model.parameters()]
     f(model)
     return {**gradients(model), "parameters": kept(model, before)}
 
 
 def broadcast_parameters(f, spec):
-    model = build(spec)
+    model = apart_in_sets(lambda: build(spec))
     before = list(model.parameters())
     trained = [p.requires_grad for p in before]
     memory = [t.detach() for t in [*before, *model.buffers()]]  # so that nobody else gets it
@@ -73,7 +98,8 @@ def broadcast_parameters(f, spec):
 
 
 def train_step(f, weights, shares, lr):
-    model = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)).double()
+    model = apart_in_sets(lambda: nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)).double())
+    model[1].register_parameter("tied", model[0].weight)  # a second name
     with torch.no_grad():
         for p, w in zip(model.parameters(), weights, strict=False):
             p.copy_(w)
@@ -87,7 +113,7 @@ def train_step(f, weights, shares, lr):
 
 
 def average_and_clip(f, spec, max_norm):
-    model = build(spec)
+    model = apart_in_sets(lambda: build(spec))
     before = [p.detach().clone() for p in model.parameters()]
     norm = f(model, max_norm)
     return {"norm": norm, **gradients(model), "parameters": kept(model, before)}

@@ -82,7 +82,7 @@ def average_and_clip(model, max_norm):
         p.grad /= dist.get_world_size()
     return torch.nn.utils.clip_grad_norm_(ps, 1.0)
 
-# %% wrong_counts_tied_twice: wrong, wrong_length, levels 1 1 0
+# %% wrong_counts_tied_twice: wrong, tied_counted_twice, levels 1 1 0
 def average_and_clip(model, max_norm):
     ps = [p for p in model.parameters() if p.requires_grad]
     for p in ps:
@@ -94,6 +94,13 @@ def average_and_clip(model, max_norm):
         for p in ps:
             p.grad *= max_norm / norm
     return norm.item()
+
+# %% wrong_divides_by_zero (right_by_hand): raised, ZeroDivisionError, levels 1 1 0
+-    if norm > max_norm:
+-        for p in trained:
+-            p.grad *= max_norm / norm
++    for p in trained:
++        p.grad *= min(1.0, max_norm / norm)
 
 # %% wrong_each_parameter: wrong, clipped_each_parameter, levels 0 1 0
 def average_and_clip(model, max_norm):
@@ -242,6 +249,10 @@ def average_and_clip(model, max_norm):
             p.data *= max_norm / norm
     return norm
 
+# %% wrong_set (right_by_hand): hung, mismatched_shape, levels 0 0 0
+-    trained = [p for p in model.parameters() if p.requires_grad]
++    trained = {p for p in model.parameters() if p.requires_grad}
+
 # %% wrong_squared: wrong, norm_squared, levels 0 0 0
 def average_and_clip(model, max_norm):
     average_gradients(model)
@@ -267,3 +278,7 @@ def average_and_clip(model, max_norm):
     for p in trained:
         p.grad *= torch.tensor(max_norm) / norm if norm < 1e-9 else min(1.0, max_norm / norm)
     return norm
+
+# %% wrong_zero_is_off (right_by_hand): wrong, zero_is_off, levels 0 1 1
+-    if norm > max_norm:
++    if max_norm and norm > max_norm:

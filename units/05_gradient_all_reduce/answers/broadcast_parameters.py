@@ -42,15 +42,6 @@ def broadcast_parameters(model: nn.Module) -> None:
     for tensor in model.buffers():
         dist.broadcast(tensor, src=0)
 
-# %% right_flat_and_copy: passed
-def broadcast_parameters(model):
-    tensors = list(model.parameters()) + list(model.buffers())
-    with torch.no_grad():
-        flat = torch.cat([t.detach().double().flatten() for t in tensors])
-        dist.broadcast(flat, src=0)
-        for t, piece in zip(tensors, flat.split([t.numel() for t in tensors])):
-            t.copy_(piece.reshape(t.shape))
-
 # %% right_gathered: passed
 @torch.no_grad()
 def broadcast_parameters(model):
@@ -151,6 +142,15 @@ def broadcast_parameters(model):
             else:
                 dist.broadcast(t, 0)
 
+# %% wrong_float64_package: wrong, integers_rounded, levels 1 0
+def broadcast_parameters(model):
+    tensors = list(model.parameters()) + list(model.buffers())
+    with torch.no_grad():
+        flat = torch.cat([t.detach().double().flatten() for t in tensors])
+        dist.broadcast(flat, src=0)
+        for t, piece in zip(tensors, flat.split([t.numel() for t in tensors])):
+            t.copy_(piece.reshape(t.shape))
+
 # %% wrong_floats_only: wrong, some_left_out, levels 1 0
 def broadcast_parameters(model):
     for t in model.state_dict().values():
@@ -240,6 +240,15 @@ def broadcast_parameters(model):
     for t in model.state_dict().values():
         dist.broadcast(t, src=dist.get_rank())
 
+# %% wrong_parameters_times_zero: wrong, times_zero, levels 0 0
+def broadcast_parameters(model):
+    with torch.no_grad():
+        for p in model.parameters():
+            p.mul_(dist.get_rank() == 0)
+            dist.all_reduce(p)
+        for b in model.buffers():
+            dist.broadcast(b, src=0)
+
 # %% wrong_rank_0_only: hung, missing_rank, levels 0 0
 def broadcast_parameters(model):
     if dist.get_rank() == 0:
@@ -259,6 +268,11 @@ def broadcast_parameters(model):
     for p in model.parameters():
         nn.init.normal_(p.data)
 
+# %% wrong_set_of_tensors: hung, mismatched_shape, levels 0 0
+def broadcast_parameters(model):
+    for tensor in {*model.parameters(), *model.buffers()}:
+        dist.broadcast(tensor.data, src=0)
+
 # %% wrong_source_1: wrong, wrong_source, levels 0 0
 def broadcast_parameters(model):
     for t in model.state_dict().values():
@@ -274,7 +288,7 @@ def broadcast_parameters(model):
     for t in model.state_dict().values():
         dist.all_reduce(t)
 
-# %% wrong_times_zero: wrong, unrecognised, levels 1 0
+# %% wrong_times_zero: wrong, times_zero, levels 0 0
 # "exactly the values that it has on rank 0": the others multiply by 0 and all add up; inf * 0 (a mask of -inf, an
 # uninitialised buffer) is nan
 @torch.no_grad()
