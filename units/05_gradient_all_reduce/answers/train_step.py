@@ -399,6 +399,10 @@ def train_step(model, x, y, lr):
 +    if len(x) == 0:
 +        return 0.0
 
+# %% wrong_set (right_async): hung, mismatched_shape, levels 0 0 0
+-    works = [dist.all_reduce(t, async_op=True) for t in [totals, *(p.grad for p in model.parameters())]]
++    works = [dist.all_reduce(t, async_op=True) for t in [totals, *(p.grad for p in set(model.parameters()))]]
+
 # %% wrong_skips_last_parameter: wrong, some_parameters, levels 0 0 0
 def train_step(model, x, y, lr):
     n = torch.tensor(float(len(x)))
@@ -442,6 +446,13 @@ def train_step(model, x, y, lr):
         for work in works:
             work.wait()
     return (totals[0] / totals[1]).item()
+
+# %% wrong_tied_twice (right_async): wrong, tied_twice, levels 0 0 0
+-        for p in model.parameters():
+-            p -= lr * p.grad / totals[1]
++        for layer in model.modules():
++            for p in layer.parameters(recurse=False):
++                p -= lr * p.grad / totals[1]
 
 # %% wrong_uphill (right_async): wrong, wrong_sign, levels 0 0 0
 -    works = [dist.all_reduce(t, async_op=True) for t in [totals, *(p.grad for p in model.parameters())]]
