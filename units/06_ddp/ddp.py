@@ -127,8 +127,8 @@ for rank, trained in enumerate(ranks.pull("model")):
 def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
     """Train a model with DistributedDataParallel and plain SGD.
 
-    model: nn.Module, trained in place; all its parameters are trained, and it has no
-        buffers
+    model: nn.Module in training mode, trained in place; all its parameters are trained,
+        none has a gradient yet; it has no buffers
     batches: list of at least one (x, y), this rank's shares of the minibatches, equal
         in number and size on all ranks, in the dtype of the model
     lr: float, learning rate; do not scale it
@@ -136,9 +136,9 @@ def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
 
     - the weights of the sequential run: the ranks begin with different weights;
       training starts from those of rank 0. Make one step for each minibatch; afterwards
-      every rank's model has the weights of the sequential run, in training mode.
+      every rank's model has the weights of the sequential run, still in training mode.
     - the loss of all ranks: the mean cross-entropy of the whole minibatch, before the
-      step.
+      step; float32 is precise enough.
 
     Example: two minibatches on 4 ranks: two steps, and the same two losses on all
     ranks.
@@ -268,7 +268,7 @@ def buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]:
     """Return the buckets of DDP in the order in which they are filled.
 
     sizes: list of ints, bytes of each gradient, in the order of `model.parameters()`; 0
-        for an empty parameter
+        for an empty parameter; the list itself may be empty, too
     first_cap: int, at least 1, bytes at which the first bucket is full
     cap: int, at least 1, bytes at which any other bucket is full
     Returns: list of lists, the numbers of each bucket's parameters, from 0, in the
@@ -393,7 +393,7 @@ print(f"mean of means: off by {off:.1e} of the gradient's length")
 def uneven_loss(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return this rank's loss, scaled so that DDP's mean counts every sample the same.
 
-    outputs: tensor (n, classes), logits of this rank's samples, from a DDP model
+    outputs: tensor (n, classes), finite logits of this rank's samples, from a DDP model
     labels: int64 tensor (n,)
     Returns: tensor with one element, finite
 
@@ -467,8 +467,8 @@ print(f"off by {off:.1e} of the gradient's length")
 def accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None:
     """Accumulate the gradient over micro-batches and synchronise it once.
 
-    ddp: DistributedDataParallel, without gradients at the start; all parameters are
-        trained
+    ddp: DistributedDataParallel, without gradients at the start and without buffers;
+        all parameters are trained
     micro_batches: list of at least one (x, y), this rank's, all of the same size, equal
         in number on all ranks
     Changes: the gradients of ddp's parameters, nothing else
@@ -601,12 +601,12 @@ def save_checkpoint(
     path: str, the file; an older one is replaced
     ddp: DistributedDataParallel
     optimizer: its optimizer
-    epoch: int
+    epoch: int, 0 or more
     Changes: the file at path
 
-    - contents of the file: a dict that torch.load reads: "model", the state_dict of the
-      model inside `ddp` (names without "module."), "optimizer", the optimizer's
-      state_dict, and "epoch"; tensors keep their dtypes.
+    - contents of the file: a dict that torch.load(path, weights_only=True) reads:
+      "model", the state_dict of the model inside `ddp` (names without "module."),
+      "optimizer", the optimizer's state_dict, "epoch" (and more); dtypes are kept.
     - one rank writes, all wait: all ranks call this, and only rank 0 writes files. No
       rank returns before the file is complete. (Not checked: that the write is atomic,
       as above, and leaves no other file.)

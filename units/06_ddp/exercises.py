@@ -585,6 +585,9 @@ class Buckets(PlainExercise):
         Mistake("bytes_for_numbers", "These are the sizes of the gradients.",
                 "Return their numbers, counted from 0.",
                 lambda t: [[t.sizes[k] for k in bucket] for bucket in t.right]),
+        Mistake("narrow_bytes", "The bytes were counted in a type that is too narrow: float32 has no odd number above "
+                "2**24, and 2**24 bytes are only 16 MiB.", "Count in Python's integers, or in int64.",
+                lambda t: fill(t.numbers[::-1], np.float32(t.sizes), t.first_cap, t.cap)),
         Mistake("other_order", "The right parameters share a bucket, but the buckets are in another order.",
                 "The bucket with the last parameter is full first."),
         Mistake("not_integers",
@@ -606,6 +609,7 @@ class Buckets(PlainExercise):
             (first, self._carried_over(rng, 12, 40, 40), 40, 40),
             (first, exact, 40, 40),
             (first, [12, 200, 49], 50, 50),  # one byte is missing
+            (first, [12, 3 * 2**30, 1, 25 * 2**20 - 1], 25 * 2**20, 25 * 2**20),  # DDP's cap, one gradient of 3 GiB
             (first, [], 50, 50),
             (first, [3, 38, 39, 45], 40, 40),  # the rest is small
             (second, [22, 31, 18, 12, 9, 14, 5], 20, 30),  # the first bucket needs three
@@ -774,6 +778,9 @@ class SaveCheckpoint(Exercise):
         Mistake("other_epoch", "The epoch in the file is not the one you were given.", "Store `epoch` unchanged."),
         Mistake("other_weights", "The weights in the file are not those of the model.",
                 "`ddp.module.state_dict()` holds all of them, in their dtype."),
+        Mistake("needs_pickle", "The file holds an object, such as a date, that torch.load refuses: by default it "
+                "reads only tensors, numbers, texts, lists and dicts.",
+                "Leave it out, or store it as a number or a text: `str(...)`."),
         Mistake("missing_barrier", "A rank returned before rank 0 had written the file: if it then loads the "
                 "checkpoint, it finds none, or half of one.",
                 "`dist.barrier()` on every rank, after rank 0 has saved."),
@@ -786,7 +793,7 @@ class SaveCheckpoint(Exercise):
             self._case(rng, first, 3, (3, 3, 2), older=True),
             self._case(rng, second, 3, (3, 4, 2), late=(0,)),
             self._case(rng, second, 4, (4, 3, 3), late=(0,)),
-            self._case(rng, first, 1, (4, 3, 2)),
+            self._case(rng, first, 1, (4, 3, 2), epoch=0),
         ]
 
     @staticmethod
@@ -811,6 +818,7 @@ class SaveCheckpoint(Exercise):
             "counts": [2 * int(known["seen"]) + 1],
             "optimizer": "state_dict",
             "momentum": known["velocity"],
+            "weights_only": True,
         }
         others = ANYTHING if case.level == "contents of the file" else "there"
         return [content, *[{"file": others}] * (case.world_size - 1)]
@@ -837,6 +845,7 @@ class SaveCheckpoint(Exercise):
             "other_epoch": epoch != right["epoch"],
             "other_weights": not np.array_equal(mine.get("weights"), right["weights"])
             or mine.get("counts") != right["counts"],
+            "needs_pickle": mine.get("weights_only") is False,
             "missing_barrier": early and case.level != "contents of the file",
         }
         found = next((name for name, is_so in looked_for.items() if is_so), None)
@@ -913,7 +922,7 @@ class LoadCheckpoint(ReportExercise):
         return [
             self._case(rng, level, 2, (4, 5, 3)),
             self._case(rng, level, 3, (3, 4, 2), late=(0,)),
-            self._case(rng, level, 5, (3, 3, 2)),
+            self._case(rng, level, 5, (3, 3, 2), epoch=0),
         ]
 
     @staticmethod

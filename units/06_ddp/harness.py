@@ -177,17 +177,25 @@ def save_checkpoint(f, values, velocity, sizes, epoch, seen, older):
     return {"file": "there", **contents(path)} if there else {"file": "never written"}
 
 
-def contents(path):
+def content_of(path, weights_only):
     try:
-        content = torch.load(path, weights_only=False)
+        return torch.load(path, weights_only=weights_only)
     except Exception:
+        return None
+
+
+def contents(path):
+    content, weights_only = content_of(path, True), True
+    if content is None:
+        content, weights_only = content_of(path, False), False
+    if content is None:
         return {"entries": ["nothing that torch.load can read"]}
     if not isinstance(content, dict):
         return {"entries": [type(content).__name__]}
     if not {"model", "optimizer", "epoch"} <= set(content):
         return {"entries": sorted(map(str, content))}
     model, optimizer, epoch = content["model"], content["optimizer"], content["epoch"]
-    found = {"entries": ["epoch", "model", "optimizer"], "epoch": epoch}
+    found = {"entries": ["epoch", "model", "optimizer"], "epoch": epoch, "weights_only": weights_only}
     found["model"] = sorted(model) if isinstance(model, dict) else type(model).__name__
     if isinstance(model, dict) and all(isinstance(value, torch.Tensor) for value in model.values()):
         found["weights"] = flat([value for value in model.values() if value.is_floating_point()])

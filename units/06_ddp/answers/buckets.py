@@ -1,4 +1,5 @@
 # Right and wrong answers to `buckets`. In files of their own: autograder bank --write DIR
+import numpy as np
 
 # %% right_accumulate: passed
 import itertools
@@ -15,9 +16,6 @@ def buckets(sizes, first_cap, cap):
     return out
 
 # %% right_generator: passed
-import numpy as np
-
-
 def buckets(sizes, first_cap, cap):
     caps = iter([first_cap])
     bucket, room = [], first_cap
@@ -145,6 +143,17 @@ def buckets(sizes, first_cap, cap):
             result.append(bucket)
             bucket, held = [], 0
     return result + [bucket] if bucket else result
+
+# %% wrong_float32_bytes: wrong, narrow_bytes, levels 0 1
+def buckets(sizes, first_cap, cap):
+    result, current, held = [], [], np.float32(0)
+    for k in reversed(range(len(sizes))):
+        current.append(k)
+        held += np.float32(sizes[k])
+        if held >= (cap if result else first_cap):
+            result.append(current)
+            current, held = [], np.float32(0)
+    return result + [current] if current else result
 
 # %% wrong_floats: wrong, not_integers, levels 0 0
 def buckets(sizes, first_cap, cap):
