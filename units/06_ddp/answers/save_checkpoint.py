@@ -212,6 +212,16 @@ def save_checkpoint(path, ddp, optimizer, epoch):
 -        torch.save(dict(epoch=epoch, model=names, optimizer=optimizer.state_dict()), path)
 +        torch.save({"model": ddp.module.state_dict(), "optimizer": {"state": optimizer.state_dict()["state"]}, "epoch": epoch}, path)
 
+# %% wrong_with_a_date: wrong, needs_pickle, levels 0 0
+import datetime
+
+
+def save_checkpoint(path, ddp, optimizer, epoch):
+    if dist.get_rank() == 0:
+        content = {"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
+        torch.save(content | {"saved": datetime.datetime.now()}, path)
+    dist.barrier()
+
 # %% wrong_wrapped_names (right_plain): wrong, module_prefix, levels 0 0
 -    content = {"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
 +    content = {"model": ddp.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
