@@ -1,6 +1,7 @@
 # Right and wrong answers to `average_gradients`. In files of their own: autograder bank --write DIR
 import torch
 import torch.distributed as dist
+from torch import nn
 
 # %% right_async: passed
 # differs: All all-reduces are started before the first is waited for, so their latencies overlap; the division comes before the sum.
@@ -42,9 +43,6 @@ def average_gradients(model):
             parameter.grad = torch.stack(everybody).mean(dim=0)
 
 # %% right_in_place: passed
-from torch import nn
-
-
 def average_gradients(model: nn.Module) -> None:
     for p in model.parameters():
         if not p.requires_grad:
@@ -322,6 +320,10 @@ def average_gradients(model):
             for grad in everybody[1:]:
                 mean = (mean + grad) / 2
             p.grad = mean
+
+# %% wrong_set (right_in_place): hung, mismatched_shape, levels 0 0 0
+-    for p in model.parameters():
++    for p in set(model.parameters()):
 
 # %% wrong_shared_zeros: wrong, differs_between_ranks, levels 1 1 0
 # "Replace the gradient of every parameter that is trained by its mean": two unused parameters of one shape share

@@ -1,6 +1,7 @@
 # Right and wrong answers to `average_gradients_flat`. In files of their own: autograder bank --write DIR
 import torch
 import torch.distributed as dist
+from torch import nn
 
 # %% right_all_gather: passed
 def average_gradients_flat(model):
@@ -13,9 +14,6 @@ def average_gradients_flat(model):
         p.grad = piece.view(p.shape).clone()
 
 # %% right_cat_split: passed
-from torch import nn
-
-
 def average_gradients_flat(model: nn.Module) -> None:
     trained = [p for p in model.parameters() if p.requires_grad]
     for p in trained:
@@ -299,6 +297,10 @@ def average_gradients_flat(model):
     for p in reversed(trained):
         p.grad.copy_(flat[start : start + p.numel()].view(p.shape))
         start += p.numel()
+
+# %% wrong_set (right_cat_split): wrong, differs_between_ranks, levels 0 0 0
+-    trained = [p for p in model.parameters() if p.requires_grad]
++    trained = {p for p in model.parameters() if p.requires_grad}
 
 # %% wrong_several_buckets: wrong, more_than_one_call, levels 0 1 1
 # "in exactly one collective call for all gradients together": more than 1 MiB goes in several calls; small models
