@@ -253,7 +253,7 @@ class AllReduceSeconds(RefusingExercise):
             (wrong, "halving_doubling", 1, 6),
             (wrong, "tree", 2, 2),
             (wrong, "Ring", 2, 2),
-            (wrong, "hierarchical_ring", 2, 2),
+            (wrong, "hierarchical_ring", 1, 1),  # nothing is sent, and still no such algorithm
             (wrong, "ring ", 2, 2),
         ):
             inside = float(rng.integers(5, 20)) * 1e-1, 1e-3 / float(rng.integers(100, 400))
@@ -315,7 +315,10 @@ class SumExercise(Exercise):
 
 
 def summands(rng: np.random.Generator, p: int, n: int, dtype: str) -> np.ndarray:
-    """The vectors of p ranks. Neither a float nor a narrower type holds an integer of theirs."""
+    """The vectors of p ranks. Neither a float nor a narrower type holds an integer of theirs; the sum of those in float16
+    is exact in any order."""
+    if dtype == "float16":
+        return rng.integers(-1024 // p, 1024 // p, (p, n)).astype(dtype)
     return wide_integers(rng, (p, n), dtype, summands=p) if "int" in dtype else rng.normal(size=(p, n)).astype(dtype)
 
 
@@ -392,7 +395,7 @@ class HierarchicalAllReduce(SumExercise):
                 (the_sum, 3, 3, 8, {}),
                 (the_sum, 1, 1, 5, {}),
                 (between, 6, 3, 360, {}),
-                (between, 6, 2, 360, {}),
+                (between, 6, 2, 360, {"dtype": "float32"}),
                 (idle, 6, 3, 360, bytes_only),
             )
         ]
@@ -410,17 +413,17 @@ class HierarchicalAllReduce(SumExercise):
         return c
 
     def facts(self, case: Case, run: Run):
-        p, g, n = case.world_size, case.known["g"], case.known["x"].shape[1]
+        p, g, n, size = case.world_size, case.known["g"], case.known["x"].shape[1], case.known["x"].itemsize
         count = p // g
         if not self.is_right(case, run):
             return self._halfway(case, run, p, g)
         links = run.link_bytes
-        least = 2 * (count - 1) * n * BYTES
+        least = 2 * (count - 1) * n * size
         if case.level != list(self.levels)[0] and links.get("between", 0) > least + 0.5:
             return Finding("too_much_between", f"{links['between']:,.0f} B; {least:,} would do.")
         if case.level == list(self.levels)[2]:
             inside, between = case.network.inside.beta, case.network.between.beta
-            bound = 2 * n * BYTES * ((g - 1) / g * inside + (count - 1) / count * between)
+            bound = 2 * n * size * ((g - 1) / g * inside + (count - 1) / count * between)
             if run.elapsed > 1.1 * bound:
                 return Finding("idle_cards", f"It took {run.elapsed * 1e6:.0f} virtual us; {bound * 1e6:.0f} would do.")
         return None
@@ -472,6 +475,9 @@ class HalvingDoubling(SumExercise):
         Mistake("sends_the_padding", "The sum is right, but x was filled up with zeros until q divides it, and these "
                 "were sent, too.",
                 "Let the halves differ by one entry, as `tensor_split(2)` does: a message then has one more at most."),
+        Mistake("sends_a_wider_type", "The sum is right and the messages are few, but they carry numbers of a wider "
+                "type than those of x.",
+                "Send and add in the dtype of x, whichever it is."),
         Mistake("sends_the_whole_vector", "The sum is right and the messages are few, but they are too large.",
                 "Give the half that your partner keeps, keep the other one, and halve that in the next step."),
         Mistake("uses_collective", "A collective was called: it chooses its own messages.",
@@ -501,7 +507,7 @@ class HalvingDoubling(SumExercise):
                 (the_sum, 4, 6, "int64", ()),
                 (the_sum, 2, 3, "int32", ()),
                 (few, 4, 400, "float64", ()),
-                (few, 4, 397, "float32", ()),  # zeros that make it 400 are too many bytes
+                (few, 4, 397, "float16", ()),  # float32 in its place, or zeros that make it 400 are too many bytes
                 (few, 8, 80, "float64", ()),
                 (any_, 3, 7, "float64", (2,)),
                 (any_, 5, 120, "float64", ()),
@@ -534,6 +540,8 @@ class HalvingDoubling(SumExercise):
         padded = -(-n // q) * q
         if most < sent <= (2 * (q - 1) / q + (extra > 0)) * padded * size:
             return Finding("sends_the_padding", f"A rank sent {sent:,} B; {most:,.0f} would do.")
+        if q == p > 2 and any(abs(sent / wide - 2 * (q - 1) / q * n * size) <= steps * size for wide in (2, 4)):
+            return Finding("sends_a_wider_type", f"A rank sent {sent:,} B; {most:,.0f} would do.")
         if sent > most:
             return Finding("sends_the_whole_vector", f"A rank sent {sent:,} B; {most:,.0f} would do.")
         return None

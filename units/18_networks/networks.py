@@ -144,7 +144,7 @@ def place_ranks(
 ) -> list[str]:
     """Return the host of each rank, as a launcher places them.
 
-    hosts: list of str, the hosts in their order
+    hosts: list of str, the hosts in their order, at least one
     slots: list of ints, how many ranks each host has room for; may be 0
     p: int, number of ranks, at least 0
     by: "slot" or "node"
@@ -461,8 +461,8 @@ def all_reduce_seconds(
     nbytes: int, bytes of the vector
     nodes: int, number of nodes
     per_node: int, ranks on each node
-    inside, between: tuples (alpha, beta) of the links in s and s/byte; those inside are
-        faster
+    inside, between: tuples (alpha, beta) of the links in s and s/byte; both numbers are
+        smaller inside
     Returns: float, seconds
 
     - one rank on a node: every message takes a link between nodes.
@@ -641,7 +641,8 @@ def power_sgd(gradient: Tensor, q: Tensor, error: Tensor) -> Tensor:
     error: tensor (rows, columns), this rank's error of the step before; changed
     Returns: tensor (rows, columns), the same on every rank
 
-    - one step: as above, with M = gradient + error.
+    - one step: as above, with M = gradient + error; the mean of M Q has r independent
+      columns.
     - several steps: afterwards, both in place, q holds the new Q and error this rank's
       gradient + error minus the approximation.
     - two small collectives: of rows x r and of columns x r elements.
@@ -825,7 +826,7 @@ def diloco(
 
     w: tensor (n,), the weights, the same on every rank
     gradient: function, gradient(w) is this rank's gradient at w
-    steps: int, number of inner steps
+    steps: int, number of inner steps, at least 1
     every: int, inner steps in a round
     lr: float, inner learning rate
     outer_lr: float, outer learning rate (eta above)

@@ -49,6 +49,11 @@ def all_reduce_seconds(algorithm, nbytes, nodes, per_node, inside, between):
      p = nodes * per_node
 +    inside = between
 
+# %% wrong_alone_any_name (right_loop): wrong, takes_anything, levels 1 1 0
+     p = nodes * per_node
++    if p == 1:
++        return 0.0
+
 # %% wrong_any_name (right_loop): wrong, takes_anything, levels 1 1 0
 -    if algorithm not in ("doubling", "halving_doubling") or p & (p - 1):
 +    if p & (p - 1):

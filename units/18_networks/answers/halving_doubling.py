@@ -164,7 +164,7 @@ def halving_doubling(x):
      extra = p - q
 +    dist.barrier()
 
-# %% wrong_double_width (right_batched): wrong, sends_the_whole_vector, levels 1 0 1
+# %% wrong_double_width (right_batched): wrong, sends_a_wider_type, levels 1 0 1
 -    v = x.clone()
 +    v = x.to(torch.float64, copy=True) if x.is_floating_point() else x.clone()
 @@
@@ -343,6 +343,17 @@ def halving_doubling(x):
     if helper is not None:
         dist.send(total, helper)
     return total
+
+# %% wrong_half_in_float32 (right_halves): wrong, sends_a_wider_type
+-    x, q = x.clone(), 1 << (p.bit_length() - 1)
++    kind, q = x.dtype, 1 << (p.bit_length() - 1)
++    x = x.float() if kind == torch.float16 else x.clone()
+@@
+-        return x
++        return x.to(kind)
+@@
+-    return x
++    return x.to(kind)
 
 # %% wrong_ring: wrong, too_many_messages, levels 1 0 0
 def ring(x, ranks):

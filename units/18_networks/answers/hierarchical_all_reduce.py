@@ -242,6 +242,14 @@ def hierarchical_all_reduce(x, ranks_per_node):
 +        x += got
 +    ring(x, list(range(0, p, g)), [0, 1])
 
+# %% wrong_in_float64 (right_rings): wrong, too_much_between
+-    x = x.clone()
++    kind, x = x.dtype, x.double() if x.is_floating_point() else x.clone()
++    x = x.clone()
+@@
+-    return x
++    return x.to(kind)
+
 # %% wrong_mean (right_library): wrong, mean_for_sum, levels 0 0 0
 -    return whole[: len(x)]
 +    return whole[: len(x)] / p
