@@ -315,8 +315,8 @@ class SumExercise(Exercise):
 
 
 def summands(rng: np.random.Generator, p: int, n: int, dtype: str) -> np.ndarray:
-    """The vectors of p ranks. Neither a float nor a narrower type holds an integer of theirs; the sum of those in float16
-    is exact in any order."""
+    """The vectors of p ranks. Neither a float nor a narrower type holds an integer of theirs; float16 holds each sum of
+    theirs exactly."""
     if dtype == "float16":
         return rng.integers(-1024 // p, 1024 // p, (p, n)).astype(dtype)
     return wide_integers(rng, (p, n), dtype, summands=p) if "int" in dtype else rng.normal(size=(p, n)).astype(dtype)

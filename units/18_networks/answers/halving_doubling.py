@@ -202,6 +202,17 @@ def halving_doubling(x):
 +        order = [int(format(k, f"0{q.bit_length() - 1}b"), 2) for k in range(q)]
 +        x = torch.cat([parts[k] for k in order])
 
+# %% wrong_half_in_float32 (right_halves): wrong, sends_a_wider_type, levels 1 0 1
+-    x, q = x.clone(), 1 << (p.bit_length() - 1)
++    kind, q = x.dtype, 1 << (p.bit_length() - 1)
++    x = x.float() if kind == torch.float16 else x.clone()
+@@
+-        return x
++        return x.to(kind)
+@@
+-    return x
++    return x.to(kind)
+
 # %% wrong_in_float64: wrong, lost_digits, levels 0 0 1
 def halving_doubling(x):
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -343,17 +354,6 @@ def halving_doubling(x):
     if helper is not None:
         dist.send(total, helper)
     return total
-
-# %% wrong_half_in_float32 (right_halves): wrong, sends_a_wider_type
--    x, q = x.clone(), 1 << (p.bit_length() - 1)
-+    kind, q = x.dtype, 1 << (p.bit_length() - 1)
-+    x = x.float() if kind == torch.float16 else x.clone()
-@@
--        return x
-+        return x.to(kind)
-@@
--    return x
-+    return x.to(kind)
 
 # %% wrong_ring: wrong, too_many_messages, levels 1 0 0
 def ring(x, ranks):

@@ -190,6 +190,13 @@ def hierarchical_all_reduce(x, ranks_per_node):
     dist.all_gather_into_tensor(padded, part, group=inside)
     return padded[:n].view_as(x)
 
+# %% wrong_in_float64 (right_rings): wrong, too_much_between, levels 1 0 1
+     g, r, p = ranks_per_node, dist.get_rank(), dist.get_world_size()
++    kind, x = x.dtype, x.double() if x.is_floating_point() else x.clone()
+@@
+-    return x
++    return x.to(kind)
+
 # %% wrong_in_place (right_rings): wrong, modifies_input, levels 0 0 0
 -    x = x.clone()
 
@@ -241,14 +248,6 @@ def hierarchical_all_reduce(x, ranks_per_node):
 +        dist.recv(got, r + i)
 +        x += got
 +    ring(x, list(range(0, p, g)), [0, 1])
-
-# %% wrong_in_float64 (right_rings): wrong, too_much_between
--    x = x.clone()
-+    kind, x = x.dtype, x.double() if x.is_floating_point() else x.clone()
-+    x = x.clone()
-@@
--    return x
-+    return x.to(kind)
 
 # %% wrong_mean (right_library): wrong, mean_for_sum, levels 0 0 0
 -    return whole[: len(x)]
