@@ -243,6 +243,7 @@ class ResumeOrder(PlainExercise):
             (other, 11, 1, 2, 4, 1),
             (other, 24, 3, 4, 2, 3),
             (other, 25, 2, 2, 4, 5),  # the last step has one sample
+            (other, 65, 1, 5, 5, 11),  # and here 15: 11 * (15 / 11) < 15 in floating point
         ):
             order = (rng.permutation(n) + 100).tolist()
             yield level, {"order": order, "step": step, "per_rank": per_rank, "old": old, "world_size": p}
@@ -336,7 +337,7 @@ class Reshard(Exercise):
                 (arrive, 3, 4, 2, "int32", ()),  # and than old ones
                 (stays, 120, 4, 3, "float64", ()),
                 (stays, 90, 2, 4, "float64", ()),
-                (stays, 50, 3, 1, "float64", ()),
+                (stays, 50, 3, 1, "int32", ()),  # int64 in its place is too many bytes
             )
         ]
 
@@ -369,14 +370,15 @@ class Reshard(Exercise):
         if case.level == list(self.levels)[0]:
             return None
         n, old, new = (case.known[name] for name in ("n", "old", "new"))
-        moved = 8 * int((owners(n, old) != owners(n, new)).sum())
+        size = case.known["x"].itemsize
+        moved = size * int((owners(n, old) != owners(n, new)).sum())
         called = {name for rank in run.ranks for name in rank.collectives} - {"barrier"}
         if any(name.startswith("all_gather") for name in called):
             return "gathers_everything"
         travelled = sum(run.link_bytes.values())
         if called and all(name.startswith("all_to_all") for name in called):
             # of these the relay counts what is handed over, and a rank's own part is among it
-            travelled = moved + max(0, sum(rank.collective_bytes for rank in run.ranks) - 8 * n)
+            travelled = moved + max(0, sum(rank.collective_bytes for rank in run.ranks) - size * n)
         if travelled > moved + 0.5:
             return Finding("too_many_bytes", f"{travelled:,.0f} B travelled; {moved:,} have to.")
         return None
@@ -637,6 +639,9 @@ class LostTo(PlainExercise):
              "their results.",
              "When the last rank has its own: ended.max() - posted.max(), for each step."),
             ("mean_for_sum", "per step", "These are seconds per step.", "Add up the steps."),
+            ("one_step_of_each_rank", "once", "Where a rank comes last in several steps, it is charged for the last of "
+             "them only: numpy's `lost[last] += late` adds once for each index, however often it occurs.",
+             "`np.add.at(lost, last, late)`, or a loop over the steps."),
         )
     ]  # fmt: skip
 
@@ -691,6 +696,10 @@ class CheckedAllReduce(Exercise):
                 "through, or the limit was computed from the result and is infinite, too.",
                 "`difference <= 1e-10 * magnitudes`, with the magnitudes from before the sum.",
                 lambda c: c.says(lambda r: True) if c.infinite else None),
+        Mistake("checksums_may_flip", "A bit of the checksums flipped, too, so that they passed: they went through the "
+                "same `all_reduce` as the vector, and were as long as it.",
+                "Send them with `dist.all_reduce`: what goes through it arrives intact.",
+                lambda c: c.says(lambda r: True) if c.fault == "before" and c.x.shape[1] <= 2 else None),
         Mistake("compares_after_the_sum", "A number that was wrong before the sum is in every rank's sum: comparing "
                 "the ranks' results, or hashes of them, detects nothing.",
                 "Compare with a value from before the sum: add up each rank's entries, then these totals over the "
@@ -719,9 +728,10 @@ class CheckedAllReduce(Exercise):
                 (rounding, 2, 1, "", 0, ()),
                 (rounding, 3, 30, "", 0, (), True),
                 (rounding, 1, 9, "", 0, ()),
-                (flips, 3, 12, "before", 61, ()),
+                (flips, 3, 2, "before", 61, (), False, False, 0),  # as many numbers as there are checksums
+                (flips, 2, 2, "before", 61, (), False, False, 1),
                 (flips, 3, 5, "before", 62, ()),
-                (flips, 2, 9, "before", 63, (0,)),
+                (flips, 2, 1, "before", 63, (0,)),
                 (flips, 2, 4, "before", 62, (), False, True),
                 (alone, 4, 10, "after", 50, ()),
                 (alone, 3, 6, "after", 62, ()),
@@ -762,10 +772,10 @@ class CheckedAllReduce(Exercise):
         return Case(level, p, arguments, says, known)
 
     @staticmethod
-    def _case(rng, level, p, n, fault, bit, late, small=False, infinite=False):
+    def _case(rng, level, p, n, fault, bit, late, small=False, infinite=False, index=None):
         """In half of the cases without a fault the numbers cancel: their sum is rounding and nothing else. small: the
-        numbers of rank 0 are smaller than the rounding of the others'. infinite: bit 62 turns 1.0 into infinity. After
-        the sum a bit does not flip on rank 0, whose verdict is not everybody's."""
+        numbers of rank 0 are smaller than the rounding of the others'. infinite: bit 62 turns 1.0 into infinity. index:
+        of the flip; drawn. After the sum a bit does not flip on rank 0, whose verdict is not everybody's."""
         x = full_precision(rng, 1, 1.9, (p, n))
         if not fault and n > 9:
             x[:, : n // 2] *= 1e6 * rng.uniform(1, 2, (p, n // 2))
@@ -773,7 +783,8 @@ class CheckedAllReduce(Exercise):
         elif not fault:
             x[1::2] = -x[: p // 2 * 2 : 2] * (1 + 1e-12 * rng.uniform(-1, 1, (p // 2, n)))  # so do the ranks
         x[0] *= 1e-12 if small else 1.0
-        who, index = (int(k) for k in rng.integers([p, n]))
+        who, drawn = (int(k) for k in rng.integers([p, n]))
+        index = drawn if index is None else index
         if fault == "after" and p > 1:
             who = max(who, 1)
         if fault:
@@ -831,6 +842,13 @@ class YoungInterval(PlainExercise):
                 "mtbf / machines, under the root.", lambda c: math.sqrt(2 * c.save * c.mtbf) / c.machines),
         Mistake("no_root", "The root is missing.", "sqrt(2 * save * mtbf of the whole).",
                 lambda c: 2 * c.save * c.mtbf / c.machines),
+        Mistake("whole_seconds", "The interval was cut to whole seconds.", "Return the root as it is.",
+                lambda c: float(int(math.sqrt(2 * c.save * c.mtbf / c.machines)))),
+        Mistake("whole_mtbf", "The time between failures was cut to whole seconds.", "Divide with `/`, not with `//`.",
+                lambda c: math.sqrt(2 * c.save * (c.mtbf // c.machines))),
+        Mistake("no_less_than_a_save", "An interval shorter than a save was replaced by the time of a save.",
+                "sqrt(2 * save * mtbf of the whole), and nothing else.",
+                lambda c: max(c.save, math.sqrt(2 * c.save * c.mtbf / c.machines))),
         Mistake("less_the_save", "The time of a save was subtracted, which is Daly's correction, not Young's formula.",
                 "sqrt(2 * save * mtbf of the whole), and nothing else.",
                 lambda c: math.sqrt(2 * c.save * c.mtbf / c.machines) - c.save),
@@ -875,6 +893,10 @@ class WallTime(PlainExercise):
              "`restart` seconds after each failure."),
             ("restart_is_safe", "restart is safe", "A failure in the middle of a restart is not counted.",
              "The restart begins again at that failure."),
+            ("restart_ends_first", "restart ends first", "A restart in which a failure comes is finished before the "
+             "next one begins.", "The restart begins again at that failure."),
+            ("skips_a_failure", "skips a failure", "A failure in the second in which a restart ends is skipped.",
+             "The restart is complete, but the job stops once more: another restart."),
         )
     ]  # fmt: skip
 
@@ -894,6 +916,7 @@ class WallTime(PlainExercise):
             (bad, 80, 20, 6, 12, [15, 15 + shift]),
             (bad, 80, 20, 6, 12, [0, 55]),
             (bad, 40, 3, 1, 12, [15, 26, 60]),  # one in the restart, and one behind it
+            (bad, 80, 20, 6, 30, [15, 45, 101]),  # when a restart ends, and when a save does
         ):
             names = ("work", "interval", "save", "restart", "failures")
             yield level, dict(zip(names, (work, interval, save, restart, failures), strict=True))

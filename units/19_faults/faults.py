@@ -177,7 +177,7 @@ def save_in_background(state: dict, write: Callable) -> Callable:
       begin another save while this one is being written.
     - training does not wait: `write` runs in a thread that starts immediately; return
       without waiting for it.
-    - errors are reported: the returned function re-raises the exception that `write`
+    - errors are reported: the returned function re-raises the `Exception` that `write`
       raised, if any.
 
     Example: state["w"] is [1, 2] at the call and soon afterwards [5, 6]. The copy that
@@ -712,8 +712,8 @@ def stragglers(times: np.ndarray, k: float) -> list[int]:
 
     - one slow rank: a rank's time is the median over its steps. The centre is the
       median of all ranks' times; the spread is 1.4826 times the median distance of
-      these times to the centre. A rank is slow if its time is more than k spreads above
-      the centre and also strictly more than 2 % above it.
+      these times to the centre. A rank is slow if its time minus the centre is more
+      than k * spread and also strictly more than 0.02 * centre.
     - outliers: the same rule holds if a checkpoint was written during one of the steps,
       or if several ranks are slow.
     - no slow rank: if no rank is slow, return [].
@@ -927,7 +927,8 @@ def wall_time(
       `restart` seconds later the work resumes from the last complete save.
     - a failure during a save or restart: after a failure during a restart, the restart
       begins again. A save, a restart or the whole job that ends at second t counts as
-      complete, even if a failure comes at t.
+      complete, even if a failure comes at t; unless the job is done, that failure
+      costs another restart.
 
     Example: wall_time(10, 5, 1, 2, [7]) == 14
     """

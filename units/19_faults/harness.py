@@ -126,7 +126,8 @@ def end_of(f, path, old, new, most_bytes=None, dies_at=None, full=False):
 
 
 def with_old(folder, old):
-    path = os.path.join(tempfile.mkdtemp(dir=folder), "checkpoint")  # no name tells which trial it is
+    # The name does not tell which trial it is. It may end as a temporary file's does.
+    path = os.path.join(tempfile.mkdtemp(dir=folder), "checkpoint" if old else "checkpoint.tmp")
     if old:
         with open(path, "wb") as file:
             file.write(old)

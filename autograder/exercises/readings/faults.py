@@ -46,6 +46,9 @@ def lost_otherwise(posted: np.ndarray, ended: np.ndarray, slip: str, last=lambda
         return [by_rank, float((ended.mean(axis=1) - posted.max(axis=1)).sum())]
     if slip == "own end":
         return [by_rank, float(sum(ended[s, last(posted[s])] - posted[s].max() for s in steps))]
+    if slip == "once":
+        once = {int(np.argmax(came)): float(came.max() - np.sort(came)[-2]) for came in posted}
+        return [[once.get(r, 0.0) for r in range(posted.shape[1])], network]
     if slip == "per step":
         return [[one / len(posted) for one in by_rank], network / len(posted)]
     blamed = np.zeros(posted.shape[1])
@@ -116,8 +119,9 @@ def wall_time(work: int, interval: int, save: int, restart: int, failures: list[
             again = next((t for t in failures if struck < t < now + late), None)
             if again is None:
                 break
-            struck, now = again, again + restart
+            struck, now = again, (now if slip == "restart ends first" else again) + restart
         failures = [t for t in failures if t > struck and (slip != "restart is safe" or t >= now)]
+        failures = [t for t in failures if slip != "skips a failure" or t != now]
 
 
 def train(

@@ -75,6 +75,10 @@ def checked_all_reduce(x, all_reduce):
     dist.all_reduce(high, op=dist.ReduceOp.MAX)
     return total, bool(low == high)
 
+# %% wrong_checksums_through_the_other (right_before_the_vector): wrong, checksums_may_flip
+-    dist.all_reduce(sums)
++    all_reduce(sums)
+
 # %% wrong_exact (right_two_sums): wrong, false_alarm, levels 0 1 1 1
 -    ok = ((total.sum() - sums[0]).abs() <= 1e-10 * sums[1]).long()
 +    ok = (total.sum() == sums[0]).long()

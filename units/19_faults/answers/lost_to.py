@@ -68,6 +68,10 @@ def lost_to(posted, ended):
 -        network += left.max() - came[order[-1]]
 +        network += left.max() - came.min()
 
+# %% wrong_once_for_each_index (right_arrays): wrong, one_step_of_each_rank
+-    np.add.at(ranks, last, inorder[:, -1] - inorder[:, -2])
++    ranks[last] += inorder[:, -1] - inorder[:, -2]
+
 # %% wrong_own_end: wrong, end_of_the_last_to_call, levels 0 0
 def lost_to(posted, ended):
     ranks = [0.0] * posted.shape[1]

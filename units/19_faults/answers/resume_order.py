@@ -45,6 +45,15 @@ def resume_order(order, step, per_rank, old, rank, world_size):
 -    return [order[k : k + batch][rank::world_size] for k in range(step * batch, len(order), batch)]
 +    return order[step * batch :][rank::world_size]
 
+# %% wrong_float_bounds: wrong, drops_the_rest, levels 1 0
+def resume_order(order, step, per_rank, old, rank, world_size):
+    batch, steps = per_rank * old, []
+    for k in range(step * batch, len(order), batch):
+        now = order[k : k + batch]
+        share = len(now) / world_size
+        steps.append(now[int(rank * share) : int((rank + 1) * share)])
+    return steps
+
 # %% wrong_full_batches_only (right_strides): wrong, drops_the_last, levels 0 0
 -    return [order[k : k + batch][rank::world_size] for k in range(step * batch, len(order), batch)]
 +    return [order[k : k + batch][rank::world_size] for k in range(step * batch, len(order) - batch + 1, batch)]

@@ -74,18 +74,23 @@ def wall_time(work, interval, save, restart, failures):
              continue
 +        kept += min(piece, left[0] - now)
 
+# %% wrong_restart_appended (right_queue): wrong, restart_ends_first, levels 1 1 0
+-            now = left.pop(0) + restart
++            now += restart
++            left.pop(0)
+
 # %% wrong_safe_restart (right_queue): wrong, restart_is_safe, levels 1 1 0
 -            now = left.pop(0) + restart
 +            left.pop(0)
 
-# %% wrong_same_second (right_queue): wrong, same_second_is_late, levels 0 0 1
+# %% wrong_same_second (right_queue): wrong, same_second_is_late, levels 0 0 0
 -        if not left or left[0] >= end:
 +        if not left or left[0] > end:
 @@
 -        while left and left[0] < now:
 +        while left and left[0] <= now:
 
-# %% wrong_same_second_of_a_save (right_queue): wrong, same_second_is_late, levels 0 0 1
+# %% wrong_same_second_of_a_save (right_queue): wrong, same_second_is_late, levels 0 0 0
 -        if not left or left[0] >= end:
 +        if not left or left[0] > end:
 
@@ -113,3 +118,7 @@ def wall_time(work, interval, save, restart, failures):
         while i < len(failures) and failures[i] < now:
             now = failures[i] + restart
             i += 1
+
+# %% wrong_skips_a_failure (right_queue): wrong, skips_a_failure, levels 1 1 0
+             now = left.pop(0) + restart
++        left = [t for t in left if t != now]

@@ -44,7 +44,7 @@ from pathlib import Path
 
 
 def write_whole(path, data):
-    part = Path(path).with_suffix(".part")
+    part = Path(path + ".part")
     part.write_bytes(data)
     with part.open("rb+") as file:
         os.fsync(file)
@@ -97,6 +97,14 @@ def write_whole(path, data):
 # %% wrong_exclusive (right_replace): wrong, never_again, levels 1 0 1
 -    with open(path + ".new", "wb") as file:
 +    with open(path + ".new", "xb") as file:
+
+# %% wrong_extension_swapped (right_replace): wrong, half_a_file
+-    with open(path + ".new", "wb") as file:
++    other = os.path.splitext(path)[0] + ".tmp"
++    with open(other, "wb") as file:
+@@
+-    os.replace(path + ".new", path)
++    os.replace(other, path)
 
 # %% wrong_fsync_afterwards (right_replace): wrong, not_on_the_disk, levels 1 1 0
 -        file.flush()

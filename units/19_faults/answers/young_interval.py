@@ -18,6 +18,10 @@ def young_interval(save, mtbf, machines):
 def young_interval(save, mtbf, machines):
     return math.sqrt(2 * save * mtbf) / machines
 
+# %% wrong_cut: wrong, whole_seconds
+def young_interval(save, mtbf, machines):
+    return float(int(math.sqrt(2 * save * mtbf / machines)))
+
 # %% wrong_float32: wrong, lost_digits, levels 0 0
 import torch
 
@@ -33,7 +37,7 @@ def young_interval(save, mtbf, machines):
 def young_interval(save, mtbf, machines):
     return min(mtbf / machines, math.sqrt(2 * save * mtbf / machines))
 
-# %% wrong_never_below_a_save: wrong, unrecognised, levels 1 0
+# %% wrong_never_below_a_save: wrong, no_less_than_a_save, levels 1 0
 def young_interval(save, mtbf, machines):
     return max(save, math.sqrt(2 * save * mtbf / machines))
 
@@ -56,6 +60,10 @@ def young_interval(save, mtbf, machines):
 # %% wrong_two: wrong, forgets_the_two, levels 0 0
 def young_interval(save, mtbf, machines):
     return math.sqrt(save * mtbf / machines)
+
+# %% wrong_whole_mtbf: wrong, whole_mtbf
+def young_interval(save, mtbf, machines):
+    return math.sqrt(2 * save * (mtbf // machines))
 
 # %% wrong_whole_seconds: wrong, unrecognised, levels 0 0
 def young_interval(save, mtbf, machines):
