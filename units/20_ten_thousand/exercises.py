@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from autograder.compare import difference
 from autograder.exercise import Finding, Mistake, Record
 from autograder.exercises.kinds import PlainExercise, RefusingExercise
 from autograder.exercises.readings.budgets import (
@@ -203,6 +204,12 @@ class StepBytes(PlainExercise):
         )
     ]  # fmt: skip
     mistakes += [
+        Mistake("layers_of_the_model", "The layers are divided by the number of stages, as if they were those of the "
+                "whole model.", "`layers` are those of each stage.",
+                lambda c: counted(c.shape, c.work, c.per_node, layers=c.work["layers"] / c.shape[1])),
+        Mistake("pair_once", "Of two ranks only one sends here. In a group of two each sends to the other.",
+                "n edges for n ranks: from group[k] to group[(k + 1) % n].",
+                lambda c: counted(c.shape, c.work, c.per_node, pairs=False)),
         Mistake("gradients_in_every_micro_batch", "The gradients are reduced after every micro-batch. They are added "
                 "up on the rank and reduced once.", "Reduce them once in a step.",
                 lambda c: counted(c.shape, c.work, c.per_node, often=c.work["micro_batches"])),
@@ -222,6 +229,14 @@ class StepBytes(PlainExercise):
                 "to the first.",
                 "n edges for n ranks: from group[k] to group[(k + 1) % n].",
                 lambda c: counted(c.shape, c.work, c.per_node, closed=False)),
+        Mistake("open_chain", "The bytes of an all-reduce are right, but on n - 1 edges, an open chain. On the ring "
+                "the last rank of a group sends to the first, as much as the others.",
+                "n edges for n ranks, each of 2 (n - 1) / n of the bytes: from group[k] to group[(k + 1) % n].",
+                lambda c: counted(c.shape, c.work, c.per_node, closed=False, lonely=False)),
+        Mistake("class_of_the_ring", "Where a ring is on several nodes, all its bytes are between nodes here. But some "
+                "of its edges lie inside a node.",
+                "Check for every edge of the ring whether its ranks are on one node: a // per_node == b // per_node.",
+                lambda c: counted(c.shape, c.work, c.per_node, group_by=slice(None), chain=True)),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -317,6 +332,12 @@ class RankMemory(PlainExercise):
                 "the micro-batches of the one before it.",
                 "The first stage is 0, the last one is p - 1.",
                 lambda c: held(SimpleNamespace(**vars(c) | {"stage": c.stage - 1}))),
+        Mistake("activations_over_replicas", "ZeRO divides the activations, too, here. Each replica has its own: they "
+                "are of other sequences.", "ZeRO 3 divides parameters, gradients and the optimizer's state.",
+                lambda c: c.zero == 3 and held(c) | {"activations": held(c)["activations"] / c.shape[0]}),
+        Mistake("gradients_whole_under_three", "Under ZeRO 3 the gradients are whole here.",
+                "Each stage also divides what the lower ones do: zero >= 2.",
+                lambda c: c.zero == 3 and held(c) | {"gradients": held(c, whole=True)["gradients"]}),
         Mistake("whole_bytes", "A fraction of a byte was cut off.", "Divide with `/`, not with `//`.",
                 lambda c: {part: nbytes // 1 for part, nbytes in held(c).items()}),
     ]  # fmt: skip
@@ -366,6 +387,9 @@ class PipelineSeconds(PlainExercise):
         Mistake("two_all_reduces", "A layer has two all-reduces here: none in its backward pass, or one in each pass.",
                 "Four all-reduces in every layer: two forward, two backward.",
                 lambda c: c.of(all_reduce=c.seconds["all_reduce"] / 2)),
+        Mistake("waits_without_all_reduces", "The p - 1 slots of waiting have no all-reduces here, but other stages "
+                "work in them.", "All m v + p - 1 slots are as long: computing and four all-reduces in each layer.",
+                lambda c: c.of() - (c.p - 1) * c.layers * 4 * c.seconds["all_reduce"]),
         Mistake("one_all_reduce", "A layer has one all-reduce here.",
                 "Four all-reduces in every layer: two forward, two backward.",
                 lambda c: c.of(all_reduce=c.seconds["all_reduce"] / 4)),
@@ -396,7 +420,7 @@ class PipelineSeconds(PlainExercise):
         for level, p, m, v, layers, head in (
             (one, 4, 8, 1, 3, 0.0),
             (one, 8, 3, 1, 3, 0.0),
-            (one, 1, 6, 1, 4, 0.0),
+            (one, 1, 6, 1, 4, 0.0),  # its layers take microseconds
             (chunks, 4, 8, 2, 3, 0.0),
             (chunks, 8, 16, 4, 2, 0.0),
             (output, 4, 12, 1, 3, 2e-3),
@@ -405,8 +429,10 @@ class PipelineSeconds(PlainExercise):
             (output, 4, 6, 1, 1, 5e-3),  # dearer than a slot
         ):
             forward, more = 1e-6 * int(rng.integers(900, 1200)), 1e-6 * int(rng.integers(800, 1100))
-            gradient_bytes = 1 << (26 if m > 3 else 25)
-            of_step = p, m, v, layers, forward, forward + more, head, 1 << 20, gradient_bytes
+            sizes = 1 << 20, 1 << (26 if m > 3 else 25)
+            if p == v == 1 and not head:
+                forward, more, sizes = forward * 1e-3, more * 1e-3, (1 << 10, 1 << 16)
+            of_step = p, m, v, layers, forward, forward + more, head, *sizes
             seconds, replayed = timed_step(*of_step)
             known = {"p": p, "m": m, "v": v, "layers": layers, "seconds": seconds, "replayed": replayed}
             yield level, known, {"rtol": 0.01}
@@ -520,6 +546,13 @@ class MfuAndHfu(PlainExercise):
                 lambda c: shares(c, (6, 6), (12,
                 12))[:1] + [shares(SimpleNamespace(**vars(c) | {"recompute": "full"}))[1]]
                 if c.recompute == "none" else None),
+        Mistake("half_masked", "Half of attention's scores are left out, as masked. By convention all are counted.",
+                "12 l h s, and 16 l h s with recomputation.", lambda c: shares(c, looks=(6, 8))),
+        Mistake("parameters_of_the_layers", "`parameters` was not looked at: these are 12 l h^2, those of the layers "
+                "without embedding and output.", "6 FLOPs for each of model['parameters'].",
+                lambda c: shares(SimpleNamespace(**vars(c) | {"model": c.model | {
+                    "parameters": 12 * c.model["layers"] * c.model["width"] ** 2}}))),
+        Mistake("rounded", "The numbers are rounded.", "Return them as they are, and round where you print them."),
         Mistake("percent", "These are percentages.", "Numbers from 0 to 1.", lambda c: shares(c, factor=100.0)),
         Mistake("of_one_gpu", "The tokens of all GPUs were divided by the peak of one.", "gpus * peak.",
                 lambda c: shares(c, factor=c.gpus)),
@@ -538,6 +571,10 @@ class MfuAndHfu(PlainExercise):
 
     def right(self, **known):
         return shares(SimpleNamespace(**known))
+
+    def read(self, answer, **known):
+        right = self.right(**known)
+        return "rounded" if answer in ([round(share, digits) for share in right] for digits in range(1, 9)) else None
 
 
 # -- gradients ---------------------------------------------------------------------------------------------------------
@@ -595,6 +632,9 @@ class AverageAndNorm(MeshGradientsExercise):
                 "Look at `replicated`, not at the name.", lambda c: as_norms(norms(c, alike=True))),
         Mistake("counts_the_replicas", "The squares were added up over the replicas, too, but these hold the same.",
                 "Add them up over `pipeline` and `tensor` only.", lambda c: as_norms(norms(c, axes=(0, 1, 2)))),
+        Mistake("norm_before_the_sum", "In the norm each stage counts its own gradient of the embedding, as it was "
+                "before the two were added.", "Add them first, then count their sum once.",
+                lambda c: as_norms(norms(c, gradients=averaged(c, tied="apart"), twice=True))),
         Mistake("norms_added", "Norms were added, not their squares.", "Take the root last.",
                 lambda c: as_norms(norms(c, of_norms=True))),
         Mistake("squared", "This is the square of the norm.", "Take the root last.",
@@ -649,7 +689,7 @@ class CheckpointEvery(PlainExercise):
             yield slow, {"step": float(rng.integers(2, 6)), "save": round(mtbf / ranks / share, 1), "mtbf": mtbf,
                          "ranks": ranks}  # fmt: skip
         for step, save, every in ((298.0, 200.0, 1200), (257.0, 200.0, 1200), (1400.0, 200.0, 1200), (0.01, 15.0, 3e3),
-                                  (0.001, 0.05, 1.9), (90.0, 16.0, 800.0)):  # fmt: skip
+                                  (0.001, 0.05, 1.9), (90.0, 16.0, 800.0), (320.0, 485.0, 600.0)):  # fmt: skip
             yield slow, {"step": step, "save": save, "mtbf": 8192.0 * every, "ranks": 8192}
         yield slow, {"step": 1.0, "save": 600.0, "mtbf": 3600.0, "ranks": 1}
 
@@ -719,6 +759,9 @@ class ComputeOptimal(PlainExercise):
              "`available` is an upper bound.", {"always": True}),
         )
     ] + [
+        Mistake("not_the_best", "All FLOPs are spent, but on another pair of numbers the loss is smaller.",
+                "Where the loss is smallest it is flat: compare slopes, alpha A / N^alpha = beta B / D^beta, not "
+                "losses, and set the search no bounds."),
         Mistake("tokens_first", "These are the right numbers, the tokens first.", "(parameters, tokens).",
                 lambda c: allotted(c)[::-1]),
         Mistake("twenty_tokens", "These are twenty tokens for each parameter: a rule of thumb, which this law does not "
@@ -733,6 +776,8 @@ class ComputeOptimal(PlainExercise):
         yield enough, {"flops": 3.8e25, "law": HOFFMANN, "available": math.inf}
         yield enough, {"flops": 5.76e23, "law": BESIROGLU, "available": math.inf}
         yield enough, {"flops": float(rng.integers(2, 9)) * 1e21, "law": plain, "available": 1e17}
+        yield enough, {"flops": 6e28, "law": HOFFMANN, "available": math.inf}  # 1e13 parameters
+        yield enough, {"flops": 1e18, "law": plain | {"A": 2.0}, "available": math.inf}  # 1e5
         for level, law, share in ((enough, BESIROGLU, 300.0), (scarce, HOFFMANN, 0.4), (scarce, plain, 0.2)):
             yield level, self.with_data(float(rng.integers(20, 90)) * 1e22, law, share)
 
@@ -749,6 +794,18 @@ class ComputeOptimal(PlainExercise):
 
     def right(self, **known):
         return allotted(SimpleNamespace(**known))
+
+    def read(self, answer, **known):
+        c = SimpleNamespace(**known)
+        shown = (mistake.value(c) for mistake in self.mistakes if mistake.value)
+        if any(difference(list(value), answer, self.rtol) is None for value in shown):
+            return None
+        try:
+            parameters, tokens = map(float, answer)
+        except (TypeError, ValueError):
+            return None
+        spent = math.isclose(6 * parameters * tokens, c.flops, rel_tol=self.rtol)
+        return "not_the_best" if spent and 0 < tokens <= c.available * (1 + self.rtol) else None
 
 
 class DaysAndEnergy(PlainExercise):
@@ -776,6 +833,14 @@ class DaysAndEnergy(PlainExercise):
             ("to_first_order", "Half an interval is lost with each failure here. That is right only if failures are "
              "rare: they also hit saves, and work that is done again.",
              "exp((every + save) / M) - 1 failures on average, and M seconds for each.", {"first_order": True}),
+            ("failures_to_first_order", "(every + save) / M failures are counted. Those during work that is done again "
+             "are missing.", "exp((every + save) / M) - 1 failures on average.", {"few": True}),
+            ("restarts_may_fail", "Failures hit restarts, too, here.", "Each failure costs `restart` seconds, in which "
+             "nothing fails.", {"hit": True}),
+            ("whole_saves", "The number of saves was rounded up.", "A part of an interval takes its part of a save.",
+             {"whole_saves": True}),
+            ("energy_without_restarts", "The energy of the restarts is missing.", "Energy = power x all days.",
+             {"draws": "working"}),
             ("forgets_the_building", "The energy is that of the GPUs alone.", "Multiply by the PUE.", {"pue": False}),
             ("energy_of_one_gpu", "The energy is that of one GPU.", "All `gpus` draw `watts`.", {"draws": "one"}),
             ("energy_of_useful_time", "The energy is that of the steps that count. GPUs draw power, too, while they "
@@ -837,10 +902,13 @@ class BudgetPlan(RefusingExercise):
         Mistake(REFUSES.name, REFUSES.why, "Raise a ValueError only if no plan can take a step.",
                 lambda c: c.possible and "ValueError"),
     ] + [
-        Mistake(name, why, how, lambda c, slip=slip: c.possible and planned(c, **slip))
+        Mistake(name, why, how, lambda c, slip=slip: c.possible and (planned(c, **slip) or "ValueError"))
         for name, why, how, slip in (
             ("overspends", "The steps are rounded up: the last one is not paid for, or ends after the deadline.",
              "Whole steps, rounded down.", {"rounded": math.ceil}),
+            ("one_step_short", "The last step is missing where it takes the last of the budget, or ends exactly at the "
+             "deadline.", "Whole steps, rounded down: `math.floor`, not `math.ceil` less 1.",
+             {"rounded": lambda most: math.ceil(most) - 1}),
             ("a_fraction", "The steps are not a whole number.", "Whole steps, rounded down.",
              {"rounded": lambda most: most}),
             ("days_for_gpu_days", "All GPUs together cost as much as one here.",
@@ -863,6 +931,8 @@ class BudgetPlan(RefusingExercise):
              "which knows nothing of what the meshes cost.",
              "Compare the loss of all plans.",
              {"key": lambda plan, tokens: abs(math.log(tokens / plan["parameters"] / 20))}),
+            ("place_among_the_rest", "The place is counted among the plans that can take a step.",
+             "Its place in `plans`: keep the numbers of `enumerate(plans)` when you leave plans out.", {"rest": True}),
             ("counts_from_one", "The plans are counted from 1 here.", "The first plan's place is 0.", {"first": 1}),
             ("tokens_for_steps", "The second number is tokens.", "(place, steps).", {"gives": "tokens"}),
         )
@@ -884,6 +954,10 @@ class BudgetPlan(RefusingExercise):
         yield deadline, {"gpu_days": 20.0, "days": 30.0, "plans": small, "law": BESIROGLU}
         for level in (budget, deadline):
             yield level, self.offers(rng, level)
+        even = [offered(2e9, 64, 0.4) | {"seconds": seconds} for seconds in (1350.0, 675.0)]  # 64 and 128 in a day
+        yield budget, {"gpu_days": 448.0, "days": math.inf, "plans": even, "law": BESIROGLU}
+        yield deadline, {"gpu_days": 4480.0, "days": 7.0, "plans": even[1:], "law": BESIROGLU}
+        yield nothing, {"gpu_days": 448.0, "days": 1 / 128, "plans": even, "law": BESIROGLU}  # one step of the second
         slow = [offered(405e9, 64, 0.3, 1 << 24), offered(70e9, 64, 0.4, 1 << 24), offered(1e12, 2048, 0.3, 1 << 26)]
         yield nothing, {"gpu_days": 1e3, "days": 0.005, "plans": slow[::2], "law": BESIROGLU}
         yield nothing, {"gpu_days": 1.2, "days": 9.0, "plans": slow[::2], "law": HOFFMANN}

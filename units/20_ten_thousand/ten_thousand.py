@@ -399,7 +399,7 @@ def pipeline_seconds(
     Returns: float, seconds, within 1 %; leave out the messages between stages
 
     - one chunk on each rank: the slots of work and of waiting, then once "gradients".
-    - v chunks: there are v m slots of work; "head" is 0.
+    - v chunks: there are v m slots of work; the given "head" is then 0.
     - an output on the last stage: that stage alone needs "head" seconds more for each
       micro-batch: m * "head" in a step.
 
@@ -816,8 +816,8 @@ def average_and_norm(
     """Average this rank's gradients in place and return the norm of the model's
     gradient.
 
-    gradients: dict of float64 tensors by name; "embedding" on the first and last stage
-        only
+    gradients: dict of contiguous float64 tensors by name; "embedding" on the first and
+        last stage only
     replicated: list of the names that every tensor rank holds whole; all others, also
         an "embedding" that is not in it, are this tensor rank's own part
     shape: (data, pipeline, tensor), ranks as in `init_device_mesh`
@@ -1098,7 +1098,7 @@ def budget_plan(
         its steps
 
     - a budget: each plan takes as many whole steps as the budget pays for; return the
-      one whose loss by the law is then smallest.
+      one whose loss by the law is then smallest (no two are equal).
     - a deadline: no plan takes more steps than end within `days`.
     - no affordable step: leave such a plan out; raise ValueError if none is left.
 

@@ -44,6 +44,20 @@ def allotted(c, *, limit=True, spent=True, always=False, **slips) -> tuple[float
 # -- days and energy ---------------------------------------------------------------------------------------------------
 
 
+def with_failures(taken: float, every: float, restart: float, mean: float, *, again, first_order, few, hit) -> float:
+    """The seconds that an interval and its save, `taken`, take with failures, one in `mean` seconds. again: what was
+    lost is computed again. first_order: half an interval is lost with each failure. few: taken / mean restarts.
+    hit: restarts fail, too."""
+    failures = math.expm1(taken / mean)
+    if first_order:
+        return taken + taken / mean * (every / 2 + restart)
+    if not again:
+        return taken + failures * restart
+    if hit:
+        return failures * (mean + mean * math.expm1(restart / mean))
+    return failures * mean + (taken / mean if few else failures) * restart
+
+
 def costs(
     c,
     *,
@@ -54,33 +68,32 @@ def costs(
     again=True,
     restarts=True,
     first_order=False,
+    few=False,
+    hit=False,
+    whole_saves=False,
     pue=True,
     draws="all",
     hours=24.0,
     whole=86400.0,
 ) -> tuple[float, float]:
     """Days and kWh, with one thing done otherwise. utilisation: GPUs do not reach their peak. alone: the FLOPs of one
-    GPU. of_one: failures of one GPU. saves, again, restarts: what takes time besides. first_order: half an interval is
-    lost with each failure. pue: of the building. draws: "all" GPUs all the time; "one"; or "useful", while they compute
-    what counts. hours: of a day. whole: seconds of a day."""
+    GPU. of_one: failures of one GPU. saves, again, restarts: what takes time besides. first_order, few, hit: see
+    `with_failures`. whole_saves: a part of an interval has a whole save. pue: of the building. draws: "all" GPUs all
+    the time; "one"; "useful", while they compute what counts; "working", but for restarts. hours: of a day. whole:
+    seconds of a day."""
     on = c.cluster
     gpus = 1 if alone else on["gpus"]
     work = c.flops / (gpus * on["peak"] * (on["utilisation"] if utilisation else 1))
     every, save, restart = on["every"], on["save"] if saves else 0.0, on["restart"] if restarts else 0.0
     mean = c.mtbf / (1 if of_one else on["gpus"])
-    taken = every + save
+    taken, counted = every + save, {"again": again, "first_order": first_order, "few": few, "hit": hit}
+    working = taken
     if mean < math.inf:
-        failures = math.expm1(taken / mean)
-        if first_order:
-            taken += taken / mean * (every / 2 + restart)
-        elif again:
-            taken = failures * (mean + restart)
-        else:
-            taken += failures * restart
-    seconds = work * taken / every
+        working, taken = (with_failures(taken, every, cost, mean, **counted) for cost in (0.0, restart))
+    seconds = work + math.ceil(work / every) * save if whole_saves and mean == math.inf else work * taken / every
     watts = (1 if draws == "one" else on["gpus"]) * on["watts"] * (on["pue"] if pue else 1)
     days = seconds / whole
-    drawn = work / whole if draws == "useful" else days
+    drawn = {"useful": work / whole, "working": work * working / every / whole}.get(draws, days)
     return days, watts * drawn * hours / 1000
 
 
@@ -103,23 +116,28 @@ def steps_of(c, plan: dict, *, paid=True, until=True, of_all=True, seconds=DAY) 
     return min(bounds, default=math.inf) * seconds / plan["seconds"]
 
 
-def planned(c, *, key=None, rounded=math.floor, tokens=None, first=0, gives="steps", **slips) -> list | None:
+def planned(
+    c, *, key=None, rounded=math.floor, tokens=None, first=0, rest=False, gives="steps", **slips
+) -> list | None:
     """The place of the best plan and its steps, with one thing done otherwise; None where no plan can take a step.
     key: function (plan, tokens) -> what is to be smallest; the loss. rounded: a number of steps. tokens: function
-    (plan, steps) -> tokens of the loss. first: the place of the first plan. gives: "steps" or "tokens"."""
+    (plan, steps) -> tokens of the loss. first: the place of the first plan. rest: it is that among the plans that can
+    take a step. gives: "steps" or "tokens"."""
     found = []
     for place, plan in enumerate(c.plans):
         most = steps_of(c, plan, **slips)
         if not 1 <= most < math.inf:
             continue
         steps = rounded(most)
+        if not steps:
+            continue
         seen = tokens(plan, steps) if tokens else steps * plan["tokens"]
         value = key(plan, seen) if key else loss(c.law, plan["parameters"], seen)
-        found.append((value, place, steps))
+        found.append((value, place, steps, len(found)))
     if not found:
         return None
-    _, place, steps = min(found)
-    return [place + first, steps * c.plans[place]["tokens"] if gives == "tokens" else steps]
+    _, place, steps, among = min(found)
+    return [(among if rest else place) + first, steps * c.plans[place]["tokens"] if gives == "tokens" else steps]
 
 
 def is_clear(gpu_days: float, days: float, plans: list[dict], law: dict) -> bool:

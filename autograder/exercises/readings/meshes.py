@@ -64,19 +64,22 @@ def counted(
     inside="",
     group_by=None,
     closed=True,
+    pairs=True,
+    chain=False,
     whole=False,
 ) -> dict[str, dict[str, float]]:
     """The same, edge by edge, with one thing done otherwise. order: of the axes, outermost first. reduces: of a layer.
     often: gradients, in a step. share: 2 of 2 (t - 1) / t. ways: messages go on and come back. wraps: from the last
     stage to the first. of_one: what one rank sends. lonely: a rank sends all but its own part. layers: of a stage, in
     place of those that it has. inside: an axis that never leaves a node. group_by: what these ranks of a group are to
-    each other, all its edges are. closed: the last rank of a ring sends to the first. whole: the parts of a ring are
-    rounded down."""
+    each other, all its edges are. closed: the last rank of a ring sends to the first. pairs: of two ranks as well.
+    chain: of a pipeline's edges each is what its own ranks are. whole: the parts of a ring are rounded down."""
     ranks = np.arange(math.prod(shape)).reshape([shape[k] for k in order]).transpose(np.argsort(order))
     m, found = work["micro_batches"], {axis: {"inside": 0.0, "between": 0.0} for axis in AXES}
 
     def send(axis: str, a: int, b: int, nbytes: float, group: list[int]) -> None:
-        on = {r // per_node for r in (group[group_by] if group_by else (a, b))}
+        own = not group_by or (chain and axis == "pipeline")
+        on = {r // per_node for r in ((a, b) if own else group[group_by])}
         found[axis]["inside" if len(on) == 1 or axis == inside else "between"] += nbytes
 
     for place, axis, times, nbytes in (
@@ -85,7 +88,8 @@ def counted(
     ):
         for group in np.moveaxis(ranks, place, -1).reshape(-1, shape[place]).tolist():
             n = len(group)
-            for a, b in zip(group, [*group[1:], *group[:1]] if closed else group[1:], strict=closed):
+            ends = group[:1] if closed and (pairs or n != 2) else []
+            for a, b in zip(group, [*group[1:], *ends], strict=False):
                 if n > 1:
                     part = share * (n - 1) / n if lonely else share
                     send(axis, a, b, part * times * (nbytes // n * n if whole else nbytes), group)

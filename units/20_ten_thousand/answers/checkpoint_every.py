@@ -7,7 +7,12 @@ def checkpoint_every(step, save, mtbf, ranks):
     failure = mtbf / ranks
     x = save / (2 * failure)
     useful = math.sqrt(2 * save * failure) * (1 + math.sqrt(x) / 3 + x / 9) - save
-    return max(1, round(useful / step))
+    below = max(1, int(useful / step))
+
+    def longer(n):
+        return math.expm1((n * step + save) / failure) / n
+
+    return min(below, below + 1, key=longer)
 
 # %% right_newton: passed
 def checkpoint_every(step, save, mtbf, ranks):
@@ -18,7 +23,9 @@ def checkpoint_every(step, save, mtbf, ranks):
             x = (low + high) / 2
             low, high = (x, high) if math.exp(x + save / failure) * (1 - x) > 1 else (low, x)
         break
-    return max(1, round(x * failure / step))
+    below = max(1, int(x * failure / step))
+    one, two = ((math.exp((n * step + save) / failure) - 1) / n for n in (below, below + 1))
+    return below if one < two else below + 1
 
 # %% right_tries: passed
 # differs: It tries one number of steps after the other as long as the time per step falls: no formula to trust.
@@ -65,8 +72,15 @@ def checkpoint_every(step, save, mtbf, ranks):
 +    failure = mtbf / (ranks + 1)
 
 # %% wrong_rounds_down (right_newton): wrong, not_the_best, levels 1 0
--    return max(1, round(x * failure / step))
-+    return math.floor(x * failure / step)
+-    one, two = ((math.exp((n * step + save) / failure) - 1) / n for n in (below, below + 1))
+-    return below if one < two else below + 1
++    return below
+
+# %% wrong_rounds_to_the_nearest (right_newton): wrong, not_the_best
+-    below = max(1, int(x * failure / step))
+-    one, two = ((math.exp((n * step + save) / failure) - 1) / n for n in (below, below + 1))
+-    return below if one < two else below + 1
++    return max(1, round(x * failure / step))
 
 # %% wrong_seconds: wrong, seconds_for_steps, levels 0 0
 def checkpoint_every(step, save, mtbf, ranks):
@@ -89,5 +103,7 @@ def checkpoint_every(step, save, mtbf, ranks):
     return max(1, round(math.sqrt(2 * save * mtbf / ranks) / step - save / step))
 
 # %% wrong_zero_steps (right_newton): wrong, no_steps, levels 1 0
--    return max(1, round(x * failure / step))
+-    below = max(1, int(x * failure / step))
+-    one, two = ((math.exp((n * step + save) / failure) - 1) / n for n in (below, below + 1))
+-    return below if one < two else below + 1
 +    return round(x * failure / step)

@@ -57,6 +57,10 @@ def compute_optimal(flops, law, available):
 -    factor = (alpha * law["A"] / (beta * law["B"])) ** (1 / (alpha + beta))
 +    factor = (law["A"] / law["B"]) ** (1 / (alpha + beta))
 
+# %% wrong_ends_at_1e12 (right_slopes): wrong, not_the_best
+-    low, high = 1.0, product
++    low, high = 1e6, 1e12
+
 # %% wrong_exponents (right_formula): wrong, exponents_swapped, levels 0 0
 -    parameters = factor * (flops / 6) ** (beta / (alpha + beta))
 +    parameters = factor * (flops / 6) ** (alpha / (alpha + beta))
@@ -85,7 +89,7 @@ def compute_optimal(flops, law, available):
 -    return flops / 6 / tokens, tokens
 +    return tokens, flops / 6 / tokens
 
-# %% wrong_root_of_the_slopes (right_tokens_first): wrong, unrecognised, levels 0 0
+# %% wrong_root_of_the_slopes (right_tokens_first): wrong, not_the_best, levels 0 0
 -    tokens = slopes ** (1 / whole) * (flops / 6) ** (law["alpha"] / whole)
 +    tokens = slopes * (flops / 6) ** (law["alpha"] / whole)
 

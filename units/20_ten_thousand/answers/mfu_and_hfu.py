@@ -30,7 +30,7 @@ def mfu_and_hfu(tokens_per_second, model, gpus, peak, recompute):
 -    done = flops if recompute == "none" else 8 * model["parameters"] + 16 * attention
 +    done = flops if recompute == "none" else 8 * model["parameters"] + 12 * attention
 
-# %% wrong_counts_the_parameters: wrong, unrecognised, levels 0 0
+# %% wrong_counts_the_parameters: wrong, parameters_of_the_layers, levels 0 0
 def mfu_and_hfu(tokens_per_second, model, gpus, peak, recompute):
     """Counts the layers' parameters itself, and forgets the embedding's."""
     layers, width, sequence = model["layers"], model["width"], model["sequence"]
@@ -44,6 +44,10 @@ def mfu_and_hfu(tokens_per_second, model, gpus, peak, recompute):
 -    done = flops if recompute == "none" else 8 * model["parameters"] + 16 * attention
 +    flops = 2 * model["parameters"] + 4 * attention
 +    done = flops if recompute == "none" else 4 * model["parameters"] + 8 * attention
+
+# %% wrong_half_masked (right_two): wrong, half_masked
+-    attention = model["layers"] * model["width"] * model["sequence"]
++    attention = model["layers"] * model["width"] * model["sequence"] / 2
 
 # %% wrong_hfu_for_mfu (right_two): wrong, hfu_for_mfu, levels 1 0
 -    return rate * flops, rate * done
@@ -66,6 +70,10 @@ def mfu_and_hfu(tokens_per_second, model, gpus, peak, recompute):
 # %% wrong_percent (right_two): wrong, percent, levels 0 0
 -    rate = tokens_per_second / (gpus * peak)
 +    rate = 100 * tokens_per_second / (gpus * peak)
+
+# %% wrong_rounded (right_two): wrong, rounded
+-    return rate * flops, rate * done
++    return round(rate * flops, 3), round(rate * done, 3)
 
 # %% wrong_swapped (right_two): wrong, swapped, levels 1 0
 -    return rate * flops, rate * done

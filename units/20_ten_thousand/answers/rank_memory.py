@@ -31,6 +31,10 @@ def rank_memory(model, shape, stage, micro_batches, zero=1):
         "activations": 34 * model["sequence"] * h / tensor * layers * alive,
     }
 
+# %% wrong_activations_divided (right_parts): wrong, activations_over_replicas
+-        "activations": 34 * model["sequence"] * h / tensor * layers * alive,
++        "activations": 34 * model["sequence"] * h / tensor * layers * alive / (data if zero >= 3 else 1),
+
 # %% wrong_alive_by_stage: wrong, alive_the_other_way_round, levels 1 0 0
 def rank_memory(model, shape, stage, micro_batches, zero=1):
     data, p, t = shape
@@ -65,6 +69,10 @@ def rank_memory(model, shape, stage, micro_batches, zero=1):
 # %% wrong_gradients_in_bfloat16 (right_parts): wrong, gradients_in_two_bytes, levels 0 0 0
 -        "gradients": 4 * parameters / (data if zero >= 2 else 1),
 +        "gradients": 2 * parameters / (data if zero >= 2 else 1),
+
+# %% wrong_gradients_under_two_only (right_parts): wrong, gradients_whole_under_three
+-        "gradients": 4 * parameters / (data if zero >= 2 else 1),
++        "gradients": 4 * parameters / (data if zero == 2 else 1),
 
 # %% wrong_more_than_there_are (right_parts): wrong, more_than_there_are, levels 1 0 0
 -    alive = min(micro_batches, pipeline - stage)

@@ -130,6 +130,10 @@ def step_bytes(shape, work, per_node):
 -                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
 +                send(axis, group[k], group[(k + 1) % n], (n - 1) / n * nbytes)
 
+# %% wrong_layers_of_the_model (right_edges): wrong, layers_of_the_model
+-        (2, "tensor", 4 * m * work["layers"] * work["tensor_bytes"]),
++        (2, "tensor", 4 * m * work["layers"] / shape[1] * work["tensor_bytes"]),
+
 # %% wrong_of_one_rank (right_edges): wrong, of_one_rank, levels 0 0
 -    return found
 +    size = shape[0] * shape[1] * shape[2]
@@ -154,6 +158,18 @@ def step_bytes(shape, work, per_node):
 +            for k in range(n - 1):
 +                send(axis, group[k], group[k + 1], 2 * (n - 1) / n * nbytes)
 
+# %% wrong_open_chain (right_edges): wrong, open_chain
+-            for k in range(n):
+-                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
++            for k in range(n - 1):
++                send(axis, group[k], group[k + 1], 2 * nbytes)
+
+# %% wrong_pair_once (right_edges): wrong, pair_once
+-            for k in range(n):
+-                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
++            for a, b in {tuple(sorted((group[k], group[(k + 1) % n]))) for k in range(n)}:
++                send(axis, a, b, 2 * (n - 1) / n * nbytes)
+
 # %% wrong_powers_of_two (right_edges): wrong, unrecognised, levels 1 0
 -        found[axis]["inside" if a // per_node == b // per_node else "between"] += nbytes
 +        found[axis]["inside" if a ^ b < per_node else "between"] += nbytes  # they differ in the last bits only
@@ -165,6 +181,12 @@ def step_bytes(shape, work, per_node):
 # %% wrong_tensor_is_inside (right_edges): wrong, tensor_is_inside, levels 1 0
 -        found[axis]["inside" if a // per_node == b // per_node else "between"] += nbytes
 +        found[axis]["inside" if axis == "tensor" or a // per_node == b // per_node else "between"] += nbytes
+
+# %% wrong_whole_rings (right_edges): wrong, class_of_the_ring
+-            for k in range(n):
+-                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
++            far = len({rank // per_node for rank in group}) > 1
++            found[axis]["between" if far else "inside"] += 2 * (n - 1) * nbytes
 
 # %% wrong_whole_bytes: wrong, whole_bytes, levels 1 0
 def step_bytes(shape, work, per_node):
