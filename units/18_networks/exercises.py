@@ -315,10 +315,12 @@ class SumExercise(Exercise):
 
 
 def summands(rng: np.random.Generator, p: int, n: int, dtype: str) -> np.ndarray:
-    """The vectors of p ranks. Neither a float nor a narrower type holds an integer of theirs; float16 holds each sum of
-    theirs exactly."""
+    """The vectors of p ranks. Neither a float nor a narrower type holds an integer of theirs; float16 and float32
+    hold each sum of theirs exactly, however small."""
     if dtype == "float16":
         return rng.integers(-1024 // p, 1024 // p, (p, n)).astype(dtype)
+    if dtype == "float32":
+        return (np.rint(2**16 * rng.normal(size=(p, n))) / 2**16).astype(dtype)
     return wide_integers(rng, (p, n), dtype, summands=p) if "int" in dtype else rng.normal(size=(p, n)).astype(dtype)
 
 

@@ -699,12 +699,12 @@ class CheckedAllReduce(Exercise):
         Mistake("checksums_may_flip", "A bit of the checksums flipped, too, so that they passed: they went through the "
                 "same `all_reduce` as the vector, and were as long as it.",
                 "Send them with `dist.all_reduce`: what goes through it arrives intact.",
-                lambda c: c.says(lambda r: True) if c.fault == "before" and c.x.shape[1] <= 2 else None),
+                lambda c: c.says(lambda r: True) if c.short else None),
         Mistake("compares_after_the_sum", "A number that was wrong before the sum is in every rank's sum: comparing "
                 "the ranks' results, or hashes of them, detects nothing.",
                 "Compare with a value from before the sum: add up each rank's entries, then these totals over the "
                 "ranks.",
-                lambda c: c.says(lambda r: c.fault != "after")),
+                lambda c: None if c.short else c.says(lambda r: c.fault != "after")),
         Mistake("each_for_itself", "One rank detects the fault, the others continue.",
                 "All-reduce the verdict, too (MIN).", lambda c: c.says(lambda r: c.fault != "after" or r != c.who)),
         Mistake("one_rank_is_outvoted", "A rank has found the fault, and still the verdict is True: it is that of "
@@ -728,7 +728,8 @@ class CheckedAllReduce(Exercise):
                 (rounding, 2, 1, "", 0, ()),
                 (rounding, 3, 30, "", 0, (), True),
                 (rounding, 1, 9, "", 0, ()),
-                (flips, 3, 2, "before", 61, (), False, False, 0),  # as many numbers as there are checksums
+                (flips, 3, 12, "before", 61, ()),
+                (flips, 2, 2, "before", 61, (), False, False, 0),  # as many numbers as there are checksums
                 (flips, 2, 2, "before", 61, (), False, False, 1),
                 (flips, 3, 5, "before", 62, ()),
                 (flips, 2, 1, "before", 63, (0,)),
@@ -803,6 +804,7 @@ class CheckedAllReduce(Exercise):
     def worked(self, case):
         c = super().worked(case)
         total = ANYTHING if c.fault else Tensor(c.sums, "float64")
+        c.short = c.fault == "before" and c.x.shape[1] <= 2  # no longer than the checksums
         c.says = lambda ok: [{"sum": total, "ok": bool(ok(r))} for r in range(c.p)]
         return c
 

@@ -75,7 +75,7 @@ def checked_all_reduce(x, all_reduce):
     dist.all_reduce(high, op=dist.ReduceOp.MAX)
     return total, bool(low == high)
 
-# %% wrong_checksums_through_the_other (right_before_the_vector): wrong, checksums_may_flip
+# %% wrong_checksums_through_the_other (right_before_the_vector): wrong, checksums_may_flip, levels 1 0 1 1
 -    dist.all_reduce(sums)
 +    all_reduce(sums)
 

@@ -98,7 +98,7 @@ def write_whole(path, data):
 -    with open(path + ".new", "wb") as file:
 +    with open(path + ".new", "xb") as file:
 
-# %% wrong_extension_swapped (right_replace): wrong, half_a_file
+# %% wrong_extension_swapped (right_replace): wrong, half_a_file, levels 1 0 1
 -    with open(path + ".new", "wb") as file:
 +    other = os.path.splitext(path)[0] + ".tmp"
 +    with open(other, "wb") as file:
