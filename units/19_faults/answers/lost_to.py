@@ -68,7 +68,7 @@ def lost_to(posted, ended):
 -        network += left.max() - came[order[-1]]
 +        network += left.max() - came.min()
 
-# %% wrong_once_for_each_index (right_arrays): wrong, one_step_of_each_rank
+# %% wrong_once_for_each_index (right_arrays): wrong, one_step_of_each_rank, levels 0 0
 -    np.add.at(ranks, last, inorder[:, -1] - inorder[:, -2])
 +    ranks[last] += inorder[:, -1] - inorder[:, -2]
 

@@ -97,11 +97,11 @@ def budget_plan(gpu_days, days, plans, law):
 -        steps = math.floor(min(gpu_days / plan["gpus"], days) * 86400 / plan["seconds"])
 +        steps = math.floor(min(gpu_days, days) * 86400 / plan["seconds"])
 
-# %% wrong_one_step_short (right_loop): wrong, one_step_short
+# %% wrong_one_step_short (right_loop): wrong, one_step_short, levels 0 0 0
 -        steps = math.floor(min(gpu_days / plan["gpus"], days) * 86400 / plan["seconds"])
 +        steps = math.ceil(min(gpu_days / plan["gpus"], days) * 86400 / plan["seconds"]) - 1
 
-# %% wrong_place_among_the_rest (right_min): wrong, place_among_the_rest
+# %% wrong_place_among_the_rest (right_min): wrong, place_among_the_rest, levels 1 1 0
 -    best = min((k for k in range(len(plans)) if steps[k] > 0), key=loss)  # ValueError if there is none
 -    return best, steps[best]
 +    rest = [k for k in range(len(plans)) if steps[k] > 0]

@@ -76,7 +76,7 @@ def checkpoint_every(step, save, mtbf, ranks):
 -    return below if one < two else below + 1
 +    return below
 
-# %% wrong_rounds_to_the_nearest (right_newton): wrong, not_the_best
+# %% wrong_rounds_to_the_nearest (right_newton): wrong, not_the_best, levels 1 0
 -    below = max(1, int(x * failure / step))
 -    one, two = ((math.exp((n * step + save) / failure) - 1) / n for n in (below, below + 1))
 -    return below if one < two else below + 1

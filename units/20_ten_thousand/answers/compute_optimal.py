@@ -53,13 +53,13 @@ def compute_optimal(flops, law, available):
 -    if tokens > available:
 +    if available < math.inf:
 
+# %% wrong_ends_at_1e12 (right_slopes): wrong, not_the_best, levels 0 1
+-    low, high = 1.0, product
++    low, high = 1e6, 1e12
+
 # %% wrong_equal_terms (right_formula): wrong, terms_equal, levels 0 1
 -    factor = (alpha * law["A"] / (beta * law["B"])) ** (1 / (alpha + beta))
 +    factor = (law["A"] / law["B"]) ** (1 / (alpha + beta))
-
-# %% wrong_ends_at_1e12 (right_slopes): wrong, not_the_best
--    low, high = 1.0, product
-+    low, high = 1e6, 1e12
 
 # %% wrong_exponents (right_formula): wrong, exponents_swapped, levels 0 0
 -    parameters = factor * (flops / 6) ** (beta / (alpha + beta))
