@@ -14,13 +14,13 @@ def young_interval(save, mtbf, machines):
 def young_interval(save, mtbf, machines):
     return (2 * save * (mtbf / machines)) ** 0.5
 
+# %% wrong_cut: wrong, whole_seconds, levels 0 0
+def young_interval(save, mtbf, machines):
+    return float(int(math.sqrt(2 * save * mtbf / machines)))
+
 # %% wrong_divides: wrong, divides_the_interval, levels 1 0
 def young_interval(save, mtbf, machines):
     return math.sqrt(2 * save * mtbf) / machines
-
-# %% wrong_cut: wrong, whole_seconds
-def young_interval(save, mtbf, machines):
-    return float(int(math.sqrt(2 * save * mtbf / machines)))
 
 # %% wrong_float32: wrong, lost_digits, levels 0 0
 import torch
@@ -61,7 +61,7 @@ def young_interval(save, mtbf, machines):
 def young_interval(save, mtbf, machines):
     return math.sqrt(save * mtbf / machines)
 
-# %% wrong_whole_mtbf: wrong, whole_mtbf
+# %% wrong_whole_mtbf: wrong, whole_mtbf, levels 0 0
 def young_interval(save, mtbf, machines):
     return math.sqrt(2 * save * (mtbf // machines))
 

@@ -46,12 +46,12 @@ def days_and_energy(flops, cluster, mtbf):
 -    return days, gpus * cluster["watts"] * cluster["pue"] * 24 * days / 1000
 +    return days, cluster["watts"] * cluster["pue"] * 24 * days / 1000
 
-# %% wrong_energy_without_restarts (right_pieces): wrong, energy_without_restarts
+# %% wrong_energy_without_restarts (right_pieces): wrong, energy_without_restarts, levels 1 0
 -    return [seconds / 86400, kilowatts * seconds / 3600]
 +    idle = 0 if math.isinf(mtbf) else failures * cluster["restart"]
 +    return [seconds / 86400, kilowatts * (seconds - idle) / 3600]
 
-# %% wrong_few_failures (right_pieces): wrong, failures_to_first_order
+# %% wrong_few_failures (right_pieces): wrong, failures_to_first_order, levels 1 0
 -        seconds = failures * all_together + failures * cluster["restart"]
 +        seconds = failures * all_together + intervals * piece / all_together * cluster["restart"]
 
@@ -113,7 +113,7 @@ def days_and_energy(flops, cluster, mtbf):
 -    work = flops / (gpus * cluster["peak"] * cluster["utilisation"])
 +    work = flops / (gpus * cluster["peak"])
 
-# %% wrong_restarts_may_fail (right_pieces): wrong, restarts_may_fail
+# %% wrong_restarts_may_fail (right_pieces): wrong, restarts_may_fail, levels 1 0
 -        seconds = failures * all_together + failures * cluster["restart"]
 +        again = all_together * math.expm1(cluster["restart"] / all_together)
 +        seconds = failures * all_together + failures * again
@@ -130,10 +130,10 @@ def days_and_energy(flops, cluster, mtbf):
 -    return days, gpus * cluster["watts"] * cluster["pue"] * 24 * days / 1000
 +    return days, gpus * cluster["watts"] * cluster["pue"] * work / 3.6e6
 
-# %% wrong_whole_saves (right_pieces): wrong, whole_saves
--        seconds = intervals * piece
-+        seconds = intervals * cluster["every"] + math.ceil(intervals) * cluster["save"]
-
 # %% wrong_watt_hours (right_formula): wrong, watt_hours, levels 0 0
 -    return days, gpus * cluster["watts"] * cluster["pue"] * 24 * days / 1000
 +    return days, gpus * cluster["watts"] * cluster["pue"] * 24 * days
+
+# %% wrong_whole_saves (right_pieces): wrong, whole_saves, levels 0 1
+-        seconds = intervals * piece
++        seconds = intervals * cluster["every"] + math.ceil(intervals) * cluster["save"]

@@ -45,7 +45,7 @@ def mfu_and_hfu(tokens_per_second, model, gpus, peak, recompute):
 +    flops = 2 * model["parameters"] + 4 * attention
 +    done = flops if recompute == "none" else 4 * model["parameters"] + 8 * attention
 
-# %% wrong_half_masked (right_two): wrong, half_masked
+# %% wrong_half_masked (right_two): wrong, half_masked, levels 0 0
 -    attention = model["layers"] * model["width"] * model["sequence"]
 +    attention = model["layers"] * model["width"] * model["sequence"] / 2
 
@@ -71,7 +71,7 @@ def mfu_and_hfu(tokens_per_second, model, gpus, peak, recompute):
 -    rate = tokens_per_second / (gpus * peak)
 +    rate = 100 * tokens_per_second / (gpus * peak)
 
-# %% wrong_rounded (right_two): wrong, rounded
+# %% wrong_rounded (right_two): wrong, rounded, levels 0 0
 -    return rate * flops, rate * done
 +    return round(rate * flops, 3), round(rate * done, 3)
 

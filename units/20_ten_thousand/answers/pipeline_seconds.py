@@ -95,10 +95,6 @@ def pipeline_seconds(p, m, v, layers, seconds):
 -    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
 +    return (m * v + p - 1) * slot + seconds["head"] + seconds["gradients"]
 
-# %% wrong_whole_milliseconds (right_formula): wrong, unrecognised
--    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
-+    return round((m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"], 3)
-
 # %% wrong_p_slots (right_formula): wrong, p_slots_of_waiting, levels 0 0 0
 -    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
 +    return (m * v + p) * slot + m * seconds["head"] + seconds["gradients"]
@@ -112,11 +108,15 @@ def pipeline_seconds(p, m, v, layers, seconds):
 -    slot = layers * (seconds["forward"] + seconds["backward"] + 4 * seconds["all_reduce"])
 +    slot = layers * (seconds["forward"] + seconds["backward"] + 2 * seconds["all_reduce"])
 
-# %% wrong_waits_without_all_reduces (right_formula): wrong, waits_without_all_reduces
+# %% wrong_waits_for_few_micro_batches (right_formula): wrong, unrecognised, levels 0 1 1
+-    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
++    return (m * v + min(m, p) - 1) * slot + m * seconds["head"] + seconds["gradients"]
+
+# %% wrong_waits_without_all_reduces (right_formula): wrong, waits_without_all_reduces, levels 0 0 0
 -    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
 +    wait = layers * (seconds["forward"] + seconds["backward"])
 +    return m * v * slot + (p - 1) * wait + m * seconds["head"] + seconds["gradients"]
 
-# %% wrong_waits_for_few_micro_batches (right_formula): wrong, unrecognised, levels 0 1 1
+# %% wrong_whole_milliseconds (right_formula): wrong, unrecognised, levels 0 1 1
 -    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
-+    return (m * v + min(m, p) - 1) * slot + m * seconds["head"] + seconds["gradients"]
++    return round((m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"], 3)
