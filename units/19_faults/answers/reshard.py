@@ -132,10 +132,9 @@ def reshard(shard, n, old, new):
 +    low, high = edges(n, new, rank)
 +    return whole[low:high].clone()
 
-# %% wrong_in_int64 (right_all_to_all): wrong, too_many_bytes
--    mine = shard.new_empty(sum(gets))
+# %% wrong_in_int64 (right_all_to_all): wrong, too_many_bytes, levels 1 0
+     gets = [j - i for i, j in (overlap(n, old, new, other, rank) for other in range(p))]
 +    kind, shard = shard.dtype, shard if shard.is_floating_point() else shard.long()
-+    mine = shard.new_empty(sum(gets))
 @@
 -    return mine
 +    return mine.to(kind)

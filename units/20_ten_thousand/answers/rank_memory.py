@@ -31,7 +31,7 @@ def rank_memory(model, shape, stage, micro_batches, zero=1):
         "activations": 34 * model["sequence"] * h / tensor * layers * alive,
     }
 
-# %% wrong_activations_divided (right_parts): wrong, activations_over_replicas
+# %% wrong_activations_divided (right_parts): wrong, activations_over_replicas, levels 1 1 0
 -        "activations": 34 * model["sequence"] * h / tensor * layers * alive,
 +        "activations": 34 * model["sequence"] * h / tensor * layers * alive / (data if zero >= 3 else 1),
 
@@ -70,7 +70,7 @@ def rank_memory(model, shape, stage, micro_batches, zero=1):
 -        "gradients": 4 * parameters / (data if zero >= 2 else 1),
 +        "gradients": 2 * parameters / (data if zero >= 2 else 1),
 
-# %% wrong_gradients_under_two_only (right_parts): wrong, gradients_whole_under_three
+# %% wrong_gradients_under_two_only (right_parts): wrong, gradients_whole_under_three, levels 1 1 0
 -        "gradients": 4 * parameters / (data if zero >= 2 else 1),
 +        "gradients": 4 * parameters / (data if zero == 2 else 1),
 

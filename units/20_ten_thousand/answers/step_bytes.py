@@ -130,7 +130,7 @@ def step_bytes(shape, work, per_node):
 -                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
 +                send(axis, group[k], group[(k + 1) % n], (n - 1) / n * nbytes)
 
-# %% wrong_layers_of_the_model (right_edges): wrong, layers_of_the_model
+# %% wrong_layers_of_the_model (right_edges): wrong, layers_of_the_model, levels 0 0
 -        (2, "tensor", 4 * m * work["layers"] * work["tensor_bytes"]),
 +        (2, "tensor", 4 * m * work["layers"] / shape[1] * work["tensor_bytes"]),
 
@@ -152,19 +152,19 @@ def step_bytes(shape, work, per_node):
 -            send("pipeline", a, b, 2 * m * work["hop_bytes"])
 +            send("pipeline", a, b, m * work["hop_bytes"])
 
+# %% wrong_open_chain (right_edges): wrong, open_chain, levels 1 0
+-            for k in range(n):
+-                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
++            for k in range(n - 1):
++                send(axis, group[k], group[k + 1], 2 * nbytes)
+
 # %% wrong_open_ring (right_edges): wrong, ring_not_closed, levels 0 0
 -            for k in range(n):
 -                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
 +            for k in range(n - 1):
 +                send(axis, group[k], group[k + 1], 2 * (n - 1) / n * nbytes)
 
-# %% wrong_open_chain (right_edges): wrong, open_chain
--            for k in range(n):
--                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
-+            for k in range(n - 1):
-+                send(axis, group[k], group[k + 1], 2 * nbytes)
-
-# %% wrong_pair_once (right_edges): wrong, pair_once
+# %% wrong_pair_once (right_edges): wrong, pair_once, levels 0 0
 -            for k in range(n):
 -                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
 +            for a, b in {tuple(sorted((group[k], group[(k + 1) % n]))) for k in range(n)}:
@@ -181,12 +181,6 @@ def step_bytes(shape, work, per_node):
 # %% wrong_tensor_is_inside (right_edges): wrong, tensor_is_inside, levels 1 0
 -        found[axis]["inside" if a // per_node == b // per_node else "between"] += nbytes
 +        found[axis]["inside" if axis == "tensor" or a // per_node == b // per_node else "between"] += nbytes
-
-# %% wrong_whole_rings (right_edges): wrong, class_of_the_ring
--            for k in range(n):
--                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
-+            far = len({rank // per_node for rank in group}) > 1
-+            found[axis]["between" if far else "inside"] += 2 * (n - 1) * nbytes
 
 # %% wrong_whole_bytes: wrong, whole_bytes, levels 1 0
 def step_bytes(shape, work, per_node):
@@ -212,3 +206,9 @@ def step_bytes(shape, work, per_node):
 # %% wrong_whole_contributions (right_edges): wrong, whole_contributions, levels 0 0
 -                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
 +                send(axis, group[k], group[(k + 1) % n], 2 * nbytes if n > 1 else 0)
+
+# %% wrong_whole_rings (right_edges): wrong, class_of_the_ring, levels 1 0
+-            for k in range(n):
+-                send(axis, group[k], group[(k + 1) % n], 2 * (n - 1) / n * nbytes)
++            far = len({rank // per_node for rank in group}) > 1
++            found[axis]["between" if far else "inside"] += 2 * (n - 1) * nbytes
