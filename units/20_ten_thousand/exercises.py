@@ -574,7 +574,8 @@ class MfuAndHfu(PlainExercise):
 
     def read(self, answer, **known):
         right = self.right(**known)
-        return "rounded" if answer in ([round(share, digits) for share in right] for digits in range(1, 9)) else None
+        rounded = ([round(share, digits) for share in right] for digits in range(1, 9))
+        return "rounded" if any(difference(one, answer, 0.0, 0.0) is None for one in rounded) else None
 
 
 # -- gradients ---------------------------------------------------------------------------------------------------------
@@ -802,7 +803,7 @@ class ComputeOptimal(PlainExercise):
             return None
         try:
             parameters, tokens = map(float, answer)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
         spent = math.isclose(6 * parameters * tokens, c.flops, rel_tol=self.rtol)
         return "not_the_best" if spent and 0 < tokens <= c.available * (1 + self.rtol) else None

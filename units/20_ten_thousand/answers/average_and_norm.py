@@ -237,10 +237,9 @@ def average_and_norm(gradients, replicated, shape):
 -        counted_elsewhere = (name in replicated and column > 0) or (name == "embedding" and stage > 0)
 +        counted_elsewhere = name == "embedding" and stage > 0
 
-# %% wrong_norm_before_the_sum (right_groups): wrong, norm_before_the_sum
+# %% wrong_norm_before_the_sum (right_groups): wrong, norm_before_the_sum, levels 1 0 0
 -    if "embedding" in gradients and pipeline > 1:
 -        dist.all_reduce(gradients["embedding"], group=ends)
-     square = torch.zeros((), dtype=torch.float64)
 @@
 -        counted_elsewhere = (name in replicated and column > 0) or (name == "embedding" and stage > 0)
 +        counted_elsewhere = name in replicated and column > 0
