@@ -957,7 +957,7 @@ class BudgetPlan(RefusingExercise):
             yield level, self.offers(rng, level)
         even = [offered(2e9, 64, 0.4) | {"seconds": seconds} for seconds in (1350.0, 675.0)]  # 64 and 128 in a day
         yield budget, {"gpu_days": 448.0, "days": math.inf, "plans": even, "law": BESIROGLU}
-        yield deadline, {"gpu_days": 4480.0, "days": 7.0, "plans": even[1:], "law": BESIROGLU}
+        yield deadline, {"gpu_days": 3584.0, "days": 7.0, "plans": even[1:], "law": BESIROGLU}
         slow = [offered(405e9, 64, 0.3, 1 << 24), offered(70e9, 64, 0.4, 1 << 24), offered(1e12, 2048, 0.3, 1 << 26)]
         yield nothing, {"gpu_days": 1e3, "days": 0.005, "plans": slow[::2], "law": BESIROGLU}
         yield nothing, {"gpu_days": 448.0, "days": 1 / 128, "plans": even, "law": BESIROGLU}  # one step of the second
