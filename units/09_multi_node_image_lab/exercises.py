@@ -46,7 +46,9 @@ LABELS = {
 class ReadProducts(PlainExercise):
     """The list of images"""
 
-    signature = "read_products(text: str, classes: list[int] | None = None) -> (paths, labels, classes)"
+    signature = (
+        "read_products(text: str, classes: list[int] | None = None) -> tuple[list[str], list | np.ndarray, list[int]]"
+    )
     levels = {"paths": 1, "labels": 1, "the test list": 1}
     given = ("text", "classes", "asked")
     harness = harness_of(__file__, "read_products")
@@ -238,6 +240,10 @@ class PreparedImages(ReportExercise):
                 "The images were made again on a node that had them. On the whole data set that costs hours.",
                 "Ask `is_ready()` on the rank that would make them.",
                 lambda t: t.reports(lambda local_rank, node, ready: local_rank == 0)),
+        Mistake("rank_modulo", "The rank was taken modulo the number of ranks on its own node. Where another node "
+                "has more or fewer ranks, the remainder 0 is not the node's first rank.",
+                "`if hvd.local_rank() == 0`: Horovod knows which ranks share a node.",
+                lambda t: t.reports(lambda local_rank, node, ready: t.modulo(local_rank, node) == 0 and not ready)),
         Mistake("read_too_early", "Some ranks read the images while another one may still be making them: they find no "
                 "file, or half of one.",
                 "All ranks meet after `prepare` and before `load`: every collective is such a meeting, for example "
@@ -261,14 +267,14 @@ class PreparedImages(ReportExercise):
         two, one, already = self.levels
         found = []
         for level, p, per_node, ready, says in (
-            (two, 4, 2, (False, False), "2 ranks on each of 2 nodes"),
+            (two, 5, 3, (False, False), "3 ranks on node 0, 2 on node 1"),
             (one, 3, 3, (False,), "3 ranks on one node"),
             (already, 4, 2, (False, True), "2 ranks on each of 2 nodes; node 1 has the images"),
             (already, 4, 2, (True, False), "2 ranks on each of 2 nodes; node 0 has the images"),
         ):
             images = [rng.integers(0, 256, 4) for _ in ready]
-            known = {"per_node": per_node, "ready": np.repeat(ready, per_node).tolist()}
-            known["images"] = np.repeat(images, per_node, axis=0)
+            known = {"per_node": per_node, "ready": np.repeat(ready, per_node)[:p].tolist()}
+            known["images"] = np.repeat(images, per_node, axis=0)[:p]
             found.append(on_ranks(level, p, "ready[r] images[r]", known, says, ranks_per_node=per_node))
         return found
 
@@ -286,6 +292,7 @@ class PreparedImages(ReportExercise):
     def worked(self, case):
         t = super().worked(case)
         t.reports = partial(self._reports, t)
+        t.modulo = lambda local_rank, node: (node * t.per_node + local_rank) % min(t.per_node, t.p - node * t.per_node)
         return t
 
     def expected(self, case):
@@ -354,7 +361,7 @@ class EpochBatches(SharesExercise):
         cases = []
         for level, p, sizes in (
             (equal, 4, ((64, 4), (48, 6))),
-            (unequal, 3, ((50, 4), (41, 5))),
+            (unequal, 3, ((50, 4), (41, 5), (8, 2))),  # in shares of 3 a buffer shows that lacks room for one image
             (unequal, 4, ((45, 3), (402, 30))),
         ):
             case = self.case(rng, level, p, sizes, f"{p} ranks, 2 on a node; ", np.sort)
@@ -398,7 +405,7 @@ class EpochBatches(SharesExercise):
         if found := super().facts(case, run):
             return found
         mine = returned(run)[0]
-        if all(report["order of the list"] for report in mine):
+        if any(report["order of the list"] for report in mine):
             return "not_shuffled"
         return next((report["also"] for report in mine if report["also"]), None)
 

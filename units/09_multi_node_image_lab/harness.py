@@ -123,6 +123,7 @@ def whole_passes(drawn, m):
 
 
 PASSES = 20  # of which at least one has an image from the end of the share near its beginning, if all of it is mixed
+SMALL, MANY = 10, 200  # images of a share that may come in the list's order by chance; passes in which each comes first
 
 
 def furthest(drawn, listed, size, every):
@@ -148,7 +149,8 @@ def epoch_batches(f, asked, seed):
         stream, steps = result
         steps = getattr(steps, "numpy", lambda: steps)()
         two, share = min(2 * int(steps), 60), len(samples) // hvd.size()
-        everything = drawn_from(stream, max(two, PASSES * (share + 1) // local_batch_size + 1))
+        small = share < SMALL
+        everything = drawn_from(stream, max(two, (MANY if small else PASSES) * (share + 1) // local_batch_size + 1))
         batches = everything[:two]
         mine.append(([i for batch in batches[: int(steps)] for i in batch], [i for batch in batches for i in batch]))
         reports.append({"steps": steps, "minibatches of two epochs": [len(batch) for batch in batches]})
@@ -158,7 +160,9 @@ def epoch_batches(f, asked, seed):
         kept = len(set(first)) == own and sorted(first) == sorted(second)  # one share, over and over
         whole = next((m for m in (share, share + 1) if whole_passes(drawn, m)), 0)
         listed, ahead = samples.tolist(), 1.0
-        if kept:
+        if small:
+            ahead = float(set(drawn[:: (own if kept else whole) or 1]) >= set(drawn))
+        elif kept:
             ahead = furthest(drawn, [i for i in listed if i in set(drawn)], own, 1)
         elif whole:
             ahead = furthest(drawn, listed, whole, hvd.size())
@@ -172,9 +176,9 @@ def epoch_batches(f, asked, seed):
                 # or another share in each pass, if all ranks shuffle the list alike: no image comes twice in a pass
                 "whole": whole > 0,
                 "cut": any(twice(drawn, m // local_batch_size * local_batch_size) for m in (share, share + 1)),
-                "same order": kept and first == second,
+                "same order": kept and first == second and not small,
                 "ahead": ahead,
-                "by seed": again == drawn[: len(again)] and other != drawn[: len(other)],
+                "by seed": again == drawn[: len(again)] and (small or other != drawn[: len(other)]),
                 "ends": int(end) >= 0,
             }
         )
@@ -197,12 +201,13 @@ def epoch_batches(f, asked, seed):
             report["also"] = "unequal_shares"
         elif all(one["same order"] for one in ranks):
             report["also"] = "one_order"
-        elif max(one["ahead"] for one in ranks) < 0.7:
+        elif (min if share < SMALL else max)(one["ahead"] for one in ranks) < 0.7:
             report["also"] = "small_buffer"
         elif not all(one["by seed"] for one in ranks):
             report["also"] = "seed_ignored"
         firsts = [drawn[k][1][:share] for drawn in everybody]
-        report["order of the list"] = all(first == [i for i in samples.tolist() if i in set(first)] for first in firsts)
+        listed = [[i for i in samples.tolist() if i in set(first)] for first in firsts]
+        report["order of the list"] = share >= SMALL and firsts == listed
     return reports
 
 

@@ -774,7 +774,7 @@ def training_memory(
     """Return the bytes that a data-parallel rank holds, and how many GPUs that would
     take.
 
-    parameters: int, number of parameters, at least 1
+    parameters: int, number of parameters, 1 to 10**12
     optimizer: "sgd", "momentum" or "adam"; its values always have 4 bytes
     precision: "float32" or "mixed"
     activations: int, values kept for each sample of the local minibatch

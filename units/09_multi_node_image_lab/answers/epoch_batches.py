@@ -1,5 +1,7 @@
 # Right and wrong answers to `epoch_batches`. In files of their own: autograder bank --write DIR
 import horovod.tensorflow as hvd
+import math
+import tensorflow as tf
 
 # %% right_all_shuffle_alike: passed
 # differs: Everybody shuffles the whole list with one seed, and then shards it: each epoch a rank sees other images.
@@ -25,10 +27,6 @@ def epoch_batches(dataset, n, local_batch_size, seed):
     return mine.shuffle(1000, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
 
 # %% right_seed_of_each_rank: passed
-import math
-import tensorflow as tf
-
-
 def epoch_batches(dataset, n, local_batch_size, seed):
     steps = math.ceil(n / (local_batch_size * hvd.size()))
     share = len(range(hvd.rank(), n, hvd.size()))
@@ -115,6 +113,10 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 -    mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()
 -    return mine.shuffle(1000, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
 +    return dataset.shard(p, r).repeat().shuffle(n, seed=seed).batch(b), -(-n // (b * p))
+
+# %% wrong_room_for_all_but_one (right_seed_of_each_rank): wrong, small_buffer, levels 1 0
+-    share = len(range(hvd.rank(), n, hvd.size()))
++    share = n // hvd.size()
 
 # %% wrong_rounded_down (right_shard_shuffle_repeat_batch): wrong, rounded_down, levels 1 0
 -    steps = -(-n // (local_batch_size * hvd.size()))

@@ -80,6 +80,10 @@ def prepared_images(hvd, is_ready, prepare, load):
 # %% wrong_no_meeting (right_local_rank_then_meet): wrong, read_too_early, levels 0 0 0
 -    hvd.allreduce(tf.constant(0.0))
 
+# %% wrong_rank_modulo (right_local_rank_then_meet): wrong, rank_modulo, levels 0 1 1
+-    if hvd.local_rank() == 0 and not is_ready():
++    if hvd.rank() % hvd.local_size() == 0 and not is_ready():
+
 # %% wrong_returns_nothing (right_local_rank_then_meet): wrong, not_returned, levels 0 0 0
 -    return load()
 +    load()

@@ -11,7 +11,7 @@ def read_products(text, classes=None):
     ids = np.array([int(row["super_class_id"]) for row in rows])
     known = np.unique(ids) if classes is None else np.array(classes)
     order = np.argsort(known)
-    return tuple(row["path"] for row in rows), order[np.searchsorted(known, ids, sorter=order)], known
+    return [row["path"] for row in rows], order[np.searchsorted(known, ids, sorter=order)], known.tolist()
 
 # %% right_dictionary: passed
 def read_products(text, classes=None):
@@ -43,8 +43,8 @@ def read_products(text, classes=None):
     found = re.findall(r"^[ \t]*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)", text, re.M)
     ids = [int(f[2]) for f in found]
     if classes is None:
-        classes = np.unique(ids)
-    label = {int(c): k for k, c in enumerate(classes)}
+        classes = np.unique(ids).tolist()
+    label = {c: k for k, c in enumerate(classes)}
     return [f[3] for f in found], np.array([label[i] for i in ids], dtype=np.int32), classes
 
 # %% right_split_lines: passed
@@ -54,6 +54,15 @@ def read_products(text, classes=None):
     if classes is None:
         classes = sorted(set(ids))
     return [row[3] for row in rows], [classes.index(one) for one in ids], classes
+
+# %% wrong_array_of_classes: wrong, other_type, levels 0 0 1
+def read_products(text, classes=None):
+    rows = [line.split() for line in text.splitlines()[1:] if line]
+    ids, paths = np.array([int(row[2]) for row in rows]), [row[3] for row in rows]
+    if classes is None:
+        classes, labels = np.unique(ids, return_inverse=True)
+        return paths, labels, classes
+    return paths, [classes.index(one) for one in ids], classes
 
 # %% wrong_by_path_kind: wrong, by_folder, levels 1 0 1
 def read_products(text, classes=None):
