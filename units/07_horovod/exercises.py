@@ -46,7 +46,8 @@ class InitAndPin(PlainExercise):
                 "first one, with all its memory.",
                 "`tf.config.set_visible_devices(gpus[hvd.local_rank()], 'GPU')`.",
                 lambda t: t.found(lambda *_: list(range(t.gpus)))),
-        Mistake("no_growth", "The memory of the GPU does not grow as needed: TensorFlow takes all of it at the start.",
+        Mistake("no_growth", "The memory of the GPU does not grow as needed, or only where there are several GPUs: "
+                "TensorFlow takes all of it at the start.",
                 "`tf.config.experimental.set_memory_growth(gpu, True)`, for the rank's GPU or for all of them.",
                 lambda t: t.found(grows=lambda seen: not seen)),
         Mistake("no_processor",
@@ -81,6 +82,7 @@ class InitAndPin(PlainExercise):
         dealt = f"{2 * gpus - 2} ranks dealt out in turn to 2 machines, {gpus} GPUs in each"
         for level, places, n, says in (
             (one, [(rank, 0) for rank in range(3)], gpus, f"3 ranks, one machine, {gpus} GPUs"),
+            (one, [(0, 0)], 1, "1 rank, one machine, 1 GPU"),
             (several, in_turn, gpus, dealt),
             (several, [(0, 0), (1, 0)], 0, "2 ranks, one machine, 0 GPUs"),
         ):
@@ -129,7 +131,7 @@ class InitAndPin(PlainExercise):
             or not all(holds(one, "GPUs it sees") and "their memory grows" in one for one in found)
         ):
             return None
-        if all(len(one["GPUs it sees"]) == gpus for one in found):
+        if gpus > 1 and all(len(one["GPUs it sees"]) == gpus for one in found):
             return "not_pinned"
         if not any(one["their memory grows"] for one in found):
             return "no_growth"
@@ -154,6 +156,9 @@ class ShardDataset(SharesExercise):
     harness = harness_of(__file__, "shard_dataset")
     mistakes = [
         *SharesExercise.steps_mistakes,
+        Mistake("length_unknown", "The number of steps came from the dataset's own length. TensorFlow does not know it "
+                "behind `filter` or `from_generator`, and says -2.",
+                "n is the number of samples: n // (local_batch_size * hvd.size())."),
         Mistake("rounded_up", "There is one step too many: not every rank can fill it.",
                 "Only steps that all ranks can fill count: round down."),
         Mistake("overlap", "Some samples are seen twice.",
@@ -181,6 +186,12 @@ class ShardDataset(SharesExercise):
 
     def right_steps(self, n, batch, p):
         return n // (batch * p)
+
+    @staticmethod
+    def _steps(reports, n, batch, right):
+        if float(reports[0]["steps"]) < 0:
+            yield "length_unknown", f"{reports[0]['steps']} steps instead of {right}."
+        yield from SharesExercise._steps(reports, n, batch, right)
 
     def expected(self, case):
         steps = [(self.right_steps(n, batch, case.world_size), batch) for n, batch in case.known["sizes"]]
@@ -235,6 +246,10 @@ class LearningRate(PlainExercise):
                 "exponentially, slowly at first and steeply at the end.",
                 "It rises linearly, by the same amount in every step: (base_rate * world_size - base_rate) / "
                 "warmup_steps.", lambda t: lambda part: t.p ** min(1, part)),
+        Mistake("cosine", "The rate rises along a cosine: slowly at first and at the end, steeply in between.",
+                "It rises linearly, by the same amount in every step: (base_rate * world_size - base_rate) / "
+                "warmup_steps.",
+                lambda t: lambda part: t.climb(1, t.p)((1 - np.cos(np.pi * min(1, part))) / 2)),
         Mistake("square_root", "The rate grows with the square root of the number of ranks.",
                 "Here it is scaled linearly: base_rate * world_size.", lambda t: t.climb(1, t.p**0.5)),
         Mistake("overshoots",
@@ -558,6 +573,9 @@ class FinishEpoch(Exercise):
                 lambda t: t.saved(lambda rank: 0)),
         Mistake("saves_twice", "Rank 0 wrote the checkpoint twice in each epoch.",
                 "Call `save()` once, before or after the all-reduce.", lambda t: t.saved(lambda rank: 2 * (rank == 0))),
+        Mistake("empty_rank_counted", "A rank without samples was counted as if it had one, of loss and accuracy 0.",
+                "Its count is 0, and the sums bear that: only the sum of the counts is divided by, and it is not 0.",
+                lambda t: t.metrics(lambda v, n, rank: (v * n).sum() / np.maximum(n, 1).sum())),
         Mistake("accuracy_not_weighted",
                 "The loss is the mean over all samples; the accuracy is the mean of the ranks' means.",
                 "Weight both by counts.", lambda t: t.metrics(weighted, lambda v, n, rank: v.mean())),
@@ -630,6 +648,8 @@ class FinishEpoch(Exercise):
         if t.asked == "saved" or fits(case, self.expected(case), values):
             return None
         first = [value[:1] for value in values]
+        if fits(case, [one[:1] for one in self.expected(case)], first):
+            return None
         answers = {name: answer for name, answer in self.misconceptions(case).items() if answer}
         return next((name for name, answer in answers.items() if fits(case, [one[:1] for one in answer], first)), None)
 
@@ -647,6 +667,9 @@ class KerasCallbacks(ReportExercise):
         Mistake("momentum_correction", "LearningRateWarmupCallback tries to correct the momentum, which in this Keras "
                 "is a plain number that it cannot set.",
                 "Give it `momentum_correction=False`.", lambda t: "LearningRateWarmupCallback raised AttributeError"),
+        Mistake("one_list_for_all", "The second call gave the list of the first one again, with more callbacks in it: "
+                "a default such as `callbacks=[]` is made once, when the function is defined.",
+                "Make a new list inside the function.", lambda t: "the list of an earlier call"),
         Mistake("no_warmup", "The learning rate was the full scaled rate from the first batch on.",
                 "`hvd_keras.callbacks.LearningRateWarmupCallback(initial_lr=scaled_rate, warmup_epochs=warmup_epochs, "
                 "...)`.", lambda t: {"learning rates": [t.scaled] * len(t.rates)} if t.asked == "weights" else None),
@@ -698,8 +721,9 @@ class KerasCallbacks(ReportExercise):
             for name in ("x", "y"):  # every epoch goes through the same minibatches
                 known[name] = np.tile(known[name], (1, epochs, 1, 1))
             known["offsets"][:] = 0
-            known |= {"asked": asked, "scaled": 0.05 * p, "warmup": 2, "epochs": epochs}
-            says = f"{epochs} epoch{'s' * (epochs > 1)} of {steps} step{'s' * (steps > 1)}, warmup_epochs = 2"
+            warmup = 1 if level == model else 2
+            known |= {"asked": asked, "scaled": 0.05 * p, "warmup": warmup, "epochs": epochs}
+            says = f"{epochs} epoch{'s' * (epochs > 1)} of {steps} step{'s' * (steps > 1)}, warmup_epochs = {warmup}"
             cases.append(training_case(level, p, "asked x[r] y[r] weights[r] scaled warmup epochs", known, says))
         return cases
 
@@ -738,7 +762,9 @@ class KerasCallbacks(ReportExercise):
 
     def facts(self, case: Case, run: Run):
         values = returned(run)
-        if case.known["asked"] == "weights" or fits(case, self.expected(case), values):
+        if case.known["asked"] == "weights" or not all(isinstance(one, dict) for one in values):
+            return None
+        if fits(case, self.expected(case), values):
             return None
         if not all(one["losses plateau saw"] for one in values):
             return "plateau_left_out"
@@ -757,7 +783,7 @@ class TrainTorch(ReportExercise):
     )
     runtime = "horovod"
     inputs = "free"
-    levels = {"equal weights at the start": 1, "rank 0 goes on from a checkpoint": 2}
+    levels = {"equal weights at the start": 1, "every rank starts with its own model": 2}
     parts = ("weights",)
     harness = harness_of(__file__, "train_torch")
     mistakes = [
@@ -790,16 +816,18 @@ class TrainTorch(ReportExercise):
     ]  # fmt: skip
 
     def cases(self, rng):
-        equal, resumed = self.levels
+        equal, own = self.levels
         cases = []
-        for level, p, how in (
-            (equal, 3, {}),
-            (resumed, 2, {"own_start": True, "first_is_zero": True, "resumed": True}),
+        for level, p, steps, how in (
+            (equal, 3, 4, {}),
+            (own, 2, 4, {"own_start": True, "first_is_zero": True, "resumed": True}),
+            (own, 2, 2, {"own_start": True, "first_is_zero": True}),
         ):
-            known = training_data(rng, p, 4, 4, **how)
+            known = training_data(rng, p, steps, 4, **how)
             known["offsets"][:] = 0
-            known["saved"] = [known["momentum"][0] if level == resumed else None, *[None] * (p - 1)]
-            says = "4 steps of 4 samples" + (", the first one all zeros" if how else "")
+            known["saved"] = [known["momentum"][0] if "resumed" in how else None, *[None] * (p - 1)]
+            says = f"{steps} steps of 4 samples" + (", the first one all zeros" if how else "")
+            says += "; rank 0 has a checkpoint" if "resumed" in how else ""
             cases.append(training_case(level, p, "x[r] y[r] weights[r] saved[r] rate", known, says))
         return cases
 

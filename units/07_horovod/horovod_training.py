@@ -464,7 +464,7 @@ def finish_epoch(save, loss: float, accuracy: float, count: int) -> dict:
     accuracy: float, mean over the same samples
     count: int, number of these samples; a rank without samples has 0 for all three; at
         least one rank has samples
-    Returns: dict {"loss": float, "accuracy": float}
+    Returns: dict {"loss": float, "accuracy": float}; scalar tensors will do
 
     - the metrics of all samples: the means over the samples of all ranks, on every
       rank.
@@ -688,8 +688,8 @@ def train_torch(
     Changes: model; the optimizer is not used afterwards
 
     - equal weights at the start: every step applies gradients averaged over the ranks.
-    - rank 0 goes on from a checkpoint: all ranks start with rank 0's parameters and
-      optimizer state.
+    - every rank starts with its own model: all ranks start with rank 0's parameters,
+      and with the optimizer state of its checkpoint if there is one.
 
     Example: with a checkpoint on rank 0, the first step of rank 1 uses rank 0's
     momentum.

@@ -96,6 +96,14 @@ def init_and_pin(tf, hvd):
 -        tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 +        tf.config.set_visible_devices(gpus[hvd.rank() % len(gpus)], "GPU")
 
+# %% wrong_several_gpus_only (right_growth_on_all): wrong, no_growth, levels 0 1
+-    for gpu in gpus:
+-        tf.config.experimental.set_memory_growth(gpu, True)
+-    if gpus:
++    if len(gpus) > 1:
++        for gpu in gpus:
++            tf.config.experimental.set_memory_growth(gpu, True)
+
 # %% wrong_with_device (right_growth_on_all): wrong, not_pinned, levels 0 0
 -    if gpus:
 -        tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")

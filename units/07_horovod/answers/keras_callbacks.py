@@ -61,6 +61,17 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
     found = [c.BroadcastGlobalVariablesCallback(0), c.MetricAverageCallback(), warm, plateau]
     return [checkpoint] * (hvd.rank() == 0) + found
 
+# %% wrong_default_list (right_as_documented): wrong, one_list_for_all, levels 0 0
+-def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+-    callbacks = [
++def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint, callbacks=[]):
++    callbacks += [
+@@
+-        hvd_keras.callbacks.LearningRateWarmupCallback(
+-            initial_lr=scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False
+-        ),
++        hvd_keras.callbacks.LearningRateWarmupCallback(scaled_rate, warmup_epochs, momentum_correction=False),
+
 # %% wrong_default_warmup: wrong, default_warmup, levels 0 1
 import horovod.tensorflow.keras as hvd
 
@@ -90,6 +101,11 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
 -        hvd_keras.callbacks.LearningRateWarmupCallback(
 -            initial_lr=scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False
 -        ),
+
+# %% wrong_no_warmup_of_one_epoch (right_as_documented): wrong, no_warmup, levels 0 1
+     ]
++    if warmup_epochs == 1:
++        del callbacks[2]
 
 # %% wrong_plateau_first (right_as_documented): wrong, plateau_too_early, levels 1 0
          hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),

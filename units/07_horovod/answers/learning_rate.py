@@ -25,6 +25,16 @@ def learning_rate(step, base_rate, world_size, warmup_steps):
 -    return base_rate + (base_rate * world_size - base_rate) * step / warmup_steps
 +    return max(base_rate, base_rate * world_size * step / warmup_steps)
 
+# %% wrong_cosine: wrong, cosine, levels 0 1
+import math
+
+
+def learning_rate(step, base_rate, world_size, warmup_steps):
+    full = base_rate * world_size
+    if step >= warmup_steps:
+        return full
+    return base_rate + (full - base_rate) * (1 - math.cos(math.pi * step / warmup_steps)) / 2
+
 # %% wrong_divides_by_zero: raised, ZeroDivisionError, levels 1 0
 def learning_rate(step, base_rate, world_size, warmup_steps):
     return base_rate * (1 + (world_size - 1) * min(1, step / warmup_steps))

@@ -55,6 +55,16 @@ def train_torch(model, optimizer, checkpoint, loss_function, batches):
         with optimizer.skip_synchronize():
             optimizer.step()
 
+# %% wrong_broadcasts_a_checkpoint_only (right_as_documented): wrong, no_broadcast, levels 1 0
+     optimizer = hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
++    resume = hvd_torch.broadcast_object(checkpoint is not None, root_rank=0)
+@@
+-    hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)
+-    hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)
++    if resume:
++        hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)
++        hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)
+
 # %% wrong_clears_before_the_step: raised, AssertionError, levels 0 0
 def train_torch(model, optimizer, checkpoint, loss_function, batches):
     opt = hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())

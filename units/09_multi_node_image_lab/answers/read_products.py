@@ -11,7 +11,7 @@ def read_products(text, classes=None):
     ids = np.array([int(row["super_class_id"]) for row in rows])
     known = np.unique(ids) if classes is None else np.array(classes)
     order = np.argsort(known)
-    return [row["path"] for row in rows], order[np.searchsorted(known, ids, sorter=order)], known.tolist()
+    return [row["path"] for row in rows], order[np.searchsorted(known, ids, sorter=order)], [int(one) for one in known]
 
 # %% right_dictionary: passed
 def read_products(text, classes=None):
