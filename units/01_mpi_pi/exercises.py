@@ -137,9 +137,10 @@ class FairShare(PlainExercise):
     ]  # fmt: skip
 
     def draw(self, rng):
-        for p, rest in ((4, 0), (3, 0), (4, 2), (5, 4)):
-            n = p * int(rng.integers(5, 50)) + rest
-            yield "unequal shares" if rest else "equal shares", {"n": n, "world_size": p}
+        # The same n on more ranks and on fewer: who keeps an n's blocks and asks for no world_size is wrong.
+        one, other = 20 * int(rng.integers(1, 10)) + 4, 12 * int(rng.integers(2, 12)) + 6
+        for p, n in ((4, one), (3, other), (4, other), (5, one)):  # with 0, 0, 2 and 4 items left
+            yield "unequal shares" if n % p else "equal shares", {"n": n, "world_size": p}
         for p, n in ((5, 3), (2, 0), (7, 61), (11, 15)):  # 7 * (61 / 7) is less than 61
             yield "unequal shares", {"n": n, "world_size": p}
 
@@ -215,6 +216,10 @@ class CountInside(PlainExercise):
                 "Count the True values themselves: `np.count_nonzero(mask)`.", lambda c: 1),
         Mistake("returns_mask", "This is True or False for every point, but one number was asked for.",
                 "Count the True values: `np.count_nonzero(mask)`.", lambda c: np.hypot(c.x, c.y) < 0.5),
+        Mistake("through_float32", "The points went through float32, and those closest to the circle changed sides: it "
+                "keeps about 7 digits.", "Compute with x and y as they are, in float64."),
+        Mistake("mean_of_nothing", "Without any point, a mean is 0 / 0, which is nan, and nan is no count.",
+                "Count the True values themselves: `np.count_nonzero(mask)` of no values is 0."),
         Mistake("python_loop", "The count is right, but Python visits the points one by one, at about 100 ns or more "
                 "each: the same work is 10 to 100 times faster on whole arrays. `map`, `np.vectorize` and "
                 "`np.frompyfunc` are such loops in disguise.",
@@ -236,12 +241,22 @@ class CountInside(PlainExercise):
         yield "counts", {"x": x, "y": y, "watch": False}, {"says": "720 points, some of them equal"}
         # So near the circle that float32 does not see on which side, and far enough for any formula in float64.
         angles, side = rng.uniform(0, 2 * np.pi, 50), np.where(rng.permutation(50) < 19, 1 - 1e-10, 1 + 1e-10)
-        near = {"x": side * np.cos(angles) / 2, "y": side * np.sin(angles) / 2, "watch": False}
-        yield "counts", near, {"says": "50 points close to the circle"}
+        outside = np.array([[0.6, -0.52, 0.1, 0.55], [0.0, 0.2, -0.65, 0.1]])  # of the square, too
+        x, y = np.hstack([side * [np.cos(angles) / 2, np.sin(angles) / 2], outside])
+        says = "50 points close to the circle, 4 outside of the square"
+        yield "counts", {"x": x, "y": y, "watch": False}, {"says": says}
         yield "counts", {"x": np.array([0.25]), "y": np.array([-0.25]), "watch": False}, {"says": "1 point"}
 
     def right(self, x, y, watch):
         return int(np.sum(np.hypot(x, y) < 0.5))
+
+    def of_exception(self, case, kind, text):
+        return "mean_of_nothing" if "NaN" in text and not len(case.known["x"]) else None
+
+    def read(self, answer, x, y, watch):
+        x, y = x.astype("float32"), y.astype("float32")
+        counts = [np.sum(np.hypot(x, y) < 0.5), np.sum(x * x + y * y < 0.25), np.sum(np.sqrt(x * x + y * y) < 0.5)]
+        return "through_float32" if isinstance(answer, int) and answer in counts else None
 
     def per_rank(self, case, value):
         plain = isinstance(value, dict) or not case.known["watch"]
@@ -461,6 +476,10 @@ class SumCounts(Exercise):
                 lambda c: [float(total.sum(dtype=float)) for total in c.totals] if c.totals[0].size > 1 else None),
         Mistake("gathered", "The counts of all ranks were collected, but not added up.",
                 "Use a reduction, or add over the ranks.", lambda c: c.parts),
+        Mistake("not_new", "What came back is `counts` itself, or lies in its memory: when zeros were then written "
+                "into the counts, the sum was gone.",
+                "Return an array of its own, on a single rank, too: `counts.copy()`.",
+                lambda c: [0 * c.totals[0]] if c.p == 1 else None),
         Mistake("pickled", "The lower-case methods of mpi4py turn the array into a pickle, send it, and add up in "
                 "Python.",
                 "`comm.Allreduce(counts, total)` hands MPI the memory itself: capital A, and an array for the result."),
@@ -749,8 +768,11 @@ class SamplesNeeded(PlainExercise):
         Mistake("at_least_two", "Two samples were returned, but one is enough: its standard error is sigma, 1.64.",
                 "Return what the formula gives, rounded up, even if that is 1.",
                 lambda c: 2 if c.error > SIGMA else None),
-        Mistake("overflow", "A number of samples cannot be negative: n has outgrown its integer type.",
-                "Return a Python int, which has no limit: `math.ceil(...)`."),
+        Mistake("one_for_any_large", "One sample was returned, but its standard error is sigma, 1.64, and less was "
+                "asked for.", "Return what the formula gives, rounded up: it is 1 from sigma on only.",
+                lambda c: 1 if c.error > 1e-5 else None),
+        Mistake("overflow", "n has outgrown its integer type, and something else came out: int64 ends at about "
+                "9.2e18.", "Return a Python int, which has no limit: `math.ceil(...)`."),
         Mistake("two_standard_errors", "This is four times the n that was asked for, which halves the error. A 95 % "
                 "interval is two standard errors wide on either side.",
                 "`error` is one standard error: n = (sigma / error)^2."),
@@ -761,17 +783,24 @@ class SamplesNeeded(PlainExercise):
 
     def draw(self, rng):
         yield "n for an error", {"error": 5.0}, {"says": "error = 5", "rtol": 0.025}  # 0.11 of a sample: one
-        for low in (1e-2, 1e-3, 1e-5):
-            error = float(np.round(rng.uniform(low, 3 * low), 6))
+        for low, high in ((1e-2, 3e-2), (1e-3, 3e-3), (4e-10, 5e-10)):  # the last n has 64 bits, and no room for a sign
+            error = float(f"{rng.uniform(low, high):.6g}")
             if low == 1e-2:  # sigma / error is a half behind the point: who rounds that is wrong under every key
                 error = float(np.round(SIGMA / (int(SIGMA / error) + 0.48), 9))
             # 0.5 %: room for sigma = 1.64, pi = 3.14 and any rounding of n.
             yield "n for an error", {"error": error}, {"says": f"error = {error:g}", "rtol": 5e-3}
         # 30.37 samples, 30.28 with sigma = 1.64: 31, and not 30, which is less than it takes.
         yield "n for an error", {"error": 0.298}, {"says": "error = 0.298", "rtol": 0.025}
+        yield "n for an error", {"error": 1.1}, {"says": "error = 1.1", "rtol": 0.025}  # 2.2 samples: three
 
     def right(self, error):
         return float(math.ceil((SIGMA / error) ** 2))
+
+    def misconceptions(self, case):
+        """Between 1 and sigma all numbers of samples are so small that most mistakes give one of two."""
+        found = super().misconceptions(case)
+        few, shown = 1 < case.known["error"] < SIGMA, ("one_for_any_large", "rounded_down", "not_rounded")
+        return {name: None if few and name not in shown else values for name, values in found.items()}
 
     def read(self, value, error):
         if not isinstance(value, int | float) or not abs(value) < math.inf:
@@ -779,11 +808,15 @@ class SamplesNeeded(PlainExercise):
         value = float(max(-1.0, min(value, 1e300)))
         if error > SIGMA:  # one sample will do
             return "shrinks_with_error" if 1 < value < 100 else "too_many" if value > 1 else None
+        if value < 0 or self.right(error) > 2**63 and value in (0, 1, float(2**63 - 1)):
+            return "overflow"
+        if error > 1:
+            return None
         if value <= 1:
-            return "overflow" if value < 0 else "shrinks_with_error"
+            return "shrinks_with_error"
         shown = {m.name: m.value(SimpleNamespace(error=error)) for m in self.mistakes if m.value is not None}
         for name, shows in shown.items():
-            if shows is not None and abs(value - shows) < 1:  # rounding is not the mistake
+            if shows is not None and abs(value - shows) < max(1, 1e-12 * value):  # rounding is not the mistake
                 return name
         detail = (
             f"With n = {value:g} the standard error is {SIGMA / math.sqrt(value):.2g}, and {error:.2g} was asked for."
@@ -863,7 +896,8 @@ class SpeedupAndEfficiency(PlainExercise):
                     says + ", more than 4 times as fast on 4",
                 )
             yield one if ranks[0] == 1 else more, {"ranks": ranks, "seconds": seconds}, {"says": says, "rtol": 1e-6}
-        for level, ranks, seconds in ((one, [1, 2, 5], [61, 40, 17]), (more, [2, 4, 6], [80, 50, 47])):
+        measured = ((one, [1, 2, 5], [61, 40, 17]), (more, [2, 4, 6], [80, 50, 47]), (more, [3], [25]))
+        for level, ranks, seconds in measured:
             known = {"ranks": np.array(ranks), "seconds": np.array(seconds)}  # integers: clocks that show whole seconds
             yield level, known, {"says": f"ranks {listed(ranks)}, seconds {listed(seconds)}", "rtol": 1e-6}
 
@@ -882,7 +916,7 @@ class SpeedupAndEfficiency(PlainExercise):
         speedup, efficiency = self.right(ranks, seconds)
         found = answer if isinstance(answer, dict) else {}
         got = [as_floats(found.get(name)) for name in ("speedup", "efficiency")]
-        if any(numbers.shape != ranks.shape for numbers in got):
+        if len(ranks) == 1 or any(numbers.shape != ranks.shape for numbers in got):
             return None
         if any(np.all(numbers == np.floor(numbers)) for numbers in got):
             return "whole_numbers"

@@ -166,7 +166,10 @@ def another_process():
 
 
 def sum_counts(sum_counts, comm, counts, team):
-    return sum_counts(comm if team is None else comm.Split(team, comm.rank), counts)
+    total = sum_counts(comm if team is None else comm.Split(team, comm.rank), counts)
+    alone = comm.size == 1 and isinstance(total, np.ndarray)
+    # as if the caller had written into counts since
+    return np.zeros_like(total) if alone and np.shares_memory(total, counts) else total
 
 
 def estimate_pi(estimate_pi, comm, n, points, drawn, team):

@@ -105,7 +105,7 @@ print(f"published   {8.029 / 5_000_000 * 1e9:5.0f} ns per dart")
 def count_inside(x: np.ndarray, y: np.ndarray) -> int:
     """Return how many of the points (x[i], y[i]) lie inside the circle.
 
-    x, y: float64 arrays (n,); n may be 0
+    x, y: float64 arrays (n,), also outside of the square; n may be 0
     Returns: int (a float such as 3.0 will do, too)
 
     - counts: the circle has the radius 1/2 around (0, 0); no point lies on it. x and y
@@ -159,14 +159,15 @@ print(
 def fair_share(n: int, rank: int, world_size: int) -> tuple[int, int]:
     """Return the block of n items that belongs to one rank.
 
-    n: int, number of items; may be 0, or smaller than world_size
+    n: int, number of items, below 2**53; may be 0, or smaller than world_size
     rank: int, this rank
     world_size: int, number of ranks
     Returns: (start, stop), ints, start <= stop
 
     - equal shares: n is a multiple of world_size; the blocks of all ranks hold each of
       the items 0 to n - 1 exactly once, and all have the same size.
-    - unequal shares: the sizes differ by at most one.
+    - unequal shares: with any other n each item belongs to exactly one block, too, and
+      the sizes differ by at most one.
 
     Example: n = 10 on 4 ranks: blocks of 3, 3, 2 and 2 in any order.
     """
@@ -331,7 +332,8 @@ def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
     comm: MPI communicator
     counts: C-contiguous array of any shape, of integers or floats of 4 or 8 bytes whose
         sums do not overflow; shape and type are the same on all ranks
-    Returns: a new array of that shape and type
+    Returns: a new array of that shape and type, on a single rank, too; for the shape ()
+        one of NumPy's scalars will do
 
     - sum on every rank: the sum over all ranks of `comm`, element by element; counts is
       not changed.
@@ -495,7 +497,7 @@ print(f"you guessed {my_guess_error} times")
 def samples_needed(error: float) -> int:
     """Return how many points make the estimate of pi precise enough.
 
-    error: float, > 0, the standard error wanted
+    error: float, at least 1e-15, the standard error wanted
     Returns: int, at least 1
 
     - n for an error: the smallest n with a standard error of at most `error`. An n that
@@ -601,7 +603,7 @@ def speedup_and_efficiency(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the speedup and efficiency of each run, compared with the first one.
 
-    ranks: array (m,), number of ranks of each run, rising, at least 1
+    ranks: array (m,), m >= 1, number of ranks of each run, rising, at least 1
     seconds: array (m,), time of each run in s, floats or whole numbers
     Returns: (speedup, efficiency), arrays (m,) that both begin with 1.0
 

@@ -53,7 +53,7 @@ def count_inside(x, y):
 def count_inside(x, y):
     return len(np.unique(x[x * x + y * y < 0.25]))
 
-# %% wrong_float32: wrong, unrecognised, levels 0 1
+# %% wrong_float32: wrong, through_float32, levels 0 1
 def count_inside(x: np.ndarray, y: np.ndarray) -> int:
     x, y = x.astype(np.float32), y.astype(np.float32)  # half the memory
     return int(np.count_nonzero(x * x + y * y < 0.25))
@@ -74,6 +74,12 @@ def count_inside(x, y):
 # %% wrong_generator: wrong, python_loop, levels 1 0
 def count_inside(x, y):
     return sum(a * a + b * b < 0.25 for a, b in zip(x, y))
+
+# %% wrong_height_at_x: wrong, unrecognised, levels 0 1
+def count_inside(x, y):
+    # above or below the x axis, how high is the circle at x?
+    height = np.sqrt(np.abs(0.25 - x * x))
+    return int(np.count_nonzero(np.abs(y) < height))
 
 # %% wrong_if_on_arrays: raised, ValueError, levels 0 0
 def count_inside(x, y):
@@ -99,6 +105,11 @@ def count_inside(x, y):
 # %% wrong_map_of_a_c_function: wrong, python_loop, levels 1 0
 def count_inside(x, y):
     return sum(map((0.5).__gt__, map(math.hypot, x, y)))
+
+# %% wrong_mean_times_n: raised, mean_of_nothing, levels 0 1
+def count_inside(x, y):
+    inside = np.hypot(x, y) < 0.5
+    return round(float(inside.mean()) * len(x))
 
 # %% wrong_modifies_input: wrong, modifies_input, levels 0 0
 def count_inside(x, y):

@@ -104,6 +104,21 @@ def fair_share(n, rank, world_size):
     start = rank * size + min(rank, rest)
     return start, start + size + (rank < rest) - 1
 
+# %% wrong_keeps_the_blocks_of_n: wrong, keeps_something, levels 0 1
+_blocks = {}  # n -> the blocks of all ranks, worked out once
+
+
+def fair_share(n, rank, world_size):
+    if n not in _blocks or rank >= len(_blocks[n]):
+        size, rest = divmod(n, world_size)
+        blocks, start = [], 0
+        for r in range(world_size):
+            stop = start + size + (r < rest)
+            blocks.append((start, stop))
+            start = stop
+        _blocks[n] = blocks
+    return _blocks[n][rank]
+
 # %% wrong_last_rank_takes_rest: wrong, last_rank_takes_rest, levels 1 0
 def fair_share(n, rank, world_size):
     size = n // world_size

@@ -68,6 +68,11 @@ def samples_needed(error):
     share = math.pi / 4
     return math.ceil(4 * share * (1 - share) / error**2)
 
+# %% wrong_in_int64: wrong, overflow, levels 0
+def samples_needed(error):
+    n = np.ceil(np.float64(np.pi * (4 - np.pi)) / error**2)
+    return max(1, int(n.astype(np.int64)))
+
 # %% wrong_int32: wrong, overflow, levels 0
 def samples_needed(error):
     return np.ceil(np.pi * (4 - np.pi) / error**2).astype(np.int32)
@@ -75,6 +80,11 @@ def samples_needed(error):
 # %% wrong_not_rounded: wrong, not_rounded, levels 0
 def samples_needed(error):
     return 3.14 * 0.86 * error**-2
+
+# %% wrong_one_from_1_on (right_ceil): wrong, one_for_any_large, levels 0
+ def samples_needed(error):
++    if error >= 1:
++        return 1  # any point is as good as that
 
 # %% wrong_relative_error: wrong, relative_error, levels 0
 def samples_needed(error):

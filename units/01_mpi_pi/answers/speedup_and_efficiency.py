@@ -96,6 +96,14 @@ def speedup_and_efficiency(ranks, seconds):
 def speedup_and_efficiency(ranks, seconds):
     return seconds[0] / seconds
 
+# %% wrong_squeezed: wrong, wrong_shape, levels 1 0
+def speedup_and_efficiency(ranks, seconds):
+    table = np.column_stack([ranks, seconds]).astype(float)
+    relative = table[0] / table  # columns: 1 / growth of the ranks, speedup
+    speedup = np.squeeze(relative[:, 1:])
+    growth = np.squeeze(relative[:, :1])
+    return speedup, speedup * growth
+
 # %% wrong_swapped (right_arrays): wrong, swapped, levels 0 0
 -    return speedup, efficiency
 +    return efficiency, speedup
