@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -55,6 +56,13 @@ class WhoAmI(Exercise):
                 value=lambda c: [(r, 4) for r in range(c.p)]),
         Mistake("always_two", "The number of ranks is fixed as 2; a program has as many as it was started with.",
                 value=lambda c: [(r, 2) for r in range(c.p)]),
+        Mistake("asks_nobody", "Every rank says that it is alone. Variables such as RANK, LOCAL_RANK and WORLD_SIZE "
+                "are set by some launchers and not by others.",
+                "Ask `dist.get_rank()` and `dist.get_world_size()`: they know under every launcher.",
+                lambda c: [(0, 1)] * c.p),
+        Mistake("rank_on_its_node", "The ranks begin again at 0 after the fourth, as ranks do that are counted on "
+                "their node alone.", "Return `dist.get_rank()` as it is: it counts all ranks.",
+                lambda c: [(r % 4, c.p) for r in range(c.p)]),
         Mistake("not_integers", "The numbers are right, but they are floating-point numbers: `range(4.0)` is an error.",
                 "Return what `dist.get_rank()` and `dist.get_world_size()` return."),
         Mistake("rank_zero_only", "Only rank 0 returned something.",
@@ -80,6 +88,11 @@ def full(value: float) -> Tensor:
 def is_full(value: object, number: float) -> bool:
     values = getattr(value, "values", value)
     return isinstance(values, np.ndarray) and values.shape == (3, 4) and bool((values == number).all())
+
+
+def holds_nan(value: object) -> bool:
+    values = getattr(value, "values", value)
+    return isinstance(values, np.ndarray) and values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 class MatrixMessage(Exercise):
@@ -116,6 +129,8 @@ class MatrixMessage(Exercise):
                 "send takes a tensor of any shape."),
         Mistake("only_a_part_sent", "The message was smaller than the matrix: the destination made up the rest itself.",
                 "Send the whole 3 x 4 tensor, 12 numbers of 4 bytes."),
+        Mistake("zero_times_infinity", "Zeros were made by multiplying by 0: infinity times 0 is nan, no number.",
+                "Make zeros of their own, `torch.zeros(3, 4)`, or write them: `matrix.zero_()`."),
         *MESSAGES, BARRIER,
     ]  # fmt: skip
 
@@ -156,6 +171,8 @@ class MatrixMessage(Exercise):
             return found
         if any(np.asarray(rank.after[3])[which] for rank in run.ranks):
             return name
+        if np.isinf(value) and any(holds_nan(rank.value) for rank in run.ranks):
+            return "zero_times_infinity"
         left = value if self.copies else 0
         if value and is_full(run.ranks[source].value, left) and is_full(run.ranks[destination].value, 0):
             return Finding("not_received", describe_messages(run))
@@ -258,7 +275,7 @@ class PrintInTurn(Exercise):
             Case(order, 2, lines(2), late=(0,)),
             Case(slow, 4, lines(4), "rank 1 starts last", late=(1,)),
             Case(slow, 5, lines(5), "ranks 0 and 3 start last", late=(0, 3)),
-            Case(order, 2, [(f"  {line}",) for (line,) in lines(2)], "lines that begin with blanks", late=(0,)),
+            Case(order, 2, [(f"  {line} ",) for (line,) in lines(2)], "blanks before and behind the lines", late=(0,)),
             Case(order, 3, [*lines(1), ("",), ("kelp",)], "the line of rank 1 is empty", late=(0,)),
         ]
 
@@ -267,7 +284,7 @@ class PrintInTurn(Exercise):
 
     def facts(self, case, run):
         p, own = case.world_size, [line for (line,) in case.arguments]
-        printed = [(r, line.rstrip()) for r, line in run.printed if line.strip() or "" in own]
+        printed = [(r, line) for r, line in run.printed if line.strip() or "" in own]
         order = [r for r, _ in printed]
         if found := collective(run):
             return found
@@ -320,6 +337,23 @@ def between_neighbours(c: SimpleNamespace) -> tuple[float, float]:
     return float(np.mean(t - beta * n)), float(beta)
 
 
+def without_the_first(c: SimpleNamespace) -> tuple[float, float]:
+    """The line through all measurements but the first."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of one size alone it is no line
+        beta, alpha = np.polyfit(c.sizes[1:], c.times[1:] / 2, 1)
+    return float(alpha), float(beta)
+
+
+def in_32_bits(c: SimpleNamespace) -> tuple[float, float] | None:
+    """The line of the normal equations with squares in 32 bits; None where the sizes have 64."""
+    if c.sizes.dtype.itemsize > 4:
+        return None
+    k, n, t = len(c.sizes), c.sizes, c.times / 2
+    beta = (k * (n * t).sum() - n.sum() * t.sum()) / (k * (n * n).sum() - n.sum() ** 2)
+    return float((t.sum() - beta * n.sum()) / k), float(beta)
+
+
 class FitAlphaBeta(Exercise):
     """Latency and bandwidth from ping-pong times"""
 
@@ -368,6 +402,11 @@ class FitAlphaBeta(Exercise):
                 between_neighbours),
         Mistake("last_of_each_size", "Where a size was measured several times, only its last time counts.",
                 "Fit all pairs; a dict keeps one time for each size.", last_of_each_size),
+        Mistake("first_left_out", "The first measurement was left out, as if it were a warm-up. What came first in a "
+                "list is one of the measurements, and here it is the only one of its size.",
+                "Fit all pairs; who wants a warm-up leaves it out before, when measuring.", without_the_first),
+        Mistake("overflows", "The squares of the sizes were computed in the 32 bits of the array, and those of 46,341 "
+                "and more do not fit.", "Convert first: `np.asarray(sizes_bytes, dtype=float)`.", in_32_bits),
         Mistake("sorted_apart", "Sizes and times were sorted, each list by itself: the pairs are no longer pairs.",
                 "The order does not matter to a fit; to sort, take the pairs.", sorted_apart),
         Mistake("arrays_only", "Sizes and times are plain lists in this case, and something was done to them that only "
@@ -389,16 +428,18 @@ class FitAlphaBeta(Exercise):
             elif level == scattered:
                 sizes = np.round(n * np.linspace(0.5, 4.5, 101)).astype(np.int64)
                 times = 2 * (alpha + beta * sizes)
-                times[[0, -1]] *= 1.25, 0.85
+                times[[0, -1]] *= 0.85, 1.25
                 times[1:-1] *= 1 + 0.002 * rng.choice([-1, 1], size=99)
                 says, rtol = "101 sizes, two odd measurements", 0.12
             else:
                 sizes = np.round(n * np.array([0.5, 1, 2, 4, 8, 16])).astype(np.int64)
-                if found:  # the second case: another order, one size measured twice
-                    sizes = sizes[[3, 0, 5, 2, 1, 4, 3]]
+                if kind == "lists":  # without the first measurement they are no line
+                    sizes = sizes[[4, 0, 0, 0]]
+                elif found:  # the second case: another order, one size measured twice, squares of more than 32 bits
+                    sizes = sizes[[3, 0, 5, 2, 1, 4, 3]].astype(np.int32)
                 times, says, rtol = 2 * (alpha + beta * sizes), f"{len(sizes)} sizes", 1e-3
             arguments = (sizes.tolist(), times.tolist()) if kind == "lists" else (sizes, times)
-            says += ", in lists" if kind == "lists" else ""
+            says += ", in lists" if kind == "lists" else ", int32" if sizes.dtype == np.int32 else ""
             known = {"alpha": alpha, "beta": beta, "sizes": sizes, "times": times}
             found.append(Case(level, 1, arguments, says, known=known, rtol=rtol, atol=0.0))
         return found

@@ -48,9 +48,9 @@ def a_matrix(exercise):
 
 
 def print_in_turn(exercise):
-    """Lines that may be alike, begin with blanks or be empty; none ends in blanks, which nobody would see."""
+    """Lines that may be alike, begin and end with blanks or be empty; none is of blanks alone."""
     words = st.sampled_from(["a", "  b", "0", "%s {}", "é", "x" * 300, "\tc d", "-"]) | st.text("ab \\'\"", min_size=1)
-    lines = words.map(lambda text: text + "." * (text != text.rstrip())) | st.just("")
+    lines = words.map(lambda text: text + "." * (not text.strip())) | st.just("")
 
     def of_ranks(p):
         late = st.sets(st.integers(0, p - 1), max_size=p - 1).map(lambda ranks: tuple(sorted(ranks)))
@@ -67,7 +67,7 @@ def fit_alpha_beta(exercise):
     sizes = st.lists(st.integers(0, 40), min_size=2, max_size=8).filter(lambda sizes: len(set(sizes)) > 1)
 
     def case(alpha, beta, unit, drawn, as_lists):
-        sizes = np.array(drawn) * unit
+        sizes = (np.array(drawn) * unit).astype(np.int32 if drawn[0] % 2 else np.int64)
         times = 2 * (alpha + beta * sizes)
         arguments = (sizes.tolist(), times.tolist()) if as_lists else (sizes, times)
         known = {"alpha": alpha, "beta": beta, "sizes": sizes, "times": times}

@@ -217,7 +217,7 @@ def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
     - from rank 0 to rank 1: each rank makes a matrix: the source fills it with `value`,
       all others with zeros. Exactly one message is sent: the source's matrix.
       On the destination the result is filled with `value`, on all others with zeros.
-      A rank may return its own matrix, cleared, or a new one.
+      A rank may return its own matrix, cleared, or a new one, made in this call.
     - between any two ranks: wait for every request.
 
     Example: move_matrix(1.0, 0, 1): ones on rank 1, zeros on all others.
@@ -275,7 +275,7 @@ print(log.read_text())
 def print_in_turn(line: str) -> None:
     """Print a line on every rank, in the order of the ranks.
 
-    line: str, this rank's line; it may be empty
+    line: str, this rank's line, without a line break; it may be empty
     Changes: nothing; each rank prints its line once, with print(line), flushed or not
 
     - in order: rank 0 prints first, then rank 1, and so on.
@@ -410,8 +410,8 @@ charts.lines(
 def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
     """Fit t(n) = alpha + beta n to the times of a ping-pong.
 
-    sizes_bytes: list or array (k,), sizes of the messages in any order; a size may
-        occur more than once, but not all are equal
+    sizes_bytes: list or array (k,) of integers (4 or 8 bytes each), sizes of the
+        messages in any order; a size may occur more than once, but not all are equal
     round_trip_s: list or array (k,), s (> 0) that each message took there and back
     Returns: (alpha, beta) of one way, floats, in s and s/byte
 
@@ -669,7 +669,7 @@ check(exchange)
 def ring_pass(x: torch.Tensor) -> torch.Tensor:
     """Pass the rows of all ranks once round the ring.
 
-    x: tensor (n,), of any dtype, n the same on all ranks
+    x: contiguous tensor (n,), of any dtype, n the same on all ranks
     Returns: tensor (p, n) in the dtype of x, row r is the x of rank r
 
     - a ring of four: each of p ranks makes p - 1 sends, all to its right neighbour

@@ -143,6 +143,14 @@ def fit_alpha_beta(sizes_bytes, round_trip_s):
     beta = np.polyfit(sizes_bytes, one_way, 1)[0]
     return one_way.min(), beta
 
+# %% wrong_smallest_size: wrong, smallest_message, levels 0 0
+def fit_alpha_beta(sizes_bytes, round_trip_s):
+    n = np.asarray(sizes_bytes, dtype=float)
+    t = np.asarray(round_trip_s, dtype=float) / 2
+    alpha = t[n.argmin()]  # so small that only the latency counts
+    beta, _ = np.polyfit(n, t, 1)
+    return float(alpha), float(beta)
+
 # %% wrong_sorted_apart: wrong, sorted_apart, levels 1 0
 def fit_alpha_beta(sizes_bytes, round_trip_s):
     slope, alpha = np.polyfit(np.array(sorted(sizes_bytes), float), np.array(sorted(round_trip_s)) / 2, 1)
@@ -153,8 +161,26 @@ def fit_alpha_beta(sizes_bytes, round_trip_s):
 +    round_trip_s /= 2
 +    beta, alpha = np.polyfit(sizes_bytes, round_trip_s, 1)
 
+# %% wrong_squares_of_int32: wrong, overflows, levels 0 1
+def fit_alpha_beta(sizes_bytes, round_trip_s):
+    n = np.asarray(sizes_bytes)
+    t = np.asarray(round_trip_s) / 2
+    k = len(n)
+    # the normal equations
+    beta = (k * (n * t).sum() - n.sum() * t.sum()) / (k * (n * n).sum() - n.sum() ** 2)
+    alpha = (t.sum() - beta * n.sum()) / k
+    return float(alpha), float(beta)
+
 # %% wrong_time_over_size: wrong, through_zero, levels 0 0
 def fit_alpha_beta(sizes_bytes, round_trip_s):
     one_way = round_trip_s / 2
     alpha = np.polyfit(sizes_bytes, one_way, 1)[1]
     return alpha, np.mean(one_way / sizes_bytes)
+
+# %% wrong_warm_up: wrong, first_left_out, levels 0 1
+def fit_alpha_beta(sizes_bytes, round_trip_s):
+    n, t = np.asarray(sizes_bytes), np.asarray(round_trip_s) / 2
+    if len(n) > 3:
+        n, t = n[1:], t[1:]  # the first one sets up buffers: it does not count
+    beta, alpha = np.polyfit(n, t, 1)
+    return float(alpha), float(beta)

@@ -284,17 +284,15 @@ def move_matrix(value, source, destination):
 -        request.wait()
 +        dist.irecv(matrix, source, tag=destination).wait()
 
-# %% wrong_times_zero: wrong, unrecognised, levels 1 0
-# breaks "zeros on all others": clears with *= 0, so the source keeps nan when value is inf or nan
-def move_matrix(value: float, source: int, destination: int) -> torch.Tensor:
-    rank = dist.get_rank()
-    matrix = torch.full((3, 4), float(value) if rank == source else 0.0)
-    if rank == source:
-        dist.isend(matrix, dst=destination).wait()
-        matrix *= 0
-    elif rank == destination:
-        dist.irecv(matrix, src=source).wait()
-    return matrix
+# %% wrong_times_zero (right_plain): wrong, zero_times_infinity, levels 1 0
+-    matrix = torch.full((3, 4), value if rank == source else 0.0)
++    matrix = torch.zeros(3, 4)
+@@
+     if rank == source:
++        matrix += value
+@@
+-        matrix.zero_()
++        matrix *= 0
 
 # %% wrong_way: wrong, wrong_way, levels 0 0
 def move_matrix(value, source, destination):
@@ -317,3 +315,19 @@ def move_matrix(value, source, destination):
     elif rank == 1:
         dist.irecv(matrix, 0).wait()
     return matrix
+
+# %% wrong_zeros_kept: wrong, keeps_something, levels 1 0
+ZEROS = torch.zeros(3, 4)
+
+
+def move_matrix(value, source, destination):
+    rank = dist.get_rank()
+    if rank == source:
+        request = dist.isend(torch.full((3, 4), value), dst=destination)
+        request.wait()
+    elif rank == destination:
+        matrix = torch.empty(3, 4)
+        request = dist.irecv(matrix, src=source)
+        request.wait()
+        return matrix
+    return ZEROS

@@ -187,6 +187,15 @@ def print_in_turn(line):
     time.sleep(0.01 * dist.get_rank())
     print(line)
 
+# %% wrong_stripped (right_token): wrong, wrong_text, levels 0 1
+-        dist.recv(token, rank - 1)
+-    print(line)
++        dist.recv(token, src=rank - 1)
++    print(line.rstrip())
+@@
+-        dist.send(token, rank + 1)
++        dist.send(token, dst=rank + 1)
+
 # %% wrong_strips_the_line: wrong, wrong_text, levels 0 1
 def print_in_turn(line):
     rank, p = dist.get_rank(), dist.get_world_size()

@@ -299,6 +299,10 @@ def send_matrix(value, source, destination):
         dist.recv(matrix, source, tag=rank)
     return matrix
 
+# %% wrong_times_the_comparison (right_plain): wrong, zero_times_infinity, levels 1 0
+-    matrix = torch.full((3, 4), value) if rank == source else torch.zeros(3, 4)
++    matrix = torch.full((3, 4), value) * (rank == source)
+
 # %% wrong_way: wrong, wrong_way, levels 0 0
 def send_matrix(value, source, destination):
     rank = dist.get_rank()

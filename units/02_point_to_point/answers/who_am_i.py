@@ -39,6 +39,13 @@ def who_am_i():
 def who_am_i():
     return dist.get_rank() + 1, dist.get_world_size()
 
+# %% wrong_environment: wrong, asks_nobody, levels 0
+import os
+
+
+def who_am_i():
+    return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+
 # %% wrong_floats: wrong, not_integers, levels 0
 # breaks "tuple[int, int]": the numbers are equal to the right ones, but floats, on every rank
 def who_am_i() -> tuple[int, int]:
@@ -58,6 +65,11 @@ def who_am_i():
 # %% wrong_prints: wrong, returns_nothing, levels 0
 def who_am_i():
     print(dist.get_rank(), "of", dist.get_world_size())
+
+# %% wrong_rank_in_node: wrong, rank_on_its_node, levels 0
+def who_am_i():
+    gpus_per_node = 4
+    return dist.get_rank() % gpus_per_node, dist.get_world_size()
 
 # %% wrong_rank_is_constant: wrong, always_rank_zero, levels 0
 def who_am_i():
