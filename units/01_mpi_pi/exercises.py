@@ -476,10 +476,10 @@ class SumCounts(Exercise):
                 lambda c: [float(total.sum(dtype=float)) for total in c.totals] if c.totals[0].size > 1 else None),
         Mistake("gathered", "The counts of all ranks were collected, but not added up.",
                 "Use a reduction, or add over the ranks.", lambda c: c.parts),
-        Mistake("not_new", "What came back is `counts` itself, or lies in its memory: when zeros were then written "
+        Mistake("not_new", "What came back is `counts` itself, or lies in its memory: when ones were then written "
                 "into the counts, the sum was gone.",
                 "Return an array of its own, on a single rank, too: `counts.copy()`.",
-                lambda c: [0 * c.totals[0]] if c.p == 1 else None),
+                lambda c: [np.ones_like(c.totals[0])] if c.p == 1 else None),
         Mistake("pickled", "The lower-case methods of mpi4py turn the array into a pickle, send it, and add up in "
                 "Python.",
                 "`comm.Allreduce(counts, total)` hands MPI the memory itself: capital A, and an array for the result."),

@@ -168,8 +168,8 @@ def another_process():
 def sum_counts(sum_counts, comm, counts, team):
     total = sum_counts(comm if team is None else comm.Split(team, comm.rank), counts)
     alone = comm.size == 1 and isinstance(total, np.ndarray)
-    # as if the caller had written into counts since
-    return np.zeros_like(total) if alone and np.shares_memory(total, counts) else total
+    # as if the caller had written ones into counts since
+    return np.ones_like(total) if alone and np.shares_memory(total, counts) else total
 
 
 def estimate_pi(estimate_pi, comm, n, points, drawn, team):

@@ -364,6 +364,7 @@ class FitAlphaBeta(Exercise):
     may_lose = {
         "float64": "times are measured to three digits or four, and so is the fit",
         "int64": "sizes of messages enter a fit, in floating point",
+        "int32": "sizes of messages enter a fit, in floating point",
         "integers of both widths": "sizes of messages enter a fit, in floating point",
     }
     mistakes = [

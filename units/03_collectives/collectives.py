@@ -145,11 +145,12 @@ tiles.before_and_after(ranks.pull("before"), ranks.pull("after"))
 def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
     """Sum a tensor over all ranks, element by element.
 
-    x: tensor of any shape and dtype, the same on every rank
+    x: contiguous tensor of numbers, of any shape and dtype, both the same on every rank
     Returns: a new tensor of that shape and dtype, on every rank
 
     - the matrix 1..12: every rank brings the same matrix.
-    - a different tensor on each rank: every rank brings other numbers.
+    - a different tensor on each rank: every rank brings other numbers; there may be one
+      rank only.
     - unchanged: x.
 
     Example: [1] on rank 0 and [10] on rank 1: both get [11].
@@ -178,7 +179,8 @@ check(sum_over_ranks)
 def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
     """Average a tensor over all ranks, element by element.
 
-    x: tensor of any shape, the same shape and dtype on every rank
+    x: contiguous tensor of numbers, of any shape; shape and dtype are the same on all
+        ranks
     Returns: a new tensor of that shape, on every rank
 
     - floating point: the mean in the dtype of x.
@@ -274,8 +276,8 @@ picture(talkative_all_reduce)
 def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """Sum a tensor over all ranks, with rank 0 as the meeting point.
 
-    x: tensor of any shape and dtype
-    Returns: a new tensor of that shape and dtype, equal on every rank
+    x: contiguous tensor of numbers, of any shape and dtype (but bool)
+    Returns: a new tensor of that shape and dtype, equal on all ranks, also if p is 1
 
     - the sum, on every rank: every rank but 0 sends one message to rank 0 and receives
       one from it. No other messages, and no collectives except a barrier.
@@ -337,8 +339,8 @@ picture(server_all_reduce)
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """Sum a tensor over all ranks, up and down a tree of pairs.
 
-    x: tensor of any shape and dtype
-    Returns: a new tensor of that shape and dtype, equal on every rank
+    x: contiguous tensor of numbers, of any shape and dtype (but bool)
+    Returns: a new tensor of that shape and dtype, equal on all ranks, also if p is 1
 
     - powers of two: no collectives except a barrier. A rank sends at most 2 ceil(log2
       p) messages and receives no more.
@@ -407,12 +409,13 @@ picture(tree_all_reduce)
 def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
     """Sum a vector over all ranks by a reduce_scatter and an all_gather of the library.
 
-    x: tensor (n,), of any dtype, n at least 1
-    Returns: a new tensor (n,) in the dtype of x, equal on every rank
+    x: contiguous tensor (n,) of numbers, of any dtype (but bool), n at least 1
+    Returns: a new tensor (n,) in the dtype of x, equal on all ranks, also if p is 1
 
     - n divisible by p: every rank adds up a chunk of n / p elements.
     - any n: n may be smaller than p, or not divisible; a padded chunk has at most n //
       p + 1 elements.
+    - calls: any form of reduce_scatter and of all_gather, with lists or without.
     - unchanged: x.
 
     Example: n = 10, p = 3: three chunks of 4 elements, 2 of them padding.
@@ -460,8 +463,8 @@ check(all_reduce_in_two_halves)
 def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """Sum a vector over all ranks, talking to the two neighbours only.
 
-    x: tensor (n,), of any dtype, n at least 1
-    Returns: a new tensor (n,) in the dtype of x, equal on every rank
+    x: contiguous tensor (n,) of numbers, of any dtype (but bool), n at least 1
+    Returns: a new tensor (n,) in the dtype of x, equal on all ranks, also if p is 1
 
     - even sizes: p divides n. No collectives except a barrier.
     - any dtype: the sum has the dtype of x.

@@ -35,7 +35,11 @@ DROPS_REMAINDER = Mistake("drops_remainder",
 COUNTED_TWICE = Mistake("counted_twice", "Some values are in the sum more than once.",
                         "A sum that is complete is copied, not added again.")  # fmt: skip
 # What `contributions.read` can find in any sum; an exercise replaces the texts it can say better.
+NOT_NEW = Mistake("not_new", "What came back is x itself, or lies in its memory: when ones were then written into x, "
+                  "the result was gone.", "Return a tensor of its own, on a single rank, too: `x.clone()`.",
+                  lambda c: np.ones_like(c.total) if c.p == 1 else None)  # fmt: skip
 READINGS = [
+    NOT_NEW,
     *(NO_COMMUNICATION, ONLY_ONE_RANK.giving(None), DOUBLED_OWN.giving(None)),
     *(DROPS_REMAINDER, COUNTED_TWICE),
     Mistake("running_sum", "Each rank's sum ends with itself: a running sum. Only the last rank has heard of all.",
@@ -80,6 +84,7 @@ class SumExercise(Exercise):
     finds in a wrong sum, in the words of `named`, and the first rule that a right one breaks (`rules`).
     """
 
+    harness = harness_of(__file__, "sum_over_ranks")
     reading = staticmethod(contributions.read)
     equal = False  # whether the text asks for the same bits on every rank
 
@@ -137,7 +142,6 @@ class SumOverRanks(SumExercise):
     """Sum over ranks"""
 
     signature = "sum_over_ranks(x: torch.Tensor) -> torch.Tensor"
-    never_alone = "a right answer may hand a list of messages to `batch_isend_irecv`, which refuses an empty one"
     all_hear = True
     levels = {"the matrix 1..12": 1, "a different tensor on each rank": 1}
     MATRIX = np.arange(1, 13).reshape(3, 4)
@@ -167,7 +171,7 @@ class SumOverRanks(SumExercise):
         own = [
             sum_case(rng, level, 4, (3, 4), "float32"),
             sum_case(rng, level, 3, (5,), "int64", late=(1,)),
-            sum_case(rng, level, 2, (2, 2, 2), "float64"),
+            sum_case(rng, level, 1, (2, 2, 2), "float64"),
             sum_case(rng, level, 2, (3,), "int32"),
             sum_case(rng, level, 3, (), "float64"),
             with_zeros(sum_case(rng, level, 5, (3, 2), "float64")),
@@ -194,7 +198,7 @@ class MeanOverRanks(SumExercise):
     # The mean of integers may be of any floating type: the comparison is made in float32.
     harness = harness_of(__file__, "mean_over_ranks")
     mistakes = [
-        NO_COMMUNICATION.giving(lambda c: c.parts),
+        NOT_NEW, NO_COMMUNICATION.giving(lambda c: c.parts),
         Mistake("sum_for_mean", "The values were summed but not divided by the number of ranks.",
                 "Divide by `dist.get_world_size()`.",
                 lambda c: None if c.case.known.get("integer") == "uint8" else c.total),  # there the sum overflows
@@ -476,6 +480,8 @@ class RingAllReduce(SumExercise):
         Mistake("too_many_bytes",
                 "The sum is right, but more bytes were sent than a ring needs: whole vectors went round, not chunks.",
                 "In each step a rank sends one chunk of about n / p elements."),
+        Mistake("too_few_chunks", "There are fewer than p chunks: `torch.chunk(x, p)` cuts 9 elements for 4 ranks into "
+                "three times 3.", "`torch.tensor_split(x, p)` makes p chunks, some of them empty where n is small."),
         Mistake("uneven_chunks", "The sum is right, but one chunk is much longer than the others, and in every step "
                 "somebody waits for it.",
                 "No chunk needs more than ceil(n / p) elements: `torch.tensor_split` cuts that way."),
@@ -511,6 +517,10 @@ class RingAllReduce(SumExercise):
             sum_case(rng, "all links at once", 8, (16,)),
             sum_case(rng, "uneven sizes", 1, (7,)),
         ]
+
+    def of_exception(self, case, kind, text):
+        few = kind == "IndexError" and "tuple index" in text and total(case).size % case.world_size
+        return "too_few_chunks" if few else None
 
     def named(self, case, name):
         return "one_step_short" if name == "ranks_missing" else name
@@ -596,13 +606,20 @@ class AllReduceTime(PlainExercise):
                 "Only the ring cuts it into p chunks.", lambda c: c.time(part=1 / c.world_size)),
         Mistake("all_at_once", "Rank 0 has one port: messages come in one after the other, and answers go out so.",
                 "p - 1 messages in, p - 1 out.", lambda c: c.time(steps=1) if c.algorithm == "server" else None),
+        Mistake("answers_meanwhile", "Here rank 0 answers while the next message comes in. There is no sum to send "
+                "before it has them all.", "p - 1 messages in, and then p - 1 out.",
+                lambda c: c.time(halves=1, steps=c.p) if c.algorithm == "server" and c.p > 1 else None),
+        Mistake("latency_of_a_tree", "The ring's messages were given the latencies of a tree, 2 ceil(log2 p).",
+                "A ring has 2 (p - 1) steps, one after the other, and each takes the latency.",
+                lambda c: c.time(latency=0) + 2 * math.ceil(math.log2(c.p)) * c.latency
+                if c.algorithm == "ring" else None),
         Mistake("both_ends", "Every message was counted at both ends.", "Count it once.", lambda c: c.time(halves=4)),
         Mistake("wrong_unit", "The number is right, but not in seconds.", "Return seconds.", lambda c: c.right * 1e3),
         Mistake("alone_it_waits", "A single rank sends no message, and here it takes the time of one.",
                 "p - 1 and log2 p are 0 for one rank: so is the time.",
                 lambda c: c.time(steps=1) if c.world_size == 1 else None),
         Mistake("a_level_too_many", "Where p is a power of two, the tree has a step too many in each half.",
-                "log2 p rounded up: math.ceil(math.log2(p)), or (p - 1).bit_length().",
+                "log2 p rounded up: math.ceil(math.log2(p)), or (p - 1).bit_length(); math.log(p, 2) is not exact.",
                 lambda c: c.log2 and c.time(steps=c.world_size.bit_length())),
         Mistake("latency_cut_too", "In the ring the latency was divided by p, too.",
                 "A chunk has fewer bytes; its message takes the whole latency.",
@@ -618,7 +635,7 @@ class AllReduceTime(PlainExercise):
         # messages too
         asked = [
             (first, "server", 5),
-            (first, "tree", 16),
+            (first, "tree", 2**29),  # math.log(2**29, 2) is more than 29
             (first, "tree", 5),
             (second, "ring", 4),
             (second, "ring", 6),
@@ -632,7 +649,7 @@ class AllReduceTime(PlainExercise):
         for k, (level, algorithm, p) in enumerate(asked):
             latency, gigabits = float(rng.integers(1, 10)) * 1e-6, float(rng.integers(1, 20)) * 10
             gigabits = 300e-9 if p == 3 and level == first else gigabits  # a modem's 300 bit/s are 37.5 bytes
-            size = int(rng.integers(100, 1000)) * 64 * 30
+            size = int(rng.integers(100, 1000)) * 64 * 30 if p < 100 else int(rng.integers(1, 8)) * p
             size *= k < len(asked) - 1  # the last has no bytes, and its messages take their time all the same
             known = {
                 "algorithm": algorithm,

@@ -49,7 +49,7 @@ def sums(level: str, ranks: Iterable[int], shapes: list[tuple], odd: bool = Fals
 def sum_over_ranks(exercise):
     """Some number travels: where messages have no byte, nobody can tell whether the ranks have talked."""
     shapes = [shape for shape in SHAPES if 0 not in shape]
-    return sums("a different tensor on each rank", range(2, 7), shapes, odd=True)
+    return sums("a different tensor on each rank", range(1, 7), shapes, odd=True)
 
 
 def mean_over_ranks(exercise):

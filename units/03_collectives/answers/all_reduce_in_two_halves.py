@@ -164,6 +164,17 @@ def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
 +    x[:] = padded[:n]
 +    return x
 
+# %% wrong_itself_on_one_rank: wrong, not_new
+def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
+    p, n = dist.get_world_size(), len(x)
+    longest = (n + p - 1) // p
+    room = x if p == 1 else x.new_zeros(p * longest)
+    room[:n] = x
+    mine = x.new_zeros(longest)
+    dist.reduce_scatter_single(mine, room)
+    dist.all_gather_single(room, mine)
+    return room[:n]
+
 # %% wrong_keeps_padding (right_padded_tensors): wrong, keeps_padding, levels 1 0
 -    return result[:n]
 +    return result

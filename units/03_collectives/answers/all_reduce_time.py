@@ -67,6 +67,19 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
         return 2 * math.ceil(math.log2(world_size)) * message(nbytes)
     return 2 * (world_size - 1) * message(nbytes / world_size)
 
+# %% wrong_answers_meanwhile: wrong, answers_meanwhile
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    p = world_size
+    if p == 1:
+        return 0.0
+    message = latency + 8 * nbytes / bandwidth
+    if algorithm == "server":
+        # while rank 0 receives the next one, it answers the one before
+        return p * message
+    if algorithm == "tree":
+        return 2 * math.ceil(math.log2(p)) * message
+    return 2 * (p - 1) * (latency + 8 * nbytes / p / bandwidth)
+
 # %% wrong_at_least_one_step: wrong, alone_it_waits, levels 0 0
 def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
     steps = math.ceil(math.log2(world_size)) if algorithm == "tree" else world_size - 1
@@ -123,6 +136,15 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
         return 2 * (latency + math.ceil(math.log2(p)) * seconds)
     return 2 * latency + 2 * (p - 1) * seconds / p
 
+# %% wrong_latency_of_a_tree: wrong, latency_of_a_tree
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    p, beta = world_size, 8 / bandwidth
+    if algorithm == "server":
+        return 2 * (p - 1) * (latency + nbytes * beta)
+    if algorithm == "tree":
+        return 2 * math.ceil(math.log2(p)) * (latency + nbytes * beta)
+    return 2 * math.ceil(math.log2(p)) * latency + 2 * (p - 1) / p * nbytes * beta
+
 # %% wrong_latency_once (right_if): wrong, latency_once, levels 0 0
 -        return 2 * (p - 1) * (latency + seconds)
 +        return latency + 2 * (p - 1) * seconds
@@ -131,6 +153,15 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
 -    return 2 * (p - 1) * (latency + seconds / p)
 +        return latency + 2 * math.ceil(math.log2(p)) * seconds
 +    return latency + 2 * (p - 1) * seconds / p
+
+# %% wrong_log_with_a_base: wrong, a_level_too_many
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    p, beta = world_size, 8 / bandwidth
+    if algorithm == "server":
+        return 2 * (p - 1) * (latency + nbytes * beta)
+    if algorithm == "tree":
+        return 2 * math.ceil(math.log(p, 2)) * (latency + nbytes * beta)
+    return 2 * (p - 1) * (latency + nbytes / p * beta)
 
 # %% wrong_milliseconds: wrong, wrong_unit, levels 0 0
 def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):

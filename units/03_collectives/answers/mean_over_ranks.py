@@ -194,6 +194,16 @@ def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
     dist.all_reduce(x)
     return x / dist.get_world_size()
 
+# %% wrong_itself_on_one_rank: wrong, not_new
+def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
+    p = dist.get_world_size()
+    mean = x if x.is_floating_point() else x.to(torch.float32)
+    if p == 1:
+        return mean  # the mean of one
+    mean = mean.clone()
+    dist.all_reduce(mean)
+    return mean / p
+
 # %% wrong_mean_of_elements: wrong, wrong_shape, levels 0 0
 def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
     mean = x.float().mean()

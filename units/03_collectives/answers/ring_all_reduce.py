@@ -59,6 +59,20 @@ def ring_all_reduce(x):
             chunks[i] = got
     return torch.cat(chunks)
 
+# %% right_irecv_and_send: passed
+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+    rank, p = dist.get_rank(), dist.get_world_size()
+    right, left = (rank + 1) % p, (rank - 1) % p
+    chunks = [chunk.clone() for chunk in torch.tensor_split(x, p)]
+    for step in range(2 * (p - 1)):
+        outgoing, incoming = (rank - step) % p, (rank - step - 1) % p
+        arrived = torch.empty_like(chunks[incoming])
+        work = dist.irecv(arrived, left)
+        dist.send(chunks[outgoing], right)
+        work.wait()
+        chunks[incoming] = chunks[incoming] + arrived if step < p - 1 else arrived
+    return torch.cat(chunks)
+
 # %% right_last_chunk_takes_the_rest_of_padding_only: passed
 class Ring:
     def __init__(self):
@@ -215,7 +229,7 @@ def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
         dist.send(total, dst=rank - 1)
     return total
 
-# %% wrong_chunk_list_too_short (right_tensor_split): raised, IndexError, levels 1 1 0 1
+# %% wrong_chunk_list_too_short (right_tensor_split): raised, too_few_chunks, levels 1 1 0 1
 -    chunks = [chunk.clone() for chunk in torch.tensor_split(x, p)]
 +    chunks = [chunk.clone() for chunk in x.chunk(p)]
 
@@ -320,6 +334,11 @@ def ring_all_reduce(x):
          chunks[incoming] += arrived
 -    for step in range(p - 1):
 +    for step in range(p - 2):
+
+# %% wrong_itself_on_one_rank (right_tensor_split): wrong, not_new
+     right, left = (rank + 1) % p, (rank - 1) % p
++    if p == 1:
++        return x  # nobody to add
 
 # %% wrong_keeps_padding (right_tensor_split): wrong, keeps_padding, levels 1 1 0 1
 -    chunks = [chunk.clone() for chunk in torch.tensor_split(x, p)]
@@ -443,19 +462,19 @@ def ring_all_reduce(x):
         table[(rank - step) % p] = moving
     return table.view(-1)[: len(x)]
 
-# %% wrong_recv_first (right_polls): hung, deadlock, levels 0 0 0 0
--def ring_all_reduce(x):
-+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+# %% wrong_recv_first (right_irecv_and_send): hung, deadlock, levels 0 0 0 0
+-    for step in range(2 * (p - 1)):
++    for step in range(p - 1):
 @@
--        works = [dist.irecv(arrived, left), dist.isend(chunks[outgoing], right)]
--        while works:
--            works = [work for work in works if not work.is_completed()]
+-        work = dist.irecv(arrived, left)
 +        dist.recv(arrived, left)
-+        dist.send(chunks[outgoing], right)
-@@
--        work = dist.isend(chunks[outgoing], right)
 @@
 -        work.wait()
+-        chunks[incoming] = chunks[incoming] + arrived if step < p - 1 else arrived
++        chunks[incoming] += arrived
++    for step in range(p - 1):
++        outgoing, incoming = (rank + 1 - step) % p, (rank - step) % p
++        dist.recv(chunks[incoming], left)
 +        dist.send(chunks[outgoing], right)
 
 # %% wrong_returns_nothing_on_one_rank (right_batched): wrong, returns_nothing, levels 1 1 0 1
@@ -466,20 +485,20 @@ def ring_all_reduce(x):
 -        outgoing, incoming = (rank + 1 - step) % p, (rank - step) % p
 +        outgoing, incoming = (rank - step) % p, (rank - step - 1) % p
 
-# %% wrong_send_first (right_polls): hung, unsafe_send, levels 0 0 0 0
--def ring_all_reduce(x):
-+def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
+# %% wrong_send_first (right_irecv_and_send): hung, unsafe_send, levels 0 0 0 0
+-    for step in range(2 * (p - 1)):
++    for step in range(p - 1):
 @@
--        works = [dist.irecv(arrived, left), dist.isend(chunks[outgoing], right)]
--        while works:
--            works = [work for work in works if not work.is_completed()]
-+        dist.send(chunks[outgoing], right)
-+        dist.recv(arrived, left)
-@@
--        work = dist.isend(chunks[outgoing], right)
-+        dist.send(chunks[outgoing], right)
+-        work = dist.irecv(arrived, left)
 @@
 -        work.wait()
+-        chunks[incoming] = chunks[incoming] + arrived if step < p - 1 else arrived
++        dist.recv(arrived, left)
++        chunks[incoming] += arrived
++    for step in range(p - 1):
++        outgoing, incoming = (rank + 1 - step) % p, (rank - step) % p
++        dist.send(chunks[outgoing], right)
++        dist.recv(chunks[incoming], left)
 
 # %% wrong_sends_the_same_chunk (right_tensor_split): wrong, mixed_up, levels 0 0 0 0
 -        outgoing, incoming = (rank - step) % p, (rank - step - 1) % p

@@ -30,7 +30,7 @@ def server(x):
     boxes = [torch.empty_like(x) for _ in range(dist.get_world_size() - 1)]
     for sender, box in enumerate(boxes, start=1):
         dist.recv(box, src=sender, tag=0)
-    result = sum(boxes, start=x)
+    result = sum(boxes, start=x.clone())
     for receiver in range(1, dist.get_world_size()):
         dist.send(result, dst=receiver)
     return result
@@ -260,6 +260,19 @@ def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
 @@
 -            dist.send(total, dst=other)
 +            dist.isend(total, dst=other)
+
+# %% wrong_itself_on_one_rank (right_recv): wrong, not_new, levels 0 1
+-def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
++def server_all_reduce(x):
+@@
+-    total = x.clone()
++    total = x
+@@
+-            total += arrived
++            total = total + arrived
+@@
+         dist.send(x, dst=0)
++        total = torch.empty_like(x)
 
 # %% wrong_keeps_the_last_message_only: wrong, ranks_missing, levels 0 0
 def server_all_reduce(x):

@@ -37,7 +37,7 @@ def sum_over_ranks(x):
     ops = [dist.P2POp(dist.isend, x, q) for q in range(p) if q != r] + [
         dist.P2POp(dist.irecv, boxes[q], q) for q in range(p) if q != r
     ]
-    for w in dist.batch_isend_irecv(ops):
+    for w in dist.batch_isend_irecv(ops) if ops else []:
         w.wait()
     total = x.clone()
     for q in range(p):
@@ -144,6 +144,14 @@ def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
 def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
     dist.all_reduce(x, op=dist.ReduceOp.SUM)
     return x
+
+# %% wrong_itself_on_one_rank: wrong, not_new, levels 1 0
+def sum_over_ranks(x):
+    if dist.get_world_size() == 1:
+        return x
+    total = x.clone()
+    dist.all_reduce(total)
+    return total
 
 # %% wrong_max (right_clone): wrong, maximum, levels 0 0
 -    dist.all_reduce(total, op=dist.ReduceOp.SUM)
