@@ -365,7 +365,6 @@ class FitAlphaBeta(Exercise):
         "float64": "times are measured to three digits or four, and so is the fit",
         "int64": "sizes of messages enter a fit, in floating point",
         "int32": "sizes of messages enter a fit, in floating point",
-        "integers of both widths": "sizes of messages enter a fit, in floating point",
     }
     mistakes = [
         Mistake("round_trip", "These are the numbers of the round trip: the message went there and came back.",

@@ -194,7 +194,7 @@ def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
     dist.all_reduce(x)
     return x / dist.get_world_size()
 
-# %% wrong_itself_on_one_rank: wrong, not_new
+# %% wrong_itself_on_one_rank: wrong, not_new, levels 0 1
 def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
     p = dist.get_world_size()
     mean = x if x.is_floating_point() else x.to(torch.float32)
