@@ -67,7 +67,7 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
         return 2 * math.ceil(math.log2(world_size)) * message(nbytes)
     return 2 * (world_size - 1) * message(nbytes / world_size)
 
-# %% wrong_answers_meanwhile: wrong, answers_meanwhile
+# %% wrong_answers_meanwhile: wrong, answers_meanwhile, levels 0 1
 def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
     p = world_size
     if p == 1:
@@ -136,7 +136,7 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
         return 2 * (latency + math.ceil(math.log2(p)) * seconds)
     return 2 * latency + 2 * (p - 1) * seconds / p
 
-# %% wrong_latency_of_a_tree: wrong, latency_of_a_tree
+# %% wrong_latency_of_a_tree: wrong, latency_of_a_tree, levels 1 0
 def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
     p, beta = world_size, 8 / bandwidth
     if algorithm == "server":
@@ -154,7 +154,7 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
 +        return latency + 2 * math.ceil(math.log2(p)) * seconds
 +    return latency + 2 * (p - 1) * seconds / p
 
-# %% wrong_log_with_a_base: wrong, a_level_too_many
+# %% wrong_log_with_a_base: wrong, a_level_too_many, levels 0 1
 def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
     p, beta = world_size, 8 / bandwidth
     if algorithm == "server":
