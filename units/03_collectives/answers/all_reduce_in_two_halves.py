@@ -164,7 +164,7 @@ def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
 +    x[:] = padded[:n]
 +    return x
 
-# %% wrong_itself_on_one_rank: wrong, not_new
+# %% wrong_itself_on_one_rank: wrong, not_new, levels 1 0
 def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
     p, n = dist.get_world_size(), len(x)
     longest = (n + p - 1) // p
