@@ -335,7 +335,7 @@ def ring_all_reduce(x):
 -    for step in range(p - 1):
 +    for step in range(p - 2):
 
-# %% wrong_itself_on_one_rank (right_tensor_split): wrong, not_new
+# %% wrong_itself_on_one_rank (right_tensor_split): wrong, not_new, levels 1 1 0 1
      right, left = (rank + 1) % p, (rank - 1) % p
 +    if p == 1:
 +        return x  # nobody to add
