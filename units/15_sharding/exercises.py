@@ -568,8 +568,8 @@ class Zero2Step(ZeroStep):
         one, several, counted, shard = self.levels
         return [
             self._known(rng, one, 12, 3, 1, 1),
-            self._known(rng, one, 10, 4, 1, 1, ", float32", dtype="float32", late=(2,)),
-            self._known(rng, one, 5, 1, 1, 1, ", one rank"),
+            self._known(rng, one, 10, 4, 1, 1, late=(2,)),
+            self._known(rng, one, 5, 1, 1, 1, ", one rank, float32", dtype="float32"),
             self._known(rng, several, 12, 2, 1, 4, ", 4 micro-batches"),
             self._known(rng, several, 10, 3, 1, 3, ", 3 micro-batches"),
             self._known(rng, counted, 300, 3, 1, 2, ", 2 micro-batches"),
