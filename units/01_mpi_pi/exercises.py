@@ -567,7 +567,7 @@ def in_ranks(teams: list[SimpleNamespace], values: list) -> list:
 class EstimatePi(Exercise):
     """Pi on all ranks"""
 
-    signature = "estimate_pi(comm, n, draw) -> estimate of pi, the same on every rank"
+    signature = "estimate_pi(comm, n, draw) -> float"
     all_hear = True
     levels = {"equal shares": 1, "unequal shares": 1, "fewer samples than ranks": 1}
     runtime = "mpi4py"

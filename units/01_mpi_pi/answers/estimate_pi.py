@@ -87,7 +87,7 @@ def estimate_pi(comm, n, draw):
     mine[0] = np.sum(np.sqrt(x * x + y * y) <= HALF) / n
     everybody = np.zeros(1)
     comm.Allreduce(mine, everybody, op=MPI.SUM)
-    return everybody * 4
+    return everybody[0] * 4
 
 # %% right_mprobe: passed
 def add(comm, mine):
@@ -200,6 +200,10 @@ def estimate_pi(comm, n, draw):
     x, y = draw(stop - start)
     inside = np.array([count_inside(x, y)])
     return 4 * sum_counts(comm, inside)[0] / n
+
+# %% wrong_array_of_one (right_last_ranks_draw_more): wrong, other_type, levels 0 0 0
+-    return everybody[0] * 4
++    return everybody * 4
 
 # %% wrong_comm_world: wrong, ignores_comm, levels 1 0 1
 def estimate_pi(comm, n, draw):
