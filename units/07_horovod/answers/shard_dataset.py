@@ -42,6 +42,10 @@ def shard_dataset(dataset, n, local_batch_size):
 -    return dataset.shard(hvd.size(), hvd.rank()).batch(local_batch_size, drop_remainder=True).take(steps), steps
 +    return dataset.shard(hvd.size(), hvd.local_rank()).batch(local_batch_size, drop_remainder=True).take(steps), steps
 
+# %% wrong_cardinality (right_shard_then_batch): wrong, length_unknown, levels 0 0
+-    steps = n // (local_batch_size * hvd.size())
++    steps = int(dataset.cardinality()) // (local_batch_size * hvd.size())
+
 # %% wrong_divides_the_batch (right_shard_then_batch): wrong, wrong_batch_size, levels 0 0
 -    return dataset.shard(hvd.size(), hvd.rank()).batch(local_batch_size, drop_remainder=True).take(steps), steps
 +    return dataset.shard(hvd.size(), hvd.rank()).batch(max(1, local_batch_size // hvd.size())).take(steps), steps
@@ -83,7 +87,7 @@ def shard_dataset(dataset, n, local_batch_size):
 # %% wrong_steps_of_its_own: wrong, unequal_steps, levels 1 0
 def shard_dataset(dataset, n, local_batch_size):
     shard = dataset.shard(hvd.size(), hvd.rank())
-    steps = len(shard) // local_batch_size
+    steps = len(range(hvd.rank(), n, hvd.size())) // local_batch_size
     return shard.batch(local_batch_size, drop_remainder=True), steps
 
 # %% wrong_steps_of_one_process (right_shard_then_batch): wrong, steps_of_one_process, levels 0 0
