@@ -174,19 +174,19 @@ def build(kernel, offset):
 
 def horovod_step(f, x, y, weights, offset, momentum, rate):
     hvd.init()
-    model = build(weights, offset)
-    optimizer = tf.keras.optimizers.SGD(rate, momentum=0.9)
-    if momentum is not None:
-        optimizer.build(model.trainable_variables)
-        optimizer.momentums[0].assign(momentum)
     squares = tf.keras.losses.MeanSquaredError()
 
     def loss_function(y, prediction):
         return squares(tf.stop_gradient(y), prediction)  # what stands for the labels learns nothing
 
-    if len(x) > 1:  # a model before this one, trained in the same process
-        another = tf.keras.optimizers.SGD(rate, momentum=0.9)
-        f(build(weights, offset), another, loss_function, tf.constant(x[1]), tf.constant(y[1]), True)
+    model = build(weights, offset)
+    optimizer = tf.keras.optimizers.SGD(rate, momentum=0.9)
+    if momentum is not None:
+        another = build(weights, offset), tf.keras.optimizers.SGD(rate, momentum=0.9)
+        another[1].build(another[0].trainable_variables)
+        f(*another, loss_function, tf.constant(x[1]), tf.constant(y[1]), True)  # was trained before in this process
+        optimizer.build(model.trainable_variables)
+        optimizer.momentums[0].assign(momentum)
     losses, steps_with_a_broadcast = [], set()
     broadcast_variables = hvd.broadcast_variables
 

@@ -117,6 +117,21 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
 -    if first_batch:
 +    if not first_batch:
 
+# %% wrong_once_per_process: wrong, no_broadcast, levels 1 1 0
+equal = False
+
+
+def horovod_step(model, optimizer, loss_function, x, y, first_batch):
+    global equal
+    with tf.GradientTape() as tape:
+        loss = loss_function(y, model(x, training=True))
+    gradients = hvd.DistributedGradientTape(tape).gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    if first_batch and not equal:
+        hvd.broadcast_variables([*model.variables, *optimizer.variables], root_rank=0)
+        equal = True
+    return loss
+
 # %% wrong_optimizer_after_the_step (right_broadcast_after): wrong, optimizer_later, levels 1 1 0
  def horovod_step(model, optimizer, loss_function, x, y, first_batch):
 +    if first_batch:
