@@ -84,7 +84,11 @@ class LogGrid(RefusingExercise):
         yield any_, {"low": float(rng.uniform(0.02, 0.08)), "high": float(rng.uniform(2, 9)), "n": 5}
         yield any_, {"low": float(rng.uniform(2, 4)), "high": float(rng.uniform(50, 90)), "n": 2}
         yield any_, {"low": float(rng.uniform(3, 5)), "high": float(rng.uniform(100, 300)), "n": 8}
-        yield any_, {"low": float(rng.uniform(3, 5)) * 1e-12, "high": float(rng.uniform(6, 9)) * 1e-9, "n": 5}, {"atol": 0.0}
+        yield (
+            any_,
+            {"low": float(rng.uniform(3, 5)) * 1e-12, "high": float(rng.uniform(6, 9)) * 1e-9, "n": 5},
+            {"atol": 0.0},
+        )
         yield wrong, {"low": 0.0, "high": 1.0, "n": 5}
         yield wrong, {"low": -2.0, "high": -1.0, "n": 4}
         yield wrong, {"low": -0.5, "high": 1.0, "n": 4}
