@@ -138,7 +138,7 @@ def of_the_last_alone(c) -> list[dict] | None:
 
 
 def inner_gradient(c, gradient):
-    """The gradient of the sum before the tanh. A bias for each feature is in this sum; one of the output's shape is not."""
+    """The gradient of the sum before the tanh. A bias for each feature is in it; one of the output's shape is not."""
     before = c.bias if c.bias is not None and c.bias.ndim == 1 else 0.0
     return gradient * (1 - np.tanh(c.xs @ c.weight.T + before) ** 2)
 
