@@ -598,8 +598,8 @@ if log_file.exists():
 # **all-reduce** is the *result*: every rank has the sum. A parameter server is *one
 # way* to get it, and the one that was slow in unit 03: with p ranks the server's link
 # carries p times the bytes. Horovod has no server; NCCL uses rings and trees. And each
-# step averages **gradients**, not parameters: with plain SGD the result is the same,
-# with momentum or Adam it is not.
+# step averages **gradients**, not parameters: with SGD, also with momentum, the result
+# is the same if all start equal; with Adam it is not.
 #
 # Now take a ring of all 8 ranks on two nodes. Rank r sends to rank r + 1, and most of
 # these sends stay inside a node. Which do not?
