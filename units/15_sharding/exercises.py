@@ -462,7 +462,7 @@ class Zero1Step(ZeroStep):
     """A step of ZeRO-1"""
 
     signature = "zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor"
-    levels = {"the weights of sequential Adam": 1, "p does not divide n": 1, "minimal traffic": 1}
+    levels = {"the weights of sequential Adam": 1, "p does not divide n": 1, "limited traffic": 1}
     inputs = ("w", "g", "m", "v")
     harness = harness_of(__file__, "zero1_step")
     mistakes = [
@@ -472,7 +472,7 @@ class Zero1Step(ZeroStep):
         MOVES_TOO_MUCH, TOO_MANY, SIZES,
     ]  # fmt: skip
     records = [
-        Record("bytes moved", "B", lambda case: case.level == "minimal traffic",
+        Record("bytes moved", "B", lambda case: case.level == "limited traffic",
                lambda case, run: over_the_links(run),
                lambda case: 2 * (case.world_size - 1) * case.known["n"] * BYTES,
                lambda case: 2 * (case.world_size - 1) * case.known["n"] * BYTES,

@@ -7,10 +7,10 @@
 # the costs. The method is called ZeRO (*Zero Redundancy Optimizer*); its last stage is
 # PyTorch's `fully_shard`, or FSDP (*fully sharded data parallel*).
 #
-# **At the end of this page** you can say how many bytes a training run needs on every
-# rank before you start it, you have written ZeRO-1 and ZeRO-3 yourself (in the stretch
-# also ZeRO-2 and activation checkpointing), and your gradients agree with those of
-# `fully_shard`.
+# **At the end of this page** you can say how many bytes parameters, gradients and
+# optimizer state need on every rank before you start a training run, you have written
+# ZeRO-1 and ZeRO-3 yourself (in the stretch also ZeRO-2 and activation checkpointing),
+# and your gradients agree with those of `fully_shard`.
 #
 # **You need** units 03, 05, 06 and 10 (mixed precision). **It takes** about 125
 # minutes, the *stretch* 110 more. Plan two sittings, with a break at *Half-time*;
@@ -72,12 +72,13 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # That is 16 bytes, whatever the batch size. The copy is needed because small updates
 # would be rounded away in 16 bits. In 32 bits throughout, parameter and gradient take 4
 # bytes each, and there is no copy. In either precision, SGD with momentum keeps one
-# 4-byte number instead of the two moments, and plain SGD keeps none; the copy stays.
+# 4-byte number instead of the two moments, and plain SGD none; in mixed precision the
+# 32-bit copy stays.
 #
 # Other texts say 18. The difference is the gradient: the ZeRO paper, like the table,
 # counts it in 16 bits, while Megatron-LM and Llama 3 add up the gradients of
 # micro-batches (parts of a batch) in 32 bits: 2 + 4 + 12 = 18 bytes, as in unit 20.
-# PyTorch's `fully_shard` (at the end of this page) arrives at 16 in another way: with
+# PyTorch's `fully_shard` (at the end of this page) gets to 16 by another route: with
 # the option `mp_policy` it keeps everything in 32 bits (4 + 4 + 8) and makes 16-bit
 # copies block by block.
 #
@@ -153,9 +154,10 @@ print(f"54 numbers; {len(differences)} differ from the correctly rounded value")
 print(*differences, sep="\n")
 
 # %% [markdown]
-# The table is right: where a printed number differs, it was only truncated instead of
-# rounded, and only the last digit is affected. Now draw the stages for the smallest
-# model on 64 ranks; the first bar, plain data parallelism, answers your first guess:
+# The table is right: where a printed number differs from yours, it was truncated
+# instead of rounded, which affects only its last digit. Now draw the stages for the
+# smallest model on 64 ranks; the first bar, plain data parallelism, answers your first
+# guess:
 
 # %% tags=["raises-exception"] alt="Four bars, one below the other: GB on each of 64 ranks. Data parallel 120.0, ZeRO-1 31.4, ZeRO-2 16.6, ZeRO-3 1.9. The optimizer state is by far the largest part of the first bar and the first to shrink."
 stages = sharding.stages(7.5e9, 64)
@@ -274,7 +276,7 @@ def zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) ->
     - the weights of sequential Adam: take the step of `adam` with the mean of all
       ranks' gradients.
     - p does not divide n: shards are padded with zeros.
-    - minimal traffic: at most two collectives, and together no more bytes than an
+    - limited traffic: at most two collectives, and together no more bytes than an
       all_reduce of the gradient plus an all_gather of the parameters, both padded. The
       moments are not communicated.
 
@@ -302,12 +304,12 @@ check(zero1_step)
 #
 # An `all_reduce` is a `reduce_scatter` followed by an `all_gather` (unit 03). Leave out
 # the second half, and the gradient is sharded. `zero1_step` does so as well, but it
-# starts from a full gradient. ZeRO-2 saves memory in two ways. In a real program the
-# gradient never exists as a whole: it is computed layer by layer, and each layer's part
-# is reduce-scattered as soon as it is ready. And there is **gradient accumulation**: a
-# batch that does not fit into memory is cut into *micro-batches*, which run one after
-# another, and their gradients are added up. From one micro-batch to the next, only a
-# shard of this sum is kept, not the full vector.
+# starts from a full gradient. ZeRO-2 saves memory in two ways. First, in a real program
+# the gradient never exists as a whole: it is computed layer by layer, and each layer's
+# part is reduce-scattered as soon as it is ready. Second, it saves memory in **gradient
+# accumulation**, where a batch that does not fit into memory is cut into
+# *micro-batches*, which run one after another, and their gradients are added up. From
+# one micro-batch to the next, only a shard of this sum is kept, not the full vector.
 #
 # ### A step of ZeRO-2 (4 points)
 #
@@ -426,9 +428,9 @@ print(f"fit: {without:.1f} numbers, plus {each:.2f} per head and token of contex
 # 16 bits a layer keeps $s\,b\,h\,(34 + 5 a s / h)$ bytes, for $s$ tokens, batch size
 # $b$, width $h$ and $a$ heads. The 34 bytes are 16 numbers of 2 bytes each plus two
 # dropout masks of 1 byte each. The 5 bytes for each head and pair of tokens are two
-# numbers of 2 bytes, the softmax output and the output of its dropout, plus the dropout
-# mask of 1 byte. Without dropout 16 numbers and 1 number are left; the fit above gives
-# 16.3 and 1.06. Unit 20 uses this formula.
+# numbers of 2 bytes (the softmax output before and after dropout) plus the dropout mask
+# of 1 byte. Without dropout, 16 numbers and 1 number remain; the fit above gives 16.3
+# and 1.06. Unit 20 uses this formula.
 #
 # (Try `tokens[:context]` without `.clone()`: a view of 64 tokens, 512 bytes, keeps the
 # entire text in memory. That is why storages are counted, and not tensors.)
@@ -437,11 +439,11 @@ print(f"fit: {without:.1f} numbers, plus {each:.2f} per head and token of contex
 #
 # The memory kept after the forward pass is not yet the peak. To see the peak, count
 # memory *over time*. `sharding.measured_step` does this for one step of the
-# transformer's blocks on one rank. It uses `sharding.Counted()`, a `TorchDispatchMode`
-# (PyTorch calls it for every operation): after each operation it adds up the storages
-# that are still alive and reports the sum to the simulated network (unit 03), which
-# records it over time. Each block takes virtual time: 1 ms forward, 2 ms backward. The
-# blocks run with or without activation checkpointing, which you write below:
+# transformer's blocks on one rank. Its `sharding.Counted()` is a `TorchDispatchMode`,
+# which PyTorch calls for every operation. After each one it adds up the storages that
+# are still alive and reports the sum to the simulated network (unit 03), which records
+# it over time. Each block takes virtual time: 1 ms forward, 2 ms backward. The blocks
+# run with or without activation checkpointing, which you write below:
 
 # %% alt="A space-time diagram of one rank: eight blocks forward, eight backward, each backward block twice as wide. The curve of memory below climbs through the forward pass, peaks as the backward pass begins, and falls through the backward pass, not to zero."
 def one_step(how, every):
@@ -492,8 +494,8 @@ timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 # accumulates the gradients in `.grad`. **Think first:** suppose a block has dropout.
 # What must be the same in its second run, and how do you ensure it?
 # (`torch.get_rng_state` returns the generator's state; code in `with
-# torch.random.fork_rng(devices=[]):` may draw random numbers, and afterwards the
-# generator is in its old state again.)
+# torch.random.fork_rng(devices=[]):` may draw random numbers; afterwards the
+# generator's state is restored.)
 #
 # ### Recomputing activations (4 points)
 
@@ -624,9 +626,8 @@ print(
 # computes, the links are idle. What could be gathered in the meantime (*prefetching*)?
 # How many layers are then gathered at a time? (The backward pass may start with the
 # last two layers still gathered from the forward pass. Each of the remaining layers is
-# gathered again: layer i when layer i + 1 begins its backward pass, and no earlier,
-# because until then the autograder may change the shard of layer i, and an earlier
-# gather would return outdated parameters.)
+# gathered again. Gather layer i when layer i + 1 begins its backward pass, and no
+# earlier: to test this, the autograder may change its shard until then.)
 #
 # ### Forward and backward pass of ZeRO-3 (5 points)
 
@@ -691,9 +692,9 @@ check(zero3_forward_backward)
 # Now apply it to the transformer. `sharding.Layer` turns each of its modules into such
 # a layer: your `shard` cuts the flat vector of its parameters. `forward` keeps only the
 # input, and `backward` recomputes the intermediate activations (activation
-# checkpointing of one layer at a time). The modules themselves are on PyTorch's device
-# "meta", where tensors have a shape but no memory. `sharding.minibatch` draws the
-# sequences of each rank, and `sharding.data_parallel_gpt` computes the gradient as
+# checkpointing of one layer at a time). Then the module itself moves to PyTorch's
+# device "meta", where tensors have a shape but no memory. `sharding.minibatch` draws
+# the sequences of each rank, and `sharding.data_parallel_gpt` computes the gradient as
 # plain data parallelism would.
 
 # %% tags=["raises-exception"]
@@ -911,9 +912,9 @@ print("of the library:                     ", [rank.value[1] for rank in theirs.
 # ### fully_shard is ZeRO-3
 #
 # `fully_shard(module)` shards a module's parameters, and gathers them for its forward
-# and its backward pass. If you call it on each block and then on the model, only one
-# block at a time is gathered. It takes a *device mesh*: the ranks as a grid, here
-# one-dimensional.
+# and its backward pass. If you call it on each block and then on the model, only one or
+# two blocks at a time are gathered, not the whole model. It takes a *device mesh*: the
+# ranks as a grid, here one-dimensional.
 
 # %% tags=["raises-exception"]
 def library_gpt(shape, names, whole=True):
@@ -956,8 +957,9 @@ print(f"fully_shard {theirs * 1e3:.2f} ms")
 # Both gather each block before its forward and again before its backward pass (your
 # version may keep the last two), and then reduce-scatter its gradient. Apart from that,
 # two things differ. Your layers keep only their input and recompute their intermediate
-# activations: a backward pass takes 0.3 instead of 0.2 ms. And your version prefetches,
-# while here, on CPUs, `fully_shard` waits for each gather before it computes.
+# activations: a backward pass takes 0.3 instead of 0.2 ms. And your version overlaps
+# gathers with computation, while here, on CPUs, `fully_shard` waits for each gather
+# before it computes.
 #
 # ### HSDP: sharded within a node, replicated across nodes · stretch
 #
@@ -988,9 +990,9 @@ for shape, names in (([4], ["shard"]), ([2, 2], ["replicate", "shard"])):
 # %% [markdown]
 # ## What to remember
 #
-# - **16 bytes per parameter** with Adam in mixed precision, before the first
-#   activation; 18 where gradients are added up in 32 bits. ZeRO-1 shards 12 of the 16,
-#   ZeRO-2 another 2, ZeRO-3 the last 2.
+# - **16 bytes per parameter** with Adam in mixed precision, before the first activation
+#   (guess 1: 16 · 7.5 = 120 GB); 18 where gradients are added up in 32 bits. ZeRO-1
+#   shards 12 of the 16, ZeRO-2 another 2, ZeRO-3 the last 2.
 # - ZeRO-1, and ZeRO-2 with one micro-batch, cost no more bytes than data parallelism:
 #   reduce_scatter + all_gather *is* an all_reduce. ZeRO-3 costs **3/2** of the bytes
 #   (guess 2), and more messages.
@@ -1006,7 +1008,7 @@ for shape, names in (([4], ["shard"]), ([2, 2], ["replicate", "shard"])):
 # $p$. Why? And why should you still divide?
 
 # %% [markdown]
-# ## Deeper: activation checkpointing in the library
+# ## Deeper: activation checkpointing in the library · stretch
 #
 # `torch.utils.checkpoint` with `use_reentrant=False` (the newer of its two variants)
 # needs no Function: it puts hooks on the saved tensors, as `saved_bytes` did above.
