@@ -105,17 +105,17 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 # ![Two schedules of four ranks on one time axis. One minibatch, not split: forward passes like stairs going down, backward passes going up again, 48 slots, each rank idle 75 % of the time. Split into four micro-batches: the same work in 21 slots, each rank idle 43 %; the hatched bubble lies before the forward passes, between them and the backward passes, and at the end. 27 slots are saved.](../../images/pipeline_uncut_and_cut.svg)
 #
 # ### The bubble (2 points)
-# There are $p$ ranks and $m$ micro-batches. Look at the *lane* (the row) of the last
-# rank: it waits for p - 1 forward slots (the time of a forward pass each), then works
-# without a break, then waits for p - 1 backward slots (the time of a backward pass
-# each) while the others finish. All ranks wait for the same total time, but at
-# different moments. So a rank is idle in $p - 1$ of the $m + p - 1$ forward slots, and
-# likewise in $p - 1$ of the $m + p - 1$ backward slots.
+# There are $p$ ranks and $m$ micro-batches. Call the time of a forward pass a *forward
+# slot*, and that of a backward pass a *backward slot*. Look at the *lane* (the row) of
+# the last rank: it waits for p - 1 forward slots, works without a break, and then waits
+# for p - 1 backward slots while the others finish. All ranks wait for the same total
+# time, but at different moments. So a rank is idle in $p - 1$ of the $m + p - 1$
+# forward slots, and likewise in $p - 1$ of the $m + p - 1$ backward slots.
 #
 # Write a function for this fraction. Later on this page a rank holds $v$ smaller pieces
 # of the model, called *chunks*, instead of one stage, and each pass takes $1/v$ of the
-# time. Counted in these shorter slots, the rank works in $v m$ forward slots and still
-# waits for $p - 1$; the same holds for the backward slots.
+# time. The rank works for $v m$ of these shorter forward passes and still waits for
+# $p - 1$ of them; the same holds for the backward passes.
 
 # %% nbgrader={"grade": false, "grade_id": "bubble", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def bubble(p: int, m: int, v: int = 1) -> float:
@@ -128,8 +128,8 @@ def bubble(p: int, m: int, v: int = 1) -> float:
 
     - one chunk per rank: there are m + p - 1 forward slots and as many backward slots;
       a rank is idle in p - 1 of each.
-    - v chunks per rank: a slot is 1/v as long; a rank works in v m forward slots and is
-      idle in p - 1 more; the same holds for the backward slots.
+    - v chunks per rank: a chunk's pass takes 1/v of a slot; a rank works for v m such
+      passes forward and is idle for p - 1 more; the same holds backward.
 
     Example: bubble(4, 4) == 3 / 7
     """
@@ -216,8 +216,9 @@ for name, cost in zip(names, costs):
 # the **slowest stage is as fast as possible**? Filling one stage after another up to
 # the mean cost per stage is not always best. Two methods always find a best cut. Either
 # search for the smallest limit on a stage's cost for which p stages are enough. Or
-# build up from smaller problems: extend the best cuts of fewer layers into $q - 1$
-# stages by one last stage, and keep the best result.
+# build up from smaller problems: for $q = 2, 3, \dots, p$ cut the first $n$ layers into
+# $q$ stages by adding a last stage to a best cut of fewer layers into $q - 1$ stages,
+# and keep the best result.
 #
 # ![Six layers of cost 1, 1, 4, 2, 4 and 5, partitioned into three stages in three ways; each bar is as long as its stage's cost, and hatching shows how long it waits for the slowest. Two layers each: 2, 6 and 9, so all wait for 9. Filled up to the mean: 2, 4 and 11. The best cut: 6, 6 and 5.](../../images/pipeline_cuts.svg)
 #
@@ -353,8 +354,8 @@ print(f"the whole model: loss {loss.item():.6f}, {parameters:,} parameters")
 def gpipe(block, loss_of, xs, ys, m, shape):
     """Run one forward and backward pass of a pipeline over m micro-batches.
 
-    block: this rank's stage, an nn.Module without gradients; call it once for each
-        micro-batch
+    block: this rank's stage, an nn.Module whose parameters' .grad is None at first;
+        call it once for each micro-batch
     loss_of: function, loss_of(out, y) is the mean loss of a micro-batch
     xs: list of m input tensors on rank 0; None on the other ranks
     ys: list of m target tensors on the last rank; None on the other ranks
@@ -550,8 +551,8 @@ def one_f_one_b(block, loss_of, xs, ys, m, shape):
     Returns: float, the loss of the minibatch, on the last rank; any value on the others
 
     - the gradients of the whole model, p - rank alive: leave the same gradients as
-      `gpipe`, in the same m + p - 1 forward and backward slots, but keep at most
-      p - rank micro-batches alive at any time.
+      `gpipe` and take no more time (m + p - 1 forward slots and as many backward
+      slots), but keep at most p - rank micro-batches alive at any time.
     - one rank; fewer micro-batches than ranks: these must work as well.
     - messages: only between neighbours, one per micro-batch in each direction.
 
@@ -659,7 +660,7 @@ except StandStill as error:
 # %% [markdown]
 # ## Interleaved 1F1B: several chunks per rank · stretch
 #
-# A rank waits for $p - 1$ forward and $p - 1$ backward slots, so shorter slots mean a
+# A rank waits for $p - 1$ forward and $p - 1$ backward slots, so shorter passes mean a
 # smaller bubble. Smaller stages make them shorter: cut the model into $v p$ **chunks**
 # and deal them out to the ranks like cards, $v$ to each. With 4 ranks and $v = 2$, rank
 # 0 holds chunks 0 and 4, rank 1 chunks 1 and 5. A micro-batch then goes around the
@@ -675,7 +676,8 @@ except StandStill as error:
 # The order: micro-batches go in **groups of p**. A group goes through the first chunk
 # of every rank, then through the second chunk of every rank, and so on; then the next
 # group. Backward passes go in the same groups, from the last chunk of every rank to the
-# first. As in 1F1B, a rank begins with a warm-up of
+# first. As in 1F1B, a rank begins with a warm-up, but with a longer one (also for
+# $v = 1$):
 #
 # $$2 (p - 1 - \mathrm{rank}) + (v - 1) p$$
 #
@@ -700,7 +702,7 @@ def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int,
         rank, j from 0 to v - 1, each exactly once
 
     - the bubble of v chunks: the whole schedule takes at most 3 (v m + p - 1) times
-      the forward pass of one chunk, which is 1/v slot. At any time at most
+      the forward pass of one chunk, which is 1/v of a slot. At any time at most
       2 (p - 1 - rank) + (v - 1) p + 1 forward passes of a rank are alive. Any order
       within both bounds is accepted.
     - p does not divide m: raise ValueError.
@@ -835,13 +837,14 @@ for (K, M), (amoeba, transformer) in MEASURED.items():
 # For the transformer at M = 4 the formula fails at K = 4 and K = 8: at K = 8 it reached
 # 4.8. If all runs do the same work, the two formulas give 2.91 and 3.03, and 4.8 is at
 # least 58 % more. There are three possible reasons. *Recomputing while waiting*: it
-# explains the 1.07 at K = 4 and M = 1, and almost nothing at M = 4. *The work*: the
-# table's caption says "Batch size was adjusted to fit memory if necessary", but not for
-# which entries. *The divisor*: all entries are relative to the run with K = 2 and M =
-# 1, where a device needs the most memory; if that run had a smaller batch and was
-# slower because of it, all other entries are too large (but so are those at M = 32, and
-# they fit). Without the batch sizes nobody can tell. For the transformer the table
-# agrees with the formula at M = 32; at M = 4 only K = 2 does.
+# explains the 1.07 at K = 4 and M = 1, a part of the 1.3 at K = 8 and M = 1, and almost
+# nothing at M = 4. *The work*: the table's caption says "Batch size was adjusted to fit
+# memory if necessary", but not for which entries. *The divisor*: all entries are
+# relative to the run with K = 2 and M = 1, where a device needs the most memory; if
+# that run had a smaller batch and was slower because of it, all other entries would be
+# too large (but then so would those at M = 32, which fit). Without the batch sizes
+# nobody can tell. For the transformer the table agrees with the formula at M = 32; at M
+# = 4 only K = 2 does.
 
 # %% [markdown]
 # ### Does latency grow with the number of devices?
@@ -925,8 +928,8 @@ charts.diagrams(both, RANKS);
 # - The bubble is $(p - 1) / (v m + p - 1)$ of the time, for GPipe and 1F1B ($v = 1$)
 #   and for interleaved 1F1B.
 # - In GPipe's order m micro-batches are alive on a rank, in 1F1B's at most p - rank,
-#   and 1F1B takes no longer. (The GPipe of the paper keeps only the input of each
-#   stage, and recomputes.)
+#   and 1F1B takes no longer if messages cost nothing. (The GPipe of the paper keeps
+#   only the input of each stage, and recomputes.)
 # - Interleaving makes the bubble smaller at the price of more messages and more memory.
 # - When messages go in both directions, never block on a send.
 # - The gradients are exact. (Pipelines that update the weights between micro-batches
@@ -964,7 +967,7 @@ def split_backward(out, x, gradient, parameters):
     """Compute the gradient of a layer's input now, and those of its weights later.
 
     out: tensor, the layer's output for the input x
-    x: tensor, the layer's input; x.grad is None at first, and may be used
+    x: tensor, the layer's input; x.grad is None at first, and you may overwrite it
     gradient: tensor, the gradient of out; nobody changes it, neither you nor the caller
     parameters: list of the layer's parameters, at least one; out depends on each
     Returns: (gradient of x, function without arguments that computes the others)
@@ -972,7 +975,7 @@ def split_backward(out, x, gradient, parameters):
     - input now, weights later: `split_backward` runs the backward pass for x alone. The
       returned function is called once, later. Only then does it run a single backward
       pass, for the parameters alone, and add each parameter's gradient to its .grad.
-      Until then .grad stays as it was, None at first.
+      Until then no parameter's .grad changes (at first each is None).
 
     Example: for out = w * x with a scalar w the first result is gradient * w. Calling
     the second adds the sum of gradient * x to w.grad.
@@ -1053,7 +1056,7 @@ charts.diagrams(runs, 4);
 # Only p - 1 of the 3 (p - 1) idle slots are left, and no rank keeps more than rank 0
 # did under 1F1B. A table in the authors' repository says the same of the schedule that
 # they call ZB1P (memory for p micro-batches): a bubble of $(p - 1) / (3 m)$. (This is a
-# fraction of the 3 m slots of work; the figures on this page are fractions of the whole
-# time.) ZB2P (memory for 2 p micro-batches) has none at all. Both hold if F, B and W
-# take the same time. ZB2P also needs an optimizer step that does not wait for all
+# fraction of the 3 m slots of work; the percentages on this page are fractions of the
+# whole time.) ZB2P (memory for 2 p micro-batches) has none at all. Both hold if F, B
+# and W take the same time. ZB2P also needs an optimizer step that does not wait for all
 # stages; gradient clipping does wait, because it needs the norm over all of them.
