@@ -467,18 +467,22 @@ class ScalingEfficiency(Exercise):
     def cases(self, rng):
         strong, weak, other = self.levels
 
-        def case(level, ranks, batches, says, superlinear=False):
-            """superlinear: the second row keeps more than all of the first row's images per second and rank."""
+        def case(level, ranks, batches, says, superlinear=False, whole=False):
+            """superlinear: the second row keeps more than all of the first row's images per second and rank. whole:
+            the seconds are integers."""
             ranks, batches = np.array(ranks), np.array(batches)
             kept = rng.uniform(0.75, 0.93) ** np.arange(len(ranks))
             if superlinear:
                 kept[1], says = rng.uniform(1.05, 1.2), f"{says}, superlinear"
             seconds = batches / (rng.uniform(200, 900) * ranks * kept)
+            if whole:
+                seconds = np.ceil(seconds * 1000).astype(np.int64)
             known = {"ranks": ranks, "batches": batches, "seconds": seconds}
             return Case(level, 1, (ranks, batches, seconds), says=says, known=known, rtol=EXACT, atol=0.0)
 
         return [
             case(strong, [1, 2, 4, 8], [256] * 4, "ranks 1, 2, 4, 8, global batch 256"),
+            case(strong, [1, 2, 4], [256] * 3, "ranks 1, 2, 4, global batch 256, whole seconds", whole=True),
             case(strong, [1, 3, 5], [120] * 3, "ranks 1, 3, 5, global batch 120", superlinear=True),
             case(weak, [1, 2, 4, 8], [64, 128, 256, 512], "ranks 1, 2, 4, 8, local batch 64"),
             case(weak, [1, 3, 6], [50, 150, 300], "ranks 1, 3, 6, local batch 50", superlinear=True),

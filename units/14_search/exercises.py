@@ -913,7 +913,9 @@ class Spectral(PlainExercise):
     signature = "spectral(x: np.ndarray, y: np.ndarray, degree: int, s: int) -> list[tuple[tuple[int, ...], float]]"
     levels = {"without noise": 1, "with noise": 2}
     talks = False
-    may_lose = {"float64 -> float32": "x holds +1 and -1; y has noise"}
+    may_lose = dict.fromkeys(
+        ("float64 -> float32", "int64", "integers of both widths"), "x holds +1 and -1; y has noise"
+    )
     mistakes = [
         Mistake("not_products", "The answer is not a list of s pairs: a tuple of columns, and its coefficient.",
                 "[((), 1.5), ((0, 3), -0.7), ...]"),

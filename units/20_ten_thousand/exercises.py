@@ -251,7 +251,7 @@ class StepBytes(PlainExercise):
             ("across nodes", (3, 2, 3), 4),
             ("across nodes", (3, 2, 4), 6),
         ):
-            work = {"micro_batches": int(rng.integers(3, 7)), "layers": int(rng.integers(2, 5))}
+            work = {"micro_batches": int(rng.integers(3, 7)), "layers": int(rng.integers(4, 7))}
             work |= {name: 48 * int(rng.integers(50, 90)) for name in ("tensor_bytes", "hop_bytes", "gradient_bytes")}
             if shape[2] == 3:  # nothing comes out even
                 work |= {"tensor_bytes": 7, "gradient_bytes": 11}
