@@ -915,7 +915,7 @@ class WallTime(PlainExercise):
             (some, 90 + shift, 30, 2, 6, [20, 60, 130]),
             (some, 50, 10, 0, 5, [25]),  # saves in no time
             (bad, 80, 20, 6, 10, [20 + shift % 5]),
-            (bad, 80, 20, 6, 12, [15, 15 + shift]),
+            (bad, 80, 20, 6, 16, [15, 15 + shift]),
             (bad, 80, 20, 6, 12, [0, 55]),
             (bad, 40, 3, 1, 12, [15, 26, 60]),  # one in the restart, and one behind it
             (bad, 80, 20, 6, 30, [15, 45, 101]),  # when a restart ends, and when a save does

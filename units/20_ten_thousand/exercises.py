@@ -139,7 +139,8 @@ class AxisGroups(PlainExercise):
     def draw(self, rng):
         yield "the last axis", {"shape": (2, 2, 4), "axis": 2}
         yield "the last axis", {"shape": (3, 2, int(rng.integers(3, 6))), "axis": 2}
-        for shape, axis in (((2, 3, 4), 0), ((2, 3, 4), 1), ((3, 2, 2, 2), 2), ((2, 4, 1), 2), ((5,), 0)):
+        shapes = ((2, 3, 4), 0), ((2, 3, 4), 1), ((3, 2, 2, 2), 2), ((2, 4, 1), 2), ((5,), 0)
+        for shape, axis in (*shapes, ((12, 2, 12), 1)):  # 1 and 11 are not 11 and 1, whatever joins the digits
             yield "any axis", {"shape": shape, "axis": axis}
 
     def draw_further(self, rng):
@@ -958,6 +959,10 @@ class BudgetPlan(RefusingExercise):
         even = [offered(2e9, 64, 0.4) | {"seconds": seconds} for seconds in (1350.0, 675.0)]  # 64 and 128 in a day
         yield budget, {"gpu_days": 448.0, "days": math.inf, "plans": even, "law": BESIROGLU}
         yield deadline, {"gpu_days": 3584.0, "days": 7.0, "plans": even[1:], "law": BESIROGLU}
+        # 1.1, 1.2 and 1.9 steps: one of the first plan has the most tokens
+        parts = ((549_000.0, 3 << 19), (500_000.0, 1 << 19), (318_000.0, 1 << 20))
+        few = [offered(2e9, 64, 0.4) | {"seconds": seconds, "tokens": tokens} for seconds, tokens in parts]
+        yield budget, {"gpu_days": 448.0, "days": math.inf, "plans": few, "law": BESIROGLU}
         slow = [offered(405e9, 64, 0.3, 1 << 24), offered(70e9, 64, 0.4, 1 << 24), offered(1e12, 2048, 0.3, 1 << 26)]
         yield nothing, {"gpu_days": 1e3, "days": 0.005, "plans": slow[::2], "law": BESIROGLU}
         yield nothing, {"gpu_days": 448.0, "days": 1 / 128, "plans": even, "law": BESIROGLU}  # one step of the second

@@ -28,6 +28,25 @@ def axis_groups(shape, axis):
     firsts = [rank for rank in range(size) if rank // inside % shape[axis] == 0]
     return [[first + k * inside for k in range(shape[axis])] for first in firsts]
 
+# %% wrong_digits_joined: wrong, wrong_length, levels 1 0
+def axis_groups(shape, axis):
+    def coordinates(rank):
+        found = []
+        for length in reversed(shape):
+            rank, c = divmod(rank, length)
+            found.append(c)
+        return found[::-1]
+
+    groups = {}
+    size = 1
+    for length in shape:
+        size *= length
+    for rank in range(size):
+        others = coordinates(rank)
+        del others[axis]
+        groups.setdefault("".join(map(str, others)), []).append(rank)
+    return list(groups.values())
+
 # %% wrong_first_innermost: wrong, first_axis_innermost, levels 0 0
 def axis_groups(shape, axis):
     ranks = np.arange(np.prod(shape)).reshape(shape, order="F")

@@ -101,6 +101,21 @@ def budget_plan(gpu_days, days, plans, law):
 -        steps = math.floor(min(gpu_days / plan["gpus"], days) * 86400 / plan["seconds"])
 +        steps = math.ceil(min(gpu_days / plan["gpus"], days) * 86400 / plan["seconds"]) - 1
 
+# %% wrong_parts_of_steps: wrong, unrecognised, levels 0 1 1
+def budget_plan(gpu_days, days, plans, law):
+    best = None
+    for place, plan in enumerate(plans):
+        steps = min(gpu_days / plan["gpus"], days) * 86400 / plan["seconds"]
+        if steps < 1:
+            continue
+        loss = law["E"] + law["A"] / plan["parameters"] ** law["alpha"]
+        loss += law["B"] / (steps * plan["tokens"]) ** law["beta"]
+        if best is None or loss < best[0]:
+            best = loss, place, int(steps)
+    if best is None:
+        raise ValueError("no plan can make a step")
+    return best[1:]
+
 # %% wrong_place_among_the_rest (right_min): wrong, place_among_the_rest, levels 1 1 0
 -    best = min((k for k in range(len(plans)) if steps[k] > 0), key=loss)  # ValueError if there is none
 -    return best, steps[best]
