@@ -7,10 +7,10 @@
 # the costs. The method is called ZeRO (*Zero Redundancy Optimizer*); its last stage is
 # PyTorch's `fully_shard`, or FSDP (*fully sharded data parallel*).
 #
-# **At the end of this page** you can say how many bytes parameters, gradients and
-# optimizer state need on every rank before you start a training run, you have written
-# ZeRO-1 and ZeRO-3 yourself (in the stretch also ZeRO-2 and activation checkpointing),
-# and your gradients agree with those of `fully_shard`.
+# **At the end of this page** you can say, before you start a training run, how many
+# bytes parameters, gradients and optimizer state need on every rank; you have written
+# ZeRO-1 and ZeRO-3 yourself (and, in the optional *stretch* sections, ZeRO-2 and
+# activation checkpointing), and your gradients agree with those of `fully_shard`.
 #
 # **You need** units 03, 05, 06 and 10 (mixed precision). **It takes** about 125
 # minutes, the *stretch* 110 more. Plan two sittings, with a break at *Half-time*;
@@ -47,7 +47,7 @@ RANKS = 4
 # 2. If each rank holds only its share of the parameters (a *shard*), the other shards
 #    must be communicated in every step. By what factor does the communication volume
 #    grow, compared with plain data parallelism?
-# 3. You discard all activations of a network and recompute them in the backward pass.
+# 3. You discard most activations of a network and recompute them in the backward pass.
 #    By what factor does peak memory shrink?
 #
 # (Everything whose name starts with `sharding.` is provided, and you need not read it:
@@ -154,8 +154,8 @@ print(f"54 numbers; {len(differences)} differ from the correctly rounded value")
 print(*differences, sep="\n")
 
 # %% [markdown]
-# The table is right: where a printed number differs from yours, it was truncated
-# instead of rounded, which affects only its last digit. Now draw the stages for the
+# The table agrees with the formula: where a printed number differs from yours, it was
+# truncated, not rounded, which affects only its last digit. Now draw the stages for the
 # smallest model on 64 ranks; the first bar, plain data parallelism, answers your first
 # guess:
 
@@ -303,13 +303,14 @@ check(zero1_step)
 # ## ZeRO-2: sharding the gradients · stretch
 #
 # An `all_reduce` is a `reduce_scatter` followed by an `all_gather` (unit 03). Leave out
-# the second half, and the gradient is sharded. `zero1_step` does so as well, but it
-# starts from a full gradient. ZeRO-2 saves memory in two ways. First, in a real program
-# the gradient never exists as a whole: it is computed layer by layer, and each layer's
-# part is reduce-scattered as soon as it is ready. Second, it saves memory in **gradient
-# accumulation**, where a batch that does not fit into memory is cut into
-# *micro-batches*, which run one after another, and their gradients are added up. From
-# one micro-batch to the next, only a shard of this sum is kept, not the full vector.
+# the second half, and the gradient is sharded. A `zero1_step` with a reduce-scatter
+# does this already, but it starts from a full gradient. ZeRO-2 saves memory in two
+# ways. First, in a real ZeRO-2 program the full gradient never exists: it is computed
+# layer by layer, and each layer's part is reduce-scattered as soon as it is ready.
+# Second, it saves memory in **gradient accumulation**: a batch too large for memory is
+# cut into *micro-batches*, which run one after another, and their gradients are added
+# up. From one micro-batch to the next, only a shard of this sum is kept, not the full
+# vector.
 #
 # ### A step of ZeRO-2 (4 points)
 #
@@ -332,8 +333,8 @@ def zero2_step(w: Tensor, gradients, m: Tensor, v: Tensor, t: int, lr: float) ->
     - several micro-batches: use the mean over all micro-batches of all ranks.
     - minimal traffic: together no more bytes than a reduce_scatter for each micro-batch
       plus one all_gather.
-    - sharded gradients: while the next micro-batch is computed, nothing as large as w
-      is alive except w and the buffer (if p > 1).
+    - sharded gradients: if p > 1, nothing as large as w is alive while the next
+      micro-batch is computed, except w and the buffer.
 
     Example: p = 2. The gradients are [1, 0] and [3, 0] on rank 0, [2, 0] and [6, 0] on
     rank 1. Their mean is [3, 0].
@@ -429,8 +430,8 @@ print(f"fit: {without:.1f} numbers, plus {each:.2f} per head and token of contex
 # $b$, width $h$ and $a$ heads. The 34 bytes are 16 numbers of 2 bytes each plus two
 # dropout masks of 1 byte each. The 5 bytes for each head and pair of tokens are two
 # numbers of 2 bytes (the softmax output before and after dropout) plus the dropout mask
-# of 1 byte. Without dropout, 16 numbers and 1 number remain; the fit above gives 16.3
-# and 1.06. Unit 20 uses this formula.
+# of 1 byte. Without dropout, 16 numbers remain in the first term and 1 in the second;
+# the fit above gives 16.3 and 1.06. Unit 20 uses this formula.
 #
 # (Try `tokens[:context]` without `.clone()`: a view of 64 tokens, 512 bytes, keeps the
 # entire text in memory. That is why storages are counted, and not tensors.)
@@ -439,11 +440,12 @@ print(f"fit: {without:.1f} numbers, plus {each:.2f} per head and token of contex
 #
 # The memory kept after the forward pass is not yet the peak. To see the peak, count
 # memory *over time*. `sharding.measured_step` does this for one step of the
-# transformer's blocks on one rank. Its `sharding.Counted()` is a `TorchDispatchMode`,
-# which PyTorch calls for every operation. After each one it adds up the storages that
-# are still alive and reports the sum to the simulated network (unit 03), which records
-# it over time. Each block takes virtual time: 1 ms forward, 2 ms backward. The blocks
-# run with or without activation checkpointing, which you write below:
+# transformer's blocks on one rank. It uses `sharding.Counted()`, a `TorchDispatchMode`,
+# which PyTorch calls for every operation: after each operation it adds up the storages
+# that are still alive, and the simulator (unit 03) records the sum over time. Each
+# block takes virtual time: 1 ms forward, 2 ms backward. The blocks run with or without
+# activation checkpointing (`checkpointed` and `with_the_library` come later on this
+# page):
 
 # %% alt="A space-time diagram of one rank: eight blocks forward, eight backward, each backward block twice as wide. The curve of memory below climbs through the forward pass, peaks as the backward pass begins, and falls through the backward pass, not to zero."
 def one_step(how, every):
@@ -626,8 +628,8 @@ print(
 # computes, the links are idle. What could be gathered in the meantime (*prefetching*)?
 # How many layers are then gathered at a time? (The backward pass may start with the
 # last two layers still gathered from the forward pass. Each of the remaining layers is
-# gathered again. Gather layer i when layer i + 1 begins its backward pass, and no
-# earlier: to test this, the autograder may change its shard until then.)
+# gathered again. Start gathering layer i when layer i + 1 begins its backward pass, and
+# no earlier: the autograder may change layer i's shard before that.)
 #
 # ### Forward and backward pass of ZeRO-3 (5 points)
 
@@ -955,8 +957,8 @@ print(f"fully_shard {theirs * 1e3:.2f} ms")
 
 # %% [markdown]
 # Both gather each block before its forward and again before its backward pass (your
-# version may keep the last two), and then reduce-scatter its gradient. Apart from that,
-# two things differ. Your layers keep only their input and recompute their intermediate
+# version may keep the last two), and then reduce-scatter its gradient. Two things
+# differ. Your layers keep only their input and recompute their intermediate
 # activations: a backward pass takes 0.3 instead of 0.2 ms. And your version overlaps
 # gathers with computation, while here, on CPUs, `fully_shard` waits for each gather
 # before it computes.
@@ -966,8 +968,9 @@ print(f"fully_shard {theirs * 1e3:.2f} ms")
 # HSDP is *hybrid* sharded data parallelism. On a mesh of two dimensions, `fully_shard`
 # shards along the last one and keeps replicas along the first. Let the last dimension
 # run within a node: the two all-gathers of every block then use the fast links, and
-# between the nodes only a shard of the gradient is all-reduced. It costs memory: with
-# two nodes of two ranks, a rank holds 1/2 of the parameters instead of 1/4.
+# between the nodes each rank all-reduces only its shard of the gradient. It costs
+# memory: with two nodes of two ranks, a rank holds 1/2 of the parameters instead of
+# 1/4.
 #
 # ![Hybrid sharding on two nodes with two ranks each. In each node one rank keeps half 0 of the parameters and the other rank keeps half 1; within the node they are all-gathered twice and gradients reduce-scattered once per step. Ranks 0 and 2 hold replicas of half 0, ranks 1 and 3 of half 1; each pair all-reduces its half of the gradient between the nodes.](../../images/hsdp.svg)
 #

@@ -105,12 +105,12 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 # ![Two schedules of four ranks on one time axis. One minibatch, not split: forward passes like stairs going down, backward passes going up again, 48 slots, each rank idle 75 % of the time. Split into four micro-batches: the same work in 21 slots, each rank idle 43 %; the hatched bubble lies before the forward passes, between them and the backward passes, and at the end. 27 slots are saved.](../../images/pipeline_uncut_and_cut.svg)
 #
 # ### The bubble (2 points)
-# There are $p$ ranks and $m$ micro-batches. Call the time of a forward pass a *forward
-# slot*, and that of a backward pass a *backward slot*. Look at the *lane* (the row) of
-# the last rank: it waits for p - 1 forward slots, works without a break, and then waits
-# for p - 1 backward slots while the others finish. All ranks wait for the same total
-# time, but at different moments. So a rank is idle in $p - 1$ of the $m + p - 1$
-# forward slots, and likewise in $p - 1$ of the $m + p - 1$ backward slots.
+# There are $p$ ranks and $m$ micro-batches. A *forward slot* is the slot from above; a
+# *backward slot*, the time of a backward pass, is two of them. Look at the *lane* (the
+# row) of the last rank: it waits for p - 1 forward slots, works without a break, and
+# then waits for p - 1 backward slots while the others finish. All ranks wait for the
+# same total time, but at different moments. So a rank is idle in $p - 1$ of the
+# $m + p - 1$ forward slots, and likewise in $p - 1$ of the $m + p - 1$ backward slots.
 #
 # Write a function for this fraction. Later on this page a rank holds $v$ smaller pieces
 # of the model, called *chunks*, instead of one stage, and each pass takes $1/v$ of the
@@ -216,9 +216,9 @@ for name, cost in zip(names, costs):
 # the **slowest stage is as fast as possible**? Filling one stage after another up to
 # the mean cost per stage is not always best. Two methods always find a best cut. Either
 # search for the smallest limit on a stage's cost for which p stages are enough. Or
-# build up from smaller problems: for $q = 2, 3, \dots, p$ cut the first $n$ layers into
-# $q$ stages by adding a last stage to a best cut of fewer layers into $q - 1$ stages,
-# and keep the best result.
+# build up from smaller problems: for $q = 2, 3, \dots, p$ and every $n$, find the best
+# cut of the first $n$ layers into $q$ stages; it is a best cut of fewer layers into
+# $q - 1$ stages plus one last stage.
 #
 # ![Six layers of cost 1, 1, 4, 2, 4 and 5, partitioned into three stages in three ways; each bar is as long as its stage's cost, and hatching shows how long it waits for the slowest. Two layers each: 2, 6 and 9, so all wait for 9. Filled up to the mean: 2, 4 and 11. The best cut: 6, 6 and 5.](../../images/pipeline_cuts.svg)
 #
@@ -810,8 +810,8 @@ for K in (2, 4, 8, 16, 64):
 # **Claim 2: table 2 of the same paper.** It gives the throughput on TPUs, relative to K
 # = 2 and M = 1, of a transformer and of AmoebaNet, an image network found by
 # architecture search. If only the schedule mattered, it would be $K M / (M + K - 1)$,
-# or $3.5\, K M / (4 M + 3 (K - 1))$ if they recomputed while waiting (3.5 makes it 1 at
-# K = 2 and M = 1).
+# or $3.5\, K M / (4 M + 3 (K - 1))$ if the ranks recomputed while waiting (3.5 makes it
+# 1 at K = 2 and M = 1).
 
 # %%
 MEASURED = {  # (K, M): AmoebaNet, transformer; GPipe, table 2
@@ -834,17 +834,18 @@ for (K, M), (amoeba, transformer) in MEASURED.items():
 # formulas. AmoebaNet reaches about half at K = 8. Its layers differ, and a pipeline
 # waits for its slowest stage: this is why you wrote `partition`.
 #
-# For the transformer at M = 4 the formula fails at K = 4 and K = 8: at K = 8 it reached
-# 4.8. If all runs do the same work, the two formulas give 2.91 and 3.03, and 4.8 is at
-# least 58 % more. There are three possible reasons. *Recomputing while waiting*: it
-# explains the 1.07 at K = 4 and M = 1, a part of the 1.3 at K = 8 and M = 1, and almost
-# nothing at M = 4. *The work*: the table's caption says "Batch size was adjusted to fit
-# memory if necessary", but not for which entries. *The divisor*: all entries are
-# relative to the run with K = 2 and M = 1, where a device needs the most memory; if
-# that run had a smaller batch and was slower because of it, all other entries would be
-# too large (but then so would those at M = 32, which fit). Without the batch sizes
-# nobody can tell. For the transformer the table agrees with the formula at M = 32; at M
-# = 4 only K = 2 does.
+# For the transformer at M = 4 the formula fails at K = 4 and K = 8: at K = 8 the
+# measured value is 4.8. If all runs do the same work, the two formulas give 2.91 and
+# 3.03, and 4.8 is at least 58 % more. There are three possible reasons. *Recomputing
+# while waiting*: it explains the 1.07 at K = 4 and M = 1, a part of the 1.3 at K = 8
+# and M = 1, and almost nothing at M = 4. *The work* may differ between runs: "Batch
+# size was adjusted to fit memory if necessary", says the caption, but not for which
+# entries. *The baseline*: all entries are relative to the run with K = 2 and M = 1,
+# where a device needs the most memory; if that run had a smaller batch and was slower
+# because of it, all other entries would be too large (but then so would those at M =
+# 32, which agree with the formula). Without the batch sizes nobody can tell. For the
+# transformer the table agrees with the formula at M = 32; at M = 4 only the entry for K
+# = 2 does.
 
 # %% [markdown]
 # ### Does latency grow with the number of devices?
@@ -928,7 +929,7 @@ charts.diagrams(both, RANKS);
 # - The bubble is $(p - 1) / (v m + p - 1)$ of the time, for GPipe and 1F1B ($v = 1$)
 #   and for interleaved 1F1B.
 # - In GPipe's order m micro-batches are alive on a rank, in 1F1B's at most p - rank,
-#   and 1F1B takes no longer if messages cost nothing. (The GPipe of the paper keeps
+#   and both take the same time if messages cost nothing. (The GPipe of the paper keeps
 #   only the input of each stage, and recomputes.)
 # - Interleaving makes the bubble smaller at the price of more messages and more memory.
 # - When messages go in both directions, never block on a send.

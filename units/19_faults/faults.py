@@ -123,8 +123,7 @@ def write_whole(path: str, data: bytes) -> None:
       system calls, `path` is either as it was before or the whole new file, and the
       next save still works. On a full disk, `path` stays as it was. A process that has
       the old file open continues to read the old bytes.
-    - a power cut: to survive one, the new bytes are on the disk before they get the
-      name `path`.
+    - a power cut: the new bytes are on the disk before the file gets the name `path`.
 
     Example: `path` holds b"old" and data is b"NEW!". If the process is killed after two
     bytes, `path` still holds b"old".
@@ -158,8 +157,8 @@ print("killed at every byte:", simulation.run(saves_whole, 1).ranks[0].value)
 # Writing a large state to the disk takes time, and the ranks wait. They do not have to:
 # copy the state, which is quick, and let a thread write the copy while the next steps
 # run. Two things can go wrong. Without a copy, the thread writes numbers from several
-# steps. And an error in a thread goes unnoticed: if the disk is full, you take the old
-# checkpoint for the new one, and find out weeks later.
+# steps. And an error in a thread goes unnoticed: if the disk is full, you mistake the
+# old checkpoint for the new one, and find out weeks later.
 #
 # ### Saving in the background (4 points)
 
@@ -207,8 +206,8 @@ def save_in_background(state: dict, write: Callable) -> Callable:
 check(save_in_background)
 
 # %% [markdown]
-# How much sooner does training finish? Six steps of 30 ms, and after every second step
-# a checkpoint that takes a slow disk 100 ms:
+# How much sooner does training finish? Six steps of 30 ms, each second one followed by
+# a checkpoint, which takes 100 ms on a slow disk:
 
 # %% tags=["raises-exception"]
 def save_at_once(state, write):
@@ -254,8 +253,8 @@ def resume_order(
     - the same number of ranks: in each step, the ranks together take the samples that
       this step would have taken without the stop. The last step of an epoch takes the
       samples that are left.
-    - another number of ranks: the same holds. In a step, no rank takes more than one
-      sample more than another; a rank that gets none has the list [].
+    - another number of ranks: the same holds. In a step, the ranks' numbers of samples
+      differ by at most one; a rank that gets no sample has the list [].
 
     Example: resume_order([7, 4, 9, 8, 5, 6], 1, 2, 2, 0, 1) == [[5, 6]]
     """
@@ -272,8 +271,8 @@ check(resume_order)
 # **Shards.** In unit 15 each rank held one shard of the optimizer state. Four ranks
 # divide the state differently from three. Gathering the state on one rank and
 # scattering it again is easy, but the state does not fit there: that is why it was
-# sharded. Nor is it necessary: when the number of ranks changes by one, every number
-# stays or moves to a neighbouring rank.
+# sharded. Nor is gathering necessary: when the number of ranks changes by one, every
+# number stays or moves to a neighbouring rank.
 #
 # ![Twelve numbers, first divided over four ranks, three each, then over three ranks, four each. Thick arrows mark the six numbers that are sent to another rank: number 3 from rank 1 to 0, 6 and 7 from rank 2 to 1, and 9, 10 and 11 from rank 3 to 2. The other six stay on their rank.](../../images/shards_on_fewer_ranks.svg)
 #
@@ -297,8 +296,8 @@ def reshard(shard: torch.Tensor, n: int, old: int, new: int) -> torch.Tensor:
       the call, the first n % old of the `old` ranks hold one number more than the
       others. After it, the first n % new of the `new` ranks do. All other ranks hold
       an empty tensor.
-    - minimal traffic: in total, the ranks send no more bytes than the numbers that
-      change rank take up. Do not gather all numbers on all ranks.
+    - minimal traffic: only the numbers that change rank are sent, each of them once. Do
+      not gather all numbers on all ranks.
     - messages: point to point or by `all_to_all`, as you like.
 
     Example: n = 7, old = 2, new = 3. The shards [0, 1, 2, 3] and [4, 5, 6] become the
@@ -377,9 +376,9 @@ with tempfile.TemporaryDirectory() as folder:
 # ## Rank failure: continuing without the dead rank
 #
 # Guess 2 was about this. On the simulated network a rank can be killed at any
-# operation: with `kills={2: 1}`, rank 2 dies just before its second communication (they
-# are counted from 0; computing does not count). Its process ends, as with `kill -9`.
-# The others learn of it when they need the dead rank: their collective raises
+# operation: with `kills={2: 1}`, rank 2 dies just before its second communication
+# (communications are counted from 0). Its process ends, as with `kill -9`. The others
+# learn of it when they need the dead rank: their collective raises
 # `dist.DistBackendError`, and the exception's `.ranks` lists the dead members of the
 # group, as global ranks. (Only the simulated network sets this attribute; PyTorch's own
 # exception does not have it.)
@@ -405,8 +404,8 @@ timeline.draw(outcome.events, 4, title="rank 2 dies instead of joining its secon
 # So on the simulated network the other three get an exception in their second sum, in
 # the middle of a step. What now? There are two answers: all ranks stop and restart from
 # a checkpoint (that is `torchrun`, below); or the survivors continue without the dead.
-# To continue, each survivor keeps a list of the living ranks, removes the dead ones
-# from it, makes a new group of the others (PyTorch normally wants all ranks to call
+# To continue, each survivor keeps a list of the living ranks, removes those that have
+# died, makes a new group of the rest (PyTorch normally wants all ranks to call
 # `new_group`; here the survivors are enough), and takes the *same* step again: the
 # contents of the tensor after the failed sum are useless.
 #
@@ -523,7 +522,7 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 # ## Preemption: all stop, or none
 #
 # A job reaches its time limit, or a more urgent job gets its nodes (*preemption*), and
-# a signal arrives: at one rank, or at all of them, but not at the same moment. The
+# a signal arrives, either at one rank only or at all of them at different moments. The
 # rank's signal handler sets a flag, and then the rank should stop cleanly. **Predict:**
 # what happens if it checks its flag before a step, finds it set, and leaves?
 
@@ -540,11 +539,11 @@ outcome = simulation.run(leaves_when_told, 4, [(-1,), (3,), (-1,), (-1,)])
 print(outcome.hang)
 
 # %% [markdown]
-# The others hang. Nobody is dead, so nobody gets an exception: one rank just does not
-# come. On a real cluster they hang, with no checkpoint written, until a timeout or the
-# scheduler ends the job. Leaving on one's own is the classic mistake, whether the
-# reason is a signal, a stop file or a loss that is NaN. The rule: **a decision to leave
-# a collective loop is itself a collective.**
+# The others hang. Nobody is dead, so nobody gets an exception: one rank just never
+# arrives. With NCCL they hang in the same way, with no checkpoint written, until a
+# timeout or the scheduler ends the job. Leaving on one's own is the classic mistake,
+# whether the reason is a signal, a stop file or a loss that is NaN. The rule: **a
+# decision to leave a collective loop is itself a collective.**
 #
 # ![Two timelines of four ranks; in step 2 a signal tells rank 2 to stop. Above, rank 2 leaves, and the other three begin step 3 and wait for it in the all-reduce. Below, before every step each rank contributes 1 if it was told to stop and 0 if not, and an all-reduce takes the maximum: 0 before steps 0, 1 and 2, then 1, and all four leave after three steps.](../../images/stop_together.svg)
 #
@@ -787,10 +786,10 @@ for bit in (None, 55):
 # $$\sum_i \Big(\sum_r x_{r,i}\Big) = \sum_r \Big(\sum_i x_{r,i}\Big)$$
 #
 # (*Algorithm-based fault tolerance*: Huang and Abraham, 1984, for matrices.) There are
-# two traps. Floating-point sums in two orders may differ, and with numbers of both
-# signs by more than the checksum itself: judge the difference against the sum of the
-# *magnitudes*. And a flipped exponent bit can make a NaN, for which `<=` and `>` are
-# both false.
+# two traps. Floating-point sums in two orders may differ; if positive and negative
+# numbers cancel, even by more than the checksum itself: judge the difference against
+# the sum of the *magnitudes*. And a flipped exponent bit can make a NaN, for which `<=`
+# and `>` are both false.
 #
 # ### An all-reduce with a checksum (5 points)
 
@@ -845,7 +844,7 @@ def trusted(bit):
     x = torch.randn(1000, dtype=torch.float64)
 
     def faulty(vector):
-        if dist.get_rank() == 2:
+        if dist.get_rank() == 2 and len(vector) == len(x):
             sign = -(1 << 63)
             vector.view(torch.int64)[123] ^= sign if bit == 63 else 1 << bit
         dist.all_reduce(vector)
@@ -926,9 +925,8 @@ def wall_time(
     - failures: a failure destroys all work that is not in a complete save, and
       `restart` seconds later the work resumes from the last complete save.
     - a failure during a save or restart: after a failure during a restart, the restart
-      begins again. A save, a restart or the whole job that ends at second t counts as
-      complete, even if a failure comes at t; unless the job is done, that failure
-      costs another restart.
+      begins again. A failure at second t does not undo a save, a restart or a job that
+      ends at t; unless the job is done, it costs another restart.
 
     Example: wall_time(10, 5, 1, 2, [7]) == 14
     """
@@ -951,7 +949,8 @@ check(wall_time)
 
 # %% [markdown]
 # Four days of work, a failure every three hours on average at random moments, 60 s for
-# a save, 300 s for a restart: the mean over eight failure logs, next to the formula.
+# a save, 300 s for a restart: the mean over eight failure logs, next to the formula
+# (with the restarts added).
 
 # %% tags=["raises-exception"]
 MTBF, SAVE, RESTART, WORK = 3 * 3600, 60, 300, 4 * 86400
@@ -987,19 +986,20 @@ print(f"at {int(best)} s: {useful(int(best)):.1%}")
 # %% [markdown]
 # The optimum is flat: being wrong by a factor of two costs little. And the formula is
 # robust: here failures also hit saves and restarts, and the best interval is still
-# where the formula puts it. A paper finds that it also holds if a program can save only
-# between iterations, whose lengths are random: "we establish that the relevance of the
-# formula goes well beyond its original framework" (*Robustness of the Young/Daly
-# formula for stochastic iterative applications*, hal-02514107). The points lie a little
-# below the line, especially at long intervals: failures can also hit saves, restarts
-# and work that is being redone.
+# where the formula puts it. A paper finds that the formula also holds if a program can
+# save only between iterations, whose lengths are random: "we establish that the
+# relevance of the formula goes well beyond its original framework" (*Robustness of the
+# Young/Daly formula for stochastic iterative applications*, hal-02514107). The points
+# of the chart lie a little below the line, especially at long intervals: the formula
+# counts failures only during new work, not during saves, restarts and work that is
+# being redone.
 #
 # ## Explain: checking a published table
 #
 # *The Llama 3 Herd of Models* (Meta, arXiv 2407.21783) reports 466 interruptions, 47 of
 # them planned, in 54 days of pre-training the 405 B model on up to 16,384 GPUs. Table 5
 # lists the other 419 by cause, with a column of percentages, and the text says that
-# 58.7 % of the interruptions are GPU issues. Does the column add up?
+# 58.7 % of the unplanned interruptions are GPU issues. Does the column add up?
 
 # %%
 TABLE_5 = {  # cause: (GPU issue?, count, percentage)
@@ -1042,8 +1042,8 @@ print(f"a tenth of {hours:.2f} h: {6 * hours:.1f} minutes")
 # the useful fraction of the time. Is that possible? One tenth of the 3.1 hours between
 # failures is 18.6 minutes; for each failure, this time must cover the restart, the work
 # since the last checkpoint (half an interval on average), and all the saves in between.
-# What is left of the time between two failures, without the restart and the lost work,
-# is divided between work and saves: save / interval seconds of saving for each second
+# Subtract the restart and the lost work from the time between two failures; the rest is
+# divided between work and saves, with save / interval seconds of saving for each second
 # of work.
 
 # %% tags=["raises-exception"]
@@ -1067,8 +1067,9 @@ for save in (5, 30, 120):
 #   background: copy first, and re-raise the thread's errors.
 # - After a restart on a different number of ranks the global minibatch stays the same,
 #   so each step still uses the same samples. Only each rank's share of them changes.
-# - If you add in an order that does not depend on the ranks, a resumed training run is
-#   the same run, bit for bit. Then a test can check it.
+# - If you add in an order that does not depend on the ranks, a resumed training run
+#   ends with the same weights as an uninterrupted one, bit for bit, and a test can
+#   check that.
 # - A decision to leave is a collective.
 # - The rank that waits least is the one that the others wait for. Use median and MAD,
 #   not mean and standard deviation.
