@@ -16,7 +16,12 @@ from autograder.reports.copies import code_tokens, render, similar_pairs, word_t
 CELL = "ring_all_reduce"
 ANSWERS = {name: text for name, text in sources("03_collectives", CELL).items() if name.startswith("right_")}
 # The same idea as another one's, a few tokens apart: no copy of theirs could be told from what is known.
-VARIANTS = {"right_polls", "right_receives_of_the_second_half_open", "right_tensor_split"}
+VARIANTS = {
+    "right_irecv_and_send",
+    "right_polls",
+    "right_receives_of_the_second_half_open",
+    "right_tensor_split",
+}
 RIGHT = [name for name in ANSWERS if name not in VARIANTS]
 
 
