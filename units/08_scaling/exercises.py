@@ -348,8 +348,10 @@ class SpeedupWithError(ValueAndError):
     def cases(self, rng):
         speedup, error = self.levels
 
-        def case(level, repeats, factor):
+        def case(level, repeats, factor, outlier=1.0):
+            """outlier: so many times as long takes one run of the baseline."""
             slow = rng.uniform(4, 40) * rng.uniform(0.9, 1.1, repeats[0])
+            slow[3] *= outlier
             fast = slow.mean() / factor * rng.uniform(0.85, 1.15, repeats[1])
             for times in (slow, fast):  # the first run is neither the fastest nor the median
                 second = np.argsort(times)[-2]
@@ -360,6 +362,7 @@ class SpeedupWithError(ValueAndError):
         return [
             case(speedup, (5, 5), 3.1),
             case(speedup, (4, 7), 0.6),
+            case(speedup, (16, 5), 2.4, outlier=4.0),  # more than three standard deviations from the mean
             case(error, (6, 6), 5.3),
             case(error, (4, 8), 1.8),
         ]
@@ -476,7 +479,7 @@ class ScalingEfficiency(Exercise):
                 kept[1], says = rng.uniform(1.05, 1.2), f"{says}, superlinear"
             seconds = batches / (rng.uniform(200, 900) * ranks * kept)
             if whole:
-                seconds = np.ceil(seconds * 1000).astype(np.int64)
+                seconds = np.ceil(10 * seconds).astype(np.int64)
             known = {"ranks": ranks, "batches": batches, "seconds": seconds}
             return Case(level, 1, (ranks, batches, seconds), says=says, known=known, rtol=EXACT, atol=0.0)
 

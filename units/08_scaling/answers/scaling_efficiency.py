@@ -294,6 +294,16 @@ def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     efficiency = (b / t) / (b[0] / t[0]) / (p / p[0])
     return kind, efficiency
 
+# %% wrong_type_of_the_seconds: wrong, unrecognised, levels 0 1 1
+def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
+    p, b, t = world_sizes, global_batch_sizes, step_seconds
+    local = b / p
+    kind = "strong" if np.all(b == b[0]) else "weak" if np.all(local == local[0]) else "neither"
+    efficiency = np.empty_like(t)
+    for k in range(len(t)):
+        efficiency[k] = (b[k] / t[k]) / (b[0] / t[0]) / (p[k] / p[0])
+    return kind, efficiency
+
 # %% wrong_upside_down: wrong, upside_down, levels 0 0 0
 def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     p, b, t = world_sizes, global_batch_sizes, step_seconds

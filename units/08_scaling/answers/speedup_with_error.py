@@ -184,6 +184,16 @@ def speedup_with_error(baseline_seconds, parallel_seconds):
     db = b.std()
     return speedup, speedup * math.hypot(da / a.mean(), db / b.mean())
 
+# %% wrong_outliers_left_out: wrong, unrecognised, levels 0 1
+def speedup_with_error(baseline_seconds, parallel_seconds):
+    means, errors = [], []
+    for seconds in (np.asarray(baseline_seconds), np.asarray(parallel_seconds)):
+        seconds = seconds[np.abs(seconds - seconds.mean()) <= 3 * seconds.std()]
+        means.append(seconds.mean())
+        errors.append(seconds.std(ddof=1) / np.sqrt(len(seconds)) / seconds.mean())
+    speedup = means[0] / means[1]
+    return speedup, speedup * np.hypot(*errors)
+
 # %% wrong_parallel_error_ignored: wrong, parallel_error_ignored, levels 1 0
 def speedup_with_error(baseline_seconds, parallel_seconds):
     a, b = baseline_seconds, parallel_seconds
