@@ -267,7 +267,7 @@ def stock_indices(
     rank: int, this rank
     world_size: int, number of ranks
     shuffle: bool, True for the order of torch.randperm as described above
-    seed, epoch: ints
+    seed, epoch: ints, 0 or more
     drop_last: bool, True to cut instead of padding
     Returns: list, array or tensor of ids in the order of the sampler
 
