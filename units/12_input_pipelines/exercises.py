@@ -780,6 +780,8 @@ class NextBatch(PlainExercise):
             strict=True,
         ):  # fmt: skip
             seeds = [int(s) for s in rng.choice(10**6, 2 if level == "epochs and seeds" else 1, replace=False)]
+            if n == 20:  # a seed like any other, but for those who write `seed or ...` or seed * epoch
+                seeds[0] = 0
             yield level, {"n": n, "seeds": seeds, "plan": plan, "level": level}
         end = list(self.levels)[1]  # fewer samples than ranks, and than a batch
         yield end, {"n": 3, "seeds": [int(rng.integers(10**6))], "plan": [(4, 8, 2)], "level": end}

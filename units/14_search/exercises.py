@@ -746,7 +746,8 @@ class HyperbandBrackets(RefusingExercise):
         known = [(paper, 81, 3), (powers, 243, 3), (powers, 125, 5), (powers, 1000, 10), (powers, 16, 4)]
         known += [(none, 100, 3), (none, int(rng.integers(300, 360)), 4), (none, 1, 3), (none, 2, 3)]
         known += [(powers, 32, 2), (powers, 196, 14), (none, 50, 2), (wrong, 0, 3), (wrong, 27, 1)]
-        known += [(powers, 3**35, 3), (none, 3**21 - 1, 3), (wrong, -3, 3), (wrong, 27, 0), (wrong, 27, -2)]
+        known += [(powers, 3**35, 3), (none, 3**21 - 1, 3)]
+        known += [(wrong, -3, 3), (wrong, 27, 0), (wrong, 27, -2), (wrong, 1, 1)]
         for level, R, eta in known:
             yield level, {"R": R, "eta": eta}
 

@@ -173,6 +173,10 @@ def next_batch(state, n, batch_size, rank, world_size):
         epoch, taken = epoch + 1, taken - n
     return batch[rank::world_size].tolist(), {"seed": seed, "epoch": epoch, "taken": taken}
 
+# %% wrong_seed_times_the_epoch_after (right_strides): wrong, same_order_every_epoch, levels 1 1 0 1
+-    order = np.random.default_rng([seed, epoch]).permutation(n)
++    order = np.random.default_rng(seed * (epoch + 1)).permutation(n)
+
 # %% wrong_state_first (right_strides): wrong, not_a_pair, levels 0 0 0 0
 -    return batch[rank::world_size].tolist(), {"seed": seed, "epoch": epoch, "taken": taken}
 +    return {"seed": seed, "epoch": epoch, "taken": taken}, batch[rank::world_size].tolist()

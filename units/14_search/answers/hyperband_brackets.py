@@ -146,6 +146,11 @@ def hyperband_brackets(R, eta):
         brackets.append([(n // eta**i, R // eta ** (s - i)) for i in range(s + 1)])
     return brackets
 
+# %% wrong_one_epoch_first (right_loop): wrong, takes_anything, levels 1 1 1 0
+ def hyperband_brackets(R, eta):
++    if R == 1:
++        return [[(1, 1)]]
+
 # %% wrong_order (right_loop): wrong, last_bracket_first, levels 0 0 0 1
 -    for s in range(s_max, -1, -1):
 +    for s in range(s_max + 1):
