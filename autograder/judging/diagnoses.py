@@ -35,7 +35,7 @@ BUILT_IN = {
     "other_type": Diagnosis(
         "The values are right, but of another type than the signature names.",
         "Convert at the end: `.tolist()` or `list(...)` makes a list, `int(...)` or `//` whole numbers, `float(...)` a "
-        "number of an array with one element, `np.asarray(...)` an array.",
+        "float, `np.asarray(...)` an array.",
     ),
     "not_comparable": Diagnosis(
         "What came back from your function cannot be compared with what is expected: it is of another kind.",

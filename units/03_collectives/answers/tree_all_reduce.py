@@ -314,25 +314,11 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
 -        dist.send(total, parent)
 +        dist.isend(total, parent)
 
-# %% wrong_itself_on_one_rank: wrong, not_new, levels 1 0 1
-def tree_all_reduce(x):
-    rank, p = dist.get_rank(), dist.get_world_size()
-    if p == 1:
-        return x
-    total, arrived = x.clone(), torch.empty_like(x)
-    steps = [2**k for k in range((p - 1).bit_length())]
-    for step in steps:
-        if rank % (2 * step) == step:
-            dist.send(total, dst=rank - step)
-        elif rank % (2 * step) == 0 and rank + step < p:
-            dist.recv(arrived, src=rank + step)
-            total += arrived
-    for step in reversed(steps):
-        if rank % (2 * step) == step:
-            dist.recv(total, src=rank - step)
-        elif rank % (2 * step) == 0 and rank + step < p:
-            dist.send(total, dst=rank + step)
-    return total
+# %% wrong_itself_on_one_rank (right_log2): wrong, not_new, levels 1 0 1
+     me, p = dist.get_rank(), dist.get_world_size()
++    if p == 1:
++        return x
+     steps = math.ceil(math.log2(p))
 
 # %% wrong_log2_rounded_down: wrong, powers_of_two_only, levels 1 0 1
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
