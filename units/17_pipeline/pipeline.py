@@ -100,7 +100,8 @@ show([gpipe_order(8)] * 4, m=8, title="GPipe, 8 micro-batches")
 # The white part is the **bubble**, and the line above the picture answers the second
 # question. The curve under each rank shows how many micro-batches are alive there.
 #
-# Here are both schedules on one time axis, GPipe with 4 micro-batches:
+# Here are both schedules on one time axis, GPipe with 4 micro-batches (a slot is the
+# time of one of its forward passes):
 #
 # ![Two schedules of four ranks on one time axis. One minibatch, not split: forward passes like stairs going down, backward passes going up again, 48 slots, each rank idle 75 % of the time. Split into four micro-batches: the same work in 21 slots, each rank idle 43 %; the hatched bubble lies before the forward passes, between them and the backward passes, and at the end. 27 slots are saved.](../../images/pipeline_uncut_and_cut.svg)
 #
