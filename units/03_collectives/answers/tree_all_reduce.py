@@ -318,7 +318,6 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
      me, p = dist.get_rank(), dist.get_world_size()
 +    if p == 1:
 +        return x
-     steps = math.ceil(math.log2(p))
 
 # %% wrong_log2_rounded_down: wrong, powers_of_two_only, levels 1 0 1
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
