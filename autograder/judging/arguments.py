@@ -103,7 +103,9 @@ def _lines(case: Case, r: int, after: tuple, found: tuple[int, Any] | None) -> l
         return []
     who = "" if case.world_size == 1 else f"on rank {r} "
     column = len(who) + len("the argument was ")
+    before, now = found[1], after[found[0]]
+    digits = 17 if show(before) == show(now) else 6
     return [
-        f"{who}the argument was {show(found[1], indent=column)}",
-        f"{'and now is':>{column - 1}} {show(after[found[0]], indent=column)}",
+        f"{who}the argument was {show(before, indent=column, digits=digits)}",
+        f"{'and now is':>{column - 1}} {show(now, indent=column, digits=digits)}",
     ]

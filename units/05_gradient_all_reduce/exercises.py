@@ -421,6 +421,9 @@ class GlobalMetrics(Exercise):
                 "Add up in float32 or float64 and count in int64; round where you print."),
         Mistake("zero_not_counted", "A sample whose loss is exactly 0 was not counted.",
                 "Count the samples, `len(losses)`, not the losses that are not zero."),
+        Mistake("hides_nan", "The loss of a sample is nan, and the mean does not show it: a training that has diverged "
+                "would look healthy.",
+                "Add the losses up as they are: one nan makes the mean nan, on every rank."),
         Mistake("count_overflows", "The counts were kept in a type of 8 bits, which ends at 255.",
                 "Count in int64, which is what `torch.tensor(3)` is."),
     ]  # fmt: skip
@@ -436,19 +439,23 @@ class GlobalMetrics(Exercise):
             self._case(rng, empty, (3, 0, 8, 2)),
             self._case(rng, empty, (0, 1, 0, 5, 2), late=(2,)),
             self._case(rng, equal, (6,)),
+            self._case(rng, equal, (3, 3), diverged=True),
         ]
 
     @staticmethod
-    def _case(rng, level, counts, **options):
-        """A case whose ranks have very different losses, so that no two ways of averaging agree."""
+    def _case(rng, level, counts, diverged=False, **options):
+        """A case whose ranks have very different losses, so that no two ways of averaging agree. diverged: a loss of
+        rank 1 is nan."""
         losses = [full_width(rng, rng.integers(2, 30, n) * (r + 1) / 16, "float32") for r, n in enumerate(counts)]
         losses[int(np.argmax(counts))][-1] = 0  # a loss of nothing is a sample like any other
+        if diverged:
+            losses[1][1] = np.nan
         correct = []
         for r, n in enumerate(counts):
             hits = (n * (r % 3 + 1) + 3) // 4 if n > 1 else n
             correct.append(rng.permutation(np.arange(n) < hits))
         arguments = [(Tensor(x, "float32"), Tensor(c, "bool")) for x, c in zip(losses, correct, strict=True)]
-        says = f"{', '.join(map(str, counts[:-1]))} and {counts[-1]} samples"
+        says = f"{', '.join(map(str, counts[:-1]))} and {counts[-1]} samples{', one loss is nan' * diverged}"
         known = {"losses": losses, "correct": correct, "counts": counts}
         return Case(level, len(counts), arguments, says=says, known=known, rtol=1e-5, **options)
 
@@ -471,6 +478,9 @@ class GlobalMetrics(Exercise):
             np.array([[number(one) for one in value] for value in contributions.returned(run)]),
             self.worked(case),
         )
+        if np.isnan(c.losses).any():
+            finite = np.isfinite(pairs[:, 0]).all() and np.ptp(pairs[:, 0]) < 1e-6
+            return Finding("hides_nan", "") if finite else None
         nan = np.isnan(pairs).any(axis=1)
         if (nan & (c.counts > 0)).any():
             return Finding("empty_is_nan", f"NaN on rank {np.flatnonzero(nan)[0]}.")
@@ -829,6 +839,7 @@ class AverageAndClip(GradientExercise):
             case(odd, 3, TIED, 0.5, "one frozen, one tied"),
             case(odd, 5, branch(0), 0.1, "no gradient of the branch on rank 0", late=(0,)),
             limited(of_zeros(gradient_case(rng, odd, 2, LAYERS)), 1.0, "zeros"),
+            limited(of_zeros(gradient_case(rng, odd, 2, LAYERS)), 0.0, "zeros, max_norm 0"),
             case(long, 1, LAYERS, 0.3, "too long, on one rank"),
         ]
 

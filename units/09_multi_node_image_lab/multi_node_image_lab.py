@@ -777,8 +777,8 @@ def training_memory(
     parameters: int, number of parameters, 1 to 10**12
     optimizer: "sgd", "momentum" or "adam"; its values always have 4 bytes
     precision: "float32" or "mixed"
-    activations: int, values kept for each sample of the local minibatch
-    global_batch_size: int, a multiple of world_size
+    activations: int, values kept for each sample of the local minibatch, at most 10**9
+    global_batch_size: int, a multiple of world_size, at most 10**5
     world_size: int, number of ranks
     gpu_bytes: int, memory of one GPU in bytes
     Returns: (parts, gpus), a dict with the bytes of "weights", "gradients", "copy",

@@ -402,8 +402,8 @@ def dynamic_scale(
     growth_interval: int, good steps in a row that double the scale
     Returns: list of floats, one for each step
 
-    - halving the scale: after a step with an infinity or nan. There is no smallest and
-      no largest scale.
+    - halving the scale: after a step with an infinity or nan. Nothing else bounds the
+      scale, as long as a float32 holds it.
     - doubling the scale: after growth_interval good steps in a row. Each time the scale
       changes, the count of good steps starts again at 0.
 
@@ -719,7 +719,7 @@ def evaluate_padded(
         ceil(n / p) of them on p ranks
     indices: int64 tensor, the samples' indices in the data set (you may not need them)
     n: int, number of samples
-    Returns: float, the same on every rank
+    Returns: float, the same on every rank (to the digits of a float32)
 
     - every sample once: count each sample once, however often the sampler has dealt it.
     - fewer samples than ranks: n may be smaller than p.

@@ -545,6 +545,7 @@ class NoiseScale(ReportExercise):
     def _case(rng, level, p, n, b, negative=False, **options):
         """negative: whether the estimate is, as where the ranks' gradients point away from each other."""
         g = full_precision(rng, 0.5, 1.5, (n,)) + full_precision(rng, -0.7, 0.7, (p, n))
+        g += rng.uniform(0, 1e-6, (p, n))  # so many digits that dividing by p and multiplying again shows
         if negative:
             g[1::2] *= -1
         known = {"g": list(g), "sent": float64(g), "b": b}

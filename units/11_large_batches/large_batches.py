@@ -800,7 +800,7 @@ def train_and_validate(step, correct, steps, every, n):
         time for each sample
     steps: int, number of steps
     every: int, steps between two validations
-    n: int, number of validation samples
+    n: int, number of validation samples, below 2**24
     Returns: list of floats, the accuracies, the same on every rank
 
     - every sample once: no sample is validated twice or left out.
@@ -922,10 +922,10 @@ charts.diagrams(runs, 4)
 def ghost_batch_norm(x, ghost, eps):
     """Normalise a batch in groups of `ghost` consecutive rows.
 
-    x: tensor (rows, C), at least one row, whose values may be far from zero
+    x: float64 tensor (rows, C), at least one row, whose values may be far from zero
     ghost: int, rows of a group
     eps: float, added to the variance
-    Returns: tensor (rows, C) of the same type
+    Returns: float64 tensor (rows, C)
 
     - each group by itself: in each group and channel subtract the mean and divide by
       the root of variance + eps; the variance is divided by the number of rows.

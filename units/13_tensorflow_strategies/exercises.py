@@ -300,6 +300,7 @@ class Distribute(StrategyExercise):
         "samples seen again",
         "largest minibatch",
         "steps",
+        "steps that a worker lacks",
     )
     harness = harness_of(__file__, "distribute")
     mistakes = [
@@ -331,6 +332,9 @@ class Distribute(StrategyExercise):
                 "`distribute_datasets_from_function` those of one replica."),
         Mistake("rest_to_one_worker", "One worker makes too many steps: it got all samples that were left over.",
                 "`dataset.shard(workers, k)` gives some workers one sample more than others."),
+        Mistake("blocks_rounded_up", "The last worker makes fewer steps than the others by more than one: they took "
+                "blocks whose size was rounded up, and it got what was left.",
+                "`dataset.shard(workers, k)`: then the workers' shares differ by at most one sample."),
         Mistake("NotFoundError", "The dataset should be divided by files, but it is not read from files.",
                 "`AutoShardPolicy.DATA` divides by samples."),
     ]  # fmt: skip
@@ -344,7 +348,7 @@ class Distribute(StrategyExercise):
             (several, 23, 3, 2, 2),
             (several, 22, 3, 3, 1),
             (several, 3, 2, 2, 2),  # fewer than a step of all replicas
-            (several, 7, 1, 4, 1),  # what is left over is several steps
+            (several, 10, 1, 4, 1),  # what is left over is several steps, and blocks rounded up leave the last one too few
         ):
             known = {
                 "samples": rng.permutation(900)[:n] + 100,
@@ -363,7 +367,7 @@ class Distribute(StrategyExercise):
         steps, largest = -(-len(t.samples) // together), t.batch
         if len(t.samples) < together:  # the only step is not full, and they may share it evenly
             largest = ANYTHING
-        return [dict(zip(self.parts, (True, 0, 0, largest, steps), strict=True))]
+        return [dict(zip(self.parts, (True, 0, 0, largest, steps, 0), strict=True))]
 
     def read(self, t, report, right):
         if right:
@@ -388,7 +392,7 @@ class Distribute(StrategyExercise):
             return Finding(name, f"The largest minibatch of a replica holds {largest} samples.")
         if (steps := report["steps"]) > -(-n // together):
             return Finding("rest_to_one_worker", f"A worker makes {steps} steps; {-(-n // together)} would do.")
-        return None
+        return "blocks_rounded_up" if report["steps that a worker lacks"] else None
 
 
 class Port(StrategyExercise):

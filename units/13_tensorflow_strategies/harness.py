@@ -189,6 +189,7 @@ def distribute(f, samples, batch, workers, replicas):
         "samples seen again": len(seen) - len(set(seen)),
         "largest minibatch": max((len(one) for own in steps for step in own for one in step), default=0),
         "steps": max(len(own) for own in steps),
+        "steps that a worker lacks": max(0, max(map(len, steps)) - min(map(len, steps)) - 1),
     }
 
 

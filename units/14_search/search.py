@@ -79,7 +79,7 @@ TRAINING, VALIDATION = search.points(300, seed=1), search.points(200, seed=2)
 def log_grid(low: float, high: float, n: int) -> list[float]:
     """Return n points between low and high with equal ratios.
 
-    low, high: floats, the first and the last point; high / low is finite
+    low, high: floats, the first and the last point, not nan; high / low is finite
     n: int, number of points
     Returns: list of n floats, ascending
 

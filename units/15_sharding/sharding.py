@@ -102,7 +102,7 @@ def memory_per_rank(
 ) -> int:
     """Return the bytes of parameters, gradients and optimizer state on each of p ranks.
 
-    params: int, number of parameters of the model
+    params: int, number of parameters of the model, at most 10**15
     p: int, number of ranks
     stage: int, 0 to 3, ZeRO's stage
     optimizer: "adam", "momentum" or "sgd"; no other is given

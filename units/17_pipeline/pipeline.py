@@ -123,7 +123,7 @@ def bubble(p: int, m: int, v: int = 1) -> float:
     """Return the bubble, the fraction of the time in which a rank is idle.
 
     p: int, number of ranks
-    m: int, number of micro-batches
+    m: int, number of micro-batches, at most 10**6
     v: int, number of chunks of the model on each rank
     Returns: float from 0 to 1
 

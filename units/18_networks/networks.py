@@ -580,10 +580,10 @@ print(f"of the 1248.06 of the other slide: {needed / 64 / one:.0%}")
 def top_k_mean(gradient: Tensor, error: Tensor, k: int) -> Tensor:
     """Average the k largest entries of each rank's gradient, with error feedback.
 
-    gradient: tensor (n,), this rank's gradient
-    error: tensor (n,), what this rank has not sent in earlier steps; changed
+    gradient: float64 tensor (n,), this rank's gradient
+    error: float64 tensor (n,), what this rank has not sent in earlier steps; changed
     k: int, 1 <= k <= n
-    Returns: tensor (n,), the same on every rank
+    Returns: float64 tensor (n,), the same on every rank
 
     - one step: each rank chooses the k entries of gradient + error that are largest in
       magnitude (no two are equally large) and sets the others to zero. The result is

@@ -81,7 +81,7 @@ guess_1, guess_2, guess_3, guess_4 = "?", "?", "?", "?"
 def mesh_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the coordinates of a rank in a mesh.
 
-    rank: int, the rank
+    rank: int, the rank, below 2**31
     shape: tuple of ints, the lengths of the axes, any number of them, the last
         innermost
     Returns: tuple of ints, one for each axis, in the order of shape
@@ -1028,7 +1028,8 @@ def days_and_energy(
     cluster: dict, "gpus"; "peak", FLOP/s of one; "utilisation", the share of the peak
         that `flops` are computed at, from 0 to 1; "watts", of one GPU; "pue"; "every",
         "save" and "restart", in seconds
-    mtbf: float, mean seconds between failures of one GPU, math.inf if none ever fails
+    mtbf: float, mean seconds between failures of one GPU, at most 10**12, or math.inf
+        if none ever fails
     Returns: (days, kWh), floats
 
     - no failures: every `every` seconds of steps take `save` seconds more; a part of

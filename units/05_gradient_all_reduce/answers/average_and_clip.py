@@ -282,3 +282,7 @@ def average_and_clip(model, max_norm):
 # %% wrong_zero_is_off (right_by_hand): wrong, zero_is_off, levels 0 1 1
 -    if norm > max_norm:
 +    if max_norm and norm > max_norm:
+
+# %% wrong_zero_over_zero (right_by_hand): raised, ZeroDivisionError, levels 1 1 0
+-    if norm > max_norm:
++    if norm >= max_norm:

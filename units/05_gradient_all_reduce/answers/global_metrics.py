@@ -163,6 +163,10 @@ def global_metrics(losses, correct):
     dist.all_reduce(sums)
     return (sums[0] / sums[2]).item(), (sums[1] / sums[2]).item()
 
+# %% wrong_nan_to_num (right_one_vector): wrong, hides_nan, levels 0 1 1
+-    sums = torch.stack([losses.sum(), correct.float().sum(), torch.tensor(float(len(losses)))])
++    sums = torch.stack([losses.nan_to_num().sum(), correct.float().sum(), torch.tensor(float(len(losses)))])
+
 # %% wrong_not_waited: wrong, forgot_wait, levels 0 0 0
 def global_metrics(losses, correct):
     sums = torch.stack([losses.double().sum(), correct.double().sum(), torch.tensor(float(len(losses))).double()])

@@ -127,6 +127,10 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 -    return mine.shuffle(1000, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
 +    return dataset.shard(p, r).shuffle(n, seed=seed, reshuffle_each_iteration=False).repeat().batch(b), -(-n // (b * p))
 
+# %% wrong_seed_or_none (right_shard_shuffle_repeat_batch): wrong, seed_ignored, levels 0 1
+-    return mine.shuffle(n, seed=seed).repeat().batch(local_batch_size), steps
++    return mine.shuffle(n, seed=seed or None).repeat().batch(local_batch_size), steps
+
 # %% wrong_steps_of_its_share (right_shard_shuffle_repeat_batch): wrong, unequal_steps, levels 1 0
 -    steps = -(-n // (local_batch_size * hvd.size()))
 +    steps = -(-len(range(hvd.rank(), n, hvd.size())) // local_batch_size)

@@ -43,6 +43,11 @@ def prepared_images(hvd, is_ready, prepare, load):
 -    if hvd.local_rank() == 0 and not is_ready():
 +    if hvd.local_rank() and not is_ready():
 
+# %% wrong_alone_on_its_node (right_broadcast_object): hung, mismatched_collective, levels 1 1 0
+-    hvd.broadcast_object("ready", root_rank=0, name="ready")
++    if hvd.local_size() > 1:
++        hvd.broadcast_object("ready", root_rank=0, name="ready")
+
 # %% wrong_barrier_of_pytorch (right_local_rank_then_meet): raised, AttributeError, levels 0 0 0
 -    hvd.allreduce(tf.constant(0.0))
 +    hvd.barrier()

@@ -66,6 +66,21 @@ def noise_scale(gradient, b):
     B = p * b
     return mean, max(0.0, (small - large) / (1 / b - 1 / B) / ((B * large - b * small) / (B - b)))
 
+# %% wrong_divided_and_restored: wrong, modifies_input, levels 0 0 1
+def noise_scale(gradient, b):
+    p = dist.get_world_size()
+    if p == 1:
+        raise ValueError("one batch size is not enough")
+    small = (gradient @ gradient).reshape(1) / p
+    gradient /= p
+    sent = torch.cat([gradient, small])
+    gradient *= p
+    dist.all_reduce(sent)
+    mean, small = sent[:-1].clone(), sent[-1].item()
+    big = (mean @ mean).item()
+    signal = (p * big - small) / (p - 1)
+    return mean, (small - big) * p * b / (p - 1) / signal
+
 # %% wrong_float32 (right_one_tensor): wrong, lost_digits, levels 0 0 1
      both = torch.cat([gradient, (gradient**2).sum().reshape(1)])
 +    both = both.float()

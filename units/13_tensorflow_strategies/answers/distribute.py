@@ -28,6 +28,11 @@ def distribute(dataset, strategy, batch):
 
     return strategy.distribute_datasets_from_function(own)
 
+# %% wrong_blocks_rounded_up (right_from_function): wrong, blocks_rounded_up, levels 1 0
+-        mine = dataset.shard(context.num_input_pipelines, context.input_pipeline_id)
++        size = -(-len(dataset) // context.num_input_pipelines)
++        mine = dataset.skip(size * context.input_pipeline_id).take(size)
+
 # %% wrong_drops: wrong, drops_remainder, levels 0 0
 def distribute(dataset, strategy, batch):
     return strategy.experimental_distribute_dataset(dataset.batch(batch * strategy.num_replicas_in_sync, drop_remainder=True))
