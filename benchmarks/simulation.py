@@ -35,6 +35,7 @@ from labkit.scale import (
     replay_step,
     run_step,
 )
+from labkit.scale.planner import OF_MIXTURES
 
 BOUND = 0.01
 SIDES = ("replay", "formula")
@@ -84,6 +85,27 @@ HIDDEN = [
     *[((t, 1, p, d, 4, 1, zero, 72, 72), 16, 16, Overlap(gradients=2, gathers=1))
       for t, p, d, zero in ((36, 2, 2, 1), (8, 1, 9, 3))],
 ]  # fmt: skip
+
+
+# a mixture of experts: the same, and the replicas that its experts are dealt out to
+EXPERTS = [
+    *[((1, 1, 1, 4, 4, 1, 0, 1), n) for n in (2, 4)],
+    *[((1, 1, 1, 8, 3, 1, 1, 4, 4), n) for n in (2, 4, 8)],
+    *[((2, 1, 1, 8, 3, 1, 1, 8, 8), 4), ((2, 1, 2, 8, 4, 1, 1, 8, 8), 4), ((1, 2, 2, 4, 4, 1, 1, 4, 4), 8)],
+    *[((1, 1, 4, 4, 8, v, 1, 4, 4), 4) for v in (1, 2)],
+    *[((1, 1, 4, 4, 8, 1, zero, 4, 4), 2) for zero in (0, 2, 3)],
+    *[((1, 1, 2, 8, 4, 1, 1, 4, cards), 8) for cards in (1, 2)],
+    *[((1, 1, 1, 72, 2, 1, 1, 72, 72), 72), ((1, 1, 2, 36, 2, 1, 1, 72, 72), 36)],  # a rack as node
+]  # fmt: skip
+
+
+def expert_step_of(row, experts) -> tuple[Step, object, object]:
+    """A step with two all-to-alls in each layer and pass, its network and its order."""
+    step, network, order = step_of(*row)
+    mesh = replace(step.mesh, order=OF_MIXTURES, experts=experts)
+    sizes = {"gradient_bytes": mesh.replicas << 12, "weight_bytes": mesh.replicas << 9}
+    sizes |= {"expert_gradient_bytes": mesh.copies << 12, "expert_weight_bytes": mesh.copies << 11}
+    return replace(step, mesh=mesh, expert_bytes=experts << 14, **sizes), network, order
 
 
 def hidden_step_of(row, gradients, weights, overlap) -> tuple[Step, object, object]:
@@ -203,13 +225,16 @@ def timed(which: str) -> dict:
 
 def main() -> int:
     """Print the tables."""
-    count = f"{len(GRID + OWN + HIDDEN)} meshes, the last {len(HIDDEN)} with overlap"
+    many = GRID + OWN + EXPERTS + HIDDEN
+    count = f"{len(many)} meshes, of which the last {len(HIDDEN)} with overlap, {len(EXPERTS)} before with experts"
     print(f"{platform.machine()}, Python {platform.python_version()}; {count}\n")
     print(
         " TP CP PP DP   m  v ZeRO node cards   step ms   idle  inside MB between MB   replay: time idle bytes   formula"
     )
     worst = 0.0
-    for row, steps in [(row, step_of(*row)) for row in GRID + OWN] + [(one[0], hidden_step_of(*one)) for one in HIDDEN]:
+    steps_of = [(row, step_of(*row)) for row in GRID + OWN]
+    steps_of += [(row, expert_step_of(row, experts)) for row, experts in EXPERTS]
+    for row, steps in steps_of + [(one[0], hidden_step_of(*one)) for one in HIDDEN]:
         found = compared(*steps)
         worst = max(worst, largest(found))
         sent = [found["bytes"].get(kind, 0.0) / 1e6 for kind in ("inside", "between")]

@@ -146,6 +146,7 @@ def plan_command(
     overlap: str = typer.Option("", help="Hidden: usual, or gradients=160,gathers=1,tensor=4."),
     bits: int = typer.Option(16, metavar="16|8|4", help="Of the numbers that layers multiply."),
     message_bits: int = typer.Option(16, metavar="16|8", help="Of a number that is sent."),
+    capacity: float = typer.Option(1.0, help="Of an expert: a multiple of its even share."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
     explain: bool = typer.Option(False, "--explain", help="Say why the runner-up loses."),
 ) -> None:
@@ -154,7 +155,7 @@ def plan_command(
 
     asked = (model, machine, gpus, tokens, sequence, batch, context, efficiency, mesh, top, pue)
     try:
-        more = (flash, gradient_bytes, 1e9 * reserve, overlap, bits, message_bits)
+        more = (flash, gradient_bytes, 1e9 * reserve, overlap, bits, message_bits, capacity)
         answer = text.answer(text.Question(*asked, *more))
     except ValueError as error:
         typer.echo(f"labkit plan: {error}", err=True)

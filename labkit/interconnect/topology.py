@@ -226,6 +226,15 @@ class CollectiveCost:
         """From the moment all are there to the end; nbytes: the largest contribution of one rank."""
         return sum(often * (beside + max(o + nbytes * b for o, b in loads)) for often, beside, loads in self.steps)
 
+    def moved(self, nodes: int, ranks_per_node: int) -> CollectiveCost:
+        """The cost of a group whose ranks lie so many nodes further on."""
+
+        def there(loads: dict[Card, Load]) -> dict[Card, Load]:
+            by = {"rank": nodes * ranks_per_node, "node": nodes}
+            return {(kind, number + by[kind], *rest): load for (kind, number, *rest), load in loads.items()}
+
+        return CollectiveCost(self.steps, there(self.out), there(self.into), self.shares) if nodes else self
+
 
 class _Loads:
     """The load that messages, simultaneous or one after the other, put on the cards."""

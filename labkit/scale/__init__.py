@@ -9,6 +9,7 @@ relay; models, meshes and machines as numbers.
     ran.seconds, ran.idle, plan.utilisation(ran.seconds)
     explore.draw(plan), explore.sliders()                all of it as a figure (`from labkit.scale import explore`)
     replace(plan, overlap=Overlap(gradients=1 << 27))   hidden behind computing: gradients, in buckets of 128 MiB
+    Mesh(pipeline=16, data=128, experts=64)              of a mixture: its routed experts on 64 neighbouring replicas
     planner.search(model, machine, planner.Wish(...))    the best meshes of all (`labkit plan`, docs/plan.md)
 
 In place of `order_1f1b` goes any function of unit 17's form: (stage, p, m), or with chunks (stage, p, m, v). A `Step`

@@ -46,11 +46,13 @@ class Estimate:
     waiting: float
     bytes: Bytes
     hidden: dict[str, float] = field(default_factory=dict)
+    experts: float = 0.0
 
     @property
     def seconds(self) -> float:
         """The whole step."""
-        return self.computing + self.tensor + self.context + self.pipeline + self.data + self.waiting
+        talking = self.tensor + self.context + self.experts + self.pipeline + self.data
+        return self.computing + talking + self.waiting
 
     @property
     def idle(self) -> float:
@@ -78,9 +80,11 @@ def estimate(step: Step, topology: Topology, wires: Wires | None = None) -> Esti
     ring = max(wires.ring(stage).seconds(step.context_bytes) for stage in range(p)) if mesh.context > 1 else 0.0
     twice = max(wires.ring(stage).seconds(2 * step.context_bytes) for stage in range(p)) if mesh.context > 1 else 0.0
     rings = [(mesh.context - 1) * seconds for seconds in (ring, twice)]
-    replicas = _of_replicas(step, wires, [turn + ring for turn, ring in zip(turns, rings, strict=True)])
+    swaps = 2 * wires.collective("all_to_all", "experts").seconds(step.expert_bytes) if step.expert_bytes else 0.0
+    each_way = [turn + ring + swaps for turn, ring in zip(turns, rings, strict=True)]
+    replicas = _of_replicas(step, wires, each_way)
     computing = sum(busy) / p
-    talking = m * sum(per_stage) / p * (sum(turns) + sum(rings))
+    talking = m * sum(per_stage) / p * sum(each_way)
     mean = (computing + talking) / (m * v) + replicas.filling  # a slot: forward and backward
     waiting = (p - 1) * mean + busy[most] - computing
     there = sum(wires.forward(s).seconds(step.hop_bytes) + wires.backward(s).seconds(step.hop_bytes) for s in range(p))
@@ -92,6 +96,7 @@ def estimate(step: Step, topology: Topology, wires: Wires | None = None) -> Esti
         data=m * v * replicas.within + replicas.after,
         waiting=waiting,
         bytes=traffic(step, topology, wires),
+        experts=m * per_stage[most] * 2 * swaps,
     )
     return found if step.overlap == Overlap() else replace(found, hidden=_hidden(step, wires, found, replicas, there))
 
@@ -139,32 +144,39 @@ def _hidden(step: Step, wires: Wires, found: Estimate, replicas: Behind, there: 
 def _of_replicas(step: Step, wires: Wires, talking: Sequence[float]) -> Behind:
     """The time of the replicas' collectives: around each chunk's forward and backward pass, and at the end. talking:
     seconds of all other communication in a layer, forward and backward."""
+    routed = step.expert_gradient_bytes > 0 and step.mesh.copies > 1
+    experts = _in_the_open(step, wires, "copies") if routed else (0.0, 0.0)
     if step.hides_replicas:
         computing = (step.forward, step.backward)
-        return behind(step, wires, list(zip(computing, talking, strict=True)))
-    within, after = _in_the_open(step, wires) if step.mesh.replicas > 1 else (0.0, 0.0)
+        found = behind(step, wires, list(zip(computing, talking, strict=True)))
+        return replace(found, after=found.after + experts[1], all=found.all + experts[1])
+    shared = _in_the_open(step, wires, *REPLICAS) if step.mesh.replicas > 1 else (0.0, 0.0)
+    within, after = (one + other for one, other in zip(shared, experts, strict=True))
     return Behind(within, within, after, step.micro_batches * step.chunks * within + after)
 
 
-def _in_the_open(step: Step, wires: Wires) -> tuple[float, float]:
-    """The same where everybody waits for each: seconds around each chunk's passes, and at the end."""
-    gather, scatter = (wires.collective(kind, *REPLICAS).seconds for kind in ("all_gather", "reduce_scatter"))
-    whole = step.chunks * step.gradient_bytes
+def _in_the_open(step: Step, wires: Wires, *axes: str) -> tuple[float, float]:
+    """The same where everybody waits for each: seconds around each chunk's passes, and at the end. axes: of the ranks
+    that share what is added up, `REPLICAS`, or "copies" for the routed experts."""
+    gather, scatter = (wires.collective(kind, *axes).seconds for kind in ("all_gather", "reduce_scatter"))
+    shared = axes == REPLICAS
+    gradients = step.gradient_bytes if shared else step.expert_gradient_bytes
+    shard = step.shard_bytes if shared else step.expert_shard_bytes
     if step.zero == 0:
-        return 0.0, wires.collective("all_reduce", *REPLICAS).seconds(whole)
+        return 0.0, wires.collective("all_reduce", *axes).seconds(step.chunks * gradients)
     if step.zero == 1:
-        return 0.0, scatter(whole) + gather(step.chunks * step.shard_bytes)
+        return 0.0, scatter(step.chunks * gradients) + gather(step.chunks * shard)
     if step.zero == 2:
-        return scatter(step.gradient_bytes), gather(step.chunks * step.shard_bytes)
-    return scatter(step.gradient_bytes) + 2 * gather(step.shard_bytes), 0.0
+        return scatter(gradients), gather(step.chunks * shard)
+    return scatter(gradients) + 2 * gather(shard), 0.0
 
 
 def traffic(step: Step, topology: Topology, wires: Wires | None = None) -> Bytes:
-    """The bytes of one step of all ranks, by axis ("tensor", "context", "pipeline", "data") and class of link
-    ("inside" nodes, "between" them). "data": of all that hold the same parameters."""
+    """The bytes of one step of all ranks, by axis ("tensor", "context", "pipeline", "data", and "experts" where there
+    are some) and class of link ("inside" nodes, "between" them). "data": of all that hold the same parameters."""
     wires = wires or Wires(step.mesh, topology)
     p, m, v = step.mesh.pipeline, step.micro_batches, step.chunks
-    found: dict[str, Counter] = {axis: Counter() for axis in ("tensor", "context", "pipeline", "data")}
+    found: dict[str, Counter] = {axis: Counter() for axis in axes_of(step)}
 
     def add(axis: str, shares: dict[str, float], nbytes: float) -> None:
         found[axis].update({kind: share * nbytes for kind, share in shares.items() if share * nbytes})
@@ -177,18 +189,28 @@ def traffic(step: Step, topology: Topology, wires: Wires | None = None) -> Bytes
         if p > 1:
             add("pipeline", wires.forward(stage).counts, m * (v - last) * step.hop_bytes)
             add("pipeline", wires.backward(stage).counts, m * (v - first) * step.hop_bytes)
-        for kind, nbytes in _contributions(step):
+        for kind, nbytes in _contributions(step, step.gradient_bytes, step.shard_bytes):
             add("data", wires.collective(kind, *REPLICAS).shares[stage], nbytes)
+        for kind, nbytes in _contributions(step, step.expert_gradient_bytes, step.expert_shard_bytes):
+            if nbytes:
+                add("data", wires.collective(kind, "copies").shares[stage], nbytes)
+        if step.expert_bytes:
+            add("experts", wires.collective("all_to_all", "experts").shares[stage], 4 * layers * step.expert_bytes)
     return {axis: dict(counts) for axis, counts in found.items()}
 
 
-def _contributions(step: Step) -> list[tuple[str, float]]:
-    """The collectives of a replica in one step, as pairs (collective, bytes)."""
-    passes, whole = step.micro_batches * step.chunks, step.chunks * step.gradient_bytes
+def axes_of(step: Step) -> tuple[str, ...]:
+    """The axes along which a step sends something, or might."""
+    return ("tensor", "context", "pipeline", "data", *(["experts"] if step.expert_bytes else []))
+
+
+def _contributions(step: Step, gradients: float, shard: float) -> list[tuple[str, float]]:
+    """The collectives of a replica in one step, as pairs (collective, bytes). gradients, shard: bytes of a chunk's."""
+    passes = step.micro_batches * step.chunks
     if step.zero == 0:
-        return [("all_reduce", whole)]
+        return [("all_reduce", step.chunks * gradients)]
     if step.zero == 1:
-        return [("reduce_scatter", whole), ("all_gather", step.chunks * step.shard_bytes)]
+        return [("reduce_scatter", step.chunks * gradients), ("all_gather", step.chunks * shard)]
     if step.zero == 2:
-        return [("reduce_scatter", passes * step.gradient_bytes), ("all_gather", step.chunks * step.shard_bytes)]
-    return [("reduce_scatter", passes * step.gradient_bytes), ("all_gather", 2 * passes * step.shard_bytes)]
+        return [("reduce_scatter", passes * gradients), ("all_gather", step.chunks * shard)]
+    return [("reduce_scatter", passes * gradients), ("all_gather", 2 * passes * shard)]

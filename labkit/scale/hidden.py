@@ -47,6 +47,8 @@ def network(step: Step, wires: Wires) -> Network:
         talking |= wires.collective("all_reduce", "tensor").classes
     if step.mesh.context > 1:
         talking |= frozenset().union(*(wires.ring(stage).classes for stage in stages))
+    if step.expert_bytes:
+        talking |= wires.collective("all_to_all", "experts").classes
     return Network(step, wires, talking)
 
 

@@ -156,13 +156,13 @@ def fullest_candidates(layers: int, pipeline: int, chunks: int = 1) -> tuple[int
     return tuple(sorted({0, *first.values(), pipeline - 1}))
 
 
-def stage_parameters(model: Model, mesh: Mesh, stage: int, chunks: int = 1, experts: int = 1) -> float:
-    """Parameters of one rank of a stage; with tied weights the last stage holds the embedding, too. experts: ranks that
-    the routed experts are dealt out to. The first layers of a mixture count as the others do."""
-    return sum(stage_parts(model, mesh, stage, chunks, experts))
+def stage_parameters(model: Model, mesh: Mesh, stage: int, chunks: int = 1) -> float:
+    """Parameters of one rank of a stage; with tied weights the last stage holds the embedding, too. The first layers of
+    a mixture count as the others do."""
+    return sum(stage_parts(model, mesh, stage, chunks))
 
 
-def stage_parts(model: Model, mesh: Mesh, stage: int, chunks: int = 1, experts: int = 1) -> tuple[float, float]:
+def stage_parts(model: Model, mesh: Mesh, stage: int, chunks: int = 1) -> tuple[float, float]:
     """The parameters of one rank of a stage in two parts: those that all replicas share, and its routed experts."""
     layers = sum(per_chunk(model.layers, mesh.pipeline * chunks)[stage :: mesh.pipeline])
     found = layers * (model.per_layer - model.routed) + (model.embedding if stage == 0 else 0)
@@ -170,7 +170,7 @@ def stage_parts(model: Model, mesh: Mesh, stage: int, chunks: int = 1, experts: 
         found += model.vocabulary * model.width
     elif stage == mesh.pipeline - 1:
         found += model.head
-    return found / mesh.tensor, layers * model.routed / mesh.tensor / experts
+    return found / mesh.tensor, layers * model.routed / mesh.tensor / mesh.experts
 
 
 def all_to_all_bytes(model: Model, tokens: float, experts: int) -> float:

@@ -15,19 +15,23 @@ AXES = ("tensor", "context", "pipeline", "data")
 class Mesh:
     """The number of ranks along each axis. order: the axes, from the one on which neighbouring ranks differ to the one
     that changes last; as it stands, the ranks of a tensor group have neighbouring numbers, so that they share a
-    node."""
+    node. experts: the routed experts of a mixture are dealt out to so many replicas, neighbours along `context` and
+    `data`."""
 
     tensor: int = 1
     context: int = 1
     pipeline: int = 1
     data: int = 1
     order: tuple[str, ...] = AXES
+    experts: int = 1
 
     def __post_init__(self):
         if sorted(self.order) != sorted(AXES):
             raise ValueError(f"an order of {self.order}: name each of {AXES} once")
         if min(self.tensor, self.context, self.pipeline, self.data) < 1:
             raise ValueError(f"{self}: each axis has at least one rank")
+        if self.experts < 1 or self.replicas % self.experts:
+            raise ValueError(f"experts on {self.experts} of {self.replicas} replicas: not in whole groups")
 
     @property
     def size(self) -> int:
@@ -38,6 +42,19 @@ class Mesh:
     def replicas(self) -> int:
         """The number of ranks that hold the same parameters: those that differ in `data` and `context` alone."""
         return self.data * self.context
+
+    @property
+    def copies(self) -> int:
+        """The number of ranks that hold the same experts of a mixture."""
+        return self.replicas // self.experts
+
+    def with_experts(self, rank: int) -> tuple[list[int], list[int]]:
+        """The ranks that a layer's experts are dealt out to, this one among them, and those that hold the same experts
+        as this one. Raises ValueError where there is no such rank."""
+        at = self.coordinates(rank)
+        replicas = self.ranks[at["pipeline"], :, :, at["tensor"]].ravel().tolist()
+        group, place = divmod(at["data"] * self.context + at["context"], self.experts)
+        return replicas[group * self.experts : (group + 1) * self.experts], replicas[place :: self.experts]
 
     def coordinates(self, rank: int) -> dict[str, int]:
         """The coordinates of a rank, one for each axis. Raises ValueError where there is no such rank."""

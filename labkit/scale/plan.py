@@ -51,8 +51,11 @@ class Plan:
 
     flash: flash attention, which keeps no scores and computes them once more in its backward pass. gradient_bytes: of a
     parameter's gradient, 4 as Megatron-LM adds up those of micro-batches, or 2 as in the ZeRO paper. ends: what the
-    embedding and the output keep counts, too. experts: so many of the replicas have the routed experts of a mixture
-    dealt out to them (memory alone: `step` knows no all-to-all, and refuses).
+    embedding and the output keep counts, too.
+
+    Of a mixture, `mesh.experts` replicas have the routed experts dealt out to them, all of which are taken alike, and
+    the first layers count as the others do. capacity: of the tokens that an expert would get then, the multiple that it
+    computes and is sent, filled up where fewer come (GShard's capacity factor).
 
     overlap: what is hidden behind computing (`labkit.scale.overlap`), as it stands nothing; weights that are gathered
     ahead count as little memory as those in use, none.
@@ -77,9 +80,9 @@ class Plan:
     flash: bool = False
     gradient_bytes: int = 4
     ends: bool = False
-    experts: int = 1
     overlap: Overlap = Overlap()
     formats: Formats = Formats()
+    capacity: float = 1.0
 
     def __post_init__(self):
         mesh, model = self.mesh, self.model
@@ -96,8 +99,10 @@ class Plan:
             raise ValueError(f"efficiency {self.efficiency}: a share of the peak")
         if self.gradient_bytes not in (2, 4):
             raise ValueError(f"gradients of {self.gradient_bytes} bytes: 2 or 4")
-        if self.experts < 1 or mesh.replicas % self.experts or max(model.experts, 1) % self.experts:
-            raise ValueError(f"{model.experts} experts of {mesh.replicas} replicas on {self.experts} ranks")
+        if max(model.experts, 1) % mesh.experts:
+            raise ValueError(f"{model.experts} experts do not come out even on {mesh.experts} ranks")
+        if self.capacity < 1:
+            raise ValueError(f"capacity {self.capacity:g}: at least 1, with which no token is left out")
 
     @property
     def micro_batches(self) -> int:
@@ -118,9 +123,9 @@ class Plan:
         """The most memory that a rank of a stage holds, in bytes."""
         mesh, model = self.mesh, self.model
         each = (BYTES[0], self.gradient_bytes, BYTES[2])
-        shared, routed = stage_parts(model, mesh, stage, self.chunks, self.experts)
+        shared, routed = stage_parts(model, mesh, stage, self.chunks)
         held = states(shared, mesh.replicas, self.zero, each)
-        own = states(routed, mesh.replicas // self.experts, self.zero, each)
+        own = states(routed, mesh.copies, self.zero, each)
         return Memory(
             held.parameters + own.parameters,
             held.gradients + own.gradients,
@@ -152,23 +157,26 @@ class Plan:
 
     def step(self) -> Step:
         """One step of this plan, each rank's computing and communication: to be estimated, replayed or run on the
-        relay. Raises ValueError for a mixture of experts."""
+        relay."""
         mesh, model, tokens = self.mesh, self.model, self.tokens_at_once
-        if model.experts:
-            raise ValueError("a mixture of experts: no step knows the price of its all-to-all")
         rate = self.machine.peak * self.efficiency * mesh.tensor  # a tensor group shares a token's work
         sequence = self.sequence or model.sequence
         forward = model.layer_flops(sequence=sequence) / 3
         backward = model.layer_flops(self.recompute, sequence) - forward
         if self.flash:
             backward += model.looking_flops(sequence) / 2  # the scores, one of the two products
-        saved = 1 - self.machine.peak / self.machine.peak_of(self.formats.product)
-        forward -= saved * 2 * model.matrices
-        backward -= saved * (6 if self.recompute == "full" else 4) * model.matrices
+        padding = (self.capacity - 1) * model.experts_per_token * model.feed_forward(model.expert_width)
+        more = padding - (1 - self.machine.peak / self.machine.peak_of(self.formats.product)) * (
+            model.matrices + padding
+        )
+        forward += 2 * more
+        backward += (6 if self.recompute == "full" else 4) * more
         number = self.formats.message // 8  # bytes
         largest = max(per_chunk(model.layers, mesh.pipeline * self.chunks))
-        share = math.ceil(largest * model.per_layer / mesh.tensor / mesh.replicas)
+        share = math.ceil(largest * (model.per_layer - model.routed) / mesh.tensor / mesh.replicas)
+        own = math.ceil(largest * model.routed / mesh.tensor / mesh.experts / mesh.copies)
         activation = number * tokens * model.width
+        copies = model.experts_per_token * self.capacity  # of each token, for its experts
         return Step(
             mesh,
             self.micro_batches,
@@ -177,14 +185,24 @@ class Plan:
             forward=forward * tokens / rate,
             backward=backward * tokens / rate,
             head=model.head_flops / 3 * tokens / rate,
-            tensor_bytes=activation,
+            tensor_bytes=self._tensor_bytes(activation, copies),
             context_bytes=2 * number * tokens * model.kv_heads * model.head_width // mesh.tensor,
             hop_bytes=activation // mesh.tensor,
             weight_bytes=number * share * mesh.replicas,
             gradient_bytes=self.gradient_bytes * share * mesh.replicas,
             zero=self.zero,
             overlap=self.overlap,
+            expert_bytes=math.ceil(copies * activation / mesh.tensor) if mesh.experts > 1 else 0,
+            expert_weight_bytes=number * own * mesh.copies,
+            expert_gradient_bytes=self.gradient_bytes * own * mesh.copies,
         )
+
+    def _tensor_bytes(self, activation: int, copies: float) -> int:
+        """Bytes of each of a layer's two all-reduces. Of a mixture their mean: attention's, and that of the tokens'
+        copies and of the shared experts, whose matrices a tensor group shares."""
+        if not self.model.experts:
+            return activation
+        return math.ceil(activation * (1 + copies + (self.model.shared_experts > 0)) / 2)
 
     def estimate(self, wires: Wires | None = None) -> Estimate:
         """By the closed formulas. wires: of the same mesh and machine, from an estimate before."""

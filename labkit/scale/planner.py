@@ -20,14 +20,16 @@ from pathlib import Path
 from labkit.scale.formula import Estimate
 from labkit.scale.machine import Machine, hardware, machine
 from labkit.scale.memory import Memory
-from labkit.scale.mesh import Mesh, every_mesh
+from labkit.scale.mesh import AXES, Mesh, every_mesh
 from labkit.scale.model import RECOMPUTE, Model
 from labkit.scale.overlap import Overlap
 from labkit.scale.plan import Formats, Plan
+from labkit.scale.step import Step
 from labkit.scale.wires import Wires
 
 HERE = Path(__file__).parent
-PARTS = ("computing", "tensor", "context", "pipeline", "data", "waiting")
+PARTS = ("computing", "tensor", "context", "experts", "pipeline", "data", "waiting")
+OF_MIXTURES = ("tensor", "context", "data", "pipeline")  # the order of axes: experts lie on neighbours, stages apart
 MICRO_BATCHES = (1, 2, 4, 8)
 CHUNKS = (1, 2, 3, 4, 6, 8)
 MOST_GPUS = 1 << 20
@@ -93,8 +95,9 @@ def _nearest(name: str, known: list[str], kind: str) -> str:
 class Wish:
     """The question of a search. batch: sequences of a step. sequence: tokens of one, the model's where nothing is said.
     context: the most ranks that share a sequence. efficiency: the share of the peak that a rank reaches while it
-    computes. mesh: this one alone. top: so many meshes are wanted. flash, gradient_bytes, overlap, formats: as
-    in `Plan`. reserve: bytes of each accelerator that no plan may take."""
+    computes. mesh: this one alone; of a mixture, with experts on any number of its replicas, unless it says on how
+    many. top: so many meshes are wanted. flash, gradient_bytes, overlap, formats, capacity: as in `Plan`. reserve:
+    bytes of each accelerator that no plan may take."""
 
     gpus: int
     batch: int
@@ -108,6 +111,7 @@ class Wish:
     reserve: float = RESERVE
     overlap: Overlap = Overlap()
     formats: Formats = Formats()
+    capacity: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -183,13 +187,11 @@ def search(model: Model, on: Machine, wish: Wish) -> Found:
     """The best meshes of all that fit: tensor groups within a node, and every number of stages, micro-batches, chunks,
     every way to recompute and stage of ZeRO. Raises ValueError where no mesh can be, with the reason.
 
-    Each plan has a bound that no message is in; in its order they are estimated, until no bound is below what is found.
+    Each plan has a lower bound; in its order they are estimated, until no bound is below what is found.
     """
-    if model.experts:
-        raise ValueError("a mixture of experts: its all-to-all has no price yet, so that no time can be said")
     on = replace(on, memory=on.memory - wish.reserve)
     tried, refused, fitting, smallest = 0, {}, [], None
-    for mesh in _meshes(on, wish):
+    for mesh in _with_experts(model, _meshes(on, wish)):
         try:
             plans = list(_every_plan(model, mesh, on, wish))
         except ValueError as error:
@@ -217,10 +219,27 @@ def _meshes(on: Machine, wish: Wish) -> Iterable[Mesh]:
     return [wish.mesh]
 
 
+def _with_experts(model: Model, meshes: Iterable[Mesh]) -> Iterator[Mesh]:
+    """The same for a dense model; for a mixture each with every number of ranks that its experts can be dealt out to,
+    neighbours, which share a node as long as there are few."""
+    for mesh in meshes:
+        if not model.experts:
+            yield mesh
+            continue
+        most = math.gcd(mesh.replicas, model.experts)
+        order = OF_MIXTURES if mesh.order == AXES else mesh.order
+        several = [n for n in range(1, most + 1) if most % n == 0] if mesh.experts == 1 else [mesh.experts]
+        for experts in several:
+            yield replace(mesh, order=order, experts=experts)
+
+
 def _every_plan(model: Model, mesh: Mesh, on: Machine, wish: Wish) -> Iterator[Plan]:
     """The plans of a mesh that come out even. Raises the reason of the simplest one where there are none."""
     common = {"sequence": wish.sequence, "efficiency": wish.efficiency, "flash": wish.flash, "ends": True,
-              "gradient_bytes": wish.gradient_bytes, "overlap": wish.overlap, "formats": wish.formats}  # fmt: skip
+              "gradient_bytes": wish.gradient_bytes, "overlap": wish.overlap, "formats": wish.formats,
+              "capacity": wish.capacity}  # fmt: skip
+    hides_experts = model.experts and wish.overlap != Overlap()  # which is known of ZeRO-1 alone
+    stages = (1,) if mesh.replicas == 1 or hides_experts else (1, 2, 3)
     for micro_batch in MICRO_BATCHES:
         for chunks in CHUNKS if mesh.pipeline > 1 else (1,):
             try:
@@ -229,7 +248,7 @@ def _every_plan(model: Model, mesh: Mesh, on: Machine, wish: Wish) -> Iterator[P
                 if micro_batch == chunks == 1:
                     raise
                 continue
-            for zero in (1, 2, 3) if mesh.replicas > 1 else (1,):
+            for zero in stages:
                 yield from (replace(plan, zero=zero, recompute=way) for way in RECOMPUTE)
 
 
@@ -247,16 +266,32 @@ def _undominated(plans: list[Plan]) -> list[Plan]:
 
 
 def lower_bound(plan: Plan) -> float:
-    """Seconds of a step if no message took any time: computing, and waiting in the pipeline."""
+    """Seconds of a step with computing, waiting in the pipeline, and what the bytes within layers take at the least:
+    no message has a latency or meets another, and of other messages there are none."""
     step = plan.step()
     p, m, v = step.mesh.pipeline, step.micro_batches, step.chunks
     busy = [m * sum(step.layers_of[stage::p]) * (step.forward + step.backward) for stage in range(p)]
     busy[-1] += 3 * m * step.head
-    return max(busy) + (p - 1) * sum(busy) / (p * m * v)
+    talking = m * max(sum(step.layers_of[stage::p]) for stage in range(p)) * _bytes_of_a_layer(step, plan.machine)
+    return max(busy) + (p - 1) * sum(busy) / (p * m * v) + talking
+
+
+def _bytes_of_a_layer(step: Step, on: Machine) -> float:
+    """The seconds that a layer's bytes take at the least, forward and backward: its four all-reduces and four
+    all-to-alls, at the full rate of the links."""
+    mesh, found, inside = step.mesh, 0.0, on.topology.inside or on.topology.between
+    if mesh.tensor > 1 and step.overlap.tensor == 1 and not inside.reduces:
+        found += 2 * (mesh.tensor - 1) / mesh.tensor * step.tensor_bytes * inside.beta
+    if mesh.experts > 1:
+        near = on.domain // mesh.tensor if mesh.order == OF_MIXTURES else on.domain  # the most of a group on a node
+        near = min(mesh.experts, max(1, near))
+        far = (mesh.experts - near) * on.topology.between.beta
+        found += max(far, (near - 1) * inside.beta) * step.expert_bytes / mesh.experts
+    return 4 * found
 
 
 def _best_of_each_mesh(plans: list[Plan], top: int) -> tuple[Choice, ...]:
-    """The best plans of so many meshes, the fastest first."""
+    """The best plans of so many meshes, the fastest first; of a mixture's with the best number of ranks for experts."""
     bounds = sorted(((lower_bound(plan), place) for place, plan in enumerate(plans)))
     best: dict[Mesh, Choice] = {}
     wires: dict[Mesh, Wires] = {}
@@ -264,10 +299,10 @@ def _best_of_each_mesh(plans: list[Plan], top: int) -> tuple[Choice, ...]:
     for bound, place in bounds:
         if bound >= limit:
             break
-        plan, mesh = plans[place], plans[place].mesh
-        if mesh not in wires:
-            wires[mesh] = Wires(mesh, plan.machine.topology)
-        choice = Choice(plan, plan.estimate(wires[mesh]))
+        plan, mesh = plans[place], replace(plans[place].mesh, experts=1)
+        if plan.mesh not in wires:
+            wires[plan.mesh] = Wires(plan.mesh, plan.machine.topology)
+        choice = Choice(plan, plan.estimate(wires[plan.mesh]))
         if mesh not in best or choice.seconds < best[mesh].seconds:
             best[mesh] = choice
             ranked = sorted(one.seconds for one in best.values())
@@ -288,6 +323,7 @@ WORDS = {
     "computing": "computing",
     "tensor": "tensor communication",
     "context": "context communication",
+    "experts": "sending tokens to experts",
     "pipeline": "sending between stages",
     "data": "the replicas' communication",
     "waiting": "waiting in the pipeline",
@@ -298,8 +334,8 @@ def axes(mesh: Mesh) -> str:
     """A mesh in words: "tensor 8, pipeline 16, data 128"."""
     return ", ".join(
         f"{axis} {getattr(mesh, axis)}"
-        for axis in ("tensor", "context", "pipeline", "data")
-        if axis != "context" or mesh.context > 1
+        for axis in ("tensor", "context", "pipeline", "data", "experts")
+        if axis not in ("context", "experts") or getattr(mesh, axis) > 1
     )
 
 

@@ -57,6 +57,7 @@ class Question:
     overlap: str = ""
     bits: int = 16
     message_bits: int = 16
+    capacity: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,7 @@ def answer(question: Question) -> Answer:
         question.reserve,
         parse_overlap(question.overlap),
         Formats(question.bits, question.message_bits),
+        question.capacity,
     )
     tokens = question.tokens or default_tokens(named.model)
     found = search(named.model, on, wish)
@@ -104,15 +106,15 @@ def parse_mesh(text: str, gpus: int) -> Mesh:
     lengths: dict[str, int] = {}
     for piece in text.split(","):
         axis, equals, length = piece.strip().partition("=")
-        if not equals or axis not in AXES or not length.isdecimal() or axis in lengths:
+        if not equals or axis not in (*AXES, "experts") or not length.isdecimal() or axis in lengths:
             raise ValueError(f"a mesh is written tensor=8,pipeline=16,data=4; not {piece!r}")
         lengths[axis] = int(length)
-    known = Mesh(**lengths)
+    one = Mesh(**{axis: length for axis, length in lengths.items() if axis in AXES})
     if "data" in lengths:
-        return known
-    data, rest = divmod(gpus, known.size)
+        return Mesh(**lengths)
+    data, rest = divmod(gpus, one.size)
     if rest or not data:
-        raise ValueError(f"{known.size:,} ranks of one replica do not go into {gpus:,} GPUs")
+        raise ValueError(f"{one.size:,} ranks of one replica do not go into {gpus:,} GPUs")
     return Mesh(**lengths, data=data)
 
 
@@ -181,14 +183,17 @@ def _row(place: int, choice: Choice, said: Answer) -> dict[str, str]:
         for name, axis in (("t", "tensor"), ("c", "context"), ("p", "pipeline"), ("d", "data"))
         if axis != "context" or said.wish.context > 1 or plan.mesh.context > 1
     }
+    if said.named.model.experts:
+        found["e"] = str(plan.mesh.experts)
     found |= {"batch": f"{plan.micro_batch} x {plan.micro_batches}", "chunks": str(plan.chunks)}
     found |= {"recompute": plan.recompute, "ZeRO": str(plan.zero)}
     for name, part in zip(("GB: par", "grad", "opt", "act"), HELD, strict=True):
         found[name] = f"{getattr(choice.memory, part) / 1e9:.1f}"
     found["all"] = f"{choice.memory.total / 1e9:.1f}"
-    names = ("s: comp", "tensor", "ring", "hops", "repl", "idle")
+    names = ("s: comp", "tensor", "ring", "swap", "hops", "repl", "idle")
+    left_out = {part for part, column in (("context", "c"), ("experts", "e")) if column not in found}
     for name, part in zip(names, PARTS, strict=True):
-        if part != "context" or "c" in found:
+        if part not in left_out:
             found[name] = f"{getattr(spent, part):.2f}"
         if spent.hidden.get(part):
             found[name] += f" + {spent.hidden[part]:.2f}"
@@ -204,11 +209,16 @@ def _table(rows: list[dict[str, str]]) -> list[str]:
 
 def _below(said: Answer) -> list[str]:
     watts, best = power(said.on), said.found.choices[0]
+    mixture = said.named.model.experts > 0
+    axes_said = (
+        "t, p, d, e: tensor, pipeline, data, ranks for experts" if mixture else "t, p, d: tensor, pipeline, data"
+    )
+    swaps = "tokens to experts and back, " if mixture else ""
     lines = [
-        f"t, p, d: tensor, pipeline, data. GB: of the fullest rank; there are {said.on.memory / 1e9:.0f}, of which "
+        f"{axes_said}. GB: of the fullest rank; there are {said.on.memory / 1e9:.0f}, of which "
         f"{said.wish.reserve / 1e9:g} are kept for buffers.",
-        "s: of a step, in computing, tensor groups, hops between stages, replicas, idle in the pipeline; idle %: all "
-        "of it but computing.",
+        f"s: of a step, in computing, tensor groups, {swaps}hops between stages, replicas, idle in the pipeline; "
+        "idle %: all of it but computing.",
         _what_hides(said.wish.overlap),
     ]
     if watts is None:
@@ -261,6 +271,7 @@ def as_json(said: Answer, explain: bool = False) -> str:
         "efficiency": wish.efficiency,
         "bits": wish.formats.product,
         "message_bits": wish.formats.message,
+        "capacity": wish.capacity,
         "reserve": wish.reserve,
         "tried": said.found.tried,
         "plans": [_object(choice, said, watts) for choice in said.found.choices],
@@ -275,7 +286,7 @@ def as_json(said: Answer, explain: bool = False) -> str:
 def _object(choice: Choice, said: Answer, watts: float | None) -> dict:
     plan = choice.plan
     return {
-        "mesh": {axis: getattr(plan.mesh, axis) for axis in AXES},
+        "mesh": {axis: getattr(plan.mesh, axis) for axis in (*AXES, "experts")},
         "micro_batch": plan.micro_batch,
         "micro_batches": plan.micro_batches,
         "chunks": plan.chunks,

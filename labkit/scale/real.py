@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from labkit.interconnect.topology import Topology
 from labkit.relay.outcome import Outcome
 from labkit.scale.step import Order, Step
-from labkit.scale.uses import Use, at_the_end, pieces, uses
+from labkit.scale.uses import Use, at_the_end, at_the_end_of_experts, pieces, uses
 
 
 def run_step(step: Step, topology: Topology, order: Callable | Sequence[Order]) -> Outcome:
@@ -46,11 +46,14 @@ class _Rank:
         self.at = step.mesh.coordinates(rank)
         self.tensor, self.replicas = self._group("tensor"), self._group("data", "context")
         self.stage = self._group("data", "context", "tensor")
+        self.experts, self.copies = map(self._of, step.mesh.with_experts(rank))
         self.sent: list = []
         self.reducing: list = []
 
     def _group(self, *axes: str):
-        ranks = sorted(self._peer(**where) for where in _everywhere(self.step.mesh, axes))
+        return self._of(sorted(self._peer(**where) for where in _everywhere(self.step.mesh, axes)))
+
+    def _of(self, ranks: list[int]):
         return self.dist.new_group(ranks, use_local_synchronization=True) if len(ranks) > 1 else None
 
     def _peer(self, **where: int) -> int:
@@ -65,19 +68,28 @@ class _Rank:
         for what, k, j in order:
             if coming[what, k, j] is not None:
                 coming[what, k, j].wait()
-            if self.step.zero == 3 and self.replicas:
-                self._begin("all_gather", self.step.shard_bytes).wait()
+            if self.step.zero == 3:
+                self._together("all_gather", self.step.shard_bytes, self.step.expert_shard_bytes)
             self._layers(what, k, j)
-            if self.step.zero >= 2 and what == "B" and self.replicas:
-                self._begin("reduce_scatter", self.step.gradient_bytes).wait()
+            if self.step.zero >= 2 and what == "B":
+                self._together("reduce_scatter", self.step.gradient_bytes, self.step.expert_gradient_bytes)
             self._hand_on(what, k, j)
         self._leave_the_pipeline()
         self._at_the_end()
+
+    def _together(self, kind: str, shared: int, routed: int) -> None:
+        """A collective of the replicas, and one of those who hold the same experts."""
+        if self.replicas:
+            self._begin(kind, shared).wait()
+        if self.copies and routed:
+            self._begin(kind, routed, self.copies).wait()
 
     def _at_the_end(self) -> None:
         for kind, nbytes in at_the_end(self.step):
             if self.replicas:
                 self._begin(kind, nbytes).wait()
+        for kind, nbytes in at_the_end_of_experts(self.step):
+            self._begin(kind, nbytes, self.copies).wait()
         for request in self.sent:
             request.wait()
 
@@ -114,6 +126,9 @@ class _Rank:
                     works.pop().wait()
         for work in works:
             work.wait()
+        for _ in range(2 if self.experts and step.expert_bytes else 0):  # to the experts and back
+            there, back = self._bytes(step.expert_bytes), self._bytes(step.expert_bytes)
+            self.dist.all_to_all_single(there, back, group=self.experts)
 
     def _head(self, what: str, k: int, chunk: int) -> None:
         from labkit.relay.charging import compute
@@ -130,16 +145,17 @@ class _Rank:
         for request in requests:
             request.wait()
 
-    def _begin(self, kind: str, nbytes: int):
-        """A collective of the replicas, begun. nbytes: that a rank contributes."""
+    def _begin(self, kind: str, nbytes: int, group=None):
+        """A collective of the replicas, or of this group, begun. nbytes: that a rank contributes."""
+        group = group or self.replicas
         if kind == "all_reduce":
-            return self.dist.all_reduce(self._bytes(nbytes), group=self.replicas, async_op=True)
-        replicas = self.step.mesh.replicas
+            return self.dist.all_reduce(self._bytes(nbytes), group=group, async_op=True)
+        members = self.dist.get_world_size(group)
         if kind == "all_gather":
-            whole = [self._bytes(nbytes) for _ in range(replicas)]
-            return self.dist.all_gather(whole, self._bytes(nbytes), group=self.replicas, async_op=True)
-        parts = list(self._bytes(nbytes).chunk(replicas))
-        return self.dist.reduce_scatter(self._bytes(len(parts[0])), parts, group=self.replicas, async_op=True)
+            whole = [self._bytes(nbytes) for _ in range(members)]
+            return self.dist.all_gather(whole, self._bytes(nbytes), group=group, async_op=True)
+        parts = list(self._bytes(nbytes).chunk(members))
+        return self.dist.reduce_scatter(self._bytes(len(parts[0])), parts, group=group, async_op=True)
 
     def _tag(self, what: str, k: int, chunk: int) -> int:
         """The number of the action that needs the message; 0 is the ring's."""

@@ -14,12 +14,12 @@ import numpy as np
 
 from labkit import schedules
 from labkit.interconnect.topology import Topology
-from labkit.scale.formula import Bytes
+from labkit.scale.formula import Bytes, axes_of
 from labkit.scale.hidden import REPLICAS, Price, network
 from labkit.scale.overlap import Overlap
 from labkit.scale.step import Order, Step
 from labkit.scale.trouble import Trouble
-from labkit.scale.uses import Use, at_the_end, uses
+from labkit.scale.uses import Use, at_the_end, at_the_end_of_experts, uses
 from labkit.scale.wires import Wires
 from labkit.watch.events import COMPUTE, Event
 
@@ -132,7 +132,7 @@ class _Replay:
         self.done = np.zeros(self.table.nothing + 1, bool)
         self.done[-1] = True
         self.layers = np.array(step.layers_of)
-        self.bytes: Bytes = {axis: {} for axis in ("tensor", "context", "pipeline", "data")}
+        self.bytes: Bytes = {axis: {} for axis in axes_of(step)}
         self.first_time = True
         self._seconds()
 
@@ -182,6 +182,7 @@ class _Replay:
             clock = self._received(clock, stages, kind, other)
         if step.zero == 3 and kind < 2:
             clock = self._together(clock, "all_gather", step.shard_bytes, stages)
+            clock = self._among(clock, "all_gather", "copies", step.expert_shard_bytes, stages)
         self.first[number, 0] = clock[:, 0, 0, 0]
         per_layer = step.forward if kind == 0 else step.backward / (table.kinds - 1)
         factor, layers = self.factor[stages], self.layers[chunk]
@@ -192,6 +193,7 @@ class _Replay:
             clock[ends] = self._head(clock[ends], stages[ends], kind)
         if step.zero >= 2 and kind == table.kinds - 1:
             clock = self._together(clock, "reduce_scatter", step.gradient_bytes, stages)
+            clock = self._among(clock, "reduce_scatter", "copies", step.expert_gradient_bytes, stages)
         self.first[number, 1] = clock[:, 0, 0, 0]
         self.clock[stages] = self.end[number] = clock
         self.done[number] = True
@@ -221,7 +223,7 @@ class _Replay:
         return clock + seconds
 
     def _layer(self, clock: np.ndarray, stages: np.ndarray, kind: int, seconds: np.ndarray) -> np.ndarray:
-        """The ring of keys and values, computing, two all-reduces."""
+        """The ring of keys and values, computing, two all-reduces, and two all-to-alls of a mixture."""
         mesh, step = self.step.mesh, self.step
         if kind < 2:
             for _ in range(mesh.context - 1):
@@ -236,6 +238,10 @@ class _Replay:
             if self.slow is not None:
                 seconds = seconds * self.slow[stages].max(TENSOR, keepdims=True)
             clock = np.repeat(clock.max(TENSOR, keepdims=True) + seconds, mesh.tensor, TENSOR)
+        if step.expert_bytes and kind < 2:
+            clock = self._before_talking(clock, stages)
+            for _ in range(2):
+                clock = self._among(clock, "all_to_all", "experts", step.expert_bytes, stages)
         return clock
 
     def _before_talking(self, clock: np.ndarray, stages: np.ndarray) -> np.ndarray:
@@ -261,10 +267,25 @@ class _Replay:
             seconds = seconds * self.slow[stages].max((DATA, CONTEXT), keepdims=True)
         return np.broadcast_to(clock.max((DATA, CONTEXT), keepdims=True) + seconds, clock.shape).copy()
 
+    def _among(self, clock: np.ndarray, kind: str, axis: str, nbytes: float, stages: np.ndarray) -> np.ndarray:
+        """A collective of the ranks that a layer's experts are dealt out to, or of those that hold the same ones."""
+        mesh = self.step.mesh
+        if not nbytes or getattr(mesh, axis) == 1:
+            return clock
+        groups, over = (len(clock), mesh.copies, mesh.experts, mesh.tensor), 2 if axis == "experts" else 1
+        seconds = self.wires.collective(kind, axis).seconds(nbytes)
+        if self.slow is not None:
+            seconds = seconds * self.slow[stages].reshape(groups).max(over, keepdims=True)
+        done = clock.reshape(groups).max(over, keepdims=True) + seconds
+        return np.broadcast_to(done, groups).reshape(clock.shape).copy()
+
     def _at_the_end(self) -> None:
         step, every = self.step, np.arange(self.step.mesh.pipeline)
         for kind, nbytes in at_the_end(step):
             self.clock = self._together(self.clock, kind, nbytes, every)
+        for kind, nbytes in at_the_end_of_experts(step):
+            self.clock = self._among(self.clock, kind, "copies", nbytes, every)
+            self._add_collective("data", kind, ("copies",), nbytes, np.ones(len(every)))
         for kind, nbytes in at_the_end(replace(step, overlap=Overlap())):
             self._add_collective("data", kind, REPLICAS, nbytes, np.ones(len(every)))
 
@@ -283,11 +304,15 @@ class _Replay:
         passes = table.kind < 2
         layers = np.where(passes, self.layers[table.chunk], 0).sum(1)
         self._add_collective("tensor", "all_reduce", ("tensor",), step.tensor_bytes, 2 * layers)
-        if step.zero >= 2:
-            often = (table.kind == table.kinds - 1).sum(1)
-            self._add_collective("data", "reduce_scatter", REPLICAS, step.gradient_bytes, often)
-        if step.zero == 3:
-            self._add_collective("data", "all_gather", REPLICAS, step.shard_bytes, passes.sum(1))
+        if step.expert_bytes:
+            self._add_collective("experts", "all_to_all", ("experts",), step.expert_bytes, 2 * layers)
+        shared, routed = (step.gradient_bytes, step.shard_bytes), (step.expert_gradient_bytes, step.expert_shard_bytes)
+        for axes, (gradients, shard) in ((REPLICAS, shared), (("copies",), routed)):
+            if step.zero >= 2:
+                often = (table.kind == table.kinds - 1).sum(1)
+                self._add_collective("data", "reduce_scatter", axes, gradients, often)
+            if step.zero == 3:
+                self._add_collective("data", "all_gather", axes, shard, passes.sum(1))
         for stage in range(step.mesh.pipeline):
             for kind in (0, 1):
                 mine = table.kind[stage] == kind

@@ -29,6 +29,11 @@ class Step:
     backward pass, with their gradients, twice as many. hop_bytes: an activation, or its gradient, from one stage to the
     next. weight_bytes, gradient_bytes: of one chunk.
 
+    Of a mixture of experts, which `mesh.experts` replicas have dealt out to them: expert_bytes: that a rank hands over
+    in each of the two all-to-alls of a layer, to the experts and back, in the forward pass and again in the backward
+    pass. expert_weight_bytes, expert_gradient_bytes: of one chunk's routed experts on a rank, which `mesh.copies`
+    replicas share; weight_bytes and gradient_bytes are then those of the rest.
+
     zero: what the replicas share. 0: nothing, gradients are all-reduced once at the end. 1: the optimizer's state, they
     are reduce-scattered, and the new weights gathered. 2: a chunk's gradients are reduce-scattered after each backward
     pass. 3: its weights are gathered for each forward and backward pass besides.
@@ -48,6 +53,9 @@ class Step:
     gradient_bytes: int = 0
     zero: int = 0
     overlap: Overlap = Overlap()
+    expert_bytes: int = 0
+    expert_weight_bytes: int = 0
+    expert_gradient_bytes: int = 0
 
     def __post_init__(self):
         if self.zero not in range(4):
@@ -56,6 +64,10 @@ class Step:
             raise ValueError(f"layers of {len(self.layers_of)} chunks for {self.mesh.pipeline} x {self.chunks}")
         if min(self.micro_batches, self.chunks) < 1:
             raise ValueError(f"{self.micro_batches} micro-batches, {self.chunks} chunks: each must be at least 1")
+        if self.zero > 1 and self.hides_replicas and self.expert_gradient_bytes:
+            raise ValueError(
+                f"experts with ZeRO {self.zero}: nothing of the replicas' is hidden; with 0 and 1 it can be"
+            )
 
     @property
     def layers_of(self) -> tuple[int, ...]:
@@ -68,6 +80,11 @@ class Step:
     def shard_bytes(self) -> int:
         """The bytes that a replica contributes when a chunk's weights are gathered."""
         return self.weight_bytes // self.mesh.replicas
+
+    @property
+    def expert_shard_bytes(self) -> int:
+        """The bytes that a rank contributes when the weights of a chunk's experts are gathered."""
+        return self.expert_weight_bytes // self.mesh.copies
 
     def layers_in_a_bucket(self, layers: int) -> int:
         """Layers of a chunk of so many whose gradients the replicas add up together."""

@@ -61,6 +61,15 @@ def uses(step: Step, stage: int, order: Sequence[tuple]) -> Iterator[list[Use]]:
         yield uses_of_pass(step, layers, forward, step.zero == 3 or early, late and not forward)
 
 
+def at_the_end_of_experts(step: Step) -> list[tuple[str, int]]:
+    """The collectives of those who hold the same routed experts when all passes are done, as (kind, bytes)."""
+    gradients, shard = step.chunks * step.expert_gradient_bytes, step.chunks * step.expert_shard_bytes
+    if not gradients or step.mesh.copies == 1 or step.zero == 3:
+        return []
+    added_up = {0: [("all_reduce", gradients)], 1: [("reduce_scatter", gradients)]}
+    return added_up.get(step.zero, []) + [("all_gather", shard)] * (step.zero > 0)
+
+
 def at_the_end(step: Step) -> list[tuple[str, int]]:
     """The collectives of the replicas for which everybody waits when all passes are done, as (kind, bytes)."""
     found, shards = [], step.chunks * step.shard_bytes

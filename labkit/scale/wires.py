@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -145,6 +145,12 @@ class Hops:
         return max(found)
 
 
+@lru_cache(1 << 10)
+def _of_first_nodes(topology: Topology, kind: str, ranks: tuple[int, ...]) -> CollectiveCost:
+    """The cost of a group that begins on the first node: a search meets it in many meshes."""
+    return topology.collective(kind, ranks)
+
+
 class Wires:
     """A mesh on a topology."""
 
@@ -156,7 +162,8 @@ class Wires:
         self._known: dict[tuple[bytes, bytes], Hops] = {}
 
     def collective(self, kind: str, *axes: str) -> Together:
-        """A library's collective of all groups along these axes."""
+        """A library's collective of all groups along these axes; or along "experts": the ranks that a layer's experts
+        are dealt out to; or "copies": those that hold the same experts."""
         if (kind, axes) not in self._together:
             self._together[kind, axes] = Together([self._stage(kind, axes, s) for s in range(self.mesh.pipeline)])
         return self._together[kind, axes]
@@ -171,10 +178,21 @@ class Wires:
         return self._costs[key]
 
     def _different(self, kind: str, axes: tuple[str, ...], ranks: np.ndarray) -> list[CollectiveCost]:
-        places = [place for place, axis in enumerate(("data", "context", "tensor")) if axis in axes]
+        names = ("data", "context", "tensor")
+        if axes[0] in ("experts", "copies"):
+            names = ("copies", "experts", "tensor")
+            ranks = ranks.reshape(self.mesh.copies, self.mesh.experts, self.mesh.tensor)
+        places = [place for place, axis in enumerate(names) if axis in axes]
         length = int(np.prod([ranks.shape[place] for place in places]))
         rows = np.moveaxis(ranks, places, range(-len(places), 0)).reshape(-1, length)
-        return [self.topology.collective(kind, sorted(row)) for row in rows.tolist()] if length > 1 else []
+        return [self._group(kind, sorted(row)) for row in rows.tolist()] if length > 1 else []
+
+    def _group(self, kind: str, row: list[int]) -> CollectiveCost:
+        """The cost of one group; groups that lie alike on their nodes have one, moved."""
+        per_node = self.topology.ranks_per_node
+        node = row[0] // per_node
+        alike = tuple(rank - node * per_node for rank in row)
+        return _of_first_nodes(self.topology, kind, alike).moved(node, per_node)
 
     def forward(self, stage: int) -> Hops:
         """From each rank of a stage to the next one; from the last to the first."""

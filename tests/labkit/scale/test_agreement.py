@@ -1,12 +1,26 @@
-"""Real code on the relay, the replay and the formulas say the same of a step. `make bench-simulation` has 84 meshes."""
+"""Real code on the relay, the replay and the formulas say the same of a step. `make bench-simulation` has more meshes."""
+
+from dataclasses import replace
 
 import pytest
 from pipeline_orders import gpipe, interleaved, one_f_one_b
 
-from benchmarks.simulation import GRID, OWN, compared, largest, step_of
+from benchmarks.simulation import EXPERTS, GRID, OWN, compared, expert_step_of, largest, step_of
 from labkit import schedules
 from labkit.interconnect.topology import Link
-from labkit.scale import Mesh, Step, bubble, estimate, flat, nodes, order_1f1b, replay_step, run_step
+from labkit.scale import (
+    Mesh,
+    Overlap,
+    Step,
+    Trouble,
+    bubble,
+    estimate,
+    flat,
+    nodes,
+    order_1f1b,
+    replay_step,
+    run_step,
+)
 from labkit.scale.formula import hops
 
 MESHES = [
@@ -32,6 +46,35 @@ def test_relay_replay_and_formula_agree(row):
     assert found["idle"] > 0.01  # there is something to agree on
     assert largest(found) < 0.01
     assert max(found[side]["bytes"] for side in ("replay", "formula")) < 1e-12
+
+
+@pytest.mark.parametrize(("row", "experts"), EXPERTS, ids=["x".join(map(str, [*row, n])) for row, n in EXPERTS])
+def test_the_three_agree_of_a_mixture_of_experts(row, experts):
+    step, network, order = expert_step_of(row, experts)
+    found = compared(step, network, order)
+    assert largest(found) < 0.01 and max(found[side]["bytes"] for side in ("replay", "formula")) < 1e-12
+    without = estimate(replace(step, expert_bytes=0), network)
+    assert estimate(step, network).seconds > 1.005 * without.seconds and without.experts == 0
+
+
+@pytest.mark.parametrize("hides", [Overlap(gradients=1 << 14), Overlap(gradients=1 << 14, gathers=1)])
+def test_what_replicas_share_is_hidden_and_what_experts_share_is_not(hides):
+    step, network, order = expert_step_of((1, 1, 1, 8, 3, 1, 1, 4, 4), 4)
+    hidden = replace(step, overlap=hides)
+    found = compared(hidden, network, order)
+    assert largest(found) < 0.01
+    assert estimate(hidden, network).seconds < estimate(step, network).seconds
+    with pytest.raises(ValueError, match="experts with ZeRO 3"):
+        replace(hidden, zero=3)
+
+
+def test_experts_that_lie_on_several_nodes_take_longer_and_a_slow_card_shows():
+    step, network, order = expert_step_of((1, 1, 1, 8, 3, 1, 1, 4, 4), 4)
+    wide = replace(step, mesh=replace(step.mesh, experts=8), expert_gradient_bytes=0, expert_weight_bytes=0)
+    assert estimate(wide, network).experts > 1.5 * estimate(step, network).experts
+    assert set(estimate(step, network).bytes["experts"]) == {"inside"}
+    slow = replay_step(step, network, order, Trouble(seed=1, slow_links=1))
+    assert slow.seconds > replay_step(step, network, order).seconds
 
 
 def test_a_tenth_more_computing_shows():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from labkit.scale import Mesh, Model, Plan, layer_activations, machine, states
+from labkit.scale import Mesh, Model, Plan, layer_activations, machine, states, traffic
 from labkit.scale.memory import all_to_all_bytes, end_activations, kept_tensors, stage_parameters
 from labkit.scale.planner import named_models
 
@@ -185,7 +185,7 @@ def test_a_dense_model_is_what_it_was():
 def test_experts_dealt_out_to_ranks():
     """With 64 replicas and ZeRO-1 the optimizer's state of each parameter lies once on the replicas that hold it."""
     mesh, on = Mesh(pipeline=16, data=64), machine("H800")
-    alone, dealt = (Plan(DEEPSEEK, mesh, on, 1024, experts=n, recompute="full") for n in (1, 64))
+    alone, dealt = (Plan(DEEPSEEK, replace(mesh, experts=n), on, 1024, recompute="full") for n in (1, 64))
     routed, whole = 256 * 3 * 7168 * 2048 * 4, DEEPSEEK.per_layer * 4  # of four layers
     assert alone.memory(5).parameters == 2 * whole
     found = dealt.memory(5)
@@ -205,6 +205,9 @@ def test_the_all_to_all_of_a_layer():
     """Counted by hand for 4 ranks with 2 of 8 experts each and 1,000 tokens: of 2,000 copies 1,500 leave the rank, as
     8,192 bytes each, four times: to the experts and back, forward and backward."""
     assert all_to_all_bytes(MIXTRAL, 1000, 4) == 4 * 1500 * 8192
+    step = Plan(replace(MIXTRAL, sequence=1000), Mesh(data=4, experts=4), machine("DGX-H100"), 4).step()
+    sent = traffic(replace(step, layers=1, micro_batches=1), machine("DGX-H100").topology)["experts"]
+    assert sent == {"inside": 4 * all_to_all_bytes(MIXTRAL, 1000, 4)}  # of four ranks
     assert all_to_all_bytes(MIXTRAL, 1000, 1) == all_to_all_bytes(GPT, 1000, 4) == 0
 
 
@@ -215,7 +218,7 @@ def test_mixtures_that_cannot_be():
         Model(8, 1024, 8, 32000, 1024, experts=2, experts_per_token=4, expert_width=64)
     with pytest.raises(ValueError, match="go with experts"):
         Model(8, 1024, 8, 32000, 1024, shared_experts=1)
-    with pytest.raises(ValueError, match="256 experts of 64 replicas on 128 ranks"):
-        Plan(DEEPSEEK, Mesh(pipeline=16, data=64), machine("H800"), 1024, experts=128)
-    with pytest.raises(ValueError, match="a mixture of experts"):
-        Plan(DEEPSEEK, Mesh(pipeline=16, data=64), machine("H800"), 1024).step()
+    with pytest.raises(ValueError, match="256 experts do not come out even on 3 ranks"):
+        Plan(DEEPSEEK, Mesh(pipeline=16, data=48, experts=3), machine("H800"), 960)
+    with pytest.raises(ValueError, match="experts on 128 of 64 replicas"):
+        Mesh(pipeline=16, data=64, experts=128)

@@ -1,6 +1,7 @@
 """The search for the best mesh, held against trying everything, and what `labkit plan` prints."""
 
 import json
+import math
 import re
 import shlex
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from labkit import cli
-from labkit.scale import Mesh, Model, Plan, machine, published
+from labkit.scale import Formats, Mesh, Model, Plan, machine, published
 from labkit.scale.machine import hardware
 from labkit.scale.mesh import every_mesh
 from labkit.scale.model import RECOMPUTE
@@ -18,6 +19,7 @@ from labkit.scale.planner import (
     CHUNKS,
     EFFICIENCY,
     MICRO_BATCHES,
+    OF_MIXTURES,
     PARTS,
     Wish,
     default_batch,
@@ -33,13 +35,23 @@ from labkit.scale.planner import (
 from labkit.scale.planner_text import Question, answer, as_text, parse_mesh
 
 SMALL = Model(24, 2048, 16, 32000, 2048)
+MIXTURE = Model(8, 1024, 8, 32000, 1024, experts=8, experts_per_token=2, expert_width=2048, dropout=False)
 TIGHT = replace(machine("DGX-A100"), memory=6e9)  # so that not everything fits
 
 USUAL = {"efficiency": EFFICIENCY, "flash": True, "ends": True}
 
 
-def every_plan(model, on, gpus, batch):
+def meshes(model, on, gpus):
     for mesh in every_mesh(gpus, on.topology.ranks_per_node):
+        if not model.experts:
+            yield mesh
+        for experts in (1, 2, 4, 8) if model.experts else ():
+            if mesh.data % experts == 0:
+                yield replace(mesh, order=OF_MIXTURES, experts=experts)
+
+
+def every_plan(model, on, gpus, batch):
+    for mesh in meshes(model, on, gpus):
         for micro_batch in MICRO_BATCHES:
             for chunks in CHUNKS:
                 for zero in (1, 2, 3):
@@ -114,9 +126,57 @@ def test_every_model_has_its_source():
     assert all(re.search(r"arXiv \d{4}\.\d{5}|/", named.source) for named in named_models().values())
 
 
-def test_a_mixture_of_experts_has_no_time_yet():
-    refused = run("mixtral-8x7b", "--machine", "DGX-H100", "--gpus", "64")
-    assert refused.exit_code == 2 and "its all-to-all has no price yet" in refused.output
+def test_a_mixture_of_experts_is_dealt_out_to_neighbours():
+    found = run("mixtral-8x7b", "--machine", "DGX-H100", "--gpus", "64", "--json")
+    told = json.loads(found.output)
+    assert found.exit_code == 0 and len(told["plans"]) == 5
+    for plan in told["plans"]:
+        assert (plan["seconds"]["experts"] > 0) == (plan["mesh"]["experts"] > 1)
+        assert sum(plan["seconds"][part] for part in PARTS) == pytest.approx(plan["seconds"]["seconds"])
+    table = run("mixtral-8x7b", "--machine", "DGX-H100", "--gpus", "64", "--mesh", "tensor=1,experts=8", "--explain")
+    assert "ranks for experts" in table.output and "There is no second mesh" in table.output
+    assert re.search(r"^1 +1 +1 +64 +8 ", table.output, re.M)
+    refused = run("mixtral-8x7b", "--machine", "DGX-H100", "--gpus", "64", "--mesh", "tensor=1,experts=16")
+    assert refused.exit_code == 2 and "8 experts do not come out even on 16 ranks" in refused.output
+
+
+def test_the_best_of_a_mixture_is_the_best_of_all():
+    on = replace(TIGHT, memory=3e9, domain=4, cards=4)
+    found = search(MIXTURE, on, Wish(8, 16, top=3, reserve=0))
+    every, seconds = list(every_plan(MIXTURE, on, 8, 16)), {}
+    for plan in every:
+        taken, mesh = plan.estimate().seconds, replace(plan.mesh, experts=1)
+        assert lower_bound(plan) <= taken * (1 + 1e-9)
+        seconds[mesh] = min(taken, seconds.get(mesh, math.inf))
+    assert [choice.seconds for choice in found.choices] == sorted(seconds.values())[:3]
+    assert max(plan.mesh.experts for plan in every) == 8 and found.choices[0].plan.mesh.order == OF_MIXTURES
+
+
+def test_capacity_is_computed_and_sent():
+    plan = Plan(MIXTURE, Mesh(data=8, experts=4), TIGHT, 32)
+    full = replace(plan, capacity=1.5)
+    assert full.step().expert_bytes == 1.5 * plan.step().expert_bytes
+    experts = 2 * MIXTURE.feed_forward(MIXTURE.expert_width) / 2
+    more = (full.step().forward - plan.step().forward) / plan.step().forward
+    assert more == pytest.approx(2 * experts * 3 / MIXTURE.layer_flops())
+    with pytest.raises(ValueError, match="at least 1"):
+        replace(plan, capacity=0.5)
+
+
+def test_deepseek_s_own_layout():
+    """arXiv 2412.19437, section 3.2.1: with experts on 8 nodes "approximately 1:1" of computing and communication;
+    3.7 days for each trillion tokens, with what is hidden there."""
+    named, on = named_model("DeepSeek-V3"), machine("H800")
+    plan = Plan(named.model, Mesh(pipeline=16, data=128, order=OF_MIXTURES, experts=64), on, named.batch, flash=True,
+                recompute="selective", efficiency=EFFICIENCY)  # fmt: skip
+    for bits in (16, 8):
+        found = replace(plan, formats=Formats(bits)).estimate()
+        assert 0.75 < found.computing / found.experts < 1.35
+    eight = replace(plan, formats=Formats(8, 8))
+    found = eight.estimate()
+    days = 1e12 / eight.tokens / 86400
+    assert days * (found.computing + found.waiting) < published()["deepseek"]["days_per_trillion_tokens"]
+    assert days * found.seconds > published()["deepseek"]["days_per_trillion_tokens"]
 
 
 def test_names_may_be_spelled_anyhow_and_wrong_ones_are_told_the_nearest():
