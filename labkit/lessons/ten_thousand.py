@@ -197,6 +197,14 @@ def print_longer(model: Model, on: Machine) -> None:
         )
 
 
+def print_experts(job: Plan, ranks: int) -> None:
+    """Print a line of a mixture whose experts lie on so many ranks: memory of the fullest rank, and seconds of a step
+    in computing, in all-to-alls, and in all.
+    """
+    found, held = job.estimate(), job.memory(job.fullest).total
+    print(f"{ranks:4} ranks {held / 1e9:11.0f} {found.computing:9.1f} s {found.experts:11.1f} s {found.seconds:6.1f} s")
+
+
 def print_deepseek() -> None:
     """Print what DeepSeek-V3's report says of its hours (arXiv 2412.19437, table 1 and section 1), added up and divided
     again, and the utilisation that follows.

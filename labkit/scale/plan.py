@@ -160,17 +160,7 @@ class Plan:
         relay."""
         mesh, model, tokens = self.mesh, self.model, self.tokens_at_once
         rate = self.machine.peak * self.efficiency * mesh.tensor  # a tensor group shares a token's work
-        sequence = self.sequence or model.sequence
-        forward = model.layer_flops(sequence=sequence) / 3
-        backward = model.layer_flops(self.recompute, sequence) - forward
-        if self.flash:
-            backward += model.looking_flops(sequence) / 2  # the scores, one of the two products
-        padding = (self.capacity - 1) * model.experts_per_token * model.feed_forward(model.expert_width)
-        more = padding - (1 - self.machine.peak / self.machine.peak_of(self.formats.product)) * (
-            model.matrices + padding
-        )
-        forward += 2 * more
-        backward += (6 if self.recompute == "full" else 4) * more
+        forward, backward = self._layer_flops()
         number = self.formats.message // 8  # bytes
         largest = max(per_chunk(model.layers, mesh.pipeline * self.chunks))
         share = math.ceil(largest * (model.per_layer - model.routed) / mesh.tensor / mesh.replicas)
@@ -196,6 +186,18 @@ class Plan:
             expert_weight_bytes=number * own * mesh.copies,
             expert_gradient_bytes=self.gradient_bytes * own * mesh.copies,
         )
+
+    def _layer_flops(self) -> tuple[float, float]:
+        """FLOPs of one layer and token, forward and backward: so many of 16 bits as take the same time."""
+        model, sequence = self.model, self.sequence or self.model.sequence
+        forward = model.layer_flops(sequence=sequence) / 3
+        backward = model.layer_flops(self.recompute, sequence) - forward
+        if self.flash:
+            backward += model.looking_flops(sequence) / 2  # the scores, one of the two products
+        padding = (self.capacity - 1) * model.experts_per_token * model.feed_forward(model.expert_width)
+        faster = 1 - self.machine.peak / self.machine.peak_of(self.formats.product)
+        more = padding - faster * (model.matrices + padding)
+        return forward + 2 * more, backward + (6 if self.recompute == "full" else 4) * more
 
     def _tensor_bytes(self, activation: int, copies: float) -> int:
         """Bytes of each of a layer's two all-reduces. Of a mixture their mean: attention's, and that of the tokens'

@@ -31,7 +31,7 @@ from labkit.lessons import ten_thousand as given
 from labkit.plots import meshes
 from labkit.scale import (
     Mesh, Plan, Step, Trouble, every_mesh, explore, machine, nodes, order_1f1b,
-    order_interleaved, published, replay_step, run_step, young_daly,
+    order_interleaved, planner, published, replay_step, run_step, young_daly,
 )
 
 # %% tags=["parameters"]
@@ -725,6 +725,35 @@ given.print_longer(long, grand)
 chunked = Plan(long, Mesh(8, 1, 16, 128), grand, 2048, chunks=8, recompute="selective")
 took = chunked.estimate().seconds
 print(f"eight chunks: {took:.1f} s, MFU {chunked.utilisation(took):.1%}")
+
+# %% [markdown]
+# ## Experts · stretch
+#
+# In a *mixture of experts* (unit 16) each token goes through a few of many MLPs, the
+# experts. They are an axis of their own: the experts of a layer are dealt out to
+# neighbouring replicas. In each layer the tokens travel to their experts and back,
+# forward and backward: four all-to-alls. DeepSeek-V3 has 256 experts in a layer, of
+# which a token takes eight. It was trained on 2,048 GPUs, in 16 stages of 128 replicas;
+# the experts of a layer lay on 64 of these, on eight nodes. On how many would you put
+# them?
+
+# %%
+deepseek, h800 = planner.named_model("DeepSeek-V3").model, machine("H800")
+INNER = ("tensor", "context", "data", "pipeline")  # replicas are neighbours
+print("experts on    GB held   computing   all-to-alls   step")
+for ranks in (8, 16, 64):
+    mesh = Mesh(pipeline=16, data=128, order=INNER, experts=ranks)
+    more = {"recompute": "full", "efficiency": 0.5, "flash": True}
+    given.print_experts(Plan(deepseek, mesh, h800, 15360, **more), ranks)
+
+# %% [markdown]
+# On eight ranks the experts share a node, and tokens take NVLink. On 64 a rank holds
+# 28 GB less, but seven of eight copies of a token leave their node by its card: the
+# all-to-alls take four fifths as long as computing. The paper says nearly the same, "a
+# computation-to-communication ratio of approximately 1:1" (arXiv 2412.19437, section
+# 3.2.1), and hides them: while one micro-batch computes, the tokens of another travel.
+# It also sends a token to four nodes at most, once to each, in eight bits; here every
+# copy travels by itself, in sixteen.
 
 # %% [markdown]
 # ## Your schedule on 16,384 ranks
