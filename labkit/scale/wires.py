@@ -26,6 +26,7 @@ class Together:
 
     costs: list[list[CollectiveCost]]
     shares: list[dict[str, float]] = field(init=False)
+    _stages: list[tuple[list[CollectiveCost], bool]] = field(init=False)  # the different ones; True: groups share cards
     _known: dict[float, float] = field(default_factory=dict)
     _alone: dict[float, tuple[float, float]] = field(default_factory=dict)
     _held: dict[tuple[float, frozenset[str]], float] = field(default_factory=dict)
@@ -38,12 +39,14 @@ class Together:
                 for cost in stage:
                     totals[id(stage)].update(cost.shares)
         self.shares = [dict(totals[id(stage)]) for stage in self.costs]
+        self._stages = [(stage, _meet(stage)) for stage in {id(stage): stage for stage in self.costs}.values()]
 
     def seconds(self, nbytes: float) -> float:
         """Until the last group is done, from the moment all are ready."""
         if nbytes not in self._known:
-            different = {id(stage): stage for stage in self.costs}.values()
-            self._known[nbytes] = max(_slowest(stage, nbytes) for stage in different)
+            self._known[nbytes] = max(
+                _slowest(stage, nbytes) if meet else _longest(stage, nbytes) for stage, meet in self._stages
+            )
         return self._known[nbytes]
 
     def in_turns(self, nbytes: float, often: int, computing: float, parts: int = 1) -> float:
@@ -58,8 +61,9 @@ class Together:
     def _alone_and_card(self, nbytes: float) -> tuple[float, float]:
         """The seconds that a group takes by itself, and for which the busiest card of all is occupied."""
         if nbytes not in self._alone:
-            alone = max((cost.seconds(nbytes) for stage in self.costs for cost in stage), default=0.0)
-            self._alone[nbytes] = alone, max((_busiest(stage, nbytes) for stage in self.costs), default=0.0)
+            alone = max((_longest(stage, nbytes) for stage, _ in self._stages), default=0.0)
+            busiest = (_busiest(stage, nbytes) for stage, meet in self._stages if meet)  # else a group is longer
+            self._alone[nbytes] = alone, max(busiest, default=0.0)
         return self._alone[nbytes]
 
     @cached_property
@@ -71,10 +75,23 @@ class Together:
         """The seconds for which cards of these kinds are occupied."""
         key = nbytes, classes
         if key not in self._held:
-            different = {id(stage): stage for stage in self.costs}.values()
-            loads = [one for stage in different for one in _cards(stage, nbytes).items()] if classes else []
+            loads = [one for stage, _ in self._stages for one in _cards(stage, nbytes).items()] if classes else []
             self._held[key] = max((seconds for (_, card), seconds in loads if card[0] in classes), default=0.0)
         return self._held[key]
+
+
+def _meet(costs: Sequence[CollectiveCost]) -> bool:
+    """True if two of a stage's groups leave by one card, or come in by one."""
+    sides = (
+        [card for cost in costs for card in side(cost)] for side in (lambda cost: cost.out, lambda cost: cost.into)
+    )
+    return any(len(set(cards)) < len(cards) for cards in sides)
+
+
+def _longest(costs: Sequence[CollectiveCost], nbytes: float) -> float:
+    """The seconds of the slowest group by itself; groups that lie alike take as long."""
+    different = {id(cost.steps): cost for cost in costs}.values()
+    return max((cost.seconds(nbytes) for cost in different), default=0.0)
 
 
 def _loads(cost: CollectiveCost, nbytes: float) -> dict[tuple, float]:

@@ -25,7 +25,7 @@ from autograder.browser import planning
 assert sys.modules["numpy"] is None and not [path for path in sys.path if "site-packages" in path]
 print(json.dumps([json.loads(planning.told(line)) for line in sys.stdin]))
 """
-MODELS = ("Llama 3 8B", "Llama 2 70B", "GPT-NeoX-20B", "Mistral 7B", "GPT-3 175B")
+MODELS = ("Llama 3 8B", "Llama 2 70B", "GPT-NeoX-20B", "Mixtral 8x7B", "GPT-3 175B")
 MACHINES = ("DGX-H100", "DGX-A100", "GB200-NVL72", "MI300X", "H800")
 SETTINGS = [
     planner_text.Question(model, machine, gpus, sequence=2048 * (gpus % 3), tokens=1e11 * (gpus > 100), top=MESHES)

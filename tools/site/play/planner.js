@@ -5,6 +5,7 @@ const SPENT = {
   computing: "computing",
   tensor: "tensor groups",
   context: "ring of a sequence",
+  experts: "tokens to experts",
   pipeline: "hops between stages",
   data: "replicas",
   waiting: "idle in the pipeline",
@@ -18,8 +19,8 @@ function made(tag, words = "", attributes = {}) {
   return node;
 }
 
-const meshOf = ({ tensor, context, pipeline, data }) =>
-  [`${tensor} x `, context > 1 ? `${context} x ` : "", `${pipeline} x ${data}`].join("");
+const meshOf = ({ tensor, context, pipeline, data, experts }) =>
+  [`${tensor} x `, context > 1 ? `${context} x ` : "", `${pipeline} x ${data}`, experts > 1 ? `, experts on ${experts}` : ""].join("");
 
 class Planner {
   constructor(form) {
@@ -138,6 +139,7 @@ class Planner {
   }
 
   table(plans) {
+    const spent = Object.keys(SPENT).filter((part) => part !== "experts" || plans.some((plan) => plan.seconds[part] > 0));
     const columns = {
       "tensor x pipeline x data": (plan) => meshOf(plan.mesh),
       "micro-batches": (plan) => `${plan.micro_batches} of ${plan.micro_batch}`,
@@ -146,7 +148,7 @@ class Planner {
       ZeRO: (plan) => plan.zero,
       ...Object.fromEntries(Object.keys(HELD).map((part) => [`GB ${HELD[part]}`, (plan) => (plan.memory[part] / 1e9).toFixed(1)])),
       "GB in all": (plan) => (plan.memory.total / 1e9).toFixed(1),
-      ...Object.fromEntries(Object.keys(SPENT).map((part) => [`s ${SPENT[part]}`, (plan) => plan.seconds[part].toFixed(2)])),
+      ...Object.fromEntries(spent.map((part) => [`s ${SPENT[part]}`, (plan) => plan.seconds[part].toFixed(2)])),
       "s hidden": (plan) => Object.values(plan.hidden).reduce((sum, part) => sum + part, 0).toFixed(2),
       "s a step": (plan) => plan.seconds.seconds.toFixed(2),
       MFU: (plan) => `${(100 * plan.mfu).toFixed(1)} %`,

@@ -20,6 +20,7 @@ COLOURS = {
     "computing": palette.BACKWARD,
     "tensor": palette.ALL_REDUCE,
     "context": palette.ALL_GATHER,
+    "experts": palette.ORANGE,
     "pipeline": palette.SKY,
     "data": palette.REDUCE_SCATTER,
     "waiting": palette.FAINT,
@@ -43,7 +44,7 @@ counts as seconds of a step.
 
 def page(size: str) -> str:
     """The page as markdown. size: what a reader is told of the load."""
-    models = [name for name, one in named_models().items() if not one.model.experts]
+    models = list(named_models())
     machines = [name for name in hardware()["node"] if _has_links(name)]
     lengths = {name: [one.model.sequence, default_batch(one)] for name, one in named_models().items()}
     given = json.loads(FIRST)
