@@ -49,6 +49,7 @@ def pipeline(plan: Plan) -> tuple[str, str]:
     orders = [order(stage, p, m, v) if v > 1 else order(stage, p, m) for stage in range(p)]
     ran = schedules.replay(orders, p, m, v, 1.0, step.backward / step.forward)
     parts = [(p, plan.mesh.pipeline, "stages"), (m, plan.micro_batches, "micro-batches"), (v, plan.chunks, "chunks")]
+    parts = [(few, all_, name if all_ > 1 else name[:-1]) for few, all_, name in parts]
     shown = ", ".join(f"{few} of {all_} {name}" if few < all_ else f"{all_} {name}" for few, all_, name in parts)
     kind = "Interleaved 1F1B" if v > 1 else "Eager 1F1B" if order is order_eager_1f1b else "1F1B"
     return timeline.svg(ran.events, p), f"{kind}, {shown}. A forward pass of a chunk takes 1 s here."

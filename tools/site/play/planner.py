@@ -34,7 +34,8 @@ orphan: true
 How are so many GPUs to be divided, to train this model? The planner tries every mesh of tensor, pipeline and data
 parallelism that fits in memory, with every way to recompute and each stage of ZeRO, and shows the ten fastest: what
 fills the memory of the fullest GPU, and where the seconds of a step go. It is the course's own command, `labkit plan`,
-in this page; all numbers are the same. Python is loaded when you press *Plan* for the first time ({size}).
+in this page; all numbers are the same. Of a mixture of experts it also finds on how many GPUs each layer's experts are
+best dealt out. Python is loaded when you press *Plan* for the first time ({size}).
 
 Unit 20 explains the formulas and says how far to trust them: nothing fails, and a GPU reaches half of its peak while it
 computes. Replicas can gather weights and add up gradients while they compute: of that only what does not fit then
