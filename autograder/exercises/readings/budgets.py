@@ -71,6 +71,7 @@ def costs(
     few=False,
     hit=False,
     whole_saves=False,
+    whole_intervals=False,
     pue=True,
     draws="all",
     hours=24.0,
@@ -78,13 +79,16 @@ def costs(
 ) -> tuple[float, float]:
     """Days and kWh, with one thing done otherwise. utilisation: GPUs do not reach their peak. alone: the FLOPs of one
     GPU. of_one: failures of one GPU. saves, again, restarts: what takes time besides. first_order, few, hit: see
-    `with_failures`. whole_saves: a part of an interval has a whole save. pue: of the building. draws: "all" GPUs all
+    `with_failures`. whole_saves: a part of an interval has a whole save;
+    whole_intervals: and takes as long as a whole one. pue: of the building. draws: "all" GPUs all
     the time; "one"; "useful", while they compute what counts; "working", but for restarts. hours: of a day. whole:
     seconds of a day."""
     on = c.cluster
     gpus = 1 if alone else on["gpus"]
     work = c.flops / (gpus * on["peak"] * (on["utilisation"] if utilisation else 1))
     every, save, restart = on["every"], on["save"] if saves else 0.0, on["restart"] if restarts else 0.0
+    if whole_intervals:
+        work = math.ceil(work / every) * every
     mean = c.mtbf / (1 if of_one else on["gpus"])
     taken, counted = every + save, {"again": again, "first_order": first_order, "few": few, "hit": hit}
     working = taken
@@ -105,12 +109,13 @@ def loss(law: dict, parameters: float, tokens: float) -> float:
     return law["E"] + law["A"] / parameters ** law["alpha"] + law["B"] / tokens ** law["beta"]
 
 
-def steps_of(c, plan: dict, *, paid=True, until=True, of_all=True, seconds=DAY) -> float:
+def steps_of(c, plan: dict, *, paid=True, until=True, of_all=True, parts=True, seconds=DAY) -> float:
     """The steps that budget and deadline permit, with their fraction. paid, until: the budget, the deadline are looked
-    at. of_all: a day of all GPUs costs as many GPU-days. seconds: of a day."""
+    at. of_all: a day of all GPUs costs as many GPU-days. parts: of a day are paid for, too. seconds: of a day."""
     bounds = []
     if paid:
-        bounds.append(c.gpu_days / (plan["gpus"] if of_all else 1))
+        most = c.gpu_days / (plan["gpus"] if of_all else 1)
+        bounds.append(most if parts else math.floor(most))
     if until:
         bounds.append(c.days)
     return min(bounds, default=math.inf) * seconds / plan["seconds"]

@@ -231,6 +231,10 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
         return 2 * math.ceil(math.log2(world_size)) * message(nbytes)
     return 2 * (world_size - 1) * message(nbytes / world_size)
 
+# %% wrong_p_chunks (right_if): wrong, p_chunks, levels 1 0
+-    return 2 * (p - 1) * (latency + seconds / p)
++    return 2 * (p - 1) * latency + (2 * seconds if p > 1 else 0)
+
 # %% wrong_p_steps (right_if): wrong, p_for_p_minus_1, levels 0 0
 -        return 2 * (p - 1) * (latency + seconds)
 +        return 2 * p * (latency + seconds)

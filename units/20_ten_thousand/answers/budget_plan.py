@@ -142,3 +142,7 @@ def budget_plan(gpu_days, days, plans, law):
 # %% wrong_twenty (right_loop): wrong, closest_to_twenty, levels 0 0 1
 -        loss = law["A"] / plan["parameters"] ** law["alpha"] + law["B"] / tokens ** law["beta"]
 +        loss = abs(math.log(tokens / plan["parameters"] / 20))
+
+# %% wrong_whole_days (right_loop): wrong, whole_days, levels 0 0 0
+-        steps = math.floor(min(gpu_days / plan["gpus"], days) * 86400 / plan["seconds"])
++        steps = math.floor(min(gpu_days // plan["gpus"], days) * 86400 / plan["seconds"])

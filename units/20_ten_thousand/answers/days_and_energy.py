@@ -134,6 +134,10 @@ def days_and_energy(flops, cluster, mtbf):
 -    return days, gpus * cluster["watts"] * cluster["pue"] * 24 * days / 1000
 +    return days, gpus * cluster["watts"] * cluster["pue"] * 24 * days
 
+# %% wrong_whole_intervals (right_pieces): wrong, whole_intervals, levels 0 0
+-    intervals = flops / rate / cluster["every"]
++    intervals = math.ceil(flops / rate / cluster["every"])
+
 # %% wrong_whole_saves (right_pieces): wrong, whole_saves, levels 0 1
 -        seconds = intervals * piece
 +        seconds = intervals * cluster["every"] + math.ceil(intervals) * cluster["save"]
