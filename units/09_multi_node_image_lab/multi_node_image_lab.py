@@ -3,9 +3,9 @@
 #
 # So far all ranks ran on one machine. On a cluster they run on several **nodes**: each
 # has its own disk, memory and GPUs, and a network connects the nodes. Most of your
-# knowledge still applies, but the *place* of things begins to matter, and programs that
-# ignore it fail: a file exists for half of the ranks only, two ranks choose the same
-# GPU, every second image is never used.
+# knowledge still applies, but *where* things are begins to matter, and programs that
+# ignore this fail: a file exists for half of the ranks only, two ranks choose the same
+# GPU, every other image is never used.
 #
 # On this page you prepare a whole job for several nodes: a small MobileNet sorts photos
 # of products into twelve kinds. It follows a lab that NVIDIA published for its
@@ -13,9 +13,9 @@
 # computer draws.
 #
 # **At the end of this page** you have a program that trains on any number of nodes,
-# prepares its data once on each, goes on where it was stopped, and starts in the same
+# prepares its data once on each, resumes where it was stopped, and starts in the same
 # way under mpiexec, Slurm and Kubernetes. And you can compute, before you buy a GPU,
-# which models fit into it and how many bytes cross the network.
+# which models fit on it and how many bytes cross the network.
 #
 # **You need** units 03 (ring all-reduce), 05 and 07. **It takes** about 100 minutes, the
 # *stretch* 15 more: two sittings. The cells themselves run for about a minute on two
@@ -41,8 +41,7 @@ from labkit.lessons import multi_node_image_lab as image_lab
 from labkit.plots import charts, tiles
 
 # %% tags=["parameters"]
-# of the training at the end: every rank imports TensorFlow and compiles, and wants a
-# core for that
+# ranks of the training at the end; each needs a core to import TensorFlow and compile
 RANKS = 2
 DEVICE = "cpu"  # where the scripts train; "gpu" takes one GPU for each rank
 EPOCHS = 4
@@ -50,8 +49,7 @@ EPOCHS = 4
 folder = TemporaryDirectory(prefix="products-")
 scratch = Path(folder.name)
 
-# says what to do where this Python has neither TensorFlow nor Horovod; what needs
-# neither works there, too
+# says what to do where TensorFlow or Horovod is missing; cells without them still run
 need_frameworks()
 
 import horovod.tensorflow as hvd
@@ -63,10 +61,10 @@ from labkit import keras_models
 # ## Guess first
 #
 # 1. 8 ranks run on 4 nodes with 2 GPUs each. The images are divided into 8 shares, and
-#    every rank takes the share with its number *on its node*, 0 or 1. Which fraction of
+#    every rank takes the share with its number *on its node*, 0 or 1. What fraction of
 #    the images is ever used?
-# 2. A model has 175 billion parameters. How many GPUs with 80 GB are needed to hold it?
-#    And to *train* it with Adam?
+# 2. A model has 175 billion parameters, in float32. How many GPUs with 80 GB are needed
+#    to hold it? And to *train* it with Adam?
 # 3. Two nodes with four GPUs each average 100 MB of gradients with a ring. How many MB
 #    does each node send over the network? Does the order of the ranks in the ring
 #    matter?
@@ -80,8 +78,8 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # *Stanford Online Products* (H. Oh Song, Y. Xiang, S. Jegelka, S. Savarese, CVPR 2016):
 # 120,053 photos of 22,634 products from an auction site. Twelve folders,
 # `bicycle_final` to `toaster_final`, and two lists, `Ebay_train.txt` and
-# `Ebay_test.txt`. The real data set has 2.9 GB. The next cell draws a small imitation
-# with the same layout. (If you have the real one, put its folder here.)
+# `Ebay_test.txt`. The real data set is 2.9 GB. The next cell draws a small imitation
+# with the same layout. (If you have the real one, set `data` to its folder.)
 #
 # (You need not read the functions of `image_lab.`, which start scripts, pick photos and
 # count pages of memory. They are in `labkit/lessons/multi_node_image_lab.py`.)
@@ -139,7 +137,8 @@ def read_products(text: str, classes: list[int] | None = None):
       the end.
     - labels: ints, positions in classes. If None is given, classes are the
       super_class_ids of this list, smallest first.
-    - the test list: given classes are returned as they are; no image is of another one.
+    - the test list: given classes are returned as they are; every image is of one of
+      them.
 
     Example: super_class_ids 7, 3, 7 and classes None: labels [1, 0, 1], classes [3, 7].
     """
@@ -163,8 +162,8 @@ check(read_products)
 # no second node; on the real data it takes longer than an epoch. So it is done once,
 # and the array is kept.
 #
-# Here it runs as one process. **Predict:** for which share of the test photos, whose
-# products are new to it, does it name the right kind?
+# Here the script runs as one process. **Predict:** for what share of the test photos,
+# whose products are new to it, does it name the right kind?
 
 # %%
 def run_script(name, world_size, *options):
@@ -184,10 +183,9 @@ print(run_script("train_products.py", 1, *options).splitlines()[-1])
 
 # %% [markdown]
 # The model is a **MobileNet** (A. Howard and others, 2017, arXiv:1704.04861), a thin
-# one. It was made for telephones: few parameters, little computing. Does it suit
-# clusters as well? That depends on how much a rank computes for each byte of gradients
-# that it sends. **Predict** the order of three well-known models before you run the
-# cell.
+# one. It was made for phones: few parameters, little computing. Does it suit clusters
+# as well? That depends on how much a rank computes for each byte of gradients that it
+# sends. **Predict** the order of three well-known models before you run the cell.
 
 # %%
 # parameters and multiply-adds for an image of 224 x 224: Howard 2017, table 8; for
@@ -206,7 +204,8 @@ for name, (parameters, multiply_adds) in published.items():
 
 # %% [markdown]
 # The small model sends little *and* computes little, so it is no easier for the
-# network. (A larger local batch helps: twice the computing for the same bytes.)
+# network. (A larger local batch helps: twice the images, twice the computing for the
+# same bytes.)
 #
 # ## World size, rank and local rank on several nodes
 #
@@ -264,14 +263,14 @@ except DataError as error:
     print(f"node {node}: {str(error).split('/')[-1]}")
 
 # %% [markdown]
-# One line makes it right: `if local_rank == 0`. (On a cluster with one common file
-# system rank 0 alone would do, and a hundred nodes reading it all the time would
-# overload that file system.)
+# One line makes it right: `if local_rank == 0`. (With one file system for all nodes
+# rank 0 alone would do, but a hundred nodes that read from it all the time would
+# overload it.)
 #
-# And the barrier? TensorFlow's Horovod has none, but it needs none: **every collective
-# is a meeting**. Horovod begins an all-reduce when *all* ranks have called it. So
-# everything that a rank did before its all-reduce is done when any other rank returns
-# from its own.
+# And the barrier? Horovod for TensorFlow has none, but it needs none: **every
+# collective is a meeting**. Horovod begins an all-reduce when *all* ranks have called
+# it. So everything that a rank did before its all-reduce is done when any other rank
+# returns from its own.
 #
 # ### Prepared on every node (3 points)
 #
@@ -285,13 +284,13 @@ def prepared_images(hvd, is_ready, prepare, load):
 
     hvd: the horovod.tensorflow module, initialised
     is_ready: function, is_ready() is True if this node's disk has the images; any rank
-        may ask, also again and again
+        may ask, any number of times
     prepare: function, prepare() makes them on this node's disk
     load: function, load() reads them from this node's disk
     Returns: what load() returns
 
-    - two nodes: on each node prepare is called once, by local rank 0 alone, if they are
-      missing.
+    - two nodes: on each node without the images prepare is called once, by local rank 0
+      alone.
     - one node: every rank calls load, after the images are there.
     - a node that already has the images: prepare is not called there.
 
@@ -314,11 +313,11 @@ check(prepared_images)
 # writes leaves half a file, and the next job trusts it. `products.prepare` writes into
 # a folder with a temporary name, and renames it at the end.
 #
-# What `load` returns is not a copy in the rank's own memory, either. The array is
-# *mapped*: ranks of a node that map the same file share its pages. Linux counts them:
-# `Rss` is the part of the file that is in memory for this rank, `Pss` is this rank's
-# share when every page is divided among the processes that share it. **Predict** the
-# ratio of the two.
+# `load` does not copy the array into the rank's own memory. The array is *mapped*:
+# ranks of a node that map the same file share its pages. Linux counts them: `Rss` is
+# the part of the file that is in memory for this rank, `Pss` is this rank's share when
+# every page is divided among the processes that share it. **Predict** the ratio of the
+# two.
 
 # %%
 # %%ranks
@@ -372,9 +371,9 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
 
     - shares of equal size: every rank has a share of its own (it may change from pass
       to pass); together they hold every image once. A pass holds every image of the
-      share once, in a new order; any image may come first. Two calls with the same seed
-      give the same orders, with another seed others (once the data is dealt out, a rank
-      may add its number to the seed).
+      share once, in a new order, in which any image can come first. Two calls with the
+      same seed give the same orders, and with another seed different ones. (Once the
+      data is dealt out, a rank may add its rank to the seed.)
     - shares of unequal size: shares differ by at most one image. Every minibatch is
       full and may reach into the next pass. The steps are the fewest in which all ranks
       together see every image, the same number on every rank.
@@ -391,16 +390,17 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
 check(epoch_batches)
 
 # %% [markdown]
-# ## Checkpoints: how a stopped job goes on
+# ## Checkpoints: how a stopped job resumes
 #
 # On a cluster a job has a time limit, and it may be sent back to the queue. Then it
-# must go on where it stopped. **Rank 0** writes the checkpoint, and when the job starts
-# again, perhaps on other nodes, rank 0 reads it. The others may not even see the file.
+# must resume where it stopped. **Rank 0** writes the checkpoint, and when the job
+# starts again, perhaps on other nodes, rank 0 reads it. The others may not even see the
+# file: it may lie on a disk of rank 0's node.
 #
-# They need more than the weights: the optimizer's momentum and step count; the moving
-# averages of batch normalisation, which are variables but not trainable; and the
+# All ranks need more than the weights: the optimizer's momentum and step count; the
+# moving averages of batch normalisation, which are variables but not trainable; and the
 # *epoch*. A rank that begins with epoch 0 while rank 0 begins with epoch 3 has three
-# epochs more to do, and in the end it waits for ever.
+# more epochs to do, and in the end it waits for ranks that have finished.
 #
 # ### Go on from rank 0's checkpoint (3 points)
 
@@ -409,8 +409,7 @@ def go_on(model, optimizer, read_checkpoint) -> int:
     """Bring all ranks to the state of rank 0's checkpoint and return the next epoch.
 
     model: Keras model
-    optimizer: Keras optimizer; its variables exist, as many and of the same names on
-        all ranks
+    optimizer: Keras optimizer, already built: with the same variables on all ranks
     read_checkpoint: function; on rank 0 it returns {"epochs": finished epochs,
         "weights": for model.set_weights, "optimizer": values for optimizer.variables,
         in their order}, or None; other ranks may call it and get None
@@ -473,8 +472,8 @@ if rank == 0:
 # %% [markdown]
 # There is no error and no warning: the file has the right size, and weights that no
 # rank ever had. How often this happens depends on timing, and *that* is the trouble: in
-# your test all went well. On a network file system it is worse. So rank 0 alone writes,
-# under another name, and then renames the file.
+# your tests all may go well. On a network file system it is worse. So rank 0 alone
+# writes, under another name, and then renames the file.
 
 # %%
 ranks.stop()
@@ -493,15 +492,15 @@ ranks.stop()
 # | 4 | scale the learning rate | the optimizer |
 # | 5 | wrap the optimizer: `hvd_keras.DistributedOptimizer` | before `optimizer.build` |
 # | 6 | all ranks start with what rank 0 has | `go_on` |
-# | 7 | rank 0 alone writes checkpoint and log | callbacks, `runlog.Writer` (its first lines show how) |
+# | 7 | rank 0 alone writes checkpoint and log | callbacks, `runlog.Writer` (shown at the top of `labkit/runlog.py`) |
 # | 8 | average the metrics: `MetricAverageCallback` | callbacks, before the log |
 # | and | prepare once on every node | `prepare`, with `prepared_images` |
 #
 # One thing is new with this model: **batch normalisation** keeps moving averages over
 # the images of its rank, and each rank has different images. Gradients are averaged,
-# these are not: trainable weights stay equal, but the moving averages drift apart.
-# Before a test, and before a checkpoint, average them over the ranks (a callback with
-# `on_test_begin` will do).
+# the moving averages are not: trainable weights stay equal, but the averages drift
+# apart. Before a test, and before a checkpoint, average them over the ranks (a callback
+# with `on_test_begin` will do).
 #
 # The next cell starts your script on two ranks for half of the epochs, with a
 # checkpoint.
@@ -512,7 +511,7 @@ log_file = scratch / "run_hvd.jsonl"
 
 
 def run_port(epochs):
-    """Start the port with a checkpoint and a log; where it is not there yet, say so."""
+    """Start the port with a checkpoint and a log; or say that it is not written yet."""
     if not Path(PORT).exists():
         return f"{PORT} is not there yet: copy train_products.py and change it."
     options = [
@@ -555,8 +554,8 @@ if log_file.exists():
 # Two ranks made half the steps for the same images, and the second job began where the
 # first one had ended. The accuracy is lower than that of one process: this early in
 # training, a few long steps do not replace many short ones (hence the warm-up of unit
-# 07), and batch normalisation uses only 32 images on every rank. Which accuracy does
-# your port reach with `--lr 0.02`, or after twice as many epochs?
+# 07), and the moving averages of batch normalisation get half as many updates. What
+# accuracy does your port reach with `--lr 0.02`, or after twice as many epochs?
 #
 # ### The same script elsewhere
 #
@@ -584,8 +583,8 @@ if log_file.exists():
 #
 # - **PCIe** joins the parts of one machine: processors, GPUs, network cards. **NVLink**
 #   joins GPUs to each other, several times as fast.
-# - **InfiniBand** or fast Ethernet joins machines. The cards of the published lab reach
-#   100 to 200 Gbit/s, that is 12.5 to 25 GB/s.
+# - **InfiniBand** or high-speed Ethernet joins machines. The cards of the published lab
+#   reach 100 to 200 Gbit/s, that is 12.5 to 25 GB/s.
 # - **NCCL** is the library that moves gradients between GPUs. At the start it detects
 #   all these links and arranges its rings and trees so that few bytes take the slow
 #   ones. Horovod uses NCCL to add up gradients, and MPI or gloo only to agree which of
@@ -598,7 +597,7 @@ if log_file.exists():
 # **all-reduce** is the *result*: every rank has the sum. A parameter server is *one
 # way* to get it, and the one that was slow in unit 03: with p ranks the server's link
 # carries p times the bytes. Horovod has no server; NCCL uses rings and trees. And each
-# step averages **gradients**, not parameters: with SGD, also with momentum, the result
+# step averages **gradients**, not parameters: with SGD, even with momentum, the result
 # is the same if all start equal; with Adam it is not.
 #
 # Now take a ring of all 8 ranks on two nodes. Rank r sends to rank r + 1, and most of
@@ -606,11 +605,10 @@ if log_file.exists():
 #
 # ### Bytes between the nodes (3 points)
 #
-# A **hierarchical all-reduce**, in two levels as in NCCL and IBM's DDL, first adds up
-# inside each node, so that each of its g ranks holds a g-th of the node's sum
-# (reduce-scatter). Then rank k of every node forms a ring with rank k of the other
-# nodes, and they add up their g-th. Finally the ranks of a node share the finished
-# parts (all-gather).
+# A **hierarchical all-reduce**, in two levels as in Horovod's and in IBM's DDL, first
+# adds up inside each node, so that each of its g ranks holds a g-th of the node's sum
+# (reduce-scatter). Then the ranks with local rank k on all nodes form a ring and add up
+# their g-ths. Finally the ranks of a node share the finished parts (all-gather).
 
 # %% nbgrader={"grade": false, "grade_id": "network_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[float]:
@@ -646,9 +644,9 @@ def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[f
 check(network_bytes)
 
 # %% [markdown]
-# Check the formula by a count. The relay of this course sees every message: here a ring
-# of 8 ranks really sends, and the cell counts the bytes that leave each node, for two
-# ways of placing the ranks. Does your function give the same numbers?
+# Check the formula by counting. The course's simulated network sees every message: here
+# a ring of 8 ranks really sends, and the cell counts the bytes that leave each node,
+# for two ways of placing the ranks. Does your function give the same numbers?
 
 # %%
 def ring_traffic(nbytes):
@@ -707,15 +705,16 @@ charts.bars(
 #
 # ![Above, without GPUDirect RDMA: from GPU memory a message is copied into a buffer of the driver in host memory, from there into a buffer of the network card; after the network the same two buffers follow in the other order. Below, with GPUDirect RDMA: the network card reads GPU memory and the other card writes GPU memory, without a copy in host memory and without the processor.](../../images/gpudirect_rdma.svg)
 #
-# Without more, a network card reads and writes *host* memory only. A gradient on a GPU
-# is first copied there, into a **bounce buffer**; on the other side the card writes
-# into a bounce buffer, from which it is copied to the GPU. With TCP the operating
-# system's kernel makes further copies, and the processor does the work. **RDMA**,
-# remote direct memory access, lets the card move bytes without the kernel. **GPUDirect
-# RDMA** lets it read and write *GPU* memory: no bounce buffer, no processor.
+# By itself, a network card reads and writes *host* memory only. A gradient on a GPU
+# goes into a buffer of the GPU's driver there, and is copied from it into a buffer of
+# the card, the **bounce buffer**; on the other side the same happens in the other
+# order. With TCP the operating system's kernel makes further copies, and the processor
+# does the work. **RDMA**, remote direct memory access, lets the card move bytes without
+# the kernel. **GPUDirect RDMA** lets it read and write *GPU* memory: no bounce buffer,
+# no processor.
 #
-# What do two copies cost? You can measure that without a GPU: compare this machine's
-# memory with a network.
+# What do these two copies in host memory cost? You can measure that without a GPU:
+# compare this machine's memory with a network.
 
 # %%
 message = np.ones(25_000_000, dtype=np.uint8)
@@ -735,7 +734,7 @@ for gigabits in (10, 100, 200):
 print(f"(memory here copies {1e-9 / copying:.1f} GB/s)")
 
 # %% [markdown]
-# Over a slow network the copies hardly matter; over a fast one they are the bottleneck.
+# Over a slow network the copies matter little; over a fast one they are the bottleneck.
 # If a message is cut into pieces, one piece is copied while another is sent, and only
 # the slowest part counts. But copying still takes processor time and memory bandwidth,
 # and preparing the next minibatch needs both.
@@ -810,8 +809,8 @@ check(training_memory)
 # the values that convolutions, normalisations and ReLUs put out for one image
 mobilenet = image_lab.kept_values(keras_models.mobilenet())
 resnet34 = image_lab.kept_values(keras_models.resnet34())
-# of a language model's sample. It keeps the input of each layer and computes the rest
-# again: tokens x width x layers
+# a language model keeps of a sample the input of each layer alone, and computes the
+# rest again: tokens x width x layers
 tokens = 2048
 models = {  # parameters, optimizer, values kept for a sample, samples on a rank
     "MobileNet": (4_231_976, "momentum", mobilenet, 256),
@@ -847,31 +846,32 @@ print(
 # %% [markdown]
 # In small image models activations take nearly all of the memory: data parallelism
 # helps, because it divides the batch. In large language models weights and optimizer
-# do: dividing the batch does not help, the *model* has to be divided. **Model
-# parallelism** puts the first layers on GPU 0, the next on GPU 1; activations go
-# forward from one to the next, and gradients backward: that is unit 17. Unit 16 divides
-# every layer instead, and unit 15 only the memory between its uses. This is also why
-# few people train such models and many **fine-tune** them: they train a finished model
-# for a few more steps on their own data, for example a speech recogniser on medical
-# words. Even that may not fit into one GPU.
+# do: dividing the batch does not help, the *model* has to be divided. That is **model
+# parallelism**. A pipeline puts the first layers on GPU 0, the next on GPU 1;
+# activations go forward from one to the next, and gradients backward (unit 17). Unit 16
+# divides every layer instead. Unit 15 divides only what is stored: a layer is gathered
+# whole while it is used. This is also why few people train such models and many
+# **fine-tune** them: they train a finished model for a few more steps on their own
+# data, for example a speech recogniser on medical words. Even that may not fit on one
+# GPU.
 
 # %% [markdown]
 # ## What to remember
 #
-# - `rank` chooses the data. `local_rank` chooses the GPU, and the rank that prepares on
-#   a node. Rank 0 prints and saves. On one node a mix-up does not show.
+# - `rank` chooses the data. `local_rank` chooses the GPU and decides which rank of a
+#   node prepares. Rank 0 prints and saves. On one node a mix-up does not show.
 # - Prepare once on every node; let all ranks meet; read. A file appears whole or not at
 #   all.
 # - Shard, shuffle, repeat, batch, in this order; all ranks compute the same number of
 #   steps.
-# - A checkpoint has the weights, the variables that are not trainable, the optimizer
+# - A checkpoint holds the weights, the variables that are not trainable, the optimizer
 #   state *and* the epoch. Rank 0 reads it, all ranks get it.
 # - Averaged gradients keep trainable weights equal, but not the moving averages of
 #   batch normalisation.
-# - Images stay on their node, gradients cross the network: at best 2 (N - 1) / N of
-#   their size per node, if the order of the ranks is right.
-# - A bounce buffer costs two copies; GPUDirect RDMA saves them. This matters if the
-#   network is as fast as the memory.
+# - Images stay on their node, gradients cross the network: 2 (p - 1) / p of their size
+#   per node in a ring in the right order, 2 (N - 1) / N in two levels.
+# - Bounce buffers cost two copies, one at each end; GPUDirect RDMA saves them. This
+#   matters if the network is as fast as the memory.
 # - Weights are the small part: training with Adam takes 16 bytes per parameter, plus
 #   activations.
 #
