@@ -311,12 +311,12 @@ class ShardsOf(PlainExercise):
             (another, 12, 2, 2, 4, 0),
             (another, 12, 1, 1, 3, 0),
             (listings, 12, 3, 2, 2, 5),
-            (listings, 12, 3, 2, 2, 7),
+            (listings, 18, 3, 2, 2, 12),
         ):
             numbers = sorted(rng.choice(900, count, replace=False) + 100)
             files = [f"shard-{number}.tar" for number in numbers]
-            if turned == 7:  # names that differ in a capital alone
-                files[:6] = [name.capitalize() for name in files[6:]]
+            if turned == 12:  # names that differ in a capital alone, and names that two folders share
+                files[:12] = [name.capitalize() for name in files[12:]] + [f"more/{name}" for name in files[12:]]
             seed = int(rng.integers(1000))
             seed = 0 if epochs == 4 else seed  # a product with it does not depend on the epoch
             seeds = [seed, seed + 5]  # not the same modulo the number of files
