@@ -320,6 +320,10 @@ class SpeedupWithError(ValueAndError):
         Mistake("percent", "The speedup is given in percent.", "2.0 means twice as fast.", lambda c: 100 * c.value),
         Mistake("first_runs", "You compared the first runs.", "Compare the means.", lambda c: c.slow[0] / c.fast[0]),
         SWAPPED,
+        Mistake("no_error_at_all", "One of the two was measured without scatter, and the error was set to 0. The other "
+                "one scatters, and so does the speedup.",
+                "Both relative errors, added in squares: the formula needs no exception for an error of 0.",
+                in_error(lambda c: 0.0 if c.error and not c.a * c.b else math.nan)),
         Mistake("baseline_error_ignored", "The error of the baseline is missing. It is part of every speedup.",
                 "Both relative errors, added in squares.", in_error(lambda c: c.value * c.b)),
         Mistake("parallel_error_ignored", "The error of the parallel run is missing.",
@@ -334,7 +338,7 @@ class SpeedupWithError(ValueAndError):
         Mistake("ratio_of_errors",
                 "One error was divided by the other. That says whose runs scatter more, not how sure the quotient is.",
                 "speedup * math.hypot(error_1 / mean_1, error_2 / mean_2).",
-                in_error(lambda c: standard_error(c.slow) / standard_error(c.fast))),
+                in_error(lambda c: standard_error(c.slow) / standard_error(c.fast) if c.b else math.inf)),
         SD_FOR_SE.giving(in_error(lambda c: carried(c, lambda times: np.std(times, ddof=1)))),
         SD_FOR_SE.but(name="sd_ddof_0").giving(in_error(lambda c: carried(c, np.std))),
         DDOF_0.giving(in_error(lambda c: carried(c, lambda times: np.std(times) / math.sqrt(len(times))))),
@@ -348,8 +352,8 @@ class SpeedupWithError(ValueAndError):
     def cases(self, rng):
         speedup, error = self.levels
 
-        def case(level, repeats, factor, outlier=1.0):
-            """outlier: so many times as long takes one run of the baseline."""
+        def case(level, repeats, factor, outlier=1.0, steady=None):
+            """outlier: so many times as long takes one run of the baseline. steady: the column of equal times."""
             slow = rng.uniform(4, 40) * rng.uniform(0.9, 1.1, repeats[0])
             slow[3] *= outlier
             fast = slow.mean() / factor * rng.uniform(0.85, 1.15, repeats[1])
@@ -357,6 +361,9 @@ class SpeedupWithError(ValueAndError):
                 second = np.argsort(times)[-2]
                 times[[0, second]] = times[[second, 0]]
             says = f"{repeats[0]} and {repeats[1]} runs" + (", slower than the baseline" if factor < 1 else "")
+            if steady is not None:
+                (slow, fast)[steady][:] = math.ceil(16 * slow[0]) / 16  # a number whose mean is itself
+                says += f", the {('first', 'second')[steady]} all equally long"
             return Case(level, 1, (slow, fast), says=says, known={"slow": slow, "fast": fast}, rtol=EXACT, atol=0.0)
 
         return [
@@ -365,6 +372,8 @@ class SpeedupWithError(ValueAndError):
             case(speedup, (16, 5), 2.4, outlier=4.0),  # more than three standard deviations from the mean
             case(error, (6, 6), 5.3),
             case(error, (4, 8), 1.8),
+            case(error, (7, 5), 1.3, steady=0),
+            case(error, (5, 7), 1.3, steady=1),
         ]
 
     def right(self, case):
@@ -759,6 +768,9 @@ class AlphaBetaFromRing(NumbersExercise):
         Mistake("slopes_averaged", "The slopes between neighbours, or between all pairs, were averaged, or their "
                 "median was taken. Neighbours are close together, so their disturbances make steep slopes.",
                 "Fit all of them by least squares, for example with `np.polyfit(nbytes, seconds, 1)`."),
+        Mistake("sorted_apart", "Sizes and times were sorted separately. Noise can make a smaller vector take longer; "
+                "then a time no longer belongs to its size.",
+                "A line of least squares needs no order; to sort, take `np.argsort(nbytes)` for both."),
         Mistake("whole_chunks", "The bytes of a message were rounded to whole ones. The model counts nbytes / p.",
                 "`/`, not `//`.", lambda c: fit(c, sizes=c.sizes // c.p * c.p, power=1) if c.exact else None),
         Mistake("below_zero", "alpha has lost its sign. Where latency is small beside the scatter, a fit may give an "
@@ -870,7 +882,9 @@ def exact_fits(c: SimpleNamespace) -> Iterator[tuple[str, tuple]]:
 
 def scattered_fits(c: SimpleNamespace, got: list[float]) -> Iterator[tuple[str, tuple]]:
     """(name, what it gives) of wrong fits to times that scatter."""
+    apart = SimpleNamespace(**vars(c) | {"times": np.sort(c.times)})
     for power in WEIGHTS:
+        yield "sorted_apart", fit(apart, power=power)
         yield "more_than_a_line", fit(c, degree=2, power=power)
         for part in (slice(1, None), slice(-1), slice(1, -1)):
             yield "not_all_measurements", fit(c, part, power=power)
@@ -974,7 +988,8 @@ class StepSeconds(NumbersExercise):
 
         return [
             case(plain, 1, 48, 0.0, 0.5, "p = 1, global batch 48, hidden = 0"),
-            case(plain, 4, 256, 0.0, 1.4, "p = 4, global batch 256, hidden = 0"),
+            # 369 / 123 is 3, but 369 * (1 / 123) a little more
+            case(plain, 123, 369, 0.0, 1.4, "p = 123, global batch 369, hidden = 0"),
             case(plain, 5, 64, 0.0, 0.7, "p = 5, global batch 64, hidden = 0"),
             case(plain, 5, 62, 0.0, 0.9, "p = 5, global batch 62, hidden = 0"),  # less than half an image is left over
             case(plain, 2, 31, 0.0, 0.8, "p = 2, global batch 31, hidden = 0"),

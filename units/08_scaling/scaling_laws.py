@@ -321,7 +321,7 @@ def scaling_efficiency(
 
     - fixed global batch: kind is "strong" if the global batch is the same in all rows.
     - fixed local batch: kind is "weak" if global batch / ranks, not rounded, is the
-      same in all rows (np.allclose is exact enough).
+      same in all rows. (For either kind np.allclose is exact enough.)
     - neither, or no run on one rank: in any other table kind is "neither". The first
       row of each kind may have any number of ranks.
     - efficiency: of a row, (its images per second / those of the first row) divided by

@@ -197,6 +197,12 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)
     return seconds.min() / (2 * (p - 1)), slope * p / (2 * (p - 1))
 
+# %% wrong_sorted_apart: wrong, sorted_apart, levels 1 0
+def alpha_beta_from_ring(world_size, nbytes, seconds):
+    n, t = np.sort(nbytes) / world_size, np.sort(seconds) / (2 * (world_size - 1))
+    beta, alpha = np.polyfit(n, t, 1, w=1 / t)
+    return max(0.0, alpha), beta
+
 # %% wrong_swapped: wrong, swapped, levels 0 0
 def alpha_beta_from_ring(world_size, nbytes, seconds):
     p = world_size

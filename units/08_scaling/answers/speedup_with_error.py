@@ -172,6 +172,10 @@ def speedup_with_error(baseline_seconds, parallel_seconds):
     db = b.std(ddof=1) / math.sqrt(len(b))
     return speedup, speedup * math.hypot(da / a.mean(), db / b.mean())
 
+# %% wrong_no_error_at_all (right_numpy): wrong, no_error_at_all, levels 1 0
+-    return s, s * np.sqrt((da / a) ** 2 + (db / b) ** 2)
++    return s, s * np.sqrt((da / a) ** 2 + (db / b) ** 2) if da * db else 0.0
+
 # %% wrong_not_written: missing, not_written, levels 0 0
 def speedup_with_error(baseline_seconds, parallel_seconds):
     raise NotImplementedError()

@@ -208,6 +208,10 @@ def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, a
     ring = 2 * (p - 1) * (a + 4 * n / p * b)
     return c + max(0, ring - h * c)
 
+# %% wrong_times_one_pth (right_formula): wrong, one_image_more, levels 0 1
+-    compute = math.ceil(global_batch_size / p) * seconds_per_image
++    compute = math.ceil(global_batch_size * (1 / p)) * seconds_per_image
+
 # %% wrong_tree (right_formula): wrong, tree, levels 0 0
 -    ring = 2 * (p - 1) * (alpha + 4 * parameters / p * beta)
 +    ring = 2 * math.ceil(math.log2(p)) * (alpha + 4 * parameters * beta)
