@@ -445,6 +445,10 @@ class GoOn(ReportExercise):
         Mistake("steps_not_restored", "The optimizer's count of steps was not taken from the checkpoint.",
                 "All of `optimizer.variables` are in it, in their order: `iterations` too.",
                 lambda t: {"steps": t.own[0]["steps"]}),
+        Mistake("steps_through_float32", "The optimizer's count of steps is slightly off: it went through float32, "
+                "which does not hold every integer above 2**24.",
+                "Send each variable in its own type, as `hvd.broadcast_variables` does.",
+                lambda t: t.saved and [{}, *[{"steps": int(np.float32(t.right["steps"]))}] * (t.p - 1)] or None),
         Mistake("optimizer_not_broadcast", "The ranks have different optimizers, rank 0 perhaps that of the "
                 "checkpoint: equal gradients will move them differently.",
                 "Broadcast the variables of both, model and optimizer.", lambda t: t.others_keep("steps", "momentum")),
@@ -492,7 +496,8 @@ class GoOn(ReportExercise):
             if level == resumed:
                 momentum = draw(3, 2)
                 state = draw(3, 2), draw(2)
-                known["saved"] = (epochs, *state, int(rng.integers(100, 999)), momentum)
+                steps = 2**24 + 2 * int(rng.integers(1, 999)) + 1  # an int64 that float32 does not hold
+                known["saved"] = (epochs, *state, steps, momentum)
             # every rank has an optimizer of its own, too
             known |= {"steps": (3 + rng.permutation(p)).tolist(), "momentum": draw(p, 3, 2)}
             known["checkpoint"] = [known["saved"], *[None] * (p - 1)]
@@ -633,6 +638,9 @@ class TrainingMemory(PlainExercise):
             known["parameters"] = int(rng.uniform(0.6, 0.8) * total / each) // 16 * 16 + (0 if filled == 19 else 7)
             known["activations"] = int((total - each * known["parameters"]) // size)
             yield level, known | {"gpu_bytes": gpu}, {"says": says, "rtol": 1e-9, "atol": 0.0}
+        known = {"parameters": 149 * 10**8, "optimizer": "adam", "precision": "float32", "activations": 4 * 10**8 + 1}
+        known |= {"global_batch_size": 8, "world_size": 8, "gpu_bytes": 80 * 10**9}  # 3 * gpu_bytes + 4
+        yield large, known, {"says": "4 bytes more than 3 GPUs hold, Adam, float32", "rtol": 1e-9, "atol": 0.0}
 
     def right(self, gpu_bytes, **known):
         parts = training_bytes(**known)

@@ -195,6 +195,13 @@ def go_on(model, optimizer, read_checkpoint):
 @@
 -    hvd.broadcast_variables(optimizer.variables, root_rank=0)
 
+# %% wrong_through_float32 (right_read_then_broadcast): wrong, steps_through_float32, levels 1 0
+-    hvd.broadcast_variables(optimizer.variables, root_rank=0)
++    for k, variable in enumerate(optimizer.variables):
++        value = hvd.broadcast(tf.cast(variable, tf.float32), root_rank=0, name=f"value.{k}")
++        if hvd.rank() != 0:
++            variable.assign(tf.cast(value, variable.dtype))
+
 # %% wrong_trainable_only (right_read_then_broadcast): wrong, trainable_only, levels 0 0
 -    checkpoint = read_checkpoint() if hvd.rank() == 0 else None
 +    checkpoint = read_checkpoint()

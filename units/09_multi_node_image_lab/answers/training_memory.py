@@ -52,6 +52,10 @@ def training_memory(parameters, optimizer, precision, activations, global_batch_
     }
     return parts, -(-sum(parts.values()) // gpu_bytes) + 1
 
+# %% wrong_almost_fits (right_as_documented): wrong, rounded_down, levels 1 1 0
+-    return parts, -(-sum(parts.values()) // gpu_bytes)
++    return parts, math.ceil(sum(parts.values()) / gpu_bytes - 1e-9)
+
 # %% wrong_ceil_float: wrong, rounded_down, levels 0 0 0
 def training_memory(parameters, optimizer, precision, activations, global_batch_size, world_size, gpu_bytes):
     n, opt, prec, act, gb, ws, gpu = parameters, optimizer, precision, activations, global_batch_size, world_size, gpu_bytes
