@@ -91,7 +91,7 @@ def device_batches(kind: str, batch_size: int, devices: int) -> list[int]:
     """Return how many rows each device gets in one step.
 
     kind: "DataParallel" or "DDP"
-    batch_size: int, the batch size of the DataLoader, at least 1
+    batch_size: int, the batch size of the DataLoader, 1 to 10**6
     devices: int, number of devices
     Returns: list of ints, one for each device, 0 for a device that gets none
 

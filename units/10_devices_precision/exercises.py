@@ -191,6 +191,9 @@ class DataParallelStep(ReportExercise):
     def _case(rng, level, p, n):
         x, y = rng.normal(size=(n, 3)), rng.normal(size=(n, 2))
         weights = [[rng.normal(size=(3, 2)), rng.normal(size=2)] for _ in range(p)]
+        if (p, n) in ((4, 8), (3, 8)):  # a parameter of all replicas is right already: the first, or the last
+            for replica in weights[1:]:
+                replica[p == 3] = weights[0][p == 3]
         known = {"x": x, "y": y, "weights": weights, "replicas": p}
         arguments = ([tensor(w) for w, _ in weights], [tensor(b) for _, b in weights], tensor(x), tensor(y))
         return Case(level, 1, arguments, f"{n} rows on {p} devices", known)

@@ -64,6 +64,16 @@ def data_parallel_step(replicas, x, y, loss_fn):
             total += g
     return totals
 
+# %% wrong_copied_if_changed (right_empty_shards): wrong, not_replicated, levels 0 1 1
+-        replica.load_state_dict(replicas[0].state_dict())
++        if not torch.equal(next(replica.parameters()), next(replicas[0].parameters())):
++            replica.load_state_dict(replicas[0].state_dict())
+
+# %% wrong_copied_if_the_last_changed (right_empty_shards): wrong, not_replicated, levels 1 0 1
+-        replica.load_state_dict(replicas[0].state_dict())
++        if not torch.equal(list(replica.parameters())[-1], list(replicas[0].parameters())[-1]):
++            replica.load_state_dict(replicas[0].state_dict())
+
 # %% wrong_copied_once (right_weighted): wrong, not_replicated, levels 0 0 0
 -        replica.load_state_dict(first.state_dict())
 +        if not hasattr(replica, "has_weights"):
