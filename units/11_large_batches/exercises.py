@@ -517,6 +517,11 @@ class NoiseScale(ReportExercise):
         Mistake("one_not_squared", "The mean of the norms was taken for that of their squares.",
                 "|g|^2 is a sum of squares: take no root.",
                 lambda c: c.noises(c.of(np.mean([np.sqrt((g**2).sum()) for g in c.g]), c.big))),
+        Mistake("square_in_float32", "The squared norm was rounded to float32. Where the ranks' gradients nearly "
+                "agree, the difference of the squares is smaller than that rounding.",
+                "Stay in float64: `torch.tensor([x])` makes float32 of a float, give it dtype=torch.float64; or take "
+                "`(gradient**2).sum().reshape(1)`.",
+                lambda c: c.noises(c.of(np.mean([float(np.float32((g**2).sum())) for g in c.g]), c.big))),
         Mistake("only_variance", "This is S, the noise of one sample: it was not divided by |G|^2.", "S / |G|^2",
                 lambda c: c.noises(c.right_noise * c.signal)),
         Mistake("cut_off_at_zero", "A negative estimate was cut off at zero: means over many steps come out too large.",
@@ -536,15 +541,16 @@ class NoiseScale(ReportExercise):
             self._case(rng, estimate, 2, 5, 8),
             self._case(rng, estimate, 4, 6, 16, late=(2,)),
             self._case(rng, estimate, 2, 5, 8, negative=True),
-            self._case(rng, estimate, 5, 6, 1),
+            self._case(rng, estimate, 5, 6, 1, apart=1e-3),
             self._case(rng, one_more, 3, 50, 4),
             self._case(rng, alone, 1, 4, 8),
         ]
 
     @staticmethod
-    def _case(rng, level, p, n, b, negative=False, **options):
-        """negative: whether the estimate is, as where the ranks' gradients point away from each other."""
-        g = full_precision(rng, 0.5, 1.5, (n,)) + full_precision(rng, -0.7, 0.7, (p, n))
+    def _case(rng, level, p, n, b, negative=False, apart=1.0, **options):
+        """negative: whether the estimate is, as where the ranks' gradients point away from each other. apart: a factor
+        of their differences; small, a square that was rounded to float32 shows."""
+        g = full_precision(rng, 0.5, 1.5, (n,)) + apart * full_precision(rng, -0.7, 0.7, (p, n))
         g += rng.uniform(0, 1e-6, (p, n))  # so many digits that dividing by p and multiplying again shows
         if negative:
             g[1::2] *= -1

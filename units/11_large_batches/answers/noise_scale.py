@@ -88,6 +88,10 @@ def noise_scale(gradient, b):
      dist.all_reduce(both)
 +    both = both.double()
 
+# %% wrong_float32_square (right_one_tensor): wrong, square_in_float32, levels 0 1 1
+-    both = torch.cat([gradient, (gradient**2).sum().reshape(1)])
++    both = torch.cat([gradient, torch.tensor([sum(a * a for a in gradient.tolist())])])
+
 # %% wrong_gathers: wrong, moves_too_much, levels 1 0 1
 def noise_scale(gradient, b):
     p = dist.get_world_size()
