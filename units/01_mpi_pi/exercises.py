@@ -175,6 +175,13 @@ def distinct_inside(c: SimpleNamespace) -> int | None:
     return None if distinct == c.right else distinct
 
 
+def cut_off(c: SimpleNamespace) -> int | None:
+    """What `int` leaves of the share of the points inside times their number, in a case of `CountInside`; None if that
+    is right."""
+    cut = int(c.right / len(c.x) * len(c.x)) if len(c.x) else c.right
+    return None if cut == c.right else cut
+
+
 class CountInside(PlainExercise):
     """Count without a loop"""
 
@@ -218,6 +225,9 @@ class CountInside(PlainExercise):
                 "Count the True values: `np.count_nonzero(mask)`.", lambda c: np.hypot(c.x, c.y) < 0.5),
         Mistake("through_float32", "The points went through float32, and those closest to the circle changed sides: it "
                 "keeps about 7 digits.", "Compute with x and y as they are, in float64."),
+        Mistake("cut_off", "One is missing. The share of the points inside was multiplied by their number and then cut "
+                "down to an int, but 0.29 * 100 is 28.999999999999996 for a computer, and `int` makes 28 of it.",
+                "Count the True values themselves: `np.count_nonzero(mask)`.", cut_off),
         Mistake("mean_of_nothing", "Without any point, a mean is 0 / 0, which is nan, and nan is no count.",
                 "Count the True values themselves: `np.count_nonzero(mask)` of no values is 0."),
         Mistake("python_loop", "The count is right, but Python visits the points one by one, at about 100 ns or more "
@@ -229,10 +239,11 @@ class CountInside(PlainExercise):
     ]  # fmt: skip
 
     def draw(self, rng):
-        for level, n in (("counts", 40), ("counts", 101), ("counts", 0), ("no Python loop", 1000)):
-            drawn = None
+        # 29 of 100: the share 0.29 times 100 is just below 29.
+        for n, inside in ((40, 24), (100, 29), (0, 0), (1000, 600)):
+            drawn, level = None, "no Python loop" if n == 1000 else "counts"
             while drawn is None or (n and not tells_apart(self, self._case(*drawn))):
-                x, y = points_in_square(rng, rng.random(n) < 0.6)
+                x, y = points_in_square(rng, rng.permutation(n) < inside)
                 drawn = level, {"x": x, "y": y, "watch": n == 1000}, {"says": f"{n} points"}
             yield drawn
         # More inside than a byte counts, and some points more than once.

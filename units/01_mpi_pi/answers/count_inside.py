@@ -152,6 +152,13 @@ def count_inside(x, y):
     inside = np.count_nonzero(x * x + y * y < 0.25)
     return 4 * inside / max(1, len(x))
 
+# %% wrong_share_times_n: wrong, cut_off, levels 0 1
+# "how many of the points": 29 of 100 are 0.29 of them, and 0.29 * 100 is 28.999999999999996
+def count_inside(x, y):
+    if x.size == 0:
+        return 0
+    return int(np.mean(x * x + y * y < 0.25) * x.size)
+
 # %% wrong_starmap: wrong, python_loop, levels 1 0
 from itertools import starmap
 
