@@ -45,6 +45,14 @@ TAKES_ANYTHING = Mistake("takes_anything", "Impossible arguments were answered a
 # -- which configurations ----------------------------------------------------------------------------------------------
 
 
+def roots_of_products(c: SimpleNamespace) -> list[float]:
+    """The grid as roots of products of powers of the ends, both ends being set. Powers may be too large, or 0."""
+    k = np.arange(c.n)
+    with np.errstate(all="ignore"):
+        points = (np.float64(c.low) ** (c.n - 1 - k) * np.float64(c.high) ** k) ** (1 / (c.n - 1))
+    return [c.low, *points[1:-1].tolist(), c.high]
+
+
 class LogGrid(RefusingExercise):
     """A grid for a learning rate"""
 
@@ -74,6 +82,10 @@ class LogGrid(RefusingExercise):
         Mistake("ends_rounded", "The ends were rounded to powers of ten: the grid begins or ends elsewhere.",
                 "The first point is `low`, the last is `high`, whatever they are: np.geomspace(low, high, n).",
                 lambda c: c.possible and np.logspace(round(np.log10(c.low)), round(np.log10(c.high)), c.n).tolist()),
+        Mistake("power_underflows", "Points are 0: each is the root of a product of many factors, and that is below "
+                "the smallest float long before the root is taken (1e-6 to the power of 60 is 0).",
+                "Take powers of high / low with exponents from 0 to 1, or equal steps of the logarithm.",
+                lambda c: c.possible and roots_of_products(c)),
         TAKES_ANYTHING.but(how="Raise ValueError if low <= 0, high <= low or n < 2."),
     ]  # fmt: skip
 
@@ -81,6 +93,7 @@ class LogGrid(RefusingExercise):
         rate, any_, wrong = self.levels
         yield rate, {"low": 1e-5, "high": 1.0, "n": 6}
         yield rate, {"low": 1e-4, "high": 1.0, "n": 9}
+        yield rate, {"low": 1e-6, "high": 1.0, "n": 120}  # low to the power of n - 2 is 0 for a computer
         yield any_, {"low": float(rng.uniform(0.02, 0.08)), "high": float(rng.uniform(2, 9)), "n": 5}
         yield any_, {"low": float(rng.uniform(2, 4)), "high": float(rng.uniform(50, 90)), "n": 2}
         yield any_, {"low": float(rng.uniform(3, 5)), "high": float(rng.uniform(100, 300)), "n": 8}

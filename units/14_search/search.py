@@ -84,7 +84,7 @@ def log_grid(low: float, high: float, n: int) -> list[float]:
     Returns: list of n floats, ascending
 
     - a learning rate: both ends are included; each point is the one before times the
-      same factor.
+      same factor (both up to rounding).
     - any bounds: low and high need not be powers of ten.
     - illegal arguments: raise ValueError unless 0 < low < high and n is at least 2.
 

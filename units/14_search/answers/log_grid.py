@@ -78,6 +78,12 @@ def log_grid(low, high, n):
 def log_grid(*arguments, **options):
     raise ValueError("not today")
 
+# %% wrong_root_of_a_product (right_geomspace): wrong, power_underflows, levels 0 1 1
+# a grid of 120 points: 1e-6 to the power of 118 is 0, and so is its root
+-    return np.geomspace(low, high, n).tolist()
++    points = [(low ** (n - 1 - k) * high**k) ** (1 / (n - 1)) for k in range(n)]
++    return [low, *points[1:-1], high]
+
 # %% wrong_ten_decimals (right_geomspace): wrong, unrecognised, levels 1 0 1
 -    return np.geomspace(low, high, n).tolist()
 +    return [low, *(round(x, 10) for x in np.geomspace(low, high, n).tolist()[1:-1]), high]
