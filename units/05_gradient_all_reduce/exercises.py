@@ -433,7 +433,7 @@ class GlobalMetrics(Exercise):
         return [
             self._case(rng, equal, (4, 4, 4), late=(1,)),
             self._case(rng, equal, (5, 5)),
-            self._case(rng, equal, (700, 700)),  # more samples, and more hits, than a count of 8 bits holds
+            self._case(rng, equal, (3001, 3001)),  # counts of 8 bits end before, and odd ones of float16
             self._case(rng, unequal, (5, 2, 9)),
             self._case(rng, unequal, (1, 7, 3, 3), late=(0,)),
             self._case(rng, empty, (3, 0, 8, 2)),

@@ -678,7 +678,8 @@ gradients.calls(PIECES, in_pieces, "1.3 MB", RANKS);
 def average_and_clip(model: nn.Module, max_norm: float) -> float:
     """Average the gradients over the ranks, then clip the mean by its norm.
 
-    model: nn.Module, after backward and before the step
+    model: nn.Module, after backward and before the step; the squares of its gradients
+        fit in their dtype
     max_norm: float, 0 or more
     Returns: float (or a tensor of one element), the norm before clipping
 

@@ -116,6 +116,16 @@ def global_metrics(losses, correct):
     dist.all_reduce(s)
     return (s[0] / s[2]).item(), (s[1] / s[2]).item()
 
+# %% wrong_half_counts: wrong, narrow_type, levels 0 1 1
+# "every sample counts the same": float16 holds no odd number above 2048
+def global_metrics(losses, correct):
+    total = losses.sum(dtype=torch.float64)
+    counts = torch.tensor([correct.sum(), len(correct)], dtype=torch.float16).float()
+    dist.all_reduce(total)
+    dist.all_reduce(counts)
+    hits, n = counts.tolist()
+    return total.item() / n, hits / n
+
 # %% wrong_hits_of_a_byte: wrong, count_overflows, levels 0 1 1
 def global_metrics(losses, correct):
     sums = torch.stack([losses.double().sum(), torch.tensor(len(losses), dtype=torch.float64)])
