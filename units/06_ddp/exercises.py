@@ -46,6 +46,7 @@ def loss_and_gradient(values: np.ndarray, batch, sizes, total: float | None = No
     n = len(x) if total is None else total
     hidden = np.tanh(x @ w1.T + b1)
     logits = hidden @ w2.T + b2
+    logits -= logits.max(axis=1, keepdims=True)
     log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
     if not len(x):
         return 0.0, np.zeros_like(values)
@@ -314,6 +315,9 @@ class UnevenLoss(ReportExercise):
                 "No `.item()`, `.detach()` or `torch.tensor(loss)` on the way from the outputs to the returned loss."),
         Mistake("not_a_number", "On a rank without samples the loss is not a number: it is the mean over no samples.",
                 'Start from the sum, `reduction="sum"`: over no samples it is zero.'),
+        Mistake("log_of_softmax", "The loss is not finite, although the outputs are: where they are far apart, "
+                "softmax gives a probability of 0, whose logarithm is -inf.",
+                "`F.cross_entropy`, or the log_softmax of the outputs: both never compute the probability itself."),
         Mistake("no_gradient_of_the_others",
                 "The gradients differ between the ranks: DDP's backward pass was not used.",
                 "Return the loss and leave backward() to the caller."),
@@ -322,8 +326,9 @@ class UnevenLoss(ReportExercise):
           for name in ("missing_rank", "mismatched_dtype")),
         SCALED.but(how="Check the factors: every sample counts 1 / total, and DDP divides by world_size."),
         Mistake("count_overflows",
-                "The number of samples does not fit the type in which it was counted: uint8 ends at 255.",
-                "Count in int64, which is what `torch.tensor(3)` is, or in floating point."),
+                "The number of samples does not fit the type in which it was counted: uint8 ends at 255, and float16 "
+                "holds no odd number above 2048.",
+                "Count in int64, which is what `torch.tensor(3)` is, or in float32 or float64."),
         Mistake("low_precision", "The gradient is right only to some digits: the outputs are float64 here, and "
                 "something was converted to a narrower type on the way to the loss.",
                 "Keep the dtype of the outputs, also for the loss."),
@@ -337,20 +342,25 @@ class UnevenLoss(ReportExercise):
         return [
             self._case(rng, "uneven shares", (3, 6)),
             self._case(rng, "uneven shares", (5, 5, 1), late=(2,)),
-            self._case(rng, "uneven shares", (2, 7, 3, 1)),
-            self._case(rng, "uneven shares", (290, 7)),  # more than a count of 8 bits holds
+            self._case(rng, "uneven shares", (2, 7, 3, 1), far=True),
+            self._case(rng, "uneven shares", (2305, 9)),  # more than a count of 8 bits, or of float16, holds
             self._case(rng, "a rank without samples", (5, 0), late=(1,)),
             self._case(rng, "a rank without samples", (0, 4, 1, 0, 2)),
             self._case(rng, "uneven shares", (6,)),
         ]
 
     @staticmethod
-    def _case(rng, level, counts, **options):
+    def _case(rng, level, counts, far=False, **options):
+        """far: the logits of a sample are so far apart that softmax gives 0 for a label of each rank with samples."""
         sizes = (4, 5, 3)
         known = {"values": start_values(rng, sizes), "sizes": sizes}
         known["shares"] = [draw_batch(rng, n, sizes) for n in counts]
+        if far:
+            known["values"][-2] += 900  # the bias of class 1
+            for _, labels in known["shares"]:
+                labels[:1] = 0
         known["x"], known["y"] = zip(*map(as_tensors, known["shares"]), strict=True)
-        says = f"shares of {', '.join(map(str, counts[:-1]))} and {counts[-1]} samples"
+        says = f"shares of {', '.join(map(str, counts[:-1]))} and {counts[-1]} samples" + ", logits far apart" * far
         return on_ranks(level, len(counts), "values sizes x[r] y[r]", known, says, rtol=2e-7, atol=1e-12, **options)
 
     def worked(self, case):
@@ -383,7 +393,8 @@ class UnevenLoss(ReportExercise):
         if not all(value["differentiable"] for value in values):
             return "cut_from_graph"
         if not all(np.isfinite(value["loss"]) and np.isfinite(value["gradient"]).all() for value in values):
-            return Finding("not_a_number", f"The losses are {', '.join(format(v['loss'], '.3g') for v in values)}.")
+            name = "not_a_number" if self.worked(case).counts.min() == 0 else "log_of_softmax"
+            return Finding(name, f"The losses are {', '.join(format(v['loss'], '.3g') for v in values)}.")
         if not all(close(value["gradient"], first) for value in values):
             return "no_gradient_of_the_others"
         ratio = float(first @ right / (right @ right))
@@ -395,7 +406,7 @@ class UnevenLoss(ReportExercise):
             return name
         if not close(first, ratio * right, 1e-5, 1e-9):
             return "other_gradient"
-        overflows = total > 255 and np.isclose(ratio, total / (total % 256))
+        overflows = total > 255 and np.isclose(ratio, total / (total % 256)) or total > 2048 and abs(ratio - 1) < 0.01
         return "count_overflows" if overflows else Finding("scaled", f"It is {ratio:.4g} times what it should be.")
 
     def _other_scale(self, case, gradient) -> str | None:

@@ -26,7 +26,11 @@ def train_ddp(exercise):
 
 def uneven_loss(exercise):
     counts = st.lists(st.integers(0, 4), min_size=1, max_size=5).filter(any).map(tuple)
-    return st.builds(lambda rng, counts: exercise._case(rng, level_of(exercise), counts), GENERATORS, counts)
+
+    def case(rng, counts, far):
+        return exercise._case(rng, level_of(exercise), counts, far)
+
+    return st.builds(case, GENERATORS, counts, st.booleans())
 
 
 def accumulate(exercise):

@@ -65,7 +65,8 @@ def test_what_global_metrics_expects_counts_every_sample_once():
     exercise = unit.GlobalMetrics()
     for case in exercise.cases(rng_for(exercise)):
         losses, correct = np.concatenate(case.known["losses"]), np.concatenate(case.known["correct"])
-        assert exercise.expected(case) == [pytest.approx((losses.mean(), correct.mean()), nan_ok=True)] * case.world_size
+        means = pytest.approx((losses.mean(), correct.mean()), nan_ok=True)
+        assert exercise.expected(case) == [means] * case.world_size
 
 
 AVERAGED = """

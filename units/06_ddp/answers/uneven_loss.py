@@ -154,6 +154,11 @@ def uneven_loss(outputs, labels):
     dist.all_reduce(n)
     return F.cross_entropy(outputs, labels, reduction="sum") * 4 / n
 
+# %% wrong_half_counts (right_sum_over_total): wrong, count_overflows, levels 0 1
+# float16 holds no odd number above 2048
+-    total = torch.tensor(len(labels))
++    total = torch.tensor(len(labels), dtype=torch.float16)
+
 # %% wrong_item (right_sum_over_total): wrong, cut_from_graph, levels 0 0
 -    return F.cross_entropy(outputs, labels, reduction="sum") * dist.get_world_size() / total
 +    loss = F.cross_entropy(outputs, labels, reduction="sum").item()
@@ -182,6 +187,15 @@ def uneven_loss(outputs, labels):
     n = torch.tensor(float(len(labels)))
     dist.all_reduce(n)
     return F.cross_entropy(outputs, labels, reduction="sum") * dist.get_world_size() / n
+
+# %% wrong_log_of_softmax: wrong, log_of_softmax, levels 0 1
+# "finite": outputs [0, 900] with label 0 have the probability 0
+def uneven_loss(outputs, labels):
+    n = len(labels)
+    total = torch.tensor(n)
+    dist.all_reduce(total)
+    probabilities = outputs.softmax(dim=1)[torch.arange(n), labels]
+    return -probabilities.log().sum() * dist.get_world_size() / total.item()
 
 # %% wrong_mean_for_sum (right_sum_over_total): wrong, weighted_twice, levels 0 0
 -    return F.cross_entropy(outputs, labels, reduction="sum") * dist.get_world_size() / total
