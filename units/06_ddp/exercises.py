@@ -756,7 +756,8 @@ class SaveCheckpoint(Exercise):
     mistakes = [
         Mistake("written_by_others",
                 "Another rank than 0 wrote a file: when several write the same one, it can end up mixed or cut off.",
-                "Save only `if dist.get_rank() == 0:`; the others write nothing."),
+                "Save only `if dist.get_rank() == 0:`; the others write nothing. LOCAL_RANK is 0 on every machine, "
+                "the rank only once."),
         Mistake("never_written", "There is no file at `path`.", "Rank 0 writes it: `torch.save(..., path)`."),
         Mistake("older_file_kept",
                 "There was an older checkpoint at `path`, and it is still there: the new one was not written.",
@@ -815,6 +816,7 @@ class SaveCheckpoint(Exercise):
         known["older"] = epoch - 2 if older else 0
         over = f", over a checkpoint of epoch {epoch - 2}" if older else ""
         says = "rank 0 is late" if late else f"epoch {epoch}{over}"
+        says += ", two ranks on a machine" * (p > 2)
         # What is saved is what was there, bit by bit.
         return on_ranks(level, p, "values velocity sizes epoch seen older", known, says, late=late, rtol=0, atol=0)
 

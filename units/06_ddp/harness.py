@@ -57,6 +57,18 @@ def place_of_checkpoint():
     return folder, os.path.join(folder, "checkpoint.pt")
 
 
+# What f returns, called as torchrun starts it where each machine has two ranks: the local rank is 0 on every machine.
+def on_machines_of_two(f, *arguments):
+    before = os.environ.get("LOCAL_RANK")
+    os.environ["LOCAL_RANK"] = str(dist.get_rank() % 2)
+    try:
+        return f(*arguments)
+    finally:
+        os.environ.pop("LOCAL_RANK", None)
+        if before is not None:
+            os.environ["LOCAL_RANK"] = before
+
+
 def plain(numbers):
     try:
         return [float(number.detach() if isinstance(number, torch.Tensor) else number) for number in numbers]
@@ -164,7 +176,7 @@ def save_checkpoint(f, values, velocity, sizes, epoch, seen, older):
     torch.save, builtins.open, io.open = noted_save, noted_open, noted_open
     os.replace, os.rename = map(slow, moves)
     try:
-        f(path, model, optimizer, epoch)
+        on_machines_of_two(f, path, model, optimizer, epoch)
     finally:
         torch.save, builtins.open, io.open = save, python_open, python_open
         os.replace, os.rename = moves
@@ -227,7 +239,7 @@ def load_checkpoint(f, values, velocity, sizes, epoch, start, batches, lr, seen)
         model = DistributedDataParallel(module)  # its constructor waits for all ranks: the file is there
         optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
         try:
-            return module, model, optimizer, f(path, model, optimizer)
+            return module, model, optimizer, on_machines_of_two(f, path, model, optimizer)
         except RuntimeError as error:
             if "Missing key" not in str(error):
                 raise

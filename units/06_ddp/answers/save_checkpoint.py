@@ -130,6 +130,11 @@ def save_checkpoint(path, ddp, optimizer, epoch):
 -        names = {name.removeprefix("module."): value for name, value in ddp.state_dict().items()}
 +        names = {name.lstrip("module."): value for name, value in ddp.state_dict().items()}
 
+# %% wrong_local_rank (right_plain): wrong, written_by_others, levels 0 0
+# "only rank 0 writes files": the local rank is 0 on every machine
+-    if dist.get_rank() == 0:
++    if int(os.environ.get("LOCAL_RANK", dist.get_rank())) == 0:
+
 # %% wrong_model_only (right_plain): wrong, other_entries, levels 0 0
 -    content = {"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}
 +    content = ddp.module.state_dict()
