@@ -427,7 +427,7 @@ class Accumulate(ReportExercise):
     signature = "accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None"
     levels = {"the gradient of all samples": 1, "one synchronisation": 2}
     may_lose = LABELS
-    parts = ("gradient", ("largest", "graphs", "kept", "on", "trains"))
+    parts = ("gradient", ("largest", "graphs", "kept", "on", "mode"))
     harness = harness_of(__file__, "accumulate")
     mistakes = [
         Mistake("own_gradient", "Each rank holds the gradient of its own samples: no backward pass was synchronised.",
@@ -474,6 +474,9 @@ class Accumulate(ReportExercise):
                 "Leave the gradient in `parameter.grad`: the caller makes the step."),
         LEFT_IN_EVAL_MODE.but(why="The gradient is right, but the model is in evaluation mode afterwards.",
                               how="Leave the mode as it is: the caller goes on training."),
+        Mistake("left_in_training_mode", "The gradient is right, but what was in evaluation mode before the call is in "
+                "training mode after it: the model, or a part of it that is frozen.",
+                "Leave the mode as it is, or set it back before you return: the caller counts on it."),
         Mistake("left_switched_off",
                 "The gradient is right, but the model was left with its synchronisation switched off.",
                 "Use `with ddp.no_sync():`, which switches it on again at its end."),
@@ -483,17 +486,18 @@ class Accumulate(ReportExercise):
         gradient, once = self.levels
         return [
             self._case(rng, gradient, 2, 3, 2),
-            self._case(rng, gradient, 3, 1, 4, late=(2,)),
+            self._case(rng, gradient, 3, 1, 4, evaluates="a part of it", late=(2,)),
             self._case(rng, once, 4, 4, 2),
-            self._case(rng, once, 3, 2, 3, late=(0,)),
+            self._case(rng, once, 3, 2, 3, evaluates="all of it", late=(0,)),
             self._case(rng, once, 2, 1, 3),
             self._case(rng, once, 2, 3, 2, one_twice=True),
             self._case(rng, gradient, 1, 3, 2),
         ]
 
     @staticmethod
-    def _case(rng, level, p, k, local, one_twice=False, **options):
-        """one_twice: the first entry of `micro_batches` is the same object as the last."""
+    def _case(rng, level, p, k, local, one_twice=False, evaluates="", **options):
+        """one_twice: the first entry of `micro_batches` is the same object as the last. evaluates: how much of the
+        model is in evaluation mode: "", "a part of it" or "all of it"."""
         sizes = (4, 5, 3)
         known = {"values": start_values(rng, sizes), "sizes": sizes, "k": k, "local": local, "one_twice": one_twice}
         known["batches"] = [[draw_batch(rng, local, sizes) for _ in range(k)] for _ in range(p)]
@@ -502,7 +506,11 @@ class Accumulate(ReportExercise):
         known["sent"] = [[as_tensors(batch) for batch in own] for own in known["batches"]]
         says = f"{k} micro-{'batch' if k == 1 else 'batches'} of {local} samples on each rank"
         says += ", the first and the last the same" * one_twice
-        return on_ranks(level, p, "values sizes sent[r] one_twice", known, says, rtol=1e-6, atol=1e-9, **options)
+        says += f", the model ({evaluates}) in evaluation mode" if evaluates else ""
+        known["evaluates"] = evaluates
+        return on_ranks(
+            level, p, "values sizes sent[r] one_twice evaluates", known, says, rtol=1e-6, atol=1e-9, **options
+        )
 
     def worked(self, case):
         """each: the gradient of every micro-batch, (ranks, micro-batches, parameters); mean: over the ranks."""
@@ -523,8 +531,8 @@ class Accumulate(ReportExercise):
             return Finding("scaled", f"It is {ratio:.4g} times what it should be.") if scaled else None
         if not all(value["kept"] for value in values):
             return "weights_changed"
-        if not all(value["trains"] for value in values):
-            return "left_in_eval_mode"
+        if changed := [value["mode"] for value in values if value["mode"] != "as it was"]:
+            return "left_in_eval_mode" if changed[0] == "evaluation" else "left_in_training_mode"
         if case.level != "one synchronisation":
             return None
         if k > 1 and any(value["largest"] > case.known["local"] for value in values):

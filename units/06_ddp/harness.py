@@ -117,7 +117,19 @@ def is_alive(node):
     return True
 
 
-def accumulate(f, values, sizes, micro_batches, one_twice):
+def modes(model):
+    return [module.training for module in model.modules()]
+
+
+# What became of the modes of a model's parts.
+def mode_since(before, model):
+    pairs = list(zip(before, modes(model), strict=True))
+    if any(old and not new for old, new in pairs):
+        return "evaluation"
+    return "training" if any(new and not old for old, new in pairs) else "as it was"
+
+
+def accumulate(f, values, sizes, micro_batches, one_twice, evaluates):
     if one_twice:
         micro_batches = [micro_batches[-1], *micro_batches[1:]]
     module = build(values, sizes)
@@ -131,12 +143,14 @@ def accumulate(f, values, sizes, micro_batches, one_twice):
 
     module.register_forward_hook(note)
     model = DistributedDataParallel(module)
+    if evaluates:
+        (model if evaluates == "all of it" else module[1]).eval()
+    before = modes(model)
     dist.barrier()  # what was sent before it, the constructor has sent
     f(model, micro_batches)
     kept = bool((flat(model.parameters()) == values).all())
     seen = {"largest": max(rows, default=0), "graphs": max(alive, default=0), "on": model.require_backward_grad_sync}
-    trains = all(module.training for module in model.modules())
-    return {"gradient": gradients(model), "kept": kept, "trains": trains, **seen}
+    return {"gradient": gradients(model), "kept": kept, "mode": mode_since(before, model), **seen}
 
 
 def save_checkpoint(f, values, velocity, sizes, epoch, seen, older):

@@ -34,10 +34,11 @@ def uneven_loss(exercise):
 
 
 def accumulate(exercise):
-    def case(rng, p, k, local, one_twice):
-        return exercise._case(rng, level_of(exercise), p, k, local, one_twice and k > 1)
+    def case(rng, p, k, local, one_twice, evaluates):
+        return exercise._case(rng, level_of(exercise), p, k, local, one_twice and k > 1, evaluates)
 
-    return st.builds(case, GENERATORS, RANKS, st.integers(1, 4), st.integers(1, 3), st.booleans())
+    evaluates = st.sampled_from(["", "a part of it", "all of it"])
+    return st.builds(case, GENERATORS, RANKS, st.integers(1, 4), st.integers(1, 3), st.booleans(), evaluates)
 
 
 def buckets(exercise):

@@ -278,6 +278,11 @@ def accumulate(ddp, micro_batches):
     total = total + F.cross_entropy(ddp(x), y)
     (total / len(micro_batches)).backward()
 
+# %% wrong_trains (right_last_apart): wrong, left_in_training_mode, levels 0 0
+# "nothing else": a frozen part, in evaluation mode, is in training mode afterwards
+     k = len(micro_batches)
++    ddp.train()
+
 # %% wrong_zero_grad_inside: wrong, last_only, levels 0 0
 def accumulate(ddp, micro_batches):
     for i, (x, y) in enumerate(micro_batches):
