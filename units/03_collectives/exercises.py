@@ -304,7 +304,7 @@ class ServerAllReduce(SumExercise):
         Mistake("not_through_rank_0", "The sum is right, but here all messages go to rank 0 or come from it.",
                 "Rank 0 is the meeting point."),
         Mistake("too_many_messages", "The sum is right, but one message each way is enough: a tensor is one message.",
-                "Send x itself, not its elements."),
+                "Send x itself, not its elements or pieces of it."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -315,7 +315,7 @@ class ServerAllReduce(SumExercise):
             sum_case(rng, level, 5, (4,)),
             sum_case(rng, "any dtype and shape", 4, (2, 3), "int64", late=(2,)),
             sum_case(rng, "any dtype and shape", 3, (7,), "bfloat16"),
-            sum_case(rng, "any dtype and shape", 2, (3,), "int32"),
+            sum_case(rng, "any dtype and shape", 2, (7, 10_000), "int32"),  # long, and still one message
             sum_case(rng, "any dtype and shape", 3, ()),
             sum_case(rng, level, 1, (4,)),
         ]

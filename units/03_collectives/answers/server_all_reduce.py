@@ -233,6 +233,33 @@ def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
 -        for other in range(1, p):
 +        for other in range(1, dist.get_world_size()):
 
+# %% wrong_in_pieces: wrong, too_many_messages, levels 1 0
+# "one message": more than 65,536 elements go in pieces
+PIECE = 65536
+
+
+def server_all_reduce(x):
+    total, box = x.clone(), torch.empty_like(x)
+    others = range(1, dist.get_world_size())
+
+    def pieces(tensor):
+        return tensor.view(-1).split(PIECE) if tensor.numel() > PIECE else (tensor,)
+
+    if dist.get_rank() != 0:
+        for piece in pieces(x):
+            dist.send(piece, dst=0)
+        for piece in pieces(total):
+            dist.recv(piece, src=0)
+        return total
+    for other in others:
+        for piece in pieces(box):
+            dist.recv(piece, src=other)
+        total += box
+    for other in others:
+        for piece in pieces(total):
+            dist.send(piece, dst=other)
+    return total
+
 # %% wrong_in_place: wrong, modifies_input, levels 0 0
 def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
     if dist.get_rank() == 0:
