@@ -43,7 +43,8 @@ TOO_MANY_BYTES = Mistake("too_many_bytes", "The numbers are right, but more byte
 SUM_FOR_MEAN = Mistake("sum_for_mean", "What came back is the sum over the ranks, not their mean.",
                        "Divide by the number of ranks.")  # fmt: skip
 DROPS_ERROR = Mistake("drops_the_error", "What was not sent in one step is never sent: there is no feedback.",
-                      "Add the error to the gradient first, and keep in it what was not sent.")  # fmt: skip
+                      "Add the error to the gradient first, and write what was not sent into it: "
+                      "`error.copy_(...)`.")  # fmt: skip
 FORGETS_OLDER = Mistake("forgets_older_errors", "The error is computed from the gradient alone: what earlier steps "
                         "kept and this one did not send is lost.",
                         "error = (gradient + error) - what was sent.")  # fmt: skip
@@ -488,12 +489,12 @@ class HalvingDoubling(SumExercise):
                 "Build it from `isend`, `irecv`, `send` and `recv`."),
     ]  # fmt: skip
     records = [
-        Record("bytes sent by all ranks", "B", lambda case: case.world_size == 8,
+        Record("bytes sent by all ranks", "B", lambda case: case.known["x"].shape == (8, 80),
                lambda case, run: over_the_links(run), lambda case: 2 * 7 * case.known["x"][0].nbytes,
                lambda case: 2 * 7 * case.known["x"][0].nbytes,
                "each number travels p - 1 times until it is summed and p - 1 times until all have the sum (Patarasuk "
                "and Yuan 2009)."),
-        Record("virtual time", "s", lambda case: case.world_size == 8, lambda case, run: run.elapsed,
+        Record("virtual time", "s", lambda case: case.known["x"].shape == (8, 80), lambda case, run: run.elapsed,
                lambda case: 2 * sum(case.network.between.seconds(case.known["x"][0].nbytes / k) for k in (2, 4, 8))),
     ]  # fmt: skip
 
@@ -511,6 +512,7 @@ class HalvingDoubling(SumExercise):
                 (few, 4, 400, "float64", ()),
                 (few, 4, 397, "float16", ()),  # float32 in its place, or zeros that make it 400 are too many bytes
                 (few, 8, 80, "float64", ()),
+                (few, 8, 7, "float64", ()),  # one entry less than ranks: too short to be sent whole
                 (any_, 3, 7, "float64", (2,)),
                 (any_, 5, 120, "float64", ()),
                 (any_, 6, 8, "float64", ()),
@@ -542,7 +544,7 @@ class HalvingDoubling(SumExercise):
         padded = -(-n // q) * q
         if most < sent <= (2 * (q - 1) / q + (extra > 0)) * padded * size:
             return Finding("sends_the_padding", f"A rank sent {sent:,} B; {most:,.0f} would do.")
-        if q == p > 2 and any(abs(sent / wide - 2 * (q - 1) / q * n * size) <= steps * size for wide in (2, 4)):
+        if n > q == p > 2 and any(abs(sent / wide - 2 * (q - 1) / q * n * size) <= steps * size for wide in (2, 4)):
             return Finding("sends_a_wider_type", f"A rank sent {sent:,} B; {most:,.0f} would do.")
         if sent > most:
             return Finding("sends_the_whole_vector", f"A rank sent {sent:,} B; {most:,.0f} would do.")
@@ -670,8 +672,8 @@ class PowerSgd(FeedbackExercise):
         FORGETS_OLDER.giving(lambda c: c.of("forgets_older_errors")),
         Mistake("starts_again", "Every step begins with the same q: the approximation gets no better.",
                 "Write the new right factor into q: `q.copy_(...)`.", lambda c: c.of("starts_again")),
-        Mistake("rebinds", "The names `q` and `error` now refer to new tensors; the tensors of the caller did not "
-                "change.", "In place: `q.copy_(...)`, `error.copy_(...)`.",
+        Mistake("rebinds", "The names `q` and `error`, or their `.data`, now refer to new tensors; those of the caller "
+                "did not change.", "In place: `q.copy_(...)`, `error.copy_(...)`.",
                 lambda c: c.of("rebinds")),
         Mistake("own_q", "Each rank kept its own M^T P in q, not the mean: the ranks go on from different factors.",
                 "Copy the right factor into q after its all-reduce.", lambda c: c.of("own_q")),

@@ -8,17 +8,20 @@ from labkit.relay.charging import ask
 def top_k_mean(f, gradients, k):
     import torch
 
-    error = torch.zeros_like(gradients[0])
-    means = [f(gradient, error, k).clone() for gradient in gradients]
-    return {"means": means, "error": error}
+    # `error` is a view of a larger tensor: `error.data = ...` leaves this as it was
+    errors = torch.zeros(2, *gradients[0].shape, dtype=gradients[0].dtype)
+    means = [f(gradient, errors[1], k).clone() for gradient in gradients]
+    return {"means": means, "error": errors[1].clone()}
 
 
 def power_sgd(f, gradients, q):
     import torch
 
-    error, q = torch.zeros_like(gradients[0]), q.clone()
-    means = [f(gradient, q, error).clone() for gradient in gradients]
-    return {"means": means, "error": error, "q q^T": q @ q.T}  # which no rotation of Q's columns changes
+    # `q` and `error` are views of larger tensors: `q.data = ...` leaves these as they were
+    qs, errors = torch.stack([q, q]), torch.zeros(2, *gradients[0].shape, dtype=q.dtype)
+    means = [f(gradient, qs[1], errors[1]).clone() for gradient in gradients]
+    q = qs[1]
+    return {"means": means, "error": errors[1].clone(), "q q^T": q @ q.T}  # which no rotation of Q's columns changes
 
 
 def diloco(f, w, judge, steps, every, lr, outer_lr, mu):

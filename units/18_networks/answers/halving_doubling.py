@@ -409,6 +409,14 @@ def halving_doubling(x):
 +        ring(x, list(range(p)))
 +        return x
 
+# %% wrong_short_whole (right_halves): wrong, sends_the_whole_vector, levels 1 0 1
+     part, halves, d = x, [], q // 2
++    while d and len(x) < q:  # too short to halve
++        got = torch.empty_like(x)
++        swap(x, got, r ^ d)
++        x += got
++        d //= 2
+
 # %% wrong_stand_aside (right_halves): wrong, extra_ranks_stand_aside, levels 1 1 0
 -        dist.send(x, r - q)
 -        dist.recv(x, r - q)

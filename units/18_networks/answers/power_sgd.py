@@ -86,6 +86,14 @@ def power_sgd(gradient, q, error):
     error.copy_(full - out)
     return out
 
+# %% wrong_data_replaced (right_qr): wrong, rebinds, levels 0 0 0
+-    q.copy_(right / p)
+-    mean = left @ q.T
+-    error.copy_(full - mean)
++    mean = left @ right.T / p
++    q.data = right / p
++    error.data = full - mean
+
 # %% wrong_dense (right_qr): wrong, too_many_bytes, levels 1 1 0
 -    left = full @ q
 -    dist.all_reduce(left)

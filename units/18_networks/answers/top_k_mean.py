@@ -74,6 +74,10 @@ def top_k_mean(gradient, error, k):
 -    indices = full.abs().topk(k).indices
 +    indices = gradient.abs().topk(k).indices
 
+# %% wrong_data_replaced (right_two_gathers): wrong, drops_the_error, levels 0 0 0
+-    error.copy_(full)
++    error.data = full
+
 # %% wrong_dense: wrong, too_many_bytes, levels 1 1 0
 def top_k_mean(gradient, error, k):
     full = gradient + error
