@@ -224,6 +224,21 @@ def average_and_norm(gradients, replicated, shape):
      model = mine([list(range(d * inside, (d + 1) * inside)) for d in range(data)])
 +    gradients = {name: g.clone() for name, g in gradients.items()}
 
+# %% wrong_message_per_name (right_groups): wrong, too_many_bytes, levels 1 1 0
+     model = mine([list(range(d * inside, (d + 1) * inside)) for d in range(data)])
++    columns, stages = mine(axis_groups(shape, 2)), mine(axis_groups(shape, 1))
+@@
+-        counted_elsewhere = (name in replicated and column > 0) or (name == "embedding" and stage > 0)
+-        if not counted_elsewhere:
+-            square += g.square().sum()
+-    dist.all_reduce(square, group=model)
++        if not (name == "embedding" and stage > 0):
++            own = g.square().sum()
++            if name not in replicated:
++                dist.all_reduce(own, group=columns)
++            square += own
++    dist.all_reduce(square, group=stages)
+
 # %% wrong_middle_stage (right_groups): wrong, too_many_bytes, levels 1 0 1
 -    if "embedding" in gradients and pipeline > 1:
 -        dist.all_reduce(gradients["embedding"], group=ends)
