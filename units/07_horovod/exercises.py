@@ -81,7 +81,7 @@ class InitAndPin(PlainExercise):
         in_turn = [(rank // 2, rank % 2) for rank in range(2 * gpus - 2)]
         dealt = f"{2 * gpus - 2} ranks dealt out in turn to 2 machines, {gpus} GPUs in each"
         for level, places, n, says in (
-            (one, [(rank, 0) for rank in range(3)], gpus, f"3 ranks, one machine, {gpus} GPUs"),
+            (one, [(rank, 0) for rank in range(3)], 12, "3 ranks, one machine, 12 GPUs"),  # as text, 10 is before 2
             (one, [(0, 0)], 1, "1 rank, one machine, 1 GPU"),
             (several, in_turn, gpus, dealt),
             (several, [(0, 0), (1, 0)], 0, "2 ranks, one machine, 0 GPUs"),

@@ -104,6 +104,10 @@ def init_and_pin(tf, hvd):
 +        for gpu in gpus:
 +            tf.config.experimental.set_memory_growth(gpu, True)
 
+# %% wrong_sorted_as_text (right_growth_on_all): wrong, not_the_local_rank, levels 0 1
+-    gpus = tf.config.list_physical_devices("GPU")
++    gpus = sorted(tf.config.list_physical_devices("GPU"), key=str)
+
 # %% wrong_with_device (right_growth_on_all): wrong, not_pinned, levels 0 0
 -    if gpus:
 -        tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
