@@ -20,7 +20,7 @@ from labkit.relay.outcome import Outcome, RankOutcome
 from labkit.watch import hang
 from labkit.watch.events import RankState
 from labkit.watch.pace import Deadline
-from labkit.watch.stacks import frames, horovod_operation
+from labkit.watch.stacks import frames, horovod_operation, sends_an_object
 
 GRACE = 0.5  # seconds the other ranks have after one has raised or died, to say the same
 
@@ -133,7 +133,9 @@ def _explain(ranks: list[RankOutcome], stacks: dict, labels: set[str]) -> hang.H
         "raised",
         "rank_died",
     ):  # the same call, but not the same tensor
-        return hang.HangReport("mismatched_collective", hang.KINDS["mismatched_collective"], report.rows)
+        objects = all(sends_an_object(_own_thread(str(stacks.get(str(r), "")))) for r in range(len(ranks)))
+        kind = "unnamed_objects" if objects else "mismatched_collective"
+        return hang.HangReport(kind, hang.KINDS[kind], report.rows)
     return report
 
 

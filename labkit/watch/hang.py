@@ -19,6 +19,8 @@ KINDS = {
     "isend/irecv.",
     "missing_rank": "A collective is complete only when every rank of its group has called it.",
     "mismatched_collective": "All ranks of a group must call the same collectives in the same order.",
+    "unnamed_objects": "`broadcast_object` without a name calls its message after the type of the object, and that is "
+    "another on some ranks: they wait for different messages. Give it the same `name=` on all ranks.",
     "partial_group": "`new_group` is called by every rank of the world, for all groups in the same order, also by "
     "those ranks that are not in the group.",
     "mismatched_shape": "Both sides of a message, and all members of a collective, must agree on the number of "

@@ -28,3 +28,8 @@ def horovod_operation(stack: str) -> str:
         if match and found in ("", "synchronize"):
             found = match.group()
     return found
+
+
+def sends_an_object(stack: str) -> bool:
+    """True if a rank waits in Horovod's `broadcast_object`."""
+    return any(name == "broadcast_object" and f"{os.sep}horovod{os.sep}" in file for file, _, name in frames(stack))

@@ -810,9 +810,10 @@ class TrainTorch(ReportExercise):
                 "backward().",
                 "Wrap once, and from then on use what DistributedOptimizer gave you: `zero_grad()`, `backward()`, "
                 "`step()`, in that order."),
-        NOT_ALL_RANKS.but(
-            how=f"{NOT_ALL_RANKS.how} Horovod matches collectives by name, and `broadcast_object` uses the type of its "
-            "object as its name: objects of different types (here a dict and None) need the same `name=`."),
+        NOT_ALL_RANKS,
+        Mistake("unnamed_objects", "`broadcast_object` without a name calls its message after the type of the object, "
+                "and that is another on rank 0 than on the others: they wait for different messages.",
+                'Give it a name: `hvd_torch.broadcast_object(start, root_rank=0, name="start")`.'),
     ]  # fmt: skip
 
     def cases(self, rng):

@@ -661,6 +661,9 @@ print(f"largest difference between ranks {apart:.1e}")
 # `hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())`
 # wraps the optimizer. Like DDP, it starts to average a gradient *during* `backward`, as
 # soon as that gradient is ready; its `step` waits for all of them.
+# `hvd_torch.broadcast_object(obj, root_rank=0, name="start")` returns rank 0's object on
+# every rank. Give it a name: without one Horovod takes the type of `obj` as the name,
+# and ranks that bring objects of different types wait for different messages.
 #
 # The exercise adds what every long training needs: to resume from a checkpoint, which
 # only rank 0 has read. **Think first:** wrapping makes a *new* optimizer. What happens
@@ -679,8 +682,8 @@ def train_torch(
     """Train a PyTorch model in place with Horovod, one step for each minibatch.
 
     model: nn.Module; all its parameters are trained
-    optimizer: new SGD with momentum for the model's parameters; its learning rate is
-        already scaled
+    optimizer: new SGD with momentum and no weight decay for the model's parameters;
+        its learning rate is already scaled
     checkpoint: on rank 0 an optimizer's state_dict to resume from, or None; on the
         other ranks None
     loss_function: function, loss_function(prediction, y) is a mean over the minibatch

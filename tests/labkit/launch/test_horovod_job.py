@@ -55,6 +55,10 @@ def different_tensors():
     hvd_torch.init()
     hvd_torch.allreduce(torch.ones(2), name=f"mine.{hvd_torch.rank()}")
 
+def objects_of_two_types():
+    hvd_torch.init()
+    hvd_torch.broadcast_object({"w": 1} if hvd_torch.rank() == 0 else None, root_rank=0)
+
 def different_shapes():
     hvd.init()
     hvd.allreduce(tf.zeros(2 + hvd.rank()), name="x")
@@ -121,6 +125,7 @@ def test_what_a_rank_hands_to_horovod_is_counted(run):
             "same collectives",
             'hvd_torch.allreduce(torch.ones(2), name=f"mine',
         ),
+        ("objects_of_two_types", "unnamed_objects", "the type of the object", 'hvd_torch.broadcast_object({"w"'),
     ],
 )
 def test_a_standstill_names_who_waits_where(run, function, kind, who, line):

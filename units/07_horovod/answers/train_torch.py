@@ -109,7 +109,7 @@ def train_torch(model, optimizer, checkpoint, loss_function, batches):
 -    hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)
 -    hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)
 
-# %% wrong_object_without_name: hung, mismatched_collective, levels 1 0
+# %% wrong_object_without_name: hung, unnamed_objects, levels 1 0
 def train_torch(model, optimizer, checkpoint, loss_function, batches):
     checkpoint = hvd_torch.broadcast_object(checkpoint, root_rank=0)
     hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)
@@ -123,6 +123,14 @@ def train_torch(model, optimizer, checkpoint, loss_function, batches):
         loss = loss_function(model(x), y)
         loss.backward()
         wrapped.step()
+
+# %% wrong_objects_of_two_types (right_averages_by_name): hung, unnamed_objects, levels 0 0
+-    hvd_torch.broadcast_parameters(dict(model.named_parameters()), root_rank=0)
++    start = (model.state_dict(), checkpoint) if hvd_torch.rank() == 0 else None
++    weights, checkpoint = hvd_torch.broadcast_object(start, root_rank=0)
++    model.load_state_dict(weights)
+@@
+-    hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)
 
 # %% wrong_optimizer_only (right_as_documented): wrong, model_not_broadcast, levels 1 0
 -    hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)
