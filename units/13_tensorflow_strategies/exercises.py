@@ -348,7 +348,7 @@ class Distribute(StrategyExercise):
             (several, 23, 3, 2, 2),
             (several, 22, 3, 3, 1),
             (several, 3, 2, 2, 2),  # fewer than a step of all replicas
-            (several, 10, 1, 4, 1),  # what is left over is several steps, and blocks rounded up leave the last one too few
+            (several, 10, 1, 4, 1),  # the rest is several steps; blocks rounded up leave the last one too few
         ):
             known = {
                 "samples": rng.permutation(900)[:n] + 100,
