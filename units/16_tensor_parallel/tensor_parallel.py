@@ -3,16 +3,17 @@
 #
 # A model that does not fit into one device has to be cut. Unit 15 cuts what the ranks
 # *keep* and puts it together again before computing; unit 17 cuts between layers. This
-# page cuts **inside** the layers: every rank holds a part of each matrix, computes with
-# that part, and no rank ever sees the whole.
+# page cuts **inside** the layers: every rank holds a part of each matrix of a block and
+# computes with it; no rank ever sees the whole.
 #
-# **At the end of this page** you have divided a transformer over ranks by columns,
-# rows, heads and vocabulary, and a convolution by channels and by rows of the image.
-# The results equal the sequential ones, and you know how many bytes each cut sends. You
-# can also say why such groups of ranks seldom reach beyond one node.
+# **At the end of this page** you have divided a transformer's blocks over ranks by
+# columns, rows and heads (in the *stretch* also its vocabulary, and a convolution by
+# channels and by rows of the image). The results equal the sequential ones, and you
+# know how many bytes each cut sends. You can also say why such groups of ranks seldom
+# reach beyond one node.
 #
-# **You need** units 02, 03 and 05. **It takes** about 110 minutes, the *stretch* 195
-# more, in two sittings with a break at *Half-time*. The cells themselves run for about
+# **You need** units 02, 03 and 05. **It takes** about 110 minutes, in two sittings with
+# a break at *Half-time*, and the *stretch* 195 more. The cells themselves run for about
 # 15 seconds on two cores. They take about 0.8 GB of memory.
 
 # %%
@@ -175,12 +176,13 @@ check(row_linear)
 #
 # The backward pass needs care, because autograd knows nothing of the other ranks.
 #
-# - In front of the columns all ranks have the same x. Forward there is nothing to do.
-#   Backward, each rank computes the contribution of *its* columns to the gradient of x,
-#   and an all_reduce adds up the contributions. Megatron calls this operator **f**.
-# - Behind the rows the summands are added up. Forward this is an all_reduce. Backward,
-#   every rank already has the whole gradient of the sum, and the gradient of a summand
-#   is the same: nothing to do. This is **g**.
+# - Before the column-parallel layer all ranks have the same x. Forward, nothing is to
+#   be done. Backward, each rank computes the contribution of *its* columns to the
+#   gradient of x, and an all_reduce adds up the contributions. Megatron calls this
+#   operator **f**.
+# - After the row-parallel layer the summands are added up: forward an all_reduce.
+#   Backward, every rank already has the whole gradient of the sum, and the gradient of
+#   a summand is the same: nothing to do. This is **g**.
 #
 # ![An MLP by columns, then rows, on two ranks. Both have the same x; f hands it on. Rank r multiplies by its columns of U and applies GELU: half of the hidden activations, n times h/p. It multiplies by its rows of D: a summand of full size, n times d. g adds up the summands, so both ranks have y. Two strips below say what is sent. Forward: nothing at f, nothing in the middle, an all-reduce at g. Backward: nothing at g and in the middle, an all-reduce at f.](../../images/f_and_g.svg)
 #
@@ -250,8 +252,8 @@ def tp_mlp(
 
     - the output: gelu(x U^T + a) D^T + b, where gelu is `F.gelu(...)`.
     - all gradients: after `.backward` with the same gradient on all ranks, every
-      argument has its gradient: x and down_bias the whole one, the others that of this
-      rank's part.
+      argument has a gradient: x and down_bias the whole gradient, the others the
+      gradient of this rank's part.
     - messages: each rank calls one all_reduce of n d numbers forward and one backward,
       and nothing else.
 
@@ -368,7 +370,7 @@ check(head_attention)
 # ## A whole transformer
 #
 # With f and g you can divide the course's transformer. `divide` below cuts the six
-# matrices of every block, puts f in front of the attention and of the MLP, and g behind
+# matrices of every block, puts f before the attention and before the MLP, and g after
 # them. Norms, embeddings and the last matrix, `head`, are the same on every rank.
 # (`given.cut_linear` makes a linear layer from a rank's part of the weights.)
 #
@@ -455,8 +457,8 @@ for t, outcome in outcomes.items():
 #
 # The last matrix, `head`, makes logits: for each of n tokens, one number for each of
 # the V entries of the vocabulary. If it is divided by columns, each rank has logits of
-# shape (n, V / p). For 2,048 tokens and a vocabulary of 128,000 all together are 262
-# million numbers: nobody wants to gather them only to compute *one number*, the loss.
+# shape (n, V / p). For 2,048 tokens and a vocabulary of 128,000 they are 262 million
+# numbers in all: nobody wants to gather them only to compute *one number*, the loss.
 #
 # The cross-entropy of a token is
 #
@@ -480,10 +482,10 @@ def vocab_cross_entropy(
     Returns: (loss, gradient), one number (a float or a tensor), the same on every rank,
         and a tensor (n, V_r)
 
-    - equal shares: the loss is the mean over the tokens, that of `F.cross_entropy` with
-      all V columns; the gradient is that of this mean.
+    - equal shares: the loss is that of `F.cross_entropy` with all V columns, the mean
+      over the tokens; the gradient is the gradient of this mean.
     - large logits: they may be as large as 1e4 or as low as -1e4.
-    - any vocabulary: ranks may hold different numbers of columns, and none at all.
+    - any vocabulary: ranks may hold different numbers of columns, even none.
     - messages: a rank passes at most 8 (3 n + p) bytes in all to sends and collectives;
       bytes that it receives do not count.
     - unchanged: logits and targets.
@@ -551,7 +553,7 @@ for vocabulary in (1000, 10_000):
 #
 # ![An image of twelve rows cut into four strips of three rows, one for each rank. A kernel of 3 x 3 on the first row of rank 1 reaches into the last row of rank 0. Beside it what each rank needs: its own three rows, and the halo, one row above and one below, sent by the neighbours that own them: rank 1 gets row 2 from rank 0 and row 6 from rank 2. Above rank 0 and below rank 3 there is a question mark.](../../images/halo.svg)
 #
-# For k = 3 the halo is one row on each side. Answer the question marks in the exercise:
+# For k = 3 the halo is one row on each side. The exercise settles the question marks:
 #
 # ### A convolution over channels and over rows (4 points)
 #
@@ -648,13 +650,13 @@ divided.convolutions(sides, costs, sent);
 # Then f and g change. On the way in, each rank has n / p tokens and needs all: an
 # *all_gather*. On the way out, the summands are added up and each rank keeps its own
 # tokens: a *reduce_scatter*. Each is the other's backward pass. An all_reduce is a
-# reduce_scatter followed by an all_gather (unit 03), so the links carry not a byte
-# more.
+# reduce_scatter followed by an all_gather (unit 03), so the activations cost no more
+# bytes.
 #
 # ![Sequence parallelism around an MLP on two ranks. Outside, in norm and residual, each rank has half of the tokens, n/p times d. An all-gather gives every rank all tokens, n times d. Inside, the MLP is divided by its hidden activations; each rank ends with a summand of full size. A reduce-scatter adds up the summands and leaves each rank its half of the tokens. In the backward pass the two change places: an all-gather at the exit, a reduce-scatter at the entrance.](../../images/sequence_parallel.svg)
 #
-# This is the drawing of f and g with other collectives in the two bands, and with half
-# of the tokens at both ends.
+# This is the drawing of f and g with other collectives in the two strips at the bottom,
+# and with half of the tokens at both ends.
 #
 # ### The same MLP with the tokens divided outside of it (3 points)
 #
@@ -718,8 +720,8 @@ def sequence_parallel_mlp(
 
     - the output: that of `tp_mlp` for this rank's tokens.
     - all gradients: each rank calls `.backward` with the gradient of its tokens. Then
-      every argument has its gradient: x that of these tokens, down_bias the whole one,
-      the others that of this rank's part.
+      every argument has a gradient: x that of these tokens, down_bias the whole
+      gradient, the others the gradient of this rank's part.
     - messages: all links together carry no more bytes than an all_gather and a
       reduce_scatter of n d numbers forward, the same backward, and one all_reduce of d
       numbers.
@@ -758,22 +760,24 @@ for layer, n in (("tp_mlp", 64), ("sequence_parallel_mlp", 16)):
 #
 # One tensor is still whole on every rank: the input of `up`, which is kept for the
 # gradient of its weight. Korthikanti et al. (section 4.2.2) keep only the rank's own
-# tokens of it, and gather the others once more in the backward pass. Then a layer keeps
-# $34\,s\,b\,h / t$ bytes on each of t ranks, without the scores of attention. The price
-# is a third all_gather, a quarter more bytes on the links, sent while the rank
-# computes. Unit 20 counts that memory and leaves this all_gather out.
+# tokens of it, and gather the others once more in the backward pass. Then a whole block
+# of width h keeps $34\,s\,b\,h / t$ bytes on each of t ranks (s tokens, b sequences),
+# not counting the attention scores. The price is a third all_gather, a quarter more
+# bytes on the links, sent while the rank computes. Unit 20 counts the memory so, but
+# not the bytes of this third all_gather.
 
 # %% [markdown]
 # ## Model parallelism in 2019: "all-to-all communication of outputs"
 #
-# A slide of 2019 names the price of model parallelism (B. Nelson, *Distributed Deep
+# A 2019 slide names the price of model parallelism (B. Nelson, *Distributed Deep
 # Learning*, CentOS Dojo at Oak Ridge): "fully connected layers require all-to-all
 # communication of outputs to next layer". It adds "Not used that much nowadays". Today
-# many of the largest dense models are trained this way, Llama 3 on 8 ranks. Others
-# avoid it: DeepSeek-V3 was trained "without using costly tensor parallelism" (arXiv
-# 2412.19437, section 1). Who is right? Layer by layer, as in your `column_linear`,
-# every rank needs all outputs of all others before the next layer can begin. Count the
-# bytes of both ways, forward, for an MLP of hidden width 4 d:
+# many of the largest dense models are trained with tensor parallelism, Llama 3 in
+# groups of 8 ranks. Others avoid it: DeepSeek-V3 was trained "without using costly
+# tensor parallelism" (arXiv 2412.19437, section 1). Is the slide right about the
+# communication? Layer by layer, as in your `column_linear`, every rank needs all
+# outputs of all others before the next layer can begin. Count the bytes of both ways,
+# forward, for an MLP of hidden width 4 d:
 
 # %%
 def layer_by_layer(n, d):
@@ -795,26 +799,27 @@ for way in (layer_by_layer, as_a_pair):
 # %% [markdown]
 # The slide is right about layers one by one: they send $(p - 1) (4 n d + n d)$ numbers.
 # A pair sends $2 (p - 1) n d$, a factor of 2.5 less, in one collective instead of two;
-# and this does not grow with the hidden width. The cut was known in 2019; the new idea
-# was to look at two layers together.
+# and this does not grow with the hidden width. Cutting one layer was not new;
+# Megatron-LM's idea was to look at two layers together.
 
 # %% [markdown]
 # ## Bandwidth: why it stays within a node
 #
 # A block has four all_reduces, and the next product cannot begin before the sum is
 # there. So the links decide. Here is a network of two nodes as in a small cluster, with
-# 300 GB/s inside a node and one network card of 100 Gbit/s for each node:
+# 300 GB/s for each rank inside a node and one network card of 100 Gbit/s for each node:
 
 # %% alt="Eight ranks as two boxes of four. A word inside each box says what its links cost, a word between the boxes what the links between the nodes cost."
 simulation.draw("nodes of 4", 8)
 
 # %% [markdown]
 # In the next cells our small model stands for one of width 4096 with 2,048 tokens in
-# bfloat16: each byte counts as 1,024 bytes and each operation as 524,288, on devices
-# assumed to do $3 \cdot 10^{14}$ operations per second. The values are computed as
-# before; only the clock is different. (`given.blocks_of` is such a network.
-# `given.charged_step` divides a new model with the function that it gets, puts its
-# matrix products on the clock, and takes one step.)
+# bfloat16: each byte counts as 1,024 bytes (32 times the tokens, 128 times the width, 2
+# bytes in place of 8) and each operation as 524,288, on devices assumed to do
+# $3 \cdot 10^{14}$ operations per second. The values are computed as before; only the
+# clock is different. (`given.blocks_of` is such a network. `given.charged_step` divides
+# a new model with the function that it gets, puts its matrix products on the clock, and
+# takes one step.)
 
 # %%
 def charged_step():
@@ -836,16 +841,16 @@ if all(steps.values()):
 # Inside a node, twice the ranks take 53 to 62 % of the time. Across two nodes the same
 # 8 ranks are slower than *one rank alone*: every sum goes through one card, 96 times
 # slower than the links of a node's four ranks together. The last bar has the network of
-# a large machine: 8 cards for the four ranks of a node, two for each, 12 times slower
-# than the links inside, as on Selene, the machine of Narayanan et al. (8 cards of 200
-# Gbit/s for 8 GPUs). With them 8 ranks are about as fast as the 4 of one node. Hence
-# their "Takeaway #1" (section 3.2): tensor parallelism "should generally be used up to
-# degree g when using g-GPU servers"; beyond the server, go on with a pipeline (unit
-# 17).
+# a large machine: 8 cards in a node, two for each rank. Together they are 12 times
+# slower than the node's links, as on Selene, the machine of Narayanan et al. (one card
+# of 200 Gbit/s for each GPU). On such a network 8 ranks are about as fast as the 4 of
+# one node. Hence their "Takeaway #1" (section 3.2): tensor parallelism "should
+# generally be used up to degree g when using g-GPU servers"; beyond the server, go on
+# with a pipeline (unit 17).
 #
 # The limit is not the node itself but the reach of the fast links. Their servers have 8
-# GPUs; in an NVL72 rack 72 GPUs are in one domain of NVLink, NVIDIA's fast links
-# between GPUs.
+# GPUs; in an NVL72 rack 72 GPUs are one domain of NVLink, NVIDIA's fast links between
+# GPUs.
 
 # %% [markdown]
 # ## DTensor: PyTorch does the same
@@ -913,9 +918,10 @@ print(f"{better.ranks[0].collectives.count('all_reduce')} all_reduces, "
 # %% [markdown]
 # ## Break it
 #
-# Between columns and rows nothing is sent. Somebody wants the same for *rows, then
-# columns*: cut the inputs of `up`, apply GELU to each rank's summand, and add up at the
-# very end. All shapes fit, and there is one all_reduce either way.
+# Between columns and rows nothing is sent. Somebody wants the same after a cut by
+# *rows*: cut the inputs of `up`, apply GELU to each rank's summand, and add up at the
+# very end, after `down`. All shapes fit, and forward there is one all_reduce in both
+# cases.
 #
 # The network is a very simple language model: one MLP predicts the next character from
 # the vectors of the 8 before it. (In one process this is `given.Reader`;
@@ -924,7 +930,7 @@ print(f"{better.ranks[0].collectives.count('all_reduce')} all_reduces, "
 # %%
 def read(model, tokens, too_late):
     """Run a `given.Reader` whose MLP is cut by the inputs of `up`. The sum comes before
-    GELU, as it must, or too late, behind `down`.
+    GELU, as it must, or too late, after `down`.
     """
     p, rank, f = dist.get_world_size(), dist.get_rank(), CopyIn.apply
     x = model.vectors(tokens).flatten(1)
@@ -937,7 +943,7 @@ def read(model, tokens, too_late):
 
 # %%
 def train(too_late, steps):
-    """Return the losses, then that of other text, on the ranks and in one process."""
+    """Return the training losses, then the losses on other text: on ranks, and alone."""
     return given.train_reader(lambda model, x: read(model, x, too_late), steps)
 
 # %% tags=["parameters"]
@@ -965,19 +971,19 @@ if all(trained.values()):
 #
 # - **By columns** each rank computes some outputs: all_gather. **By rows** each
 #   computes a summand: all_reduce, the bias once, and no GELU before the sum.
-# - **Columns, then rows** send nothing in between. f (forward nothing, backward a sum)
-#   is in front, g (the other way round) behind: an all_reduce of n d numbers each way,
-#   whatever the hidden width.
+# - **Columns, then rows**: nothing is sent in between. f (forward nothing, backward a
+#   sum) comes before, g (the other way round) after: an all_reduce of n d numbers each
+#   way, whatever the hidden width.
 # - Heads are groups of columns. If p does not divide their number, raise an error.
 # - Logits stay divided: the ranks exchange only the maximum, the sum and the target's
 #   logit, 3 n numbers.
 # - A convolution cut by rows of the image sends only the halo. Sequence parallelism
-#   divides norms and residuals by tokens, for no more bytes.
+#   divides norms and residuals by tokens, for hardly more bytes.
 # - All ranks wait for four all_reduces in every block, so tensor parallelism pays off
-#   only as far as the fast links reach: a node, or a rack that is one domain of NVLink.
+#   only as far as the fast links reach: a node, or a rack that is one NVLink domain.
 #
 # **To think about.** Dropout inside the MLP must be different on each rank, and dropout
-# behind the sum must be the same on all. Why? What would you do with the seeds?
+# after the sum must be the same on all. Why? What would you do with the seeds?
 
 # %% [markdown]
 # ## Deeper: ring attention
@@ -1077,14 +1083,15 @@ charts.diagrams(drawn, 4)
 # ## Deeper: Ulysses
 #
 # Another way to divide attention over a long text (Jacobs et al., *DeepSpeed Ulysses*,
-# 2023): each rank has some tokens with *all* heads. For q, k and v one `all_to_all`
-# each turns this into *all* tokens with *some* heads. Each rank then computes attention
-# for its heads alone, and a fourth all_to_all turns the output back. Forward only:
+# 2023): each rank has some tokens with *all* heads. One `all_to_all` for each of q, k
+# and v turns this into *all* tokens with *some* heads. Each rank then computes
+# attention for its heads alone, and a fourth all_to_all turns the output back. Forward
+# only:
 
 # %%
 def turned(x, over):
     """Cut x along dimension `over` into p pieces, exchange them by all_to_all, and join
-    the arrived ones along the other of dimensions 0 (heads) and 1 (tokens).
+    the received pieces along the other dimension (0: heads, 1: tokens).
     """
     p = dist.get_world_size()
     pieces = [piece.contiguous() for piece in x.chunk(p, over)]
@@ -1113,11 +1120,11 @@ print(f"{outcome.ranks[0].collectives}, largest difference {worst:.0e}")
 # `all_to_all` whose pieces have different sizes, so the sizes are sent first. If all
 # tokens want the same expert, one rank works and the others wait. The remedy is a
 # limit: each rank sends an expert at most `capacity` tokens, and the tokens left out
-# pass unchanged.
+# pass through unchanged.
 
 # %%
 def experts(n, d, capacity):
-    """Return the numbers of tokens that arrive and are left out; half want expert 0."""
+    """Return how many tokens arrive and how many are left out; half want expert 0."""
     x, wanted, chosen = given.tokens_for_experts(n, d, capacity)
     order, sizes = torch.cat(chosen), torch.tensor([len(one) for one in chosen])
     coming = torch.empty_like(sizes)

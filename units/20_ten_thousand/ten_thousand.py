@@ -9,8 +9,8 @@
 # papers.
 #
 # **At the end of this page** you can say for a model and a machine which mesh to take
-# and what it costs, tell one utilisation from another when a paper prints one, and know
-# what failures add at this size and what a budget buys.
+# and what it costs, tell which utilisation a paper prints, and know what failures add
+# at this size and what a budget buys.
 #
 # **You need** units 15 to 19. **It takes** about 90 minutes, the *stretch* 145 more. The
 # cells themselves run for about 25 seconds. They take about 0.6 GB of memory.
@@ -51,7 +51,7 @@ REPLICAS = 128  # of sixteen stages and eight tensor ranks
 #    with 1F1B or with interleaved chunks?
 # 3. One paper reports 52 % of the GPUs' peak, another 46 %. Which of the two uses its
 #    machine better?
-# 4. How much of 54 days do 16,384 GPUs lose to failures, if all goes well?
+# 4. How much of 54 days do 16,384 GPUs lose to failures, saves and restarts, at best?
 #
 # (You need not read the functions called `given.` on this page: they turn rows of
 # published tables into models, plans and meshes. They are in
@@ -238,10 +238,10 @@ def step_bytes(
 check(step_bytes)
 
 # %% [markdown]
-# Is this true? Here sixteen ranks run real code: they send, receive and all-reduce on
-# the simulated network, which counts their bytes. A `Step` of `labkit.scale` is what
-# every rank computes and sends in one step. Its meshes have one more axis, `context`,
-# which comes later on this page.
+# Do real ranks send so much? Here sixteen ranks run real code: they send, receive and
+# all-reduce on the simulated network, which counts their bytes. A `Step` of
+# `labkit.scale` is what every rank computes and sends in one step. Its meshes have one
+# more axis, `context`, which comes later on this page.
 
 # %%
 work = {
@@ -265,7 +265,8 @@ for kind, nbytes in real.link_bytes.items():
 
 # %% [markdown]
 # And on a large model? Take GPT with 145.6 billion parameters, one of ten in the paper
-# on Megatron-LM, on 1,024 GPUs:
+# on Megatron-LM; here on 1,024 H100s, whose replicas share the optimizer's state (ZeRO
+# 1):
 
 # %%
 gpt = explore.models()["GPT 145.6 B"]
@@ -333,8 +334,8 @@ def rank_memory(
     - ZeRO: 0 divides nothing over the `data` replicas, 1 the optimizer's state, 2 also
       the gradients, 3 also the parameters.
 
-    Example: of p = 4 stages and m = 2 micro-batches stage 0 keeps the activations of 2,
-    stage 3 of 1.
+    Example: with p = 4 and m = 2 stage 0 keeps the activations of 2 micro-batches,
+    stage 3 those of 1.
     """
     ### BEGIN SOLUTION
     data, pipeline, tensor = shape
@@ -449,8 +450,8 @@ print(f"formula {formula * 1e3:.3f} ms, {off:+.1%} of the simulated")
 # cut into four parts can all-reduce one while it computes the next; and with more
 # forward passes ahead (and so more activations kept) a stage always has something to do
 # while a message is on its way. Here are the 145.6 billion on 1,024 GPUs again, as if a
-# GPU computed at its peak; each line adds one of these. A pair is the seconds of a step
-# that are waited for + those that are hidden:
+# GPU computed at its peak; each line adds one of these. Each pair is, of one step, the
+# seconds waited for + the seconds hidden:
 
 # %%
 given.print_hidden(plan)
@@ -458,12 +459,13 @@ given.print_hidden(plan)
 # %% [markdown]
 # Three quarters of the tensor groups' time is hidden: only each layer's last part is
 # waited for. (Four parts pay the latency four times, so the two numbers add up to more
-# than before.) Of the replicas' time it is about a ninth, though it seems ideal for
-# hiding: gradients are added up over 64 micro-batches, so there is one backward pass to
-# hide behind, and reducing them takes seven times as long as this pass; at half of the
-# peak it would still take more than three times as long. Buckets that are still under
-# way even make messages between the stages wait for the card. (All this as if kernels
-# were as fast beside a message as without one; they are a little slower.)
+# than before.) Of the replicas' time only about a ninth is hidden, though it seems
+# ideal for hiding: gradients are added up over 64 micro-batches, so there is one
+# backward pass to hide behind, and reducing them takes seven times as long as this
+# pass; at half of the peak it would still take more than three times as long. Buckets
+# that are still under way even make messages between the stages wait for the card. (All
+# this as if kernels were as fast beside a message as without one; they are a little
+# slower.)
 #
 # ## A page with sliders
 #
@@ -496,7 +498,8 @@ explore.sliders(model="GPT 145.6 B", gpus=1024, micro_batches=64)
 #
 # ### The best mesh (4 points)
 #
-# Your card shows how far your mesh is from the best; within 5 % is enough.
+# The card at the end of the page shows how far your mesh is from the best; within 5 %
+# is enough.
 
 # %% nbgrader={"grade": false, "grade_id": "best_mesh", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def best_mesh(
@@ -507,7 +510,7 @@ def best_mesh(
     memory: float,
     seconds: Callable,
 ) -> tuple[int, int, int]:
-    """Return the fastest mesh of all GPUs on which the model fits.
+    """Return the fastest mesh that uses all GPUs and on which the model fits.
 
     model: dict as in `rank_memory`, and "heads"
     gpus: int, number of GPUs; data * pipeline * tensor is equal to it
@@ -551,8 +554,8 @@ check(best_mesh)
 # Which mesh would you have chosen in 2021? Narayanan et al. trained ten models and
 # print the mesh of each (table 1). The cells compare their meshes with those of a
 # search on their machine, with their batch and everything recomputed as they did. (This
-# is the simulator's search, as `rank_memory` is a little too cautious here; yours
-# follows for one model.)
+# is the simulator's search: `rank_memory` counts activations that full recomputation
+# does not keep. Yours follows for one model.)
 
 # %%
 table, rows = published()["megatron"], given.megatron_rows()
@@ -581,11 +584,11 @@ for row in rows[:ROWS]:
 # %% [markdown]
 # For 1.7, 76.1 and 145.6 billion they took the very mesh that the formulas find; from
 # 39.1 billion on they are always within 3 %. From 3.6 to 18.4 billion they used larger
-# tensor groups than necessary, up to 16 % slower by these formulas. But the formulas do
-# not know that kernels get slower when a matrix is cut into thin parts, and that some
-# gradients can be reduced while others are still computed. The authors' own rule, from
-# section 3.2: "tensor model parallelism should generally be used up to degree g when
-# using g-GPU servers, and then pipeline model parallelism".
+# tensor groups than necessary, up to 16 % slower by these formulas. And the formulas
+# are still too kind to them: they do not know that kernels get slower when a matrix is
+# cut into thin parts. The authors' own rule, from section 3.2: "tensor model
+# parallelism should generally be used up to degree g when using g-GPU servers, and then
+# pipeline model parallelism".
 
 # %% tags=["raises-exception"]
 row = next(row for row in rows if row["billions"] == 145.6)
@@ -681,7 +684,7 @@ given.print_llama()
 # network and for waiting.
 #
 # **DeepSeek-V3** (DeepSeek-AI 2024, arXiv 2412.19437, table 1 and section 1): 2.788
-# million H800 hours.
+# million H800 hours, of them 2.664 million for pre-training.
 
 # %%
 given.print_deepseek()
@@ -705,21 +708,21 @@ grand = machine("Grand-Teton")
 given.print_longer(long, grand)
 
 # %% [markdown]
-# Context ranks divide activations and attention, as tensor ranks could not: a node is
-# already full of them. And they keep the pipeline busy. With 16 M tokens in a step and
+# Context ranks divide activations and attention further; more tensor ranks would not
+# fit into a node. And they keep the pipeline busy. With 16 M tokens in a step and
 # 131,072 in a sequence there are 128 sequences. Without context parallelism that is one
 # for each of 128 replicas, and with one micro-batch a pipeline of sixteen stages waits
 # for fifteen sixteenths of the time.
 #
-# Two columns differ from what Meta had. Activations of 64 GB and 19 GB of everything
-# else are more than an H100 has, and yet sequences of 8,192 tokens were trained
-# "without activation checkpointing" (section 3.3.2). The layers are counted as they are
-# (about 32 s h bytes; GPT's, with dropout, keep 34 s h). But the formula keeps every
-# tensor until the backward pass, and gives all stages the same number of layers. Meta
-# freed tensors early, and the first and the last stage had one layer less. And that
-# 39.4 % is close to the published 41 % is a coincidence. Kernels at their peak make the
-# model too fast; no overlap, and one chunk on each rank, make it too slow. With eight
-# chunks:
+# Two columns, memory and MFU, differ from what Meta had. Activations of 64 GB and 19 GB
+# of everything else are more than an H100 has, and yet sequences of 8,192 tokens were
+# trained "without activation checkpointing" (section 3.3.2). Llama's own layers are
+# counted (about 32 s h bytes; GPT's, with dropout, keep 34 s h). But the formula keeps
+# every tensor until the backward pass, and gives all stages the same number of layers.
+# Meta freed tensors early, and the first and the last stage had one layer less. It is a
+# coincidence that 39.4 % is close to the published 41 %. Kernels at their peak make our
+# estimate too fast; no overlap, and one chunk on each rank, make it too slow. With
+# eight chunks:
 
 # %%
 chunked = Plan(long, Mesh(8, 1, 16, 128), grand, 2048, chunks=8, recompute="selective")
@@ -747,13 +750,14 @@ for ranks in (8, 16, 64):
     given.print_experts(Plan(deepseek, mesh, h800, 15360, **more), ranks)
 
 # %% [markdown]
-# On eight ranks the experts share a node, and tokens take NVLink. On 64 a rank holds
-# 28 GB less, but seven of eight copies of a token leave their node by its card: the
+# On eight ranks the experts share a node, and tokens take NVLink. On 64 a rank holds 28
+# GB less, but seven of eight copies of a token leave their node by a card: the
 # all-to-alls take four fifths as long as computing. The paper says nearly the same, "a
 # computation-to-communication ratio of approximately 1:1" (arXiv 2412.19437, section
 # 3.2.1), and hides them: while one micro-batch computes, the tokens of another travel.
-# It also sends a token to four nodes at most, once to each, in eight bits; here every
-# copy travels by itself, in sixteen.
+# It also sends a token to four nodes at most, once to each, in eight bits on the way
+# there; here every copy travels by itself, in sixteen. (What came back from the experts
+# is kept: recomputing a layer sends nothing again.)
 
 # %% [markdown]
 # ## Your schedule on 16,384 ranks
@@ -796,10 +800,10 @@ for name, order, v in (("1F1B", my_order, 1), ("interleaved", my_interleaved, 8)
 # counts. But 16,384 ranks are hardly worse off than 128 (the table below): jitter drawn
 # independently in every layer averages out over a step. A rank that *stays* slow does
 # not: one of 16,384 is a fifth slower, and all of them pay. Interleaving pays twice as
-# much for it as 1F1B, 8.3 against 4.0 %, because it has less idle time in which a stage
-# could catch up. That is why such runs look for stragglers (unit 19) and do not mind
-# noise. The cost of jitter depends on how much of a step is communication. With links
-# that cost nothing:
+# much for it as 1F1B, 8.3 against 4.0 %, because its step is shorter and it has less
+# idle time. That is why such runs look for stragglers (unit 19) and do not mind noise.
+# The cost of jitter depends on how much of a step is communication. With links that
+# cost nothing:
 
 # %%
 free = nodes(8, (0, 0), (0, 0))
@@ -828,7 +832,7 @@ print(f"your guess: {guess_2}")
 #
 # ![Eight ranks, a mesh of two replicas, two stages and two tensor ranks, with their gradients. E is the tied embedding: E0 on ranks 0, 2, 4, 6, E1 on 1, 3, 5, 7, so on both stages. M are the other matrices: each of M00, M01, M10, M11 on one rank of a replica. N are layer norms: N0 on all ranks of stage 0, N1 on all of stage 1. Everything is averaged over data; E alone is added between the stages.](../../images/one_gradient.svg)
 #
-# The same name means the same parameters. Which cells count in the norm?
+# The same name means the same parameters. Which boxes of the drawing count in the norm?
 #
 # ### A gradient on a mesh, and its norm (5 points)
 #
@@ -847,8 +851,8 @@ def average_and_norm(
 
     gradients: dict of contiguous float64 tensors by name; "embedding" on the first and
         last stage only
-    replicated: list of the names that every tensor rank holds whole; all others, also
-        an "embedding" that is not in it, are this tensor rank's own part
+    replicated: list of the names that every tensor rank holds whole; all others,
+        including an "embedding" that is not listed, are this tensor rank's own part
     shape: (data, pipeline, tensor), ranks as in `init_device_mesh`
     Returns: float, the norm of the whole model's averaged gradient, every parameter
         once
@@ -899,16 +903,16 @@ check(average_and_norm)
 # a fixed number of steps; a failure destroys the work since the last one. Let the next
 # failure of any rank come after M seconds on average, independently of the past (an
 # exponential distribution). Young's interval, sqrt(2 save M), assumes that a save takes
-# next to no time. What is exact: w seconds of steps and a save must pass without a
-# failure. Until they have, M (exp((w + save) / M) - 1) seconds pass on average.
-# Restarts make that longer, by the same factor for every w. The best w needs the least
-# of this time per second of steps.
+# next to no time. The exact calculation: w seconds of steps and a save must pass
+# without a failure. Until they have, M (exp((w + save) / M) - 1) seconds pass on
+# average. Restarts make that longer, by the same factor for every w. The best w needs
+# the least of this time per second of steps.
 #
 # ### Steps between two checkpoints (3 points)
 #
-# Your card shows how much time is lost on 16,384 ranks, beside the least possible. A
-# step may take milliseconds or minutes: if it is long, saving after every step may be
-# best.
+# The card at the end of the page shows how much time is lost on 16,384 ranks, beside
+# the least possible. A step may take milliseconds or minutes: if it is long, saving
+# after every step may be best.
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint_every", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def checkpoint_every(step: float, save: float, mtbf: float, ranks: int) -> int:
@@ -957,10 +961,10 @@ for save in (5.0, 30.0, 120.0):
 print(f"your guess of what is lost: {guess_4}")
 
 # %% [markdown]
-# The paper reports more than 90 % effective training time. By this it takes saves of 30
-# s or less; with two minutes nobody gets there. With 100,000 of the same GPUs there
-# would be a failure every half hour, and a save of two minutes would be a large part of
-# that: "slow saves" on your card.
+# The paper reports more than 90 % effective training time. By this calculation that
+# takes saves of 30 s or less; saves of two minutes rule it out. With 100,000 of the
+# same GPUs there would be a failure every half hour, and saves of two minutes would
+# cost about a third of the time: "slow saves" on your card.
 
 # %% [markdown]
 # ## From a budget to a plan · stretch
@@ -1041,9 +1045,9 @@ given.draw_valleys(3.8e25, compute_optimal)
 # The FLOPs are now known. How long do they take? A cluster computes below its peak; it
 # saves, it fails, it restarts. You know the time of steps and a save from the last
 # section; now restarts count, too. The GPUs draw their thermal design power (**TDP**)
-# all the time. The energy that a building takes beside its computers is measured by its
-# **PUE** (power usage effectiveness): all of its energy over that of the computers. 1.1
-# is assumed here, about what large clouds say of theirs.
+# all the time. The energy that a building takes besides its computers is measured by
+# its **PUE** (power usage effectiveness): all of its energy over that of the computers.
+# 1.1 is assumed here, about what large cloud providers report.
 #
 # ### Days and kilowatt-hours, failures included (3 points)
 
@@ -1061,7 +1065,7 @@ def days_and_energy(
         if none ever fails
     Returns: (days, kWh), floats
 
-    - no failures: every `every` seconds of steps take `save` seconds more; a part of
+    - no failures: each `every` seconds of steps take `save` seconds more; a part of
       them takes its part.
     - failures: with M, the mean time between failures of all GPUs together, `every`
       seconds of steps and a save take M (exp((every + save) / M) - 1) seconds on
@@ -1108,9 +1112,9 @@ for text, mtbf in (("nothing fails", math.inf), ("failures", one_rank)):
 # (half of the scores, or all of them), and ours would be 30.4 to 31.6 million. So the
 # card agrees with the rate, and tells nothing about failures.
 #
-# Now the choice. A small model on many GPUs computes badly, a large one on few comes too
-# late: so a FLOP has no fixed price. Each plan below is the best mesh for its model and
-# its number of GPUs, as `labkit plan` finds it.
+# Now the choice. A small model on many GPUs runs inefficiently, a large one on few
+# finishes too late: so a FLOP has no fixed price. Each plan below is the best mesh for
+# its model and its number of GPUs, as `labkit plan` finds it.
 #
 # ### The plan that a budget buys (4 points)
 
@@ -1129,7 +1133,7 @@ def budget_plan(
 
     - a budget: each plan takes as many whole steps as the budget pays for; return the
       one whose loss by the law is then smallest (no two are equal).
-    - a deadline: no plan takes more steps than end within `days`.
+    - a deadline: no plan takes more steps than fit into `days`.
     - no affordable step: leave such a plan out; raise ValueError if none is left.
 
     Example: with 64 GPU-days, 64 GPUs and steps of 8.1 s: 10,666 steps.
@@ -1152,7 +1156,8 @@ def budget_plan(
 check(budget_plan)
 
 # %% [markdown]
-# 100,000 H100-hours, and three weeks. A step takes its share of saves and failures:
+# 100,000 H100-hours, and three weeks. Each step is charged its share of saves and
+# failures:
 
 # %% tags=["raises-exception"]
 offers = given.plans_for(["Llama 3 8B", "Llama 3 70B", "Llama 3 405B"], [128, 1024])
@@ -1170,17 +1175,17 @@ for name, law in laws.items():
 
 # %% [markdown]
 # Two fits of one law, two different models. By Hoffmann's coefficients the best plan is
-# the 8 B with 287 tokens a parameter, by Besiroglu's the 70 B with fewer than four.
-# A model in between would be better by both: ask `compute_optimal`. Following the
-# wrong fit costs a loss of 0.026 or 0.017; the smaller cluster costs 0.011 or 0.018:
-# its GPUs waste less, but three weeks are over before the budget is spent. On 1,024 it is
-# 77 MWh either way, and at 2 dollars an hour, as DeepSeek's report assumes for H800s,
-# 200,000 dollars.
+# the 8 B with 287 tokens a parameter, by Besiroglu's the 70 B with fewer than four. A
+# model in between would be better by both: ask `compute_optimal`. Following the wrong
+# fit raises the loss by 0.026 or 0.017, the smaller cluster by 0.011 or 0.018: its GPUs
+# waste less, but three weeks are over before the budget is spent. On 1,024 it is 77 MWh
+# either way, and at 2 dollars an hour, as DeepSeek's report assumes for H800s, 200,000
+# dollars.
 #
 # A plan says what is uncertain in it:
 #
-# - the law, most of all: state both fits, and remember that your data and tokenizer are
-#   others than theirs;
+# - the law, most of all: state both fits, and remember that your data and tokenizer
+#   differ from theirs;
 # - the utilisation: the planner lets a GPU reach half of its peak while it computes.
 #   Measure a few steps first;
 # - failures: yours are not Meta's;
@@ -1201,7 +1206,7 @@ for name, law in laws.items():
 # - MegaScale (Jiang et al. 2024, arXiv 2402.15627, table 2) prints MFU and PFLOP/s of
 #   all GPUs: sixteen rows, and in four of them one does not follow from the other.
 # - Korthikanti et al. (2022, arXiv 2205.05198, table 5) print an HFU for runs that
-#   recompute attention's scores once. Does it follow?
+#   recompute attention's scores once. Does it follow from the work done?
 # - EleutherAI's calculator (EleutherAI/cookbook at 827ee3b, calc_transformer_mem.py)
 #   prints the memory of a GPU for GPT-NeoX-20B with 2 tensor ranks and 4 stages.
 
@@ -1225,15 +1230,16 @@ for part, size in printed.items():
 # %% [markdown]
 # - **MegaScale: the MFU is right.** It also follows from the seconds of a step, tokens
 #   and parameters, to 0.1 point in Megatron-LM's rows and within a point in MegaScale's
-#   own, whose attention is a sliding window.
-# - **Korthikanti et al.: you are right.** Their equation 8 counts three forward passes
-#   of the scores, where one is computed. Counted as it is done, HFU is 0.5 to 1.3
-#   points lower.
+#   own, which uses sliding-window attention.
+# - **Korthikanti et al.: you are right.** Their equation 8 adds three forward passes of
+#   the scores, where recomputing them takes one. Counting what is really computed, HFU
+#   is 0.5 to 1.3 points lower.
 # - **The calculator: you are right.** Parameters and optimizer agree within 3 %. Its
 #   gradients are those of the whole model, eight times too many, and its activations
 #   those of all 44 layers. The first stage does hold as many (four micro-batches of
-#   eleven layers), but each of its two tensor ranks keeps half of them, if what lies
-#   between the products is divided, too (sequence parallelism, unit 16).
+#   eleven layers), but each of its two tensor ranks keeps half of them, if the
+#   activations between the matrix products are divided, too (sequence parallelism, unit
+#   16).
 #
 # ## Break: two axes swapped
 #
@@ -1275,13 +1281,13 @@ meshes.step(broken, 16, "the same step with data innermost")
 #
 # Where does the factor 2.44 of the large machine come from? In a DGX each GPU has a
 # card of its own, 50 GB/s, a ninth of its NVLink. So the eight tensor groups of eight
-# nodes share no card: all send at the same time, and the cards are idle while they
-# compute. Your own formula, with a ring over such a card:
+# nodes share no card: their all-reduces take about nine times as long, and computing
+# takes as long as before. Your own formula, with a ring over such a card:
 
 # %% tags=["raises-exception"]
 part = plan.step()
 in_ring = 2 * 7 / 8 * part.tensor_bytes  # what each of 8 ranks sends, in 14 messages
-links = {  # bytes/s, s; and whose gradients travel beside it
+links = {  # bytes/s, latency in s, and the plan whose gradients travel beside it
     "NVLink": (450e9, 1.5e-6, plan),
     "a card each": (50e9, 5e-6, swapped),
 }
@@ -1307,8 +1313,8 @@ for name, (rate, alpha, job) in links.items():
 #    with one slow card per node. Assert the order of axes in your launch script.
 # 2. **Jitter.** 2 % of jitter costs 4.6 % with 1F1B, 4.7 % with interleaving. A single
 #    rank that stays a fifth slower costs 4.0 and 8.3 %.
-# 3. **52 or 46.** The 52 % are HFU with everything recomputed: 39 % as MFU. PaLM's 46.2
-#    % are MFU.
+# 3. **52 or 46.** The 52 % is HFU with everything recomputed: 39 % as MFU. PaLM's 46.2
+#    % is MFU.
 # 4. **Failures.** 9.5 % are lost with saves of 30 s and restarts of five minutes, 5.5 %
 #    with saves of 5 s.
 #
