@@ -943,7 +943,7 @@ def read(model, tokens, too_late):
 
 # %%
 def train(too_late, steps):
-    """Return the training losses, then the losses on other text: on ranks, and alone."""
+    """Return the losses of the training, and on other text, on ranks and alone."""
     return given.train_reader(lambda model, x: read(model, x, too_late), steps)
 
 # %% tags=["parameters"]
