@@ -4,8 +4,8 @@ SHELL := /bin/bash
 export COURSE_PYTHON := $(PYTHON)
 export COURSE_TORCH := $(TORCH)
 START := $(shell command -v python3 || command -v python3.11 || echo python3)
-COURSE := $(START) tools/bootstrap.py
-RUN := $(COURSE) run
+BOOTSTRAP := $(START) tools/bootstrap.py
+RUN := $(BOOTSTRAP) run
 TIER := --tier=test
 
 # What works in the students' files, where there are no tests and no solutions.
@@ -20,20 +20,20 @@ endif
 .DEFAULT_GOAL := help
 
 lab:  ## open the course in JupyterLab (PYTHON=3.11, TORCH=cpu: README; OPTIONS="--port 9000" goes to JupyterLab)
-	@$(COURSE) lab $(OPTIONS)
+	@$(BOOTSTRAP) lab $(OPTIONS)
 
 site:  ## the course as pages for any web server, in build/site (SOLUTIONS=no: without solutions, for a class; docs/site.md)
 	@$(START) tools/site_environment.py $(if $(filter no,$(SOLUTIONS)),--without-solutions) $(OPTIONS)
 
 test:  ## the tests for any Linux and any user, some at a time (OPTIONS="-k setup" goes to pytest; OPTIONS="-n 0": one at a time)
-	@$(COURSE) setup --wait-horovod
+	@$(BOOTSTRAP) setup --wait-horovod
 	@$(RUN) python -m pytest -n auto --durations=30 --durations-min=10 $(TIER) $(OPTIONS)
 
 test-cluster:  ## the tests that need root, a Slurm, ssh or a browser; as root
 	@$(MAKE) --no-print-directory test TIER=--tier=cluster
 
 test-torch:  ## those that PyTorch's build can change, once more with pip's default build (4 GB in .cache; CI does it, too)
-	@$(COURSE) setup
+	@$(BOOTSTRAP) setup
 	@$(RUN) python tools/default_torch.py $(OPTIONS)
 
 test-all:  ## both, with many more random cases: killed graders, damaged notebooks, full-size notebooks, every port (hours)
@@ -108,10 +108,10 @@ doctor:  ## what this machine can do, and what to do about what it cannot
 	@$(RUN) labkit doctor $(OPTIONS)
 
 horovod:  ## wait for Horovod to be compiled; after a failure, try again
-	@$(COURSE) horovod
+	@$(BOOTSTRAP) horovod
 
 clean:  ## remove the environment and the caches in this folder; work/ stays
-	@$(COURSE) clean
+	@$(BOOTSTRAP) clean
 
 help:  ## this list
 	@awk -F ':.*## ' -v shown=" $(SHOWN) " '/^[a-z-]+:.*## / && (shown ~ /^ *$$/ || index(shown, " " $$1 " ")) {printf "  make %-16s %s\n", $$1, $$2}' Makefile

@@ -559,6 +559,14 @@ def _refuse(message: str) -> None:
     raise typer.Exit(2)
 
 
+@app.callback()
+def _every_command() -> None:
+    try:
+        content.course()
+    except content.NoCourse as error:
+        _refuse(str(error))
+
+
 def main() -> None:
     """The program `autograder`."""
     app()

@@ -54,6 +54,8 @@ from tools import left_out  # noqa: E402
 
 CELL_DEADLINE = 180  # seconds; a cell that takes longer is a bug, a unit runs within a minute
 HOMEWORK_DEADLINE = 900  # seconds for a cell of the homework: it trains on 1, 2, 4 and 8 ranks
+CHECKED = "check("
+OF_POINTS = re.compile(r"([\d.]+) of ([\d.]+) points")  # of a card
 RERUN = 'make notebooks OPTIONS="--execute {unit}"'
 GENERATED = "generated"  # the tag of cells that are not in a unit's source
 WIDGET = "application/vnd.jupyter.widget-view+json"  # a progress bar that is gone when the notebook is read
@@ -345,6 +347,8 @@ def execute(root: Path, unit: str) -> None:
     run(notebook, source.parent, deadline, anew=anew, to=solved.parent)
     if failures(notebook):
         raise RuntimeError(f"{source.relative_to(root)}: a solution must run without an error\n{failures(notebook)[0]}")
+    if lost := points_lost(notebook):
+        raise RuntimeError(f"{source.relative_to(root)}: a solution must get full points\n{lost[0]}")
     tidy_outputs(notebook, root)
     write_file(solved, as_bytes(notebook))
 
@@ -404,6 +408,12 @@ def failures(notebook: NotebookNode, but_tagged: bool = False) -> list[str]:
             found.append(f"{errors[0].ename}: {errors[0].evalue}, in the cell\n{cell.source}" + "".join(before))
         shown.append("".join(_text(output) for output in cell.outputs))
     return found
+
+
+def points_lost(notebook: NotebookNode) -> list[str]:
+    """The cards of the checks that give less than full points."""
+    cards = ["".join(map(_text, cell.outputs)) for cell in code_cells(notebook) if CHECKED in cell.source]
+    return [card for card in cards if (got := OF_POINTS.search(card)) and float(got[1]) < float(got[2])]
 
 
 def _text(output: NotebookNode) -> str:

@@ -35,6 +35,7 @@ sys.path.insert(0, str(ROOT))
 from autograder import content  # noqa: E402
 from autograder.course import OVERLAY, Course  # noqa: E402
 from autograder.others import packed  # noqa: E402
+from autograder.registry import all_exercises  # noqa: E402
 
 NOT_FOR_STUDENTS = (
     *("solutions", "tests", "benchmarks", ".ci", ".github", ".pre-commit-config.yaml", "docs", "notebooks", "homework"),
@@ -55,6 +56,7 @@ NOT_FOR_STUDENTS = (
 )
 
 
+STUDENTS = "student.md"  # beside course.toml: becomes the README.md of what students get
 PRIVATE = (
     "overlay",
     "source",
@@ -99,6 +101,8 @@ def release(root: Path, only: list[str] | None = None) -> list[str]:
         raise ReleaseError(f"no such unit: {', '.join(sorted(unknown))}. There are: {', '.join(sources)}")
     units = [unit for unit in sources if not only or unit in only]
     for unit in units:
+        refuse_other_points(sources[unit], unit)
+    for unit in units:
         Course(root).key(unit)
         put(root / "source" / unit, lambda folder, unit=unit: write_source(sources[unit], unit, folder))
     put(root / "images", write_images)
@@ -107,6 +111,19 @@ def release(root: Path, only: list[str] | None = None) -> list[str]:
     (root / "gradebook.db").chmod(0o600)
     put(root / "student", lambda folder: write_student_tree(root, folder))
     return units
+
+
+def refuse_other_points(root: Path, unit: str) -> None:
+    """Raises ReleaseError where a check on a unit's page is worth other points than its exercise's levels together."""
+    levels = {f"check_{one.function}": one.points for one in all_exercises() if one.unit == unit}
+    for cell in build_notebooks.code_cells(build_notebooks.solution_notebook(root, unit)):
+        marks = cell.metadata.get("nbgrader", {})
+        said, right = marks.get("points"), levels.get(marks.get("grade_id"))
+        if right is not None and said != right:
+            name = marks["grade_id"].removeprefix("check_")
+            raise ReleaseError(
+                f"{unit}: the page gives {said:g} points for {name}, its levels {right:g}: set the page's to {right:g}"
+            )
 
 
 def prepare(root: Path) -> None:
@@ -205,7 +222,8 @@ def write_student_tree(root: Path, folder: Path) -> None:
     for place, name in files_for_students():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(place / name, folder / name)
-    shutil.copyfile(ROOT / "tools/class/students.md", folder / "README.md")
+    own = content.root() / STUDENTS
+    shutil.copyfile(own if own.is_file() else ROOT / "tools/class/students.md", folder / "README.md")
     for unit in sorted((root / "release").iterdir()):
         shutil.copytree(
             unit, folder / ("homework" if build_notebooks.is_homework(unit.name) else "notebooks") / unit.name

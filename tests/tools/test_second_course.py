@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,8 +32,9 @@ def course(tmp_path_factory) -> Path:
     return place
 
 
-def run(course: Path, *command: object, cwd: Path | None = None) -> str:
-    """What a command prints in a terminal where COURSE names that course, and no environment is active."""
+def run(course: Path, *command: object, cwd: Path | None = None, refused: bool = False) -> str:
+    """What a command prints in a terminal where COURSE names that course, and no environment is active. refused: it is
+    to fail, and says why."""
     environment = {**os.environ, "COURSE": str(course), "PYTHONPATH": str(ROOT), "PATH": os.defpath}
     done = subprocess.run(
         [sys.executable, *map(str, command)],
@@ -42,8 +44,8 @@ def run(course: Path, *command: object, cwd: Path | None = None) -> str:
         text=True,
         timeout=240,
     )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout
+    assert (done.returncode != 0) == refused, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stderr if refused else done.stdout
 
 
 def autograder(course: Path, *arguments: object, cwd: Path | None = None) -> str:
@@ -95,6 +97,47 @@ def test_a_class_is_released_and_graded(built, tmp_path):
     assert marks == {"ada": 4.0, "bob": 1.0}
     with pytest.raises(CannotGrade, match=f"this class is of the course in {built}"):  # a new terminal, without COURSE
         check_course(root)
+
+
+def test_students_get_the_course_s_own_words_for_them(built, tmp_path):
+    own = tmp_path / "own"
+    shutil.copytree(built, own)
+    (own / "student.md").write_text("# Sums, for you\n")
+    for _ in range(2):  # a second release, too
+        run(own, ROOT / "tools" / "course_release.py", tmp_path / "class")
+        assert (tmp_path / "class" / "student" / "README.md").read_text() == "# Sums, for you\n"
+
+
+def test_points_of_the_page_that_are_not_those_of_the_levels_are_refused(course, tmp_path):
+    own = tmp_path / "own"
+    shutil.copytree(course, own)
+    page = own / "units" / UNIT / "sums.py"
+    page.write_text(page.read_text().replace('"points": 2', '"points": 5', 1))
+    run(own, ROOT / "tools" / "build_notebooks.py")
+    said = run(own, ROOT / "tools" / "course_release.py", tmp_path / "class", refused=True)
+    assert "the page gives 5 points for largest_anywhere, its levels 2" in said
+    assert not (tmp_path / "class" / "source" / UNIT).exists()
+
+
+def test_a_solution_of_the_page_that_loses_points_is_not_kept(course, tmp_path):
+    own = tmp_path / "own"
+    shutil.copytree(course, own)
+    page = own / "units" / UNIT / "sums.py"
+    page.write_text(page.read_text().replace("ReduceOp.MAX", "ReduceOp.MIN", 1))
+    said = run(own, ROOT / "tools" / "build_notebooks.py", "--execute", UNIT, refused=True)
+    assert "a solution must get full points" in said and "0 of 2 points" in said
+
+
+def test_a_folder_that_is_no_course_is_refused_in_one_sentence(tmp_path):
+    for command in (["bank"], ["exercises"], ["new", "00", "sums", "--kind", "plain"]):
+        said = run(tmp_path, "-c", "from autograder.cli import main; main()", *command, refused=True)
+        assert said.startswith("autograder: ") and "is no course: it has no course.toml" in said
+        assert "Traceback" not in said
+
+
+def test_make_leaves_the_name_of_the_course_alone():
+    """A variable that `make` gets from outside goes on to its commands as the Makefile sets it."""
+    assert not re.search(r"^(export )?COURSE *[:+?]?=", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
 
 def test_a_class_is_of_the_course_that_it_was_released_from(tmp_path, monkeypatch):
