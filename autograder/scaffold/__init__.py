@@ -56,7 +56,7 @@ def create(unit: str, function: str, kind: str = "torch", title: str = "", root:
         "title": title or function.replace("_", " ").capitalize(),
         "unit": unit,
         "number": unit.split("_")[0],
-        "topic": unit.split("_", 1)[1].replace("_", " "),
+        "topic": unit.split("_", 1)[1].replace("_", " ").capitalize(),
         "points": str(_POINTS),
     }
     room = content.Room(root / content.UNITS / unit)
@@ -177,7 +177,12 @@ from autograder.exercise import Case, Exercise, Mistake
 _PAGE = """# %% [markdown]
 # # $number · $topic
 #
-# The question this page answers, and what will be true at its end.
+# The question this page answers, and why it matters.
+#
+# **At the end of this page** you can ...
+#
+# **You need** unit ... **It takes** about ... minutes. The cells themselves run for
+# about ... seconds on two cores. They take about ... GB of memory.
 
 # %%
 import numpy as np

@@ -45,7 +45,10 @@ def note(work: Path, **entries: dict) -> None:
 @pytest.mark.parametrize("unit", MAP, ids=lambda unit: unit.name)
 def test_every_unit_says_what_it_needs_and_how_long_it_takes(unit):
     assert unit.title != unit.name and unit.tasks
-    assert unit.is_homework or (unit.needs and unit.minutes and unit.promise and unit.memory)
+    said = {"You need": unit.needs, "It takes": unit.minutes, "At the end": unit.promise, "GB of memory": unit.memory}
+    assert unit.is_homework or all(said.values()), (
+        f"not in the page's head: {[name for name in said if not said[name]]}"
+    )
 
 
 def test_points_are_those_of_the_exercises():
