@@ -3,9 +3,9 @@
 #
 # So far all ranks ran on one machine. On a cluster they run on several **nodes**: each
 # has its own disk, memory and GPUs, and a network connects the nodes. Most of your
-# knowledge still applies, but *where* things are begins to matter, and programs that
-# ignore this fail: a file exists for half of the ranks only, two ranks choose the same
-# GPU, every other image is never used.
+# knowledge still applies, but the *place* of files, GPUs and data begins to matter, and
+# programs that ignore it fail: a file exists for only half of the ranks, two ranks
+# choose the same GPU, most images are never used.
 #
 # On this page you prepare a whole job for several nodes: a small MobileNet sorts photos
 # of products into twelve kinds. It follows a lab that NVIDIA published for its
@@ -13,9 +13,9 @@
 # computer draws.
 #
 # **At the end of this page** you have a program that trains on any number of nodes,
-# prepares its data once on each, resumes where it was stopped, and starts in the same
-# way under mpiexec, Slurm and Kubernetes. And you can compute, before you buy a GPU,
-# which models fit on it and how many bytes cross the network.
+# prepares its data once on each, resumes where it was stopped, and runs unchanged under
+# mpiexec, Slurm and Kubernetes. And you can compute, before you buy a GPU, which models
+# fit on it and how many bytes cross the network.
 #
 # **You need** units 03 (ring all-reduce), 05 and 07. **It takes** about 100 minutes, the
 # *stretch* 15 more: two sittings. The cells themselves run for about a minute on two
@@ -183,9 +183,10 @@ print(run_script("train_products.py", 1, *options).splitlines()[-1])
 
 # %% [markdown]
 # The model is a **MobileNet** (A. Howard and others, 2017, arXiv:1704.04861), a thin
-# one. It was made for phones: few parameters, little computing. Does it suit clusters
-# as well? That depends on how much a rank computes for each byte of gradients that it
-# sends. **Predict** the order of three well-known models before you run the cell.
+# one. MobileNets were made for phones: few parameters, little computing. Does it suit
+# clusters as well? That depends on how much a rank computes for each byte of gradients
+# that it sends. **Predict** the order of three well-known models before you run the
+# cell.
 
 # %%
 # parameters and multiply-adds for an image of 224 x 224: Howard 2017, table 8; for
@@ -203,7 +204,7 @@ for name, (parameters, multiply_adds) in published.items():
     )
 
 # %% [markdown]
-# The small model sends little *and* computes little, so it is no easier for the
+# The small model sends little *and* computes little, so it is hardly easier for the
 # network. (A larger local batch helps: twice the images, twice the computing for the
 # same bytes.)
 #
@@ -263,14 +264,14 @@ except DataError as error:
     print(f"node {node}: {str(error).split('/')[-1]}")
 
 # %% [markdown]
-# One line makes it right: `if local_rank == 0`. (With one file system for all nodes
+# One line makes it right: `if local_rank == 0`. (With one file system for all nodes,
 # rank 0 alone would do, but a hundred nodes that read from it all the time would
 # overload it.)
 #
-# And the barrier? Horovod for TensorFlow has none, but it needs none: **every
-# collective is a meeting**. Horovod begins an all-reduce when *all* ranks have called
-# it. So everything that a rank did before its all-reduce is done when any other rank
-# returns from its own.
+# And the barrier? Horovod for TensorFlow has none, but it needs none: with Horovod
+# **every collective is a meeting**. Horovod begins an all-reduce when *all* ranks have
+# called it. So everything that a rank did before its all-reduce is done when any other
+# rank returns from its own.
 #
 # ### Prepared on every node (3 points)
 #
@@ -369,8 +370,8 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
     seed: int
     Returns: (minibatches, steps): an endless tf.data.Dataset, and an int or tensor
 
-    - shares of equal size: every rank has a share of its own (it may change from pass
-      to pass); together they hold every image once. A pass holds every image of the
+    - shares of equal size: in each pass the ranks' shares together hold every image
+      once (which ones a rank has may change from pass to pass). A pass goes through the
       share once, in a new order, in which any image can come first. Two calls with the
       same seed give the same orders, and with another seed different ones. (Once the
       data is dealt out, a rank may add its rank to the seed.)
@@ -395,7 +396,7 @@ check(epoch_batches)
 # On a cluster a job has a time limit, and it may be sent back to the queue. Then it
 # must resume where it stopped. **Rank 0** writes the checkpoint, and when the job
 # starts again, perhaps on other nodes, rank 0 reads it. The others may not even see the
-# file: it may lie on a disk of rank 0's node.
+# file: it may lie on storage that only rank 0's node has mounted.
 #
 # All ranks need more than the weights: the optimizer's momentum and step count; the
 # moving averages of batch normalisation, which are variables but not trainable; and the
@@ -500,7 +501,7 @@ ranks.stop()
 # the images of its rank, and each rank has different images. Gradients are averaged,
 # the moving averages are not: trainable weights stay equal, but the averages drift
 # apart. Before a test, and before a checkpoint, average them over the ranks (a callback
-# with `on_test_begin` will do).
+# with `on_test_begin` will do for both, if the checkpoint comes after the test).
 #
 # The next cell starts your script on two ranks for half of the epochs, with a
 # checkpoint.
@@ -555,7 +556,8 @@ if log_file.exists():
 # first one had ended. The accuracy is lower than that of one process: this early in
 # training, a few long steps do not replace many short ones (hence the warm-up of unit
 # 07), and the moving averages of batch normalisation get half as many updates. What
-# accuracy does your port reach with `--lr 0.02`, or after twice as many epochs?
+# accuracy does your port reach with `--lr 0.02`, or after twice as many epochs, from a
+# fresh checkpoint?
 #
 # ### The same script elsewhere
 #
@@ -587,8 +589,8 @@ if log_file.exists():
 #   reach 100 to 200 Gbit/s, that is 12.5 to 25 GB/s.
 # - **NCCL** is the library that moves gradients between GPUs. At the start it detects
 #   all these links and arranges its rings and trees so that few bytes take the slow
-#   ones. Horovod uses NCCL to add up gradients, and MPI or gloo only to agree which of
-#   them are ready.
+#   ones. On GPUs Horovod uses NCCL to add up gradients, and MPI or gloo only to agree
+#   which of them are ready.
 # - **Images** stay on their node, if it has prepared them. **Gradients** must cross.
 #
 # How many bytes cross? The lab describes data parallelism as follows: every copy sends
@@ -605,10 +607,10 @@ if log_file.exists():
 #
 # ### Bytes between the nodes (3 points)
 #
-# A **hierarchical all-reduce**, in two levels as in Horovod's and in IBM's DDL, first
-# adds up inside each node, so that each of its g ranks holds a g-th of the node's sum
+# A **hierarchical all-reduce** (Horovod and IBM's DDL have one) has two levels. First
+# it adds up inside each node, so that each of its g ranks holds 1/g of the node's sum
 # (reduce-scatter). Then the ranks with local rank k on all nodes form a ring and add up
-# their g-ths. Finally the ranks of a node share the finished parts (all-gather).
+# their parts. Finally the ranks of a node share the finished parts (all-gather).
 
 # %% nbgrader={"grade": false, "grade_id": "network_bytes", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[float]:
@@ -697,24 +699,24 @@ charts.bars(
 # `--distribution=block` or `cyclic`). That is why NCCL detects the topology itself.
 #
 # Two levels send the fewest bytes, above all between few nodes: 2 (N - 1) / N of the
-# gradients instead of 2 (p - 1) / p. With many nodes both are close to 2. But there are
-# also fewer *messages* one after the other: 2 (N - 1) over the network instead of
-# 2 (p - 1), and each has its latency.
+# gradients instead of 2 (p - 1) / p. With many nodes both are close to 2. Even then
+# fewer *messages* follow one another: 2 (N - 1) over the network instead of 2 (p - 1),
+# and each has its latency.
 #
 # ### GPUDirect RDMA: the path of one message
 #
 # ![Above, without GPUDirect RDMA: from GPU memory a message is copied into a buffer of the driver in host memory, from there into a buffer of the network card; after the network the same two buffers follow in the other order. Below, with GPUDirect RDMA: the network card reads GPU memory and the other card writes GPU memory, without a copy in host memory and without the processor.](../../images/gpudirect_rdma.svg)
 #
 # By itself, a network card reads and writes *host* memory only. A gradient on a GPU
-# goes into a buffer of the GPU's driver there, and is copied from it into a buffer of
-# the card, the **bounce buffer**; on the other side the same happens in the other
-# order. With TCP the operating system's kernel makes further copies, and the processor
-# does the work. **RDMA**, remote direct memory access, lets the card move bytes without
-# the kernel. **GPUDirect RDMA** lets it read and write *GPU* memory: no bounce buffer,
-# no processor.
+# goes into a buffer of the GPU's driver there, and is copied, still in host memory,
+# into a buffer for the card, the **bounce buffer**; on the other side the same happens
+# in the other order. With TCP the operating system's kernel makes further copies, and
+# the processor does the work. **RDMA**, remote direct memory access, lets the card move
+# bytes without the kernel. **GPUDirect RDMA** lets it read and write *GPU* memory: no
+# bounce buffer, and no processor in the way.
 #
-# What do these two copies in host memory cost? You can measure that without a GPU:
-# compare this machine's memory with a network.
+# What do these copies in host memory cost, one at each end? You can measure that
+# without a GPU: compare this machine's memory with a network.
 
 # %%
 message = np.ones(25_000_000, dtype=np.uint8)
@@ -734,10 +736,10 @@ for gigabits in (10, 100, 200):
 print(f"(memory here copies {1e-9 / copying:.1f} GB/s)")
 
 # %% [markdown]
-# Over a slow network the copies matter little; over a fast one they are the bottleneck.
-# If a message is cut into pieces, one piece is copied while another is sent, and only
-# the slowest part counts. But copying still takes processor time and memory bandwidth,
-# and preparing the next minibatch needs both.
+# Over a slow network the copies matter little; over one that is as fast as memory they
+# are the bottleneck. If a message is cut into pieces, one piece is copied while another
+# is sent, and only the slowest part counts. But copying still takes processor time and
+# memory bandwidth, and preparing the next minibatch needs both.
 
 # %% [markdown]
 # ## GPU memory: which models fit · stretch
@@ -806,11 +808,11 @@ def training_memory(
 check(training_memory)
 
 # %%
-# the values that convolutions, normalisations and ReLUs put out for one image
+# the outputs of convolutions, normalisations and ReLUs for one image
 mobilenet = image_lab.kept_values(keras_models.mobilenet())
 resnet34 = image_lab.kept_values(keras_models.resnet34())
-# a language model keeps of a sample the input of each layer alone, and computes the
-# rest again: tokens x width x layers
+# a language model with activation checkpointing (unit 15) keeps only each layer's
+# input: tokens x width x layers
 tokens = 2048
 models = {  # parameters, optimizer, values kept for a sample, samples on a rank
     "MobileNet": (4_231_976, "momentum", mobilenet, 256),
@@ -845,15 +847,15 @@ print(
 
 # %% [markdown]
 # In small image models activations take nearly all of the memory: data parallelism
-# helps, because it divides the batch. In large language models weights and optimizer
-# do: dividing the batch does not help, the *model* has to be divided. That is **model
-# parallelism**. A pipeline puts the first layers on GPU 0, the next on GPU 1;
-# activations go forward from one to the next, and gradients backward (unit 17). Unit 16
-# divides every layer instead. Unit 15 divides only what is stored: a layer is gathered
-# whole while it is used. This is also why few people train such models and many
-# **fine-tune** them: they train a finished model for a few more steps on their own
-# data, for example a speech recogniser on medical words. Even that may not fit on one
-# GPU.
+# helps, because it divides the batch. In large language models weights, gradients and
+# optimizer state take it: dividing the batch does not help, the *model* has to be
+# divided. That is **model parallelism**. A pipeline puts the first layers on GPU 0, the
+# next on GPU 1; activations go forward from one to the next, and gradients backward
+# (unit 17). Unit 16 divides every layer instead. Unit 15 divides only what is stored: a
+# layer is gathered whole while it is used. Their memory is also why few people train
+# such models and many **fine-tune** them: they train a finished model for a few more
+# steps on their own data, for example a speech recogniser on medical words. Even that
+# may not fit on one GPU.
 
 # %% [markdown]
 # ## What to remember
@@ -876,8 +878,8 @@ print(
 #   activations.
 #
 # **To think about.** The lab promises that 10 GPUs train ten times as fast "in the
-# ideal case". Name three things from this page that do not get faster with ten nodes,
-# and say which of them you would improve first on the real data set.
+# ideal case". Name three things from this page that do not get faster with ten GPUs on
+# ten nodes, and say which of them you would improve first on the real data set.
 
 # %%
 folder.cleanup()
