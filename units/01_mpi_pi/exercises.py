@@ -239,11 +239,10 @@ class CountInside(PlainExercise):
     ]  # fmt: skip
 
     def draw(self, rng):
-        # 29 of 100: the share 0.29 times 100 is just below 29.
-        for n, inside in ((40, 24), (100, 29), (0, 0), (1000, 600)):
-            drawn, level = None, "no Python loop" if n == 1000 else "counts"
+        for level, n in (("counts", 40), ("counts", 101), ("counts", 0), ("no Python loop", 1000)):
+            drawn = None
             while drawn is None or (n and not tells_apart(self, self._case(*drawn))):
-                x, y = points_in_square(rng, rng.permutation(n) < inside)
+                x, y = points_in_square(rng, rng.random(n) < 0.6)
                 drawn = level, {"x": x, "y": y, "watch": n == 1000}, {"says": f"{n} points"}
             yield drawn
         # More inside than a byte counts, and some points more than once.
@@ -257,6 +256,8 @@ class CountInside(PlainExercise):
         says = "50 points close to the circle, 4 outside of the square"
         yield "counts", {"x": x, "y": y, "watch": False}, {"says": says}
         yield "counts", {"x": np.array([0.25]), "y": np.array([-0.25]), "watch": False}, {"says": "1 point"}
+        x, y = points_in_square(rng, rng.permutation(100) < 29)  # 0.29 * 100 is just below 29
+        yield "counts", {"x": x, "y": y, "watch": False}, {"says": "100 points"}
 
     def right(self, x, y, watch):
         return int(np.sum(np.hypot(x, y) < 0.5))
