@@ -176,8 +176,8 @@ def distinct_inside(c: SimpleNamespace) -> int | None:
 
 
 def cut_off(c: SimpleNamespace) -> int | None:
-    """What `int` leaves of the share of the points inside times their number, in a case of `CountInside`; None if that
-    is right."""
+    """The share of the points inside times their number, cut down by `int`, in a case of `CountInside`; None if that is
+    right."""
     cut = int(c.right / len(c.x) * len(c.x)) if len(c.x) else c.right
     return None if cut == c.right else cut
 
