@@ -754,10 +754,10 @@ for ranks in (8, 16, 64):
 # GB less, but seven of eight copies of a token leave their node by a card: the
 # all-to-alls take four fifths as long as computing. The paper says nearly the same, "a
 # computation-to-communication ratio of approximately 1:1" (arXiv 2412.19437, section
-# 3.2.1), and hides them: while one micro-batch computes, the tokens of another travel.
-# It also sends a token to four nodes at most, once to each, in eight bits on the way
-# there; here every copy travels by itself, in sixteen. (What came back from the experts
-# is kept: recomputing a layer sends nothing again.)
+# 3.2.1), and hides the all-to-alls: while one micro-batch computes, the tokens of
+# another travel. It also sends a token to four nodes at most, once to each, in eight
+# bits on the way there; here every copy travels by itself, in sixteen. (What came back
+# from the experts is kept: recomputing a layer sends nothing again.)
 
 # %% [markdown]
 # ## Your schedule on 16,384 ranks
