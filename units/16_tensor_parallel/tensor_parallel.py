@@ -12,9 +12,9 @@
 # know how many bytes each cut sends. You can also say why such groups of ranks seldom
 # reach beyond one node.
 #
-# **You need** units 02, 03 and 05. **It takes** about 110 minutes, in two sittings with
-# a break at *Half-time*, and the *stretch* 195 more. The cells themselves run for about
-# 15 seconds on two cores. They take about 0.8 GB of memory.
+# **You need** units 02, 03 and 05. **It takes** about 110 minutes, the *stretch* 195
+# more: two sittings, with a break at *Half-time*. The cells themselves run for about 15
+# seconds on two cores. They take about 0.8 GB of memory.
 
 # %%
 import math
