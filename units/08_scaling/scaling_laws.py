@@ -3,11 +3,11 @@
 #
 # You can train on many ranks now, by hand, with DDP and with Horovod. Was it worth it?
 # "Eight GPUs, 7.5 times as fast" is easily said. Compared with what? Measured how
-# often? On which problem? And would 512 GPUs be 480 times as fast?
+# many times? On which problem? And would 512 GPUs be 480 times as fast?
 #
 # **At the end of this page** you can measure a speedup that others can trust, you can
-# tell strong from weak scaling, you predict a training run on 4096 ranks from three
-# numbers, and you have checked four published claims with your own functions.
+# tell strong from weak scaling, and you have recomputed four published claims. In the
+# *stretch* you also predict the time of a training step on 4096 ranks.
 #
 # **You need** units 01 (speedup), 03 (the cost of an all-reduce) and 06 (DDP).
 # **It takes** about 90 minutes, the *stretch* 15 more. The cells themselves run for
@@ -30,7 +30,7 @@ from labkit.scaling import Estimate
 
 RANKS = 4
 DEVICE = "cpu"  # where the real ranks train
-# images of one step: of all ranks where that stays fixed, of each rank where this does
+# images per step: on all ranks together (strong scaling), on each rank (weak)
 GLOBAL_BATCH = LOCAL_BATCH = 1024
 STEPS, WARMUP = 50, 5
 
@@ -61,9 +61,9 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # rank**, not the parallel one run on a single rank. `train_steps` returns the time of
 # every step; `now` reads the clock; on a GPU it first waits until all work is done.
 #
-# (You need not read `now` and the functions called `scaling_laws.` on this page:
-# clocks, traffic for a simulation, runs arranged for a figure. They are in
-# `labkit/lessons/scaling_laws.py`, and `help(scaling_laws)` shows them.)
+# (You need not read `now`, nor the functions that begin with `scaling_laws.`: they read
+# clocks, send traffic for a simulation and arrange runs for a figure.
+# `help(scaling_laws)` shows them.)
 
 # %%
 # %%ranks
@@ -84,7 +84,7 @@ seconds = {}  # (experiment, ranks) -> the time of each step
 # %%ranks
 def train_steps(local_batch, p, communicate=True):
     """Seconds of each of STEPS training steps on the first p ranks. communicate=False:
-    each rank trains for itself.
+    each rank trains on its own.
     """
     torch.manual_seed(rank)
     model = mlp().to(DEVICE)
@@ -198,9 +198,9 @@ print(f"mean of the rates:         {np.mean(GLOBAL_BATCH / step_times[WARMUP:]):
 # in both.
 #
 # Now make three experiments, each on 1, 2 and 4 ranks. The third is weak scaling
-# without communication: ranks that train independently, side by side. No parallel
-# program on this machine can be faster than that, so it is the **bound** for the
-# second.
+# without communication: ranks that train independently, side by side. With the same
+# work on each rank, no parallel program on this machine can be faster. So it is the
+# **bound** for the second.
 
 # %%
 # %%ranks 0,1
@@ -322,10 +322,10 @@ def scaling_efficiency(
     - fixed global batch: kind is "strong" if the global batch is the same in all rows.
     - fixed local batch: kind is "weak" if global batch / ranks, not rounded, is the
       same in all rows. (For either kind np.allclose is exact enough.)
-    - neither, or no run on one rank: in any other table kind is "neither". The first
-      row of each kind may have any number of ranks.
-    - efficiency: of a row, (its images per second / those of the first row) divided by
-      (its ranks / those of the first row).
+    - neither, or no run on one rank: kind is "neither" in any other table. A table of
+      any kind may begin with more than one rank.
+    - efficiency: for each row, (its images per second / those of the first row) divided
+      by (its ranks / those of the first row).
 
     Example: 1 and 2 ranks, 8 images each time, 1.0 s and 0.5 s: "strong", [1.0, 1.0].
     """
@@ -354,7 +354,7 @@ curves, efficiencies = scaling_laws.scaled_runs(EXPERIMENTS, WORLDS, times_of, *
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
 plots.speedup(curves, left)
 plots.efficiency(efficiencies, right)
-left.set_ylabel("speedup, in images per second");
+left.set_ylabel("speedup (ratio of images per second)");
 
 # %% [markdown]
 # Read it from the bound down. With fewer cores than ranks, the **bound itself** bends
@@ -364,22 +364,23 @@ left.set_ylabel("speedup, in images per second");
 # is above the perfect line, look at its interval, and ask what else this machine was
 # doing.
 #
-# The losses of the other two curves *beyond the bound* are the price of communication.
-# As long as every rank has a core, strong scaling suffers most from it: on p ranks the
-# computation of a step shrinks to 1/p, while the gradient still has 109,386 numbers,
-# 438 kB. In weak scaling the ratio stays the same. Where ranks take turns, waiting for
-# a core hides the difference, and either curve may end above the other.
+# What the fixed local batch loses *beyond its bound* is the price of communication and
+# of waiting for each other. As long as every rank has a core, strong scaling suffers
+# most: on p ranks the computation of a step shrinks to about 1/p, while the gradient
+# still has 109,386 numbers, 438 kB, and the optimizer updates as many weights. In weak
+# scaling neither changes. Where ranks take turns, waiting for a core hides the
+# difference, and either curve may end above the other.
 #
-# Besides computation and communication, a step also spends time waiting:
+# This is how ranks wait for each other:
 #
 # ![One training step on four ranks over time. Each lane begins with a forward and a backward pass. Rank 1 takes longest; ranks 0, 2 and 3 are done sooner and wait, rank 0 longest. When all ranks are there, the all-reduce begins on all of them at once, and then all make the optimizer step at the same time.](../../images/step_waiting.svg)
 #
 # An all-reduce needs every rank, so all ranks **wait** for the slowest one. A clock
 # around the `all_reduce` of rank 0 would show both, its waiting and the communication.
 #
-# A curve that ends where the cores end says nothing about a cluster, where each rank
-# has a processor of its own. The *method* carries over: the sequential program as
-# baseline, a bound, two kinds of scaling, intervals.
+# A curve that flattens because the cores run out says nothing about a cluster, where
+# each rank has a processor of its own. The *method* carries over: the sequential
+# program as baseline, a bound, two kinds of scaling, intervals.
 
 # %% [markdown]
 # ## Amdahl's and Gustafson's laws
@@ -421,10 +422,13 @@ print(
 #
 # $$f = \frac{1/S - 1/p}{1 - 1/p} \qquad\qquad \Delta f = \left|\frac{df}{dS}\right| \Delta S = \frac{\Delta S}{S^2 \, (1 - 1/p)}$$
 #
-# Compute it for every p and *compare* the values. If f stays the same, Amdahl is right
-# about your program. If it **grows**, the overhead grows with p: communication. If it
-# **falls**, no serial part can explain the runs, and often the baseline is at fault. If
-# it is negative, the speedup is larger than p, and something besides p has changed.
+# Compute it for every p of a *strong* scaling and compare the values. If f stays the
+# same, Amdahl's formula describes your program: a serial part, or an overhead that
+# hardly depends on p, like the bytes of a ring. If it **grows**, the overhead grows
+# with p, like the latencies of a ring. If it **falls**, no serial part can explain the
+# runs, and often the baseline is at fault. If it is negative, the speedup is larger
+# than p, and something besides p has changed. (In weak scaling f falls even at a
+# constant efficiency E: it is (1/E - 1) / (p - 1). There, compare efficiencies.)
 
 # %% nbgrader={"grade": false, "grade_id": "serial_fraction", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def serial_fraction(world_size, speedup, speedup_error) -> tuple[float, float]:
@@ -465,8 +469,8 @@ for p, (speedup, error) in strong.items():
 # %% [markdown]
 # ## The cost of communication
 #
-# The overhead that grows is the all-reduce. From unit 03 you know its time, for a
-# vector of n bytes and messages that take $\alpha + n \beta$:
+# Most of the overhead is the all-reduce. From unit 03 you know its time for a vector of
+# n bytes, if a message of m bytes takes $\alpha + m \beta$:
 #
 # $$t_\text{ring} = 2\,(p - 1)\left(\alpha + \frac n p \beta\right) \qquad\qquad t_\text{tree} = 2\,\lceil \log_2 p \rceil \left(\alpha + n \beta\right)$$
 #
@@ -492,14 +496,14 @@ everybody = circles[world_size]
 reduced[world_size] = [all_reduce_seconds(n, everybody, DEVICE) for n in SIZES]
 
 # %% [markdown]
-# Why the *fastest* call here, and the mean of all steps before? Because the question
-# differs. The throughput is that of a real run, disturbances included. $\alpha$ and
-# $\beta$ should describe the link itself, and disturbances can only make it look
-# slower.
+# Why the *fastest* call here, when the throughput used the mean of all steps? Because
+# the question differs. The throughput is that of a real run, disturbances included.
+# $\alpha$ and $\beta$ should describe the link itself, and disturbances can only make
+# it look slower.
 #
 # ### Latency and bandwidth from all-reduces (2 points)
 #
-# The time of a ring is a straight line in n, as that of a single message in unit 02.
+# The time of a ring is a straight line in n, like that of a single message in unit 02.
 # How do its constant and its slope depend on $\alpha$, $\beta$ and p?
 
 # %% nbgrader={"grade": false, "grade_id": "alpha_beta_from_ring", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -514,7 +518,8 @@ def alpha_beta_from_ring(world_size, nbytes, seconds) -> tuple[float, float]:
     - times of a ring: a ring is 2 (p - 1) messages of nbytes / p bytes, one after the
       other; a message of n bytes takes alpha + n beta.
     - noisy times: fit all measurements by least squares (best with `w=1 / seconds` in
-      np.polyfit, so that small vectors count, too); an alpha below 0 may become 0.
+      np.polyfit, so that small vectors count, too). For an alpha below 0 you may
+      return 0.
 
     Example: alpha_beta_from_ring(2, np.array([0, 2]), np.array([2.0, 4.0])) == (1.0,
     1.0)
@@ -558,48 +563,48 @@ charts.compared(lines, points, size=(7.5, 3.8), log="xy", **words);
 # summarises the measurements; it is not a law about other sizes or other links.
 
 # %% [markdown]
-# ## From two ranks to 4096 · stretch
-#
-# For a machine that you do not have, you must assume $\alpha$ and $\beta$. From here on
-# everything is **a model**, on this network: 5 µs per message and 100 Gbit/s per GPU,
-# each GPU with a port of its own.
+# For a machine that you do not have, you must assume $\alpha$ and $\beta$. The rest of
+# the page assumes this network: 5 µs per message and 100 Gbit/s per GPU, each GPU with
+# a port of its own. That answers your third guess:
 
 # %%
 ALPHA = 5e-6  # seconds per message
 BETA = 8 / 100e9  # seconds per byte at 100 Gbit/s
+slow = 1e3 * scaling.ring_all_reduce_time(4096, 1e8, ALPHA, BETA)
+print(f"4096 ranks, 100 MB, ring: {slow:.0f} ms; you guessed {guess_3}")
 
 # %% [markdown]
-# Is the formula at least right about the messages? The simulated network (the relay of
-# unit 03) computes the time of every single message, and lets ranks wait for each
-# other. So let up to 64 processes send the messages of a ring and of a tree on it, and
-# compare its virtual time with the formula. (`scaling_laws.ring_traffic` and
-# `tree_traffic` send the messages only: the additions, which you wrote in unit 03, take
-# no virtual time.)
+# ## From two ranks to 4096 · stretch
+#
+# In this section everything is **a model**. Is the formula at least right about the
+# messages? The simulated network (the relay of unit 03) computes the time of every
+# single message, and lets ranks wait for each other. So let up to 64 processes send the
+# messages of a ring and of a tree on it, and compare its virtual time with the formula.
+# (`scaling_laws.ring_traffic` and `tree_traffic` send the messages only: the additions,
+# which you wrote in unit 03, take no virtual time.)
 
 # %% tags=["parameters"]
 # bytes -> ranks; the ring of 64 takes a few real seconds
 SIMULATED = {4096: (2, 8, 64), 1_000_000: (2, 4, 16, 64)}
 virtual, off = scaling_laws.simulated(SIMULATED, ALPHA, BETA)
-print(f"{len(virtual)} runs, largest difference to the formula: {off:.1%}")
+print(f"{len(virtual)} runs, largest difference from the formula: {off:.1%}")
 
 # %% alt="Three charts of the time of one all-reduce over up to 4096 ranks, both axes logarithmic, for 4 KB, 1 MB and 100 MB: the tree rises slowly, the ring steeply where messages are short, and for 100 MB the ring is lower up to thousands of ranks. The relay's points lie on the lines."
 title = "5 µs per message, 100 Gbit/s. Lines: formula. Points: relay's virtual time."
 sizes = {"4 KB": 4096, "1 MB": 10**6, "100 MB": 10**8}
 costs.all_reduces(sizes, virtual, ALPHA, BETA, title=f"A model: {title}")
-slow = 1e3 * scaling.ring_all_reduce_time(4096, 1e8, ALPHA, BETA)
-print(f"4096 ranks, 100 MB, ring: {slow:.0f} ms; you guessed {guess_3}")
 
 # %% [markdown]
-# The points lie on the lines. With 100 MB the ring wins up to thousands of ranks: its
-# time for the bytes, $2 n \beta\,(p - 1) / p$, is 8 ms on 2 ranks and never more than
-# 16 ms. But it has $2\,(p - 1)$ steps, and on 4096 ranks 8190 latencies of 5 µs are 41
-# ms more. On even more ranks the tree is faster, and for small vectors it is faster on
-# a few ranks already. From which size on is a ring worth it?
+# The points lie on the lines. With 100 MB the ring wins even on 4096 ranks: its time
+# for the bytes, $2 n \beta\,(p - 1) / p$, is 8 ms on 2 ranks and never more than 16 ms.
+# But it has $2\,(p - 1)$ steps, and on 4096 ranks 8190 latencies of 5 µs are 41 ms
+# more. On more than about 22,000 ranks the tree is faster, and for small vectors it is
+# faster even on a few. Above what size is a ring worth it?
 
 # %%
 for p in (4, 64, 512, 4096):
     megabytes = scaling.crossover_bytes(p, ALPHA, BETA) / 1e6
-    print(f"{p:>5} ranks: a ring is faster from {megabytes:8.3f} MB on")
+    print(f"{p:>5} ranks: a ring is faster above {megabytes:8.3f} MB")
 
 # %% [markdown]
 # ### The time of a training step, predicted (2 points)
@@ -665,14 +670,14 @@ images["global batch 8192"] = [8192] * len(many)
 student = step_seconds, scaling_efficiency
 predicted = scaling_laws.predicted(*student, images, many, **GPU)
 ax = plots.efficiency(predicted, plots.canvas(size=(8.5, 4)))
-title = "a model: ResNet-50, 312 images per second and GPU, 5 µs, 100 Gbit/s"
+title = "a model: ResNet-50, 312 images per second per GPU, 5 µs, 100 Gbit/s"
 ax.set(title=title, xticks=many[::2]);
 
 # %% [markdown]
 # Weak scaling with overlap stays at 100 % as long as the ring fits behind the backward
-# pass. Without overlap every step takes the time of the ring in addition. Strong
-# scaling collapses where a rank's share becomes small: on 4096 GPUs it is two images, 6
-# ms of work, against 57 ms for the ring. The number to watch is communication over
+# pass. Without overlap, the time of the ring is added to every step. Strong scaling
+# collapses where a rank's share becomes small: on 4096 GPUs it is two images, 6 ms of
+# work, against 57 ms for the ring. The number to watch is communication over
 # computation *of one rank*.
 #
 # The model leaves out input that comes too late, ranks that are not equally fast, links
@@ -708,9 +713,9 @@ ax.set(title="ALCF, ResNet-34: the same runs, two baselines", xlabel="GPUs");
 # %% [markdown]
 # 68, 61 and 60 % of a baseline that is hardly known: the first interval reaches from
 # well below 60 to above 80 %. From 2 GPUs to 8 the same runs keep 88 %, with a baseline
-# that scattered by 2 %. Both are true. Only one of them was measured well.
+# that varied by 2 %. Both are true. Only one of them was measured well.
 #
-# Your function says what is wrong with the first row:
+# Your function shows that the first row is odd:
 
 # %% tags=["raises-exception"]
 for p in GPUS[1:]:
@@ -720,10 +725,12 @@ for p in GPUS[1:]:
 
 # %% [markdown]
 # f **falls**, from 0.47 to 0.10. No serial part does that, so do not fit Amdahl's law
-# to these numbers, although the fit would give you an f. Something costs a factor once,
-# between 1 and 2 GPUs, and not again: communication that begins there, or a baseline
-# that is not the same program, or ten steps of which one was special. Test the last
-# idea: if *one slow step* explains all of the scatter, what did the other nine do?
+# to these numbers, although the fit would give you an f. (If each GPU kept its batch,
+# which is not said, a constant efficiency alone makes f fall.) Either way, something
+# costs a factor once, between 1 and 2 GPUs, and hardly again: communication that begins
+# there, or a baseline that is not the same program, or one that was measured badly.
+# Test the last idea: if *one slow step* of the ten explains all of the scatter, what
+# did the other nine do?
 
 # %%
 # one step of ten, d below the others, has a standard deviation (n - 1) of d / sqrt(10)
@@ -739,9 +746,10 @@ print(
 )
 
 # %% [markdown]
-# So it looks as if a warm-up step was included in the mean. That is a guess; the ten
-# numbers would settle it, but they were not published. Note also that *rates* were
-# averaged, not times.
+# A warm-up step in the mean would explain the scatter, but not the loss: without it the
+# baseline is faster, and the efficiencies are *lower*. So the bad baseline hides a part
+# of what the step from 1 to 2 GPUs costs. That is a guess; the ten numbers would settle
+# it, but they were not published. Note also that *rates* were averaged, not times.
 #
 # ### 2. "More than 30 times" (HFAiLab)
 #
@@ -765,14 +773,14 @@ for t in (54.5, 52):
 
 # %% [markdown]
 # 33 to 34 times with 32 GPUs, but the program has changed on the way: the baseline did
-# not use mixed precision. Compare like with like, and 8 to 32 GPUs, four times as many,
-# are 4.2 to 4.4 times as fast. **More than perfect.** Something besides the number of
-# GPUs has changed, too. Which explanations fit?
+# not use mixed precision. Compare like with like: with AMP, 32 GPUs are 4.2 to 4.4
+# times as fast as 8, and only four times as many. **More than perfect.** So something
+# else has changed, too. Which explanations fit?
 #
 # - *A bottleneck that is one per node.* Going from one node to four brings four times
 #   the processors, memory and disks. If decoding images held up the 8 GPUs, that
 #   scaled, too; and images that fit into the memory of four nodes but not of one are
-#   read from disk only once. It would also explain why AMP gained 4 % only: GPUs that
+#   read from disk only once. It would also explain why AMP gained only 4 %: GPUs that
 #   wait for images do not get faster by computing faster.
 # - *Another batch size.* The article says that with AMP larger batches are possible and
 #   make it up to 50 % faster. If the 32 GPUs ran with those and the 8 did not, the 4.4
@@ -803,9 +811,9 @@ print(f"if 95 % is right, one GPU alone did {alone:.0f} images/s in the 50-minut
 
 # %% [markdown]
 # 9.65 times on ten nodes is a clean comparison: same program, same batch per GPU, one
-# number each (and no interval). The famous 50 minutes are *less* than this promises:
-# 150 images per second and GPU, half of the demonstration's 300 (if its nodes had 4
-# GPUs each, as the talk's cluster did). The two are different systems: other GPUs,
+# number each (and no interval). The famous 50 minutes are *slower* than this promises:
+# 150 images per second per GPU, half of the demonstration's 300 (if its nodes, like
+# those of the 64 machines, had 4 GPUs each). The two are different systems: other GPUs,
 # perhaps; real images instead of the benchmark's synthetic ones, which need no disk and
 # no decoding; evaluation in between. An efficiency is always relative to its own
 # baseline, and **a slow baseline scales beautifully**.
@@ -838,9 +846,10 @@ print(
 # as much. The last column is the all-reduce over 25 Gbit/s by your formula, one ring
 # through the 128 servers: tenths of a second, the size of a training step. So such a
 # network explains losses of this size. How much was hidden behind computation cannot be
-# told without the time of one step: ask for it. The cause was named, the failure was
-# published beside the success, and the mechanism can be computed. And a "serial
-# fraction" of 0.02 % costs 10 % of 512 GPUs.
+# told without the time of one step: ask for it. The failure was published beside the
+# success, and a mechanism for it can be computed. (Karp and Flatt's f is printed only
+# to show how little it takes: for a fixed problem, a serial fraction of 0.02 % would
+# cost 10 % of 512 GPUs.)
 
 # %% [markdown]
 # ## Break it
@@ -880,13 +889,14 @@ for stop_early in (True, False):
 # - The **baseline** is the best sequential program, measured as carefully as the rest:
 #   its error is part of every speedup.
 # - **Strong**: fixed global batch, the time should shrink. **Weak**: fixed local batch,
-#   the time should stay the same. Efficiency compares images per second and rank.
-# - **Karp-Flatt**, compared over p: a constant f is Amdahl's serial part, a growing one
-#   overhead, a falling one often a bad baseline, a negative one a changed experiment.
+#   the time should stay the same. Efficiency compares images per second per rank.
+# - **Karp-Flatt**, compared over p in strong scaling: a constant f is a serial part or
+#   an overhead that does not grow, a growing one is overhead that grows with p, a
+#   falling one often a bad baseline, a negative one a changed experiment.
 # - A step costs its computation and the communication that does not hide behind it.
 #   Watch their ratio on one rank.
-# - Before you believe a number, ask: compared with which baseline, measured how often,
-#   with which batch, on real data, and below which bound?
+# - Before you believe a number, ask: compared with which baseline, measured how many
+#   times, with which batch, on real data, and below which bound?
 #
 # Next, unit 09 goes to several nodes.
 
@@ -913,7 +923,7 @@ for stop_early in (True, False):
 # - 1 point: the least believed claim, with the right reason in numbers. ALCF: the
 #   baseline's standard deviation is 27 %, f falls from 0.47 to 0.10, 88 % from the
 #   second row on. HFAiLab: 32 mixes AMP with scaling, 8 to 32 GPUs is 4.2 to 4.4 times,
-#   superlinear, averages without errors. IBM: 50 minutes need 150 images per second and
+#   superlinear, averages without errors. IBM: 50 minutes need 150 images per second per
 #   GPU, half of the 300 shown. Horovod: efficiencies only, no rates, no repetitions.
 # - 1 point: three requests that fit the claim: the single step times or repeated runs;
 #   the baseline (the sequential program, warm-up, same precision); global and local
@@ -935,9 +945,9 @@ for stop_early in (True, False):
 #
 # The standard error falls with the square root of the number of steps: to halve it,
 # measure four times as long. How many steps does it take until two runs that differ by
-# 5 % can be told apart, if single steps scatter by 2, 10, 27 or 50 %? Both runs have an
-# error of $s / \sqrt n$, so their ratio has $\sqrt 2$ times that, relatively; 95 % sure
-# is about two of those.
+# 5 % can be told apart, if single steps vary by 2, 10, 27 or 50 %? Each mean has a
+# relative error of $s / \sqrt n$, with s relative to the mean, and their ratio
+# $\sqrt 2$ times that. To be 95 % sure, the difference must be about two such errors.
 
 # %%
 for scatter in (0.02, 0.10, 0.27, 0.50):
@@ -951,9 +961,9 @@ for scatter in (0.02, 0.10, 0.27, 0.50):
 # ## Deeper: how much work does a rank need?
 #
 # Turn the step's formula around: how many images must each GPU have for an efficiency
-# of 90 %, if nothing is hidden? Communication may be one ninth of the computation. That
-# is the **isoefficiency** of the program: how the problem must grow with the machine so
-# that it stays efficient.
+# of 90 %, if nothing is hidden? Communication may take at most one ninth of the time of
+# the computation. That is the **isoefficiency** of the program: how the problem must
+# grow with the machine so that it stays efficient.
 
 # %%
 for p in (2, 8, 64, 512, 4096):
