@@ -3,7 +3,7 @@
 #
 # You have everything that data-parallel training consists of: ranks, collectives, and a
 # sampler that deals out the data. On this page you put it together yourself, without
-# any library for it. It takes two functions of three lines, and about ten ways to get
+# any library for it. It takes two short functions, and there are about ten ways to get
 # them wrong without an error message.
 #
 # **At the end of this page** a network trains on four ranks and its loss curve is that
@@ -29,8 +29,8 @@ from labkit.lessons import gradient_all_reduce as given
 from labkit.plots import charts, gradients, runs
 
 RANKS = 4
-# built in; "fashion_mnist" is downloaded once (30 MB), and everything below works on it
-# as it stands
+# built in; "fashion_mnist" is downloaded once (30 MB), and all code below runs on it
+# unchanged
 DATA = "digits"
 BATCH = 64  # the global batch size: images of all ranks together in one step
 LR = 0.15
@@ -43,11 +43,11 @@ ranks.start(RANKS, torch=True)
 #
 # Write down what you think before you read on; the page answers all three.
 #
-# 1. One process and four ranks train the same network on the same 160 minibatches.
-#    After the last step, by how much do the two losses differ: not at all, in the
-#    seventh digit, in the third?
+# 1. One process and four ranks train the same network on the same 160 minibatches. By
+#    how much do the two losses differ at most, in any step: not at all, in the seventh
+#    digit, in the third?
 # 2. Four ranks start from *different* random weights and from then on average their
-#    gradients in every step, faultlessly. What becomes of the difference between their
+#    gradients correctly in every step. What becomes of the difference between their
 #    weights: does it shrink, stay, or grow?
 # 3. Rank 0 got 1 image right out of 1, rank 1 got 50 out of 99. What is the accuracy?
 
@@ -62,8 +62,8 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # it with `training.train??`.
 #
 # (Everything on this page whose name starts with `given.` is provided, and you need not
-# read it: `given.mlp_from(START)` is a new network with these weights; others make
-# unequal shares, measure time, or compute distances. They are in
+# read it: `given.mlp_from(START)` makes a new network with the weights `START` of the
+# next cell; others make unequal shares, measure time, or compute distances. They are in
 # `labkit/lessons/gradient_all_reduce.py`, and `help(given)` shows them.)
 
 # %% tags=["parameters"]
@@ -100,8 +100,8 @@ print(f"test accuracy {accuracy:.1%}")
 #
 # ![One training step on three ranks, one row for each. Every rank has its own two of the six images and the same weight, 2.0. After its forward and backward pass each has its own gradient: 0.9, 0.2 and 0.4. An all-reduce joins the rows and leaves the mean gradient 0.5 on every rank. All make the same optimizer step and end with the same weight, 1.5. Below the columns: weights equal, own gradients different, mean gradients equal, weights equal.](../../images/data_parallel_step.svg)
 #
-# Only the gradients differ between the ranks, and only until the all-reduce. Everybody
-# subtracts the same mean from the same weight, so no weight is ever sent.
+# Only the gradients differ between the ranks, and only until the all-reduce. Every rank
+# subtracts the same mean from the same weight, so no weight is sent during training.
 #
 # Look at the gradients on real ranks, at those of the last layer's ten biases:
 
@@ -125,7 +125,9 @@ gradients.of_ranks(own, whole[-1].bias.grad, BATCH);
 # seen all 64 images.
 #
 # The formula holds under two conditions, and each is an exercise: all ranks must have
-# *the same weights*, and their shares must be *of equal size*. First the weights.
+# *the same weights*, and their shares must be *of equal size*. (It also needs a loss of
+# one image that does not depend on the others: batch normalisation breaks that, see
+# unit 11.) First the weights.
 
 # %% [markdown]
 # ## Equal models at the start
@@ -147,8 +149,8 @@ print(model[1].weight[0, :3].tolist())
 # the forward pass changes: the running means of batch normalisation, for example.
 # Parameters can be *frozen* (`requires_grad = False`), when only the last layers are
 # trained. **Think first:** which of these have to be equal at the start? A buffer may
-# also be left out of `model.state_dict()` (`persistent=False`), as a mask that any
-# program can recreate; `model.buffers()` names it like the others.
+# also be left out of `model.state_dict()` (`persistent=False`), for example a mask that
+# any program can recreate; `model.buffers()` yields it like the others.
 #
 # ### Equal models at the start (2 points)
 #
@@ -187,13 +189,13 @@ print(model[1].weight[0, :3].tolist())
 # After `loss.backward()` every parameter `p` has its gradient in `p.grad`, and the
 # optimizer reads it from there. You have to act between these two moments.
 #
-# Three kinds of parameters need a thought:
+# Three kinds of parameters need some thought:
 #
 # - a **frozen** one has no gradient: `p.grad` is `None`, on all ranks, and stays so.
 #   With a gradient of zeros, weight decay would move what is meant to stay;
 # - a **tied** one has two names in the model (an encoder and a decoder share one
-#   matrix) but is one tensor with one gradient: autograd has added both uses up
-#   already, so it is reduced once;
+#   matrix) but is one tensor with one gradient: autograd has already summed the
+#   gradients of both uses, so it is reduced once;
 # - one that was **not used** on some rank, because an `if` in the forward pass went the
 #   other way there, has no gradient *on that rank only*. The others will wait in their
 #   all_reduce. Such a rank contributes zeros.
@@ -207,15 +209,15 @@ def average_gradients(model: nn.Module) -> None:
     """Replace the gradient of every trained parameter by its mean over all ranks.
 
     model: nn.Module, after backward and before the step
-    Changes: `p.grad`, the old tensor or a new one; the parameters stay as they are
+    Changes: `p.grad`, in place or by assigning a new tensor; nothing else
 
     - the mean, on every rank: it is computed in the dtype of the gradients, not in a
       narrower one.
     - frozen and tied parameters: frozen ones have no gradient; a tied one is reduced
       once.
-    - a branch unused on some ranks: a trained parameter (`requires_grad`) whose
-      gradient is None on this rank counts as zero and gets the mean, too. If it is None
-      on all ranks, it ends as None or zeros.
+    - a branch unused on some ranks: if the gradient of a trained
+      parameter (`requires_grad`) is None on this rank, it counts as zero and becomes
+      the mean, too. If it is None on all ranks, it ends as None or zeros.
 
     Example: gradients [2] on rank 0 and None on rank 1: both end with [1].
     """
@@ -233,8 +235,8 @@ def average_gradients(model: nn.Module) -> None:
 check(average_gradients)
 
 # %% [markdown]
-# In the check, rank 0 brings ones, twos and threes, rank 1 tens, rank 2 hundreds: a sum
-# tells who is in it.
+# In the check, rank 0 brings ones, twos and threes, rank 1 tens, twenties and thirties,
+# rank 2 hundreds: the digits of a sum tell who is in it.
 #
 # ## Train
 #
@@ -244,8 +246,8 @@ check(average_gradients)
 # %%
 # %%ranks
 def train_on_ranks(model, x, y, batches, average):
-    """One step per minibatch, each rank on its share. Returns the loss of every whole
-    minibatch (shares of equal size).
+    """One step per minibatch, each rank on its share. Returns each minibatch's loss
+    over all ranks (for shares of equal size).
     """
     losses = []
     for batch in batches:
@@ -289,12 +291,12 @@ losses_parallel, weights = ranks.pull("losses")[0], ranks.pull("weights")
 between_ranks = max(float((w - weights[0]).abs().max()) for w in weights)
 to_sequential = float((weights[0] - training.flat(sequential.parameters())).abs().max())
 print(f"largest difference between the weights of two ranks:       {between_ranks}")
-print(f"largest difference to the weights of the sequential run:   {to_sequential:.1e}")
+print(f"largest difference from the sequential run's weights:       {to_sequential:.1e}")
 
 # %% [markdown]
-# Between the ranks: zero, exactly. Every rank added the same numbers that the same
-# all_reduce left everywhere. That is what keeps data-parallel training together,
-# without anybody ever comparing the models.
+# Between the ranks: zero, exactly. Every rank subtracted the same numbers, which the
+# same all_reduce left everywhere. That keeps the models of data-parallel training
+# equal, without anybody ever comparing them.
 #
 # From the sequential run they differ slightly. Is that a bug? Draw the curves over
 # each other, and below them their difference, on a log axis, as one should: on a linear
@@ -328,16 +330,17 @@ runs.beside_sequential(
 # %% [markdown]
 # The curves cannot be told apart. From the first step on, their difference is of the
 # size of the number format's rounding. (A difference of exactly zero is drawn at the
-# bottom edge. The others lie in rows, because between 2 and 4 the next `float32`
-# number is 2.4e-7 away. Where the loss jumps, a small difference is blown up for a few
-# steps.) And the judge has spoken: with numbers that are half a billion times finer,
-# the difference is about half a billion times smaller. **A bug does not care about the
-# number format; rounding does.** Remember the trick, it settles many arguments.
+# bottom edge. The others lie in rows, because the losses are `float32`: between 2 and
+# 4, for example, neighbouring numbers are 2.4e-7 apart. Where the loss jumps, a small
+# difference is blown up for a few steps.) And the judge has spoken: with numbers that
+# are half a billion times finer, the difference is about half a billion times smaller.
+# **A bug does not care about the number format; rounding does.** Remember the trick, it
+# settles many arguments.
 #
 # ### Why rounding at all? The same numbers were added
 #
-# In a different order. One process adds 64 numbers one after the other; four ranks add
-# 16 each and then four sums. In floating point that is not the same:
+# In a different order. One process adds 64 numbers in its own order; four ranks add 16
+# each and then four sums. In floating point that is not the same:
 
 # %%
 print((0.1 + 0.2) + 0.3 == 0.1 + (0.2 + 0.3))
@@ -373,15 +376,17 @@ print(
 #
 # Equal models at the start and averaged gradients in every step: that is data
 # parallelism, and the ranks stay equal. This is a good place for a break: next come
-# numbers for the screen, steps on unequal shares, and one bucket for all gradients.
+# loss and accuracy over all ranks, steps on unequal shares, and one bucket for all
+# gradients.
 
 # %% [markdown]
 # ## Numbers for the screen
 #
-# A loss and an accuracy that are printed should be those of *all* images, and here the
+# The loss and the accuracy that you print should cover *all* images, and here the
 # second condition bites: shares often differ in size. The last minibatch of an epoch is
-# short. Files of images are of different sizes. In the next cell the ranks hold the
-# test images in blocks of 700, 200, 90 and 10, ordered by class.
+# short. If each rank reads files of its own, they hold different numbers of images. In
+# the next cell the ranks hold the test images in blocks of 700, 200, 90 and 10, ordered
+# by class.
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -400,14 +405,14 @@ print(f"{len(share)} images, loss {loss:.3f}, accuracy {accuracy:.1%}")
 dist.all_reduce(mean_of_means, op=dist.ReduceOp.AVG)
 
 # %% [markdown]
-# The cell's last line does the obvious: it averages the ranks' means. The result is biased.
-# One image on the rank with 10 images counts as much as 70 on the rank with
+# The cell's last line does the obvious: it averages the ranks' means. The result is
+# biased. One image on the rank with 10 images counts as much as 70 on the rank with
 # 700. And a rank without any image has no mean at all: 0 / 0.
 #
-# The cure is always the same: **sum first, over all ranks, what is additive** (losses,
-# hits, counts), **and divide once**.
+# The cure is always the same: **first sum whatever is additive over all ranks**
+# (losses, hits, counts), **then divide once**.
 #
-# ![Three ranks with 6, 3 and 1 images, of which 3, 2 and 1 are right. Below, two bars made of all ten images, each as wide as it counts. Mean of means: every rank counts 1/3, so the one image of rank 2 is as wide as the six of rank 0 together, and the right ones fill 72 %. Sum first, then divide once: every image counts 1/10, all are equally wide, and the right ones fill 60 %.](../../images/mean_of_means.svg)
+# ![Three ranks with 6, 3 and 1 images, of which 3, 2 and 1 are right. Below, two bars made of all ten images, each as wide as it weighs. Mean of means: every rank counts 1/3, so the one image of rank 2 is as wide as the six of rank 0 together, and the right ones fill 72 %. Sum first, then divide once: every image counts 1/10, all are equally wide, and the right ones fill 60 %.](../../images/mean_of_means.svg)
 #
 # Compare the widths of an image on rank 0 and the image on rank 2. The accuracy is the
 # coloured part of the bar.
@@ -453,11 +458,11 @@ if rank == 0:
 # %% [markdown]
 # ## Steps on unequal shares
 #
-# The same holds for gradients. `average_gradients` gives every *rank* the weight $1/p$;
+# The same holds for gradients. `average_gradients` gives every *rank* the same weight;
 # instead, every *image* should have the weight $1/N$, where $N$ counts the images on
 # all ranks. The cure is the same: add up the gradients of the images
-# (`reduction="sum"`) and divide once, by $N$. **Think first:** what does `backward` leave
-# in `p.grad` on a rank whose share is empty? Try it on one process.
+# (`reduction="sum"`) and divide once, by $N$. **Think first:** what does `backward`
+# leave in `p.grad` on a rank whose share is empty? Try it in one process.
 #
 # ### One step on unequal shares (3 points)
 #
@@ -465,7 +470,7 @@ if rank == 0:
 
 # %% nbgrader={"grade": false, "grade_id": "train_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) -> float:
-    """Make one step of SGD on a minibatch that the ranks hold in shares of any size.
+    """Take one step of SGD on a minibatch that the ranks hold in shares of any size.
 
     model: nn.Module, equal on all ranks; all its parameters are trained, and used on
         each rank with samples; one may be tied
@@ -475,7 +480,7 @@ def train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) ->
     Returns: float, the loss of the whole minibatch before the step, the same on every
         rank
 
-    - equal shares: the step is the one that a single process would make on the whole
+    - equal shares: the step is the one that a single process would take on the whole
       minibatch. The loss is the mean cross-entropy over the samples of all ranks. All
       models are equal afterwards.
     - unequal shares: n differs between the ranks.
@@ -539,26 +544,26 @@ for name, text, look in (
 ):
     gap = np.abs(np.subtract(ranks.pull(name)[0], losses_sequential))
     apart[text] = range(len(gap)), np.maximum(gap, 1e-9), look
-words = {"xlabel": "step", "ylabel": "difference to the\nsequential loss"}
+words = {"xlabel": "step", "ylabel": "difference from the\nsequential loss"}
 charts.lines(apart, log="y", size=(8, 3.4), markersize=3, ylim=(5e-10, 10), **words);
 
 # %% [markdown]
 # One of the two is rounding and the other is a bug that no error message will ever tell
-# you about: the biased run still trains. It just weights your data differently from
-# what you think.
+# you about: the biased run still trains. It just weights your data differently than you
+# think.
 
 # %% [markdown]
 # ## One bucket
 #
-# A call of `all_reduce` costs its latency, however small the tensor (unit 03). A deep
+# A call to `all_reduce` costs its latency, however small the tensor (unit 03). A deep
 # network has hundreds of parameters, most of them small. So copy all gradients into one
 # long vector, a **bucket**, and call once.
 #
-# ![Two ways to all-reduce the six gradients of a small network, on one time axis. One call for each gradient: six calls, each with a latency of 30 µs; only the first, of the largest weight matrix, spends longer on its bytes than on its latency; together 246 µs. One buffer: the six gradients lie one behind the other, one latency is followed by all bytes; 96 µs.](../../images/one_flat_buffer.svg)
+# ![Two ways to all-reduce the six gradients of a small network, on one time axis. One call for each gradient: six calls, each with a latency of 30 µs; only the first, of the largest weight matrix, spends longer on its bytes than on its latency; together 246 µs. One buffer: the six gradients lie end to end, one latency is followed by all bytes; 96 µs.](../../images/one_flat_buffer.svg)
 #
 # These are the weights (W) and biases (b) of this page's MLP, on a ring of 4 ranks of
-# the simulated network, with 5 µs per message and 10 GB/s. Both rows move the same
-# bytes. The time to copy into the bucket and out of it is left out.
+# the simulated network, with 5 µs per message (a call is 6 messages) and 10 GB/s. Both
+# rows move the same bytes. The time to copy into the bucket and out of it is left out.
 #
 # A gradient is not always *contiguous*: the numbers of a transposed matrix do not lie
 # in memory in the order in which you read them. `view` refuses to flatten such a
@@ -626,7 +631,7 @@ for function in (one_call_each, one_bucket):
 # %% [markdown]
 # The same bytes in one call. Now on the real ranks of your machine, with a clock. For
 # the picture the same 1.3 MB are cut into more and more pieces. **Predict:** up to how
-# many pieces does it not matter?
+# many pieces is the time about that of one call?
 
 # %% tags=["parameters"]
 # %%ranks
@@ -652,21 +657,21 @@ PIECES, in_pieces = ranks.pull("PIECES")[0], ranks.pull("in_pieces")[0]
 gradients.calls(PIECES, in_pieces, "1.3 MB", RANKS);
 
 # %% [markdown]
-# The dashed line assumes the same time for every call; it runs through the first and
-# the last point. Points lie above it where a piece has some ten kilobytes and costs
-# more than its latency. But the trend is clear: the bytes are the same throughout; few
-# large calls are cheap, many small ones are not.
+# The dashed line assumes that every further call adds the same time; it is drawn
+# through the first and the last point. Points lie above it where the pieces are tens of
+# kilobytes, whose bytes take noticeable time as well. But the trend is clear: the bytes
+# are the same throughout; a few large calls are cheap, many small ones are not.
 #
 # One bucket has a price too: it can leave only when the *last* gradient is there, so
-# nobody communicates during `backward`. Libraries take several buckets of some
+# nobody communicates during `backward`. Libraries use several buckets of a few
 # megabytes, and send each as soon as it is full. That is unit 06.
 
 # %% [markdown]
 # ## Clip what you averaged · stretch
 #
-# Recurrent networks and transformers are trained with *gradient clipping*: where the
-# gradient is longer than `max_norm`, it is scaled down to that length. The length is
-# one number for the whole model, the root of the sum of all squares, over all
+# Recurrent networks and transformers are trained with *gradient clipping*: if the
+# gradient's norm is above `max_norm`, the gradient is scaled down to that norm. The
+# norm is one number for the whole model, the root of the sum of all squares, over all
 # parameters.
 #
 # **Think first:** clip and then average, or average and then clip? And does the norm
@@ -684,8 +689,8 @@ def average_and_clip(model: nn.Module, max_norm: float) -> float:
     Returns: float (or a tensor of one element), the norm before clipping
 
     - norm above the limit: if the Euclidean norm of all averaged gradients together is
-      larger than max_norm, all are scaled by one factor so that it is max_norm (1e-6
-      added to the norm does not matter). The result is in `p.grad`.
+      larger than max_norm, all are scaled by one factor so that it is max_norm (you may
+      divide by the norm + 1e-6). The result is in `p.grad`.
     - norm below the limit: the gradient is only averaged.
     - frozen parameters, zero gradients: frozen ones have no gradient; None on a rank
       counts as zero; the norm may be 0.
@@ -705,9 +710,9 @@ check(average_and_clip)
 # ## Break it
 #
 # The most common mistake of all, and the quietest: the broadcast is missing. The
-# gradients are averaged as they should be. Next to it its counterpart, equal starts
-# without averaging, and the right run. The cell records how far apart the ranks'
-# weights are.
+# gradients are averaged as they should be. For comparison, the cell also runs its
+# counterpart (equal starts without averaging) and the correct training. The cell
+# records how far apart the ranks' weights are.
 #
 # **Before you run it**, look at your second guess again.
 
@@ -749,10 +754,10 @@ print(f"your guess: {guess_2}")
 # %% [markdown]
 # Without averaging the models drift apart, as everybody expects. Without the broadcast
 # the line is *flat*: all ranks take the same step, so the distance at the start stays
-# forever. Nothing pulls the models together. Each rank adds a mean of gradients, of
-# which three quarters were computed for other models, and adds it to weights they do
-# not belong to. Look at the accuracies: it may even train a little. No error, no
-# warning, and the loss that is printed is one of four different models.
+# forever. Nothing pulls the models together. Each rank updates its weights with a mean
+# of gradients, three quarters of which were computed for other models. Look at the
+# accuracies: it may even train a little. No error, no warning, and the loss that a
+# program prints is that of one of four different models, or their mean.
 #
 # What would have found it? One line, cheap enough for every run: compare a checksum of
 # the weights over the ranks after the first step.
@@ -780,10 +785,10 @@ print(f"your guess: {guess_2}")
 # %% [markdown]
 # ## Deeper: forgotten divisions
 #
-# Without the division by $p$ every step is $p$ times as long: the same as a learning
-# rate of $p \cdot$ `LR`. Sometimes that trains faster, which is how such a bug survives
-# on few ranks. Here are the learning rates that 1, 4 and 16 ranks would really take, in
-# one process:
+# Without the division by the number of ranks $p$, every step of SGD is $p$ times as
+# long: the same as a learning rate of $p \cdot$ `LR`. Sometimes that trains faster,
+# which is how such a bug survives on few ranks. Here are the learning rates that 1, 4
+# and 16 ranks would really take, in one process:
 
 # %% alt="Loss over the steps, mean of eight, for three learning rates: with LR it falls, with 4 times LR it falls less and wobbles, with 16 times LR it jumps and stays high."
 curves = {}
@@ -817,7 +822,7 @@ everything = torch.cat(batches[:K])
 F.cross_entropy(whole(x[everything]), y[everything]).backward()
 apart = given.largest_gradient_gap(model, whole)
 if rank == 0:
-    print(f"largest difference to the gradient of all at once: {apart:.1e}")
+    print(f"largest difference from the gradient of all at once: {apart:.1e}")
 
 # %%
 ranks.stop()
@@ -826,7 +831,8 @@ ranks.stop()
 # ### To read
 #
 # - S. Li et al., *PyTorch Distributed: Experiences on Accelerating Data Parallel
-#   Training*, VLDB 2020: section 2 is this page, section 3 the next one.
+#   Training*, VLDB 2020: the beginning of section 3.2 is this page, the rest the next
+#   one.
 # - D. Goldberg, *What Every Computer Scientist Should Know About Floating-Point
 #   Arithmetic*, 1991.
 # - P. Goyal et al., *Accurate, Large Minibatch SGD: Training ImageNet in 1 Hour*, 2017:
