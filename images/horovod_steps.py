@@ -32,7 +32,7 @@ from drawing import (
 )
 from matplotlib.axes import Axes
 
-STEPS = ((34, 6), (30, 16), (28, 24), (24, 30))  # the ways of the mean gradient, in pixels
+STEPS = ((34, 6), (30, 16), (28, 24), (24, 30))  # the path of the mean gradient, in pixels
 OWN = (((30, -14), (30, -10), (30, -4), (26, 4)), ((26, 22), (26, 24), (22, 20), (18, 8)))  # of each rank's own
 STARTS = ((34, 80), (58, 146))
 TENSORS = (3, 1, 2, 1, 2, 1)  # sizes of six gradients

@@ -52,8 +52,8 @@ def between_ranks(runs: Sequence[Run]) -> list[float]:
     return [max(float(np.abs(w - steps[0]).max()) for w in steps) for steps in zip(*runs, strict=True)]
 
 
-def between_ways(runs: Sequence[Run]) -> list[float]:
-    """The same for the ways that the ranks have gone: their weights minus those that they started with."""
+def between_paths(runs: Sequence[Run]) -> list[float]:
+    """The same for the paths of the ranks: their weights minus those that they started with."""
     return between_ranks([[w - weights[0] for w in weights] for weights in runs])
 
 

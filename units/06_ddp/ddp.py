@@ -98,7 +98,7 @@ print(
 # %%
 for rank, trained in enumerate(ranks.pull("model")):
     print(
-        f"rank {rank}: largest difference to the sequential weights "
+        f"rank {rank}: largest difference from the sequential weights "
         f"{max_difference(trained, sequential):.1e}"
     )
 
@@ -108,8 +108,9 @@ for rank, trained in enumerate(ranks.pull("model")):
 #
 # - **The constructor** sent rank 0's parameters to all ranks, once. If one rank alone
 #   changes a parameter *afterwards*, the ranks differ for ever. (Buffers, such as the
-#   running averages of a batch normalisation, are copied from rank 0 again before every
-#   forward pass in training; this model has none.)
+#   running averages of a batch normalisation, are copied from rank 0 again before the
+#   forward pass that follows a training step, even if that pass is the first one of an
+#   evaluation; this model has none.)
 # - **The backward pass** averaged the gradients. When `backward()` returns,
 #   `parameter.grad` holds the *mean over the ranks*, the same everywhere. So every
 #   optimizer takes the same step, and nothing more has to be sent.
@@ -135,7 +136,7 @@ def train_ddp(model: nn.Module, batches: list, lr: float) -> list[float]:
     Returns: list of floats, one for each step, the same on every rank
 
     - the weights of the sequential run: the ranks begin with different weights;
-      training starts from those of rank 0. Make one step for each minibatch; afterwards
+      training starts from those of rank 0. Take one step for each minibatch; afterwards
       every rank's model has the weights of the sequential run, still in training mode.
     - the loss of all ranks: the mean cross-entropy of the whole minibatch, before the
       step; float32 is precise enough.
@@ -190,12 +191,12 @@ beside_sequential(
 # %% [markdown]
 # ## When does it talk?
 #
-# Back to your first guess. `replicas.timed_step` makes one training step, here of a
+# Back to your first guess. `replicas.timed_step` runs one training step, here of a
 # larger model, and returns the times at which forward pass, backward pass and step
 # begin and end. A recorder on the ranks logs every all-reduce, and `replicas.draw_step`
 # draws both. (The helpers of this page are in `labkit.lessons.replicas`.) DDP sends the
-# gradients in portions, and `bucket_cap_mb=0.5` keeps these small; the next section
-# explains it.
+# gradients in portions, its *buckets*; with `bucket_cap_mb=0.5` a bucket is full from
+# 0.5 MiB on.
 
 # %%
 # %%ranks
@@ -228,7 +229,7 @@ replicas.draw_step(ranks.pull("moments"), recorded);
 # itself, most of the communication costs *no time* that way. Here it needs the same
 # cores as the ranks, so do not expect such a gain.
 #
-# ![A training step on two lanes, compute and network, drawn twice on one time axis. Above, one all-reduce after the backward pass: forward, backward through layers 5 to 0, then the all-reduce of all gradients while nothing is computed, then the step. Below, DDP: the all-reduce of layer 5 runs under the backward pass of layer 4, that of layers 4 and 3 under those of 2 and 1; that of 2 and 1 begins under layer 0, and with the last, of layer 0, it sticks out. The step comes earlier.](../../images/ddp_overlap.svg)
+# ![A training step on two lanes, compute and network, drawn twice on one time axis. Above, one all-reduce after the backward pass: forward, backward through layers 5 to 0, then the all-reduce of all gradients while nothing is computed, then the step. Below, DDP: the all-reduce of layer 5 runs under the backward pass of layer 4, that of layers 4 and 3 under those of 2 and 1; that of 2 and 1 begins under layer 0; it and the last one, for layer 0, end after the backward pass. The step comes earlier.](../../images/ddp_overlap.svg)
 #
 # The figure shows six layers and a network that works by itself. The numbers in the
 # network's boxes are the layers whose gradients are sent. The step waits only for the
@@ -271,13 +272,13 @@ def buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]:
         for an empty parameter; the list itself may be empty, too
     first_cap: int, at least 1, bytes at which the first bucket is full
     cap: int, at least 1, bytes at which any other bucket is full
-    Returns: list of lists, the numbers of each bucket's parameters, from 0, in the
+        Returns: list of lists, the indices of each bucket's parameters, from 0, in the
         order in which they go in: the last parameter first
 
     - equal caps: a bucket that holds at least its cap is full; the last bucket need not
       be full.
     - a small first bucket: first_cap is the cap of the first bucket.
-    - unchanged: sizes. No bucket is empty.
+        - unchanged: sizes is left as it is. No bucket is empty.
 
     Example: buckets([3, 1, 2, 2], 2, 3) == [[3], [2, 1], [0]]
     """
@@ -313,7 +314,7 @@ for name, caps in (("you say", (cap, cap)), ("with the defaults", (2**20, 25 * 2
 # %% [markdown]
 # How large should a bucket be? Measure the same step with caps from "a bucket for every
 # parameter" to "one for everything". Many narrow layers make the difference visible: 40
-# layers of 128 neurons, 3 MB of gradients in 82 tensors. `replicas.slowest_steps` makes
+# layers of 128 neurons, 3 MB of gradients in 82 tensors. `replicas.slowest_steps` runs
 # one step of each model in turn, seven times, and returns the times of the slowest
 # rank.
 #
@@ -323,13 +324,14 @@ for name, caps in (("you say", (cap, cap)), ("with the defaults", (2**20, 25 * 2
 # %%
 # %%ranks
 DEEP = (128,) * 40
-CAPS = [1e-5, 0.03, 0.1, 0.3, 1, 25]  # MiB; the first is less than any gradient has
+CAPS = [1e-5, 0.03, 0.1, 0.3, 1, 25]  # MiB; the first is smaller than any gradient
 models = [DistributedDataParallel(mlp(DEEP), bucket_cap_mb=cap) for cap in CAPS]
-# the last one without DDP: what computing alone costs
 own = slice(rank * 64, (rank + 1) * 64)
+# `alone`: a model without DDP, the cost of computing
+
 *times, alone = replicas.slowest_steps([*models, mlp(DEEP)], x[own], y[own])
 calls = [replicas.calls_per_step(ddp) for ddp in models]
-del models  # weights, gradients and buckets of seven of them: 60 MB on every rank
+del models  # weights, gradients and buckets of six: more than 50 MB on every rank
 
 # %% alt="Time of one step over the all-reduces per step, from one with buckets of 25 MiB to one for every gradient: medians with bars for the middle half of the steps, and a dashed line for computing alone, below all of them."
 measured = [ranks.pull(name)[0] for name in ("CAPS", "calls", "times", "alone")]
@@ -337,19 +339,20 @@ title = f"{RANKS} ranks, 3 MB of gradients: median, and the middle half of the s
 replicas.draw_buckets(*measured, title);
 
 # %% [markdown]
-# On the right you pay for calls: 82 latencies. The left end is cheap here: within one
-# machine 3 MB are copied quickly, and overlap gains nothing, because a core that moves
-# bytes does not compute. On a cluster the left end rises as well, because a single
-# bucket overlaps with nothing. The best cap depends *on the model and the network*. The
-# written question at the end comes back to it. (If your picture looks different,
-# compare the light bars with the differences: if the bars are as long, other programs
-# disturbed the measurement. Then run the two cells again.)
+# Many small buckets (right) pay for calls: 82 latencies. One large bucket (left) is
+# cheap here: within one machine 3 MB are copied quickly, and overlap gains nothing,
+# because a core that moves bytes does not compute. On a cluster the left end rises as
+# well, because a single bucket overlaps with nothing. The best cap depends *on the
+# model and the network*. The written question at the end comes back to it. (If your
+# picture looks different, compare the light bars, the middle half of the steps, with
+# the differences between the caps: if they are as large, other programs disturbed the
+# measurement. Then run the two cells again.)
 
 # %% [markdown]
 # ## Uneven batches
 #
-# Now to your second guess. Rank 0 has 40 samples of a minibatch of 64, the others have
-# 8 each. Every rank takes its mean, and DDP takes the mean of the means.
+# Now for your second guess. Rank 0 has 40 samples of a minibatch of 64, the others have
+# 8 each. Every rank takes its mean, and DDP averages the gradients of these means.
 
 # %%
 # %%ranks
@@ -369,17 +372,17 @@ F.cross_entropy(model(x[:64]), y[:64]).backward()
 truth = flat(p.grad for p in model.parameters())
 
 off = replicas.relative_error(ranks.pull("gradient")[0], truth)
-print(f"mean of means: off by {off:.1e} of the gradient's length")
+print(f"mean of means: off by {off:.1e} of the gradient's norm")
 
 # %% [markdown]
 # The mean of means is not slightly inexact, it is a different gradient: a sample on
 # rank 1 counts 1/(4·8), one on rank 0 counts 1/(4·40), a fifth of that. There is no
-# error and no warning, and the last minibatch of *every* epoch is uneven unless the
-# numbers happen to divide evenly.
+# error and no warning, and without padding or dropping samples the last minibatch of
+# *every* epoch is uneven, unless the numbers happen to divide.
 #
 # DDP cannot know your counts. But you can scale the loss so that DDP's mean over the
-# ranks is right. Write $n_r$ for the samples of rank $r$, $n = \sum_r n_r$, $p$ for the
-# ranks and $L_r$ for the mean loss of rank $r$. You want
+# ranks is right. Write $n_r$ for the number of samples of rank $r$, $n = \sum_r n_r$,
+# $p$ for the number of ranks and $L_r$ for the mean loss of rank $r$. You want
 #
 # $$\frac{1}{n} \sum_r n_r L_r = \frac{1}{p} \sum_r \boxed{\frac{n_r\, p}{n} L_r}$$
 #
@@ -397,7 +400,7 @@ def uneven_loss(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     labels: int64 tensor (n,)
     Returns: tensor with one element, finite
 
-    - uneven shares: n differs between the ranks. DDP's mean of these losses over the
+        - uneven shares: n differs between the ranks. The mean of these losses over the
       ranks is the mean cross-entropy over the samples of all ranks.
     - a rank without samples: n may be 0 on some ranks, not on all. The loss depends on
       `outputs` there, too: the caller calls backward() on it on every rank.
@@ -430,17 +433,17 @@ except NotImplementedError:
 
 # %%
 off = replicas.relative_error(ranks.pull("gradient")[0], truth)
-print(f"off by {off:.1e} of the gradient's length")
+print(f"off by {off:.1e} of the gradient's norm")
 
 # %% [markdown]
-# It has one hidden cost: an extra all-reduce of one number. If you know all counts
-# beforehand (a sampler does), compute the total without communication.
+# Your loss has one hidden cost: an extra all-reduce of one number. If you know all
+# counts beforehand (a sampler does), compute the total without communication.
 
 # %% [markdown]
 # ## Half-time
 #
 # DDP starts all ranks from rank 0's weights and averages the gradients while the
-# backward pass still runs. It gives all ranks the same weight, not all samples, so
+# backward pass still runs. It gives every rank, not every sample, the same weight, so
 # uneven batches need a scaled loss. This is a good place for a break: next you make DDP
 # talk less, and you stop and resume a training run.
 
@@ -449,9 +452,9 @@ print(f"off by {off:.1e} of the gradient's length")
 #
 # A minibatch that does not fit into memory is cut into **micro-batches**. Each has its
 # forward and backward pass, the gradients add up in `parameter.grad`, and one step
-# follows at the end. DDP would average the gradient after *every* micro-batch.
-# `with ddp.no_sync():` prevents that: inside, gradients only add up locally. The first
-# backward pass outside averages the whole sum.
+# follows at the end. DDP would average the gradient after *every* micro-batch. `with
+# ddp.no_sync():` prevents that: inside, gradients only add up locally. The first
+# forward and backward pass outside averages the whole sum.
 #
 # ![Four micro-batches, drawn twice on lanes for compute, network and the content of .grad. Above, an all-reduce with the backward pass of every micro-batch: computing pauses until it ends, and .grad holds the mean over the ranks after each. Below, the first three micro-batches are inside with ddp.no_sync(): nothing is sent, and .grad holds this rank's own sum; the only all-reduce, with the last micro-batch, leaves the mean of everything, and the step comes earlier.](../../images/no_sync.svg)
 #
@@ -522,12 +525,12 @@ except NotImplementedError:
 #
 # **torchrun** starts one process per rank and puts `RANK`, `WORLD_SIZE`, `LOCAL_RANK`
 # and the address where the ranks meet into the environment; `init_process_group` reads
-# them there. `--standalone` takes a free port of this machine, so two students on one
+# them there. `--standalone` picks a free port on this machine, so two students on one
 # node do not collide. On several nodes you give the address (the *rendezvous*)
 # yourself: `--nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT`.
 
 # %%
-# those of this page are not needed here, and the script's want their memory
+# this page's ranks are not needed here; the script's ranks need the memory
 ranks.stop()
 torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
 replicas.run([*torchrun, "--nproc-per-node", "2", "train_ddp.py"])
@@ -555,14 +558,14 @@ print(f"the sequential run above: {sequential_losses[-1]:.6f}")
 #
 # It still exists, as a deprecated wrapper of torchrun. But it stopped working for such
 # scripts: since PyTorch 2.0 it passes `--local-rank` with a hyphen, and `argparse` does
-# not know that option ("unrecognized arguments"). Do not add the hyphen, but read the
+# not know that option ("unrecognized arguments"). Do not rename the option; read the
 # number from where torchrun puts it: `int(os.environ["LOCAL_RANK"])`. You need it to
 # choose a GPU (`torch.cuda.set_device`); the *global* rank decides which data a process
 # reads and which files it writes. On one node the two are equal, so scripts that mix
 # them up work until they run on two nodes.
 
 # %% [markdown]
-# ## Stopping and going on
+# ## Stopping and resuming
 #
 # A job often reaches its time limit before the training is done. So it saves a
 # **checkpoint** with everything that the next step depends on: the weights and buffers,
@@ -571,23 +574,24 @@ print(f"the sequential run above: {sequential_losses[-1]:.6f}")
 # draws random numbers (dropout, augmentation). Here the learning rate is constant and
 # the order of the images follows from the epoch, so the first three are enough.
 #
-# ![What four ranks hold, as a table of rows by ranks. Parameters and buffers, optimizer state and epoch are the same on every rank and go into the file from rank 0. The states of the random generators, R0 to R3, differ between the ranks: those of every rank go into the file if the training uses them. Gradients are not in the file, they are computed anew.](../../images/checkpoint_contents.svg)
+# ![What four ranks hold, as a table of rows by ranks. Parameters and buffers, optimizer state and epoch are the same on every rank and go into the file from rank 0. The states of the random generators, R0 to R3, differ between the ranks: those of every rank go into the file if the training uses them. Gradients are not in the file, they are computed again.](../../images/checkpoint_contents.svg)
 #
 # A letter without a number stands for state that is the same on every rank, so one copy
-# is enough. There are two rules for writing: only *one* rank writes, while nobody
-# reads, and the write is **atomic**. A job can be killed in the middle of `torch.save`,
-# and then half a file has replaced the last good checkpoint. So write to another name
-# in the same folder, then call `os.replace`, which replaces the old file with the new
-# one in one step.
+# is enough. Two rules for writing: only *one* rank writes while the others wait, and
+# the write is **atomic**. A job can be killed in the middle of `torch.save`, and then
+# half a file has replaced the last good checkpoint. So write under a temporary name in
+# the same folder, then call `os.replace`, which replaces the old file with the new one
+# in one step.
 #
-# ![Writing a checkpoint over time. Rank 0 saves to a second file and then calls os.replace, while ranks 1, 2 and 3 wait; all four meet at a barrier and go on. Under it the file checkpoint.pt: up to the end of os.replace it is the whole old checkpoint, from then on the whole new one, never a part of one.](../../images/checkpoint_write.svg)
+# ![Writing a checkpoint over time. Rank 0 saves to a second file and then calls os.replace, while ranks 1, 2 and 3 wait; all four meet at a barrier and continue. Under it the file checkpoint.pt: up to the end of os.replace it is the whole old checkpoint, from then on the whole new one, never a part of one.](../../images/checkpoint_write.svg)
 #
 # At every moment `checkpoint.pt` is a complete checkpoint, the old one or the new one.
 #
 # ### Saving a checkpoint (3 points)
 #
 # All ranks hold the same state, so rank 0 writes. `ddp.state_dict()` puts `module.`
-# before every name; only a DDP model can load such names. Save the model inside.
+# before every name; only a DDP model can load such names. Save the wrapped model,
+# `ddp.module`.
 
 # %% nbgrader={"grade": false, "grade_id": "save_checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def save_checkpoint(
@@ -605,8 +609,9 @@ def save_checkpoint(
     Changes: the file at path
 
     - contents of the file: a dict that torch.load(path, weights_only=True) reads:
-      "model", the state_dict of the model inside `ddp` (names without "module."),
-      "optimizer", the optimizer's state_dict, "epoch" (and more); dtypes are kept.
+      "model", the state_dict of the wrapped model (names without "module."),
+      "optimizer", the optimizer's state_dict, "epoch"; other keys are allowed; dtypes
+      are kept.
     - one rank writes, all wait: all ranks call this, and only rank 0 writes files. No
       rank returns before the file is complete. (Not checked: that the write is atomic,
       as above, and leaves no other file.)
@@ -630,12 +635,13 @@ def save_checkpoint(
 check(save_checkpoint)
 
 # %% [markdown]
-# ### Going on from a checkpoint (2 points)
+# ### Resuming from a checkpoint (2 points)
 #
 # DDP's constructor makes the ranks equal *before* you load, not afterwards. So every
-# rank must get what is in the file, by reading it or by receiving it: the model inside,
-# the optimizer, the epoch. On GPUs pass `map_location=f"cuda:{local_rank}"`, or all
-# ranks load the tensors onto the GPU of rank 0.
+# rank must get the contents of the file, by reading or receiving them: the state of the
+# wrapped model, that of the optimizer, the epoch. On GPUs pass
+# `map_location=f"cuda:{local_rank}"`, or all ranks load the tensors onto the GPU of
+# rank 0.
 
 # %% nbgrader={"grade": false, "grade_id": "load_checkpoint", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def load_checkpoint(
@@ -666,8 +672,8 @@ check(load_checkpoint)
 # Now the test on real ranks. The first run trains two epochs without a break. The
 # second trains one epoch, saves, *creates everything again with other random numbers*,
 # loads, and trains the second epoch. A third run does not restore the optimizer, for
-# comparison. `replicas.interrupted` makes all three with your two functions; it is
-# short, read it.
+# comparison. `replicas.interrupted` performs all three with your two functions; it is
+# short, so read it.
 
 # %%
 ranks.start(RANKS, torch=True)
@@ -690,8 +696,8 @@ except NotImplementedError:
 # ## Does it pay? Time to accuracy · stretch
 #
 # Images per second are easy to count, but they are not the goal. You want a *good*
-# model soon. So train until 85 % of unseen digits are recognised, and measure the time.
-# There are two experiments, each on 1, 2 and 4 ranks:
+# model soon. So train for seven epochs, and measure the time until 85 % of unseen
+# digits are recognised. There are two experiments, each on 1, 2 and 4 ranks:
 #
 # - **The same training, divided:** a global batch of 256, whatever the number of ranks.
 #   The curves over the *epochs* must be the same; only the time may differ.
@@ -758,9 +764,9 @@ replicas.print_accuracy(same, more, TARGET, IMAGES)
 # - **Right:** there are fewer steps, so fewer all-reduces, and more images per second
 #   than in the middle. But a quarter of the steps with four times the learning rate is
 #   not the same training: 512 images per step need more epochs, and with 1024 the
-#   scaled learning rate is too large to start with (unit 07 has a remedy, the warm-up).
-#   Look at the time to the target before you believe a column of images per second,
-#   here and in every paper.
+#   scaled learning rate is too large for the first steps (unit 07 has a remedy, the
+#   warm-up). Look at the time to the target before you believe a column of images per
+#   second, here and in every paper.
 #
 # **The verdict** is in the table: the row that reaches the target first on *your*
 # machine. If it is not the one with most images per second, you have seen why
@@ -793,12 +799,12 @@ if rank == 0:
 
 # %% [markdown]
 # No error, no hang, and the loss looks fine: each rank trains its own model on its
-# share of the data, and you save rank 0's. The same happens with one forward pass too
-# many inside `no_sync()`, a checkpoint that only one rank loads, or a parameter that
-# one rank changes after wrapping. They all have one symptom, and the last lines of the
-# cell test for it: **after any step, a fingerprint of the weights must be the same on
-# all ranks.** Put this test into every training script, once per epoch. It sends one
-# number per rank.
+# share of the data, and you save rank 0's. The models also differ silently if the last
+# forward pass is inside `no_sync()`, too, if only one rank loads a checkpoint, or if
+# one rank changes a parameter after wrapping. All these mistakes share one symptom, and
+# the last lines of the cell test for it: **after any step, a fingerprint of the weights
+# must be the same on all ranks.** Put this test into every training script, once per
+# epoch. It sends one number per rank.
 
 # %% [markdown]
 # ## What to remember
@@ -813,8 +819,8 @@ if rank == 0:
 #   loss divided by their number.
 # - DDP does not average losses and accuracies: you do.
 # - A checkpoint: rank 0 writes `ddp.module.state_dict()`, optimizer, epoch, and
-#   whatever else the next step depends on, to another name, and replaces the old file;
-#   barrier; all ranks load.
+#   whatever else the next step depends on, under a temporary name, and replaces the old
+#   file; all wait at a barrier. To resume, all ranks load it.
 # - Equal fingerprints on all ranks, or it is not data parallel training.
 #
 # Next, unit 07 does the same with Horovod, in TensorFlow and in PyTorch.
@@ -831,8 +837,8 @@ if rank == 0:
 # proposes `bucket_cap_mb=1`: "communication starts at once and hides behind the
 # backward pass". What is right and what is wrong with each argument? Why are the
 # buckets filled in reverse order, and why is the first one small by default? What would
-# you measure to choose a value, and what does your own curve from above say for this
-# case?
+# you measure to choose a value, and what does your own curve (section *Buckets*) say
+# for this case?
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "bucket_size", "locked": false, "points": 4, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
@@ -888,8 +894,9 @@ for options in ({}, {"find_unused_parameters": True}):
 # Without `find_unused_parameters`, the *second* forward pass notices that the first
 # reduction was never finished. With it, DDP searches the graph after each forward pass
 # and counts unused parameters as ready. The search costs time in every step; do not
-# switch it on "to be safe". And an optimizer with momentum or weight decay still moves
-# parameters whose gradient is zero, not `None`.
+# switch it on "to be safe". (A parameter that no rank used keeps `grad = None`, and the
+# optimizer leaves it alone. One that some ranks used gets a mean in which the others
+# count as zeros.)
 #
 # ## Deeper: ranks with different numbers of batches
 #
@@ -902,8 +909,8 @@ for options in ({}, {"find_unused_parameters": True}):
 from torch.distributed.algorithms.join import Join
 
 torch.manual_seed(0)
-# join needs a process group written in C++; the course's own for MPI is written in
-# Python
+# Join needs a process group written in C++; the one that this course has for MPI is
+# written in Python
 gloo = dist.new_group(backend="gloo")
 ddp = DistributedDataParallel(mlp(), process_group=gloo)
 optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
@@ -958,7 +965,7 @@ print("                      in the second training:", carried[-1])
 # %% [markdown]
 # Half the bytes, and coarser rounding: gradients are sent with 11 significant bits. The
 # smallest positive float16 is about 6e-8, so tiny gradients vanish; bfloat16 keeps the
-# range of float32 and has fewer bits instead (`bf16_compress_hook`).
+# range of float32 and has only 8 significant bits (`bf16_compress_hook`).
 
 # %%
 ranks.stop()
@@ -974,14 +981,14 @@ ranks.stop()
 # | `init_process_group(device_id=...)` | says which GPU this process uses. NCCL then connects at once instead of in the first collective, so connection errors show at the start; new groups are split off the first one, which is faster |
 # | `init_process_group(timeout=...)` | how long a collective may take. NCCL: 10 minutes, then the process is ended. Other backends: 30 minutes |
 # | `DistributedDataParallel(gradient_as_bucket_view=True)` | the gradients are views of the buckets: nothing is copied between the two, and the memory for one copy of all gradients is saved (1 GB in the question above) |
-# | `static_graph=True` | a promise: the same parameters get gradients in every step, and the graph does not change. DDP then need not look for unused parameters each time, and activation checkpointing of a block more than once works |
+# | `static_graph=True` | a promise: the same parameters get gradients in every step, and the graph does not change. DDP then need not look for unused parameters each time, and activation-checkpointing the same block several times works |
 #
 # `torch.compile(ddp)` works. By default the compiler cuts the model at DDP's buckets
 # (`torch._dynamo.config.optimize_ddp`), because in one large compiled piece all
 # gradients would be ready only at the end, and nothing would overlap.
 #
-# New below DDP is `torchcomms`, a separate package with another API for communication.
-# PyTorch 2.13 can use it instead of its own backends
+# A new layer below DDP is `torchcomms`, a separate package with another API for
+# communication. PyTorch 2.13 can use it instead of its own backends
 # (`torch.distributed.config.use_torchcomms`). Its authors call it experimental.
 
 # %% [markdown]

@@ -880,7 +880,7 @@ class SaveCheckpoint(Exercise):
 
 
 class LoadCheckpoint(ReportExercise):
-    """Going on from a checkpoint"""
+    """Resuming from a checkpoint"""
 
     signature = "load_checkpoint(path: str, ddp: DistributedDataParallel, optimizer: torch.optim.Optimizer) -> int"
     never_alone = "the ranks that have not written the file are what goes wrong"

@@ -7,17 +7,17 @@
 # of ranks.
 #
 # Eight changes are easy to copy, and a missing one is easy to overlook: the program
-# still runs, and its loss still falls. On this page you see what goes wrong when one of
-# them is missing.
+# often still runs, and its loss still falls. On this page you see what goes wrong when
+# one of them is missing.
 #
 # **At the end of this page** a TensorFlow program written for one process trains on all
 # ranks. Every rank holds the same weights, and they agree with those of a sequential
 # run on the global batch to within 1e-5. Then you do it again with Keras callbacks, and
 # in PyTorch.
 #
-# **You need** units 03 and 05. **It takes** about 100 minutes, the *stretch* 65 more:
-# two sittings. The cells themselves run for 75 seconds on two cores, mostly to start
-# processes. They take about 2.3 GB of memory.
+# **You need** units 03, 05 and 06. **It takes** about 100 minutes, the *stretch* 65
+# more: two sittings. The cells themselves run for 75 seconds on two cores, most of it
+# spent starting processes. They take about 2.3 GB of memory.
 
 # %%
 import os
@@ -43,7 +43,7 @@ import torch
 from autograder import check
 from labkit import data, horovod_timeline, models, ranks, training
 from labkit.lessons import eight_steps
-from labkit.lessons.eight_steps import between_ranks, between_ways, new_model
+from labkit.lessons.eight_steps import between_paths, between_ranks, new_model
 from labkit.lessons.eight_steps import loss_function, weights_of
 from labkit.plots.runs import beside_sequential
 
@@ -60,9 +60,9 @@ ranks.start(RANKS)
 # 1. Every rank starts with its own random weights. In every step the ranks average
 #    their gradients, and nothing else. After 100 steps, are the models closer to each
 #    other than at the start?
-# 2. Two machines with four GPUs each run 8 ranks. The images are divided into 8 equal
-#    shares, 0 to 7. Each rank takes the share whose number is the rank's own number *on
-#    its machine* (0 to 3). Which shares does nobody read?
+# 2. 8 ranks run on two machines with four GPUs each. The images are divided into 8
+#    equal shares, 0 to 7. Each rank takes the share whose number is the rank's own
+#    number *on its machine* (0 to 3). Which shares does nobody read?
 # 3. A model has 6 gradient tensors. How many messages does Horovod send for them in
 #    each step?
 
@@ -81,7 +81,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 LOCAL_BATCH = eight_steps.LOCAL_BATCH  # 32 images per step on each rank
 GLOBAL_BATCH = RANKS * LOCAL_BATCH
 BASE_RATE = eight_steps.BASE_RATE  # 0.02, for one process with minibatches of 32
-N, EPOCHS = 600, 2  # 600 does not divide by 64, as in real life
+N, EPOCHS = 600, 2  # 600 is no multiple of 64, as in real life
 
 images, labels = data.load("digits", n=N)
 x, y = images[..., None].astype("float32") / 255, labels
@@ -127,7 +127,7 @@ print(
 # %%
 # %%ranks
 os.environ["HOROVOD_TIMELINE"] = "DYNAMIC"  # we will record what Horovod does, later
-# ms between two looks for work; the default is 1, kinder where ranks share cores
+# ms between two looks for work (default 1): 2 is kinder where ranks share cores
 os.environ["HOROVOD_CYCLE_TIME"] = "2"
 tf.get_logger().setLevel("ERROR")
 hvd.init()
@@ -139,7 +139,7 @@ print(
 # %% [markdown]
 # Every rank has two numbers. `hvd.rank()` counts over all machines, `hvd.local_rank()`
 # starts from 0 on every machine. Here there is only one machine, so the two are equal.
-# That is why two classic mistakes are not noticed on one machine.
+# That is why confusing them is not noticed on one machine.
 
 # %% [markdown]
 # ## By hand, one change at a time
@@ -154,7 +154,8 @@ print(
 #    `hvd.broadcast`
 #
 # All four use the learning rate of the sequential run. **Predict:** in which of them do
-# the weights of the ranks come closer to each other? Which follow the sequential run?
+# the ranks come closer to each other during the training, if in any? Which follow the
+# sequential run?
 
 # %%
 # %%ranks --deadline 150
@@ -189,8 +190,8 @@ runs = {
     "+ broadcast": train_by_hand(share=True, average=True, broadcast=True),
 }
 
-# %% alt="Three panels over the steps, logarithmic: differences between ranks, between their ways, and to the sequential run. Without averaging all three are large; with it the ways of the ranks agree to rounding, but the ranks stay as far apart as they began; with the broadcast, too, all three are at rounding."
-panels = {"between ranks": between_ranks, "between their ways": between_ways}
+# %% alt="Three panels over the steps, logarithmic: differences between ranks, between their paths, and to the sequential run. Without averaging all three are large; with it the paths of the ranks agree to rounding, but the ranks stay as far apart as they began; with the broadcast as well, all three are at rounding."
+panels = {"between ranks": between_ranks, "between their paths": between_paths}
 panels["to the sequential run"] = from_alone
 eight_steps.draw_differences(ranks.pull("runs"), panels)
 
@@ -198,17 +199,18 @@ eight_steps.draw_differences(ranks.pull("runs"), panels)
 # All four run to the end without an error. Only one of them is data-parallel training.
 #
 # - **Each for itself** and **+ shards** train unrelated models.
-# - **+ average** answers your first guess. The middle panel compares the ranks' *ways*:
-#   a way is the change of the weights since the start. The ways are the same, up to
+# - **+ average** answers your first guess. The middle panel compares the ranks'
+#   *paths*: the change of the weights since the start. The paths are the same, up to
 #   rounding. All ranks take the same steps from different starting points, so they stay
-#   as far apart as they began. And these steps fit none of the models, because each is
-#   the mean of gradients of different models.
+#   as far apart as they began: averaging brings no rank closer to another. And these
+#   steps fit none of the models, because each step is a mean over gradients of
+#   different models.
 # - **+ broadcast** is data-parallel training. The difference between the ranks is
-#   exactly 0.0 after every step. The difference to the sequential run is rounding,
+#   exactly 0.0 after every step. The difference from the sequential run is rounding,
 #   because the 64 images are summed in another order; the grey line is the promised
 #   1e-5.
 #
-# ![The weights of two ranks as points that go from step to step. Own gradients: two starts, two unrelated ways. With averaged gradients: two starts and ways of the same form, as far apart at the end as at the beginning. With a broadcast, too: rank 1 takes over the start of rank 0, and both go one way.](../../images/weights_of_two_ranks.svg)
+# ![The weights of two ranks as points that go from step to step. Own gradients: two starts, two unrelated paths. With averaged gradients: two starts and paths of the same form, as far apart at the end as at the beginning. With averaging and a broadcast: rank 1 takes over the start of rank 0, and both follow one path.](../../images/weights_of_two_ranks.svg)
 
 # %% [markdown]
 # ## The eight steps
@@ -219,10 +221,10 @@ eight_steps.draw_differences(ranks.pull("runs"), panels)
 #
 # | step | what | if it is missing |
 # |---|---|---|
-# | 1 | `hvd.init()` | nothing works: the only mistake that is reported |
-# | 2 | one GPU per rank, memory growth | all ranks of a machine use GPU 0 |
+# | 1 | `hvd.init()` | nothing works: an error at once |
+# | 2 | one GPU per rank, memory growth | all ranks of a machine compute on GPU 0 and compete for memory |
 # | 3 | share out the data, *and* the number of steps | an epoch has as many steps as before; or some ranks wait for ever |
-# | 4 | scale the learning rate | fewer steps of the same size: training is slower per epoch |
+# | 4 | scale the learning rate | fewer steps of the same size: less progress per epoch |
 # | 5 | `hvd.DistributedGradientTape` | unrelated models |
 # | 6 | `hvd.broadcast_variables`: model *and* optimizer | equal steps from different starting points |
 # | 7 | checkpoint on rank 0 | all ranks write one file at the same time |
@@ -254,11 +256,11 @@ def init_and_pin(tf, hvd) -> None:
     Changes: the devices that TensorFlow sees
 
     - one machine: a rank sees the GPU whose number is its local rank and no other
-      (`tf.config.set_visible_devices`); it still sees its processor. The memory of at
+      (`tf.config.set_visible_devices`); it still sees its CPU. The memory of at
       least this GPU grows as needed (`tf.config.experimental.set_memory_growth`).
-    - several machines, and one without a GPU: use the local rank, not the rank. A
-      machine has a GPU for each of its ranks, or none at all
-      (`tf.config.list_physical_devices("GPU")` is empty): then choose no GPU.
+        - several machines, and one without a GPU: use the local rank, not the rank. A
+      machine has a GPU for each of its ranks, or none at all. If it has none
+      (`tf.config.list_physical_devices("GPU")` is empty), choose none.
 
     Example: local rank 2 of a machine with 4 GPUs sees only GPU 2.
     """
@@ -280,10 +282,10 @@ check(init_and_pin)
 # `dataset.shard(p, r)` keeps every p-th sample, beginning with number r. That is the
 # half of step 3 that everybody remembers. The other half is the number of steps.
 # Averaging is a collective: *all* ranks must take part in every step. If one rank has
-# one minibatch more than the others, it waits for them for ever.
+# one minibatch more than the others, it can wait for them for ever.
 #
 # **Think first:** 10 samples, 3 ranks, minibatches of 2. How many steps can every rank
-# make?
+# take?
 
 # %% nbgrader={"grade": false, "grade_id": "shard_dataset", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shard_dataset(
@@ -370,13 +372,13 @@ check(learning_rate)
 # states take different steps.
 #
 # There is a catch: a Keras optimizer creates its variables *when it first applies a
-# gradient*. Before the first step there is nothing to broadcast. Hence the common
-# advice: broadcast **after** the first step. After this exercise you measure what that
-# does.
+# gradient*. Before the first step the optimizer has no momentum to broadcast. Hence the
+# common advice: broadcast **after** the first step. After this exercise you measure the
+# effect.
 
 # %% nbgrader={"grade": false, "grade_id": "horovod_step", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
-    """Steps 5 and 6: make one training step on this rank's minibatch.
+    """Steps 5 and 6: take one training step on this rank's minibatch.
 
     model: Keras model, to be called with training=True
     optimizer: Keras optimizer, built on all ranks or on none; its learning rate is
@@ -412,7 +414,7 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
 check(horovod_step)
 
 # %% [markdown]
-# ### What "after the first step" means
+# ### The effect of a broadcast after the first step
 #
 # Compare three programs. One broadcasts before the first step:
 # `optimizer.build(model.trainable_variables)` creates the optimizer's variables early,
@@ -436,14 +438,14 @@ eight_steps.draw_differences(ranks.pull("runs"), panels)
 #   so they average gradients of different models, and the mean fits none of them. Rank
 #   0 takes this one odd step, then all ranks get its weights. From then on all are
 #   equal. This is correct training from a slightly different starting point; the right
-#   panel shows nothing worse.
+#   panel shows no more harm than that.
 # - **Before the first step**: the ranks are equal from the beginning, and equal to the
 #   sequential run up to rounding.
 # - If all ranks start with the same seed, both give the same result. But when only rank
 #   0 *has read a checkpoint*, a first step with gradients of other models may undo part
 #   of what it has learned: broadcast before that step. Call `optimizer.build` on
-#   *every* rank or on none: Horovod matches variables by name, and the momentum has
-#   another name if `build` creates it (`m/...`) than if the first step does
+#   *every* rank or on none: Horovod matches variables by name, and the momentum has a
+#   different name if `build` creates it (`m/...`) than if the first step does
 #   (`SGD/m/...`). If the names differ between ranks, the ranks wait for ever.
 
 # %% [markdown]
@@ -497,8 +499,9 @@ check(finish_epoch)
 # ## All eight together
 #
 # Here is the sequential program once more, with your five functions in it. All ranks
-# start with seed 0, so it should not matter where you broadcast. There is no warm-up,
-# because the sequential run had none.
+# start with seed 0, so it should not matter when you broadcast. There is no warm-up,
+# because the sequential run had none. (In a script, pinning comes before all other
+# calls of TensorFlow.)
 
 # %% tags=["raises-exception"]
 # %%ranks --deadline 150
@@ -549,7 +552,7 @@ beside_sequential(
 # and sequential training differ, and both are right.
 
 # %% [markdown]
-# ## In Keras: four callbacks · stretch
+# ## In Keras: callbacks · stretch
 #
 # With `model.fit` you have no loop to change. The steps become callbacks and a wrapped
 # optimizer, `hvd_keras.DistributedOptimizer`, which averages gradients before it
@@ -563,11 +566,11 @@ beside_sequential(
 
 # %%
 # %%ranks --deadline 150
-before, behind = eight_steps.Spy(), eight_steps.Spy()
+before, after = eight_steps.Spy(), eight_steps.Spy()
 broadcast = hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0)
 average = hvd_keras.callbacks.MetricAverageCallback()
-eight_steps.fit([broadcast, before, average, behind], 2, x, y)
-print(f"before: {before.losses}   behind: {behind.losses}")
+eight_steps.fit([broadcast, before, average, after], 2, x, y)
+print(f"before: {before.losses}   after: {after.losses}")
 
 # %% [markdown]
 # Before the averaging, each rank sees the loss of its own half; after it, all see the
@@ -576,8 +579,8 @@ print(f"before: {before.losses}   behind: {behind.losses}")
 # alone changes its learning rate, the models drift apart; if one rank alone stops, the
 # others wait for ever.
 #
-# The warm-up callback needs `momentum_correction=False` here, because the momentum of
-# Keras's SGD cannot be changed.
+# The warm-up callback needs `momentum_correction=False` here, because Keras's SGD keeps
+# its momentum as a plain number, and the correction needs a variable.
 #
 # ### The callbacks of a rank (3 points)
 
@@ -657,17 +660,18 @@ print(f"largest difference between ranks {apart:.1e}")
 # your function begins. You broadcast with
 # `hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)` and
 # `hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)`. PyTorch's parameters
-# exist from the start, so you broadcast before the first step.
-# `hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())`
-# wraps the optimizer. Like DDP, it starts to average a gradient *during* `backward`, as
-# soon as that gradient is ready; its `step` waits for all of them.
-# `hvd_torch.broadcast_object(obj, root_rank=0, name="start")` returns rank 0's object on
-# every rank. Give it a name: without one Horovod takes the type of `obj` as the name,
-# and ranks that bring objects of different types wait for different messages.
+# exist from the start, so you broadcast before the first step. (An optimizer state that
+# does not exist yet is made by Horovod.) `hvd_torch.DistributedOptimizer(optimizer,
+# named_parameters=model.named_parameters())` wraps the optimizer. Like DDP, it starts
+# to average a gradient *during* `backward`, as soon as that gradient is ready; its
+# `step` waits for all of them. `hvd_torch.broadcast_object(obj, root_rank=0,
+# name="start")` returns rank 0's object on every rank. Give it a name: without one
+# Horovod takes the type of `obj` as the name, and ranks that pass objects of different
+# types wait for different messages.
 #
-# The exercise adds what every long training needs: to resume from a checkpoint, which
-# only rank 0 has read. **Think first:** wrapping makes a *new* optimizer. What happens
-# to the momentum of the old one?
+# The exercise adds something that every long training needs: resuming from a checkpoint
+# that only rank 0 has read. **Think first:** wrapping makes a *new* optimizer. What
+# happens to the momentum of the old one?
 #
 # ### Train in PyTorch (3 points)
 
@@ -749,7 +753,7 @@ eight_steps.print_differences(of_ranks, reference)
 # that are ready at the same time are copied into one long buffer, sent as one message
 # and copied back: **tensor fusion**.
 #
-# ![Tensor fusion: six gradients of sizes 3, 1, 2, 1, 2 and 1 that are ready are copied behind each other into one buffer. One all-reduce averages the whole buffer. Then the averages are copied back into six tensors. Two copies in memory are the price of one message in place of six.](../../images/tensor_fusion.svg)
+# ![Tensor fusion: six gradients of sizes 3, 1, 2, 1, 2 and 1 that are ready are copied one after another into one buffer. One all-reduce averages the whole buffer. Then the averages are copied back into six tensors. Two copies in memory are the price of one message in place of six.](../../images/tensor_fusion.svg)
 #
 # Horovod can record this in a *timeline*. You record it twice, for a model with 6
 # gradients. First the program hands over all six and then waits for them, like the
@@ -805,8 +809,8 @@ figure = horovod_timeline.draw(steps_of["average_one_by_one"][-1], title="one by
 # what factor do they differ?
 #
 # The timeline also shows **who is late**. In the next cell one rank has more to do than
-# the others. Which? Each digit in the hatched block is the number of a rank, at the
-# moment when rank 0 hears that this rank is ready.
+# the others. Which? The hatched block is the time until all agree. Each digit in it is
+# a rank, drawn where rank 0 hears that this rank is ready.
 
 # %%
 # %%ranks
@@ -821,18 +825,18 @@ figure = horovod_timeline.draw(
 )
 
 # %% [markdown]
-# To record a program from start to end, run
-# `HOROVOD_TIMELINE=timeline.json mpiexec -n 4 python train.py`; Chrome, too, shows the
-# file, at `chrome://tracing`. When training on many ranks is slow, look there first.
-# Long hatched blocks mean that ranks wait for each other, long solid ones that the
-# network is slow.
+# To record a program from start to end, run `HOROVOD_TIMELINE=timeline.json mpiexec -n
+# 4 python train.py`; you can also open the file in Chrome, at `chrome://tracing`. When
+# training on many ranks is slow, look at the timeline first. Long hatched blocks mean
+# that ranks wait for each other, long solid ones that the network is slow.
 
 # %% [markdown]
 # ## Break it
 #
 # Below is a training program with Horovod, of the kind that is copied from project to
 # project. It runs, and its loss falls. It contains **three mistakes**, each of them
-# seen in published code or course material. Find the three lines before you run it.
+# seen in published code or course material. Find the three lines before you run it;
+# there is a cell for your answer below.
 #
 # Here your ranks act as two machines, with half of the ranks on each, so every
 # `local_rank` occurs twice.
@@ -917,17 +921,17 @@ eight_steps.print_evidence(*found, N)
 # ## What is it worth?
 #
 # Beside this notebook are two scripts: `resnet34_throughput.py` trains a ResNet-34 on
-# made-up images in one process, `resnet34_throughput_hvd.py` does it with Horovod. They
-# are written in PyTorch, because its processes start faster, and seven of them start
-# below. The eight steps are the same, with a wrapped optimizer instead of a wrapped
-# tape, and the broadcast before the first step. Compare the two line by line: every
-# difference is one of the steps. (A measurement needs no warm-up and no checkpoint.
-# Step 7 becomes: only rank 0 reports. Step 8: the time of a step is the maximum over
-# the ranks.)
+# synthetic images in one process, `resnet34_throughput_hvd.py` does the same with
+# Horovod. They are written in PyTorch, because its processes start faster, and seven of
+# them start below. The eight steps are the same, with a wrapped optimizer instead of a
+# wrapped tape, and the broadcast before the first step. Compare the two line by line:
+# every difference is one of the steps. (A measurement needs no warm-up of the learning
+# rate and no checkpoint. Step 7 becomes: only rank 0 reports. Step 8: the time of a
+# step is the maximum over the ranks.)
 #
 # The next cell runs the second one with tiny images and a thin network, 8 images and
-# one core per rank. It prints the **throughput**: images of the *global* batch per
-# second, as mean and standard deviation over 10 steps.
+# one thread per rank. It prints the **throughput**: images per second over all ranks
+# together, as mean and standard deviation over 10 steps.
 #
 # **Predict** the throughput of 2 and of 4 ranks, as multiples of that of one rank. How
 # many cores do you have?
@@ -952,34 +956,35 @@ eight_steps.draw_throughput(here)
 # that 2 GPUs reach 68 % of perfect scaling? Unit 08 examines such figures.
 
 # %% [markdown]
-# ## What is alive
+# ## What is still maintained
 #
 # Horovod's last release is 0.28.1, of June 2023 (github.com/horovod/horovod/releases).
 # You will meet it for years in existing scripts; for a new program there are other
 # choices. In PyTorch use DistributedDataParallel (unit 06), or `fully_shard` if the
 # model is too large for one GPU (unit 15), both started by torchrun. In TensorFlow use
 # `MultiWorkerMirroredStrategy` (unit 13). Databricks, which used to ship Horovod, calls
-# it "now deprecated" and recommends TorchDistributor, which starts torch's own
-# processes, and `tf.distribute` (Azure Databricks' documentation, *Horovod*, archived).
+# it "now deprecated" and recommends `tf.distribute`, and TorchDistributor, which
+# launches `torch.distributed` training (Azure Databricks' documentation, *Horovod*,
+# archived).
 #
 # The eight steps remain, because they belong to data parallelism and not to Horovod:
-# every such program must choose a GPU per rank, share out the data, scale the learning
-# rate, average the gradients, start all ranks equal, save once and average the metrics.
-# A library that does five of them leaves three to you and does not say which: unit 13
-# has the table.
+# every such program must connect its ranks, choose a GPU for each, share out the data,
+# scale the learning rate, average the gradients, start all ranks equal, save once and
+# average the metrics. A library that does five of them leaves three to you and does not
+# say which: unit 13 has the table.
 
 # %% [markdown]
 # ## What to remember
 #
-# - Eight steps, five of which serve one sentence: *all ranks start equal and make the
-#   same step, each on its own share of the data*.
+# - Eight steps, three of which (3, 5 and 6) serve one sentence: *all ranks start equal
+#   and take the same step, each on its own share of the data*.
 # - `local_rank` chooses the GPU. `rank` chooses the data. Rank 0 prints and saves.
 #   Collectives are for **all** ranks.
 # - Equal weights are a fact that you can measure: the largest difference between ranks
 #   is exactly 0. Print it once in every new program.
-# - Averaged gradients without a broadcast keep the ranks exactly as far apart as they
-#   were. A broadcast after the first step costs one odd step; build the optimizer
-#   first, and a broadcast before the first step is right, too.
+# - Averaged gradients without a broadcast keep the ranks as far apart as they were. A
+#   broadcast after the first step costs one odd step; to avoid it, build the optimizer
+#   and broadcast before that step.
 # - In Keras the order of callbacks is part of the program: average the metrics before
 #   any decision depends on them.
 # - Horovod fuses the gradients that are ready at the same time. The timeline shows it,
@@ -995,12 +1000,12 @@ eight_steps.draw_throughput(here)
 # %% [markdown]
 # ## Deeper: starting a job
 #
-# `mpiexec -n 8 python train.py` is all that Horovod needs. Its own
-# `horovodrun -np 8 -H node1:4,node2:4 python train.py` does the same and starts the
-# ranks by ssh; `horovodrun --gloo` needs no MPI at all: the ranks then find each other
-# through a small server that Horovod starts. Tensors on GPUs are sent with NCCL if
-# Horovod was built with `HOROVOD_GPU_OPERATIONS=NCCL`; otherwise they are copied to the
-# host and sent with MPI or gloo, like CPU tensors.
+# `mpiexec -n 8 python train.py` is all that Horovod needs. Its own `horovodrun -np 8 -H
+# node1:4,node2:4 python train.py` does the same and starts the ranks by ssh;
+# `horovodrun --gloo` needs no MPI at all: the ranks then find each other through a
+# small server that Horovod starts. Tensors on GPUs are sent with NCCL if Horovod was
+# built with `HOROVOD_GPU_OPERATIONS=NCCL`; by default they are copied to the host and
+# sent with MPI or gloo, like CPU tensors.
 #
 # | variable | what it does |
 # |---|---|

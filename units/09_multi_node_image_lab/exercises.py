@@ -412,7 +412,7 @@ class EpochBatches(SharesExercise):
 
 
 class GoOn(ReportExercise):
-    """Going on from a checkpoint"""
+    """Resuming from a checkpoint"""
 
     signature = "go_on(model, optimizer, read_checkpoint) -> int"
     runtime = "horovod"

@@ -13,7 +13,7 @@ def test_distances_between_runs(capsys):
 
     runs = [[np.zeros(2), np.ones(2)], [np.full(2, 3.0), np.full(2, 4.5)]]
     assert eight_steps.between_ranks(runs) == [3, 3.5]
-    assert eight_steps.between_ways(runs) == [0, 0.5]
+    assert eight_steps.between_paths(runs) == [0, 0.5]
     assert eight_steps.from_sequential([np.zeros(2), np.zeros(2)])(runs) == [3, 4.5]
     eight_steps.draw_differences([{"a": run} for run in runs], {"between ranks": eight_steps.between_ranks})
     eight_steps.print_differences([runs[0][1], runs[1][1]], np.ones(2))
