@@ -67,12 +67,14 @@ print(x)
 # Two things to notice. The call returned nothing: it wrote the sum **into its
 # argument**, and the old `x` is gone. And *every* rank called it. A collective is
 # complete only when all ranks have called it, with tensors of the same shape and dtype.
+# (`dist.barrier()` moves no data: it only waits until all ranks have called it.)
 #
 # ### The five you will meet all the time
 #
 # In the next cell rank 0 holds 10, 11, 12, 13, rank 1 holds 20, 21, 22, 23, and so on:
-# the tens tell whose number it is. Each collective gets its turn. What it was given and
-# what it left goes into `before` and `after`; -1 stands for nothing.
+# the tens digit tells whose number it is. The input of each collective goes into
+# `before`, its result into `after`; -1 stands for nothing. Calls that end in `_single`
+# take one tensor instead of a list of them.
 
 # %%
 # %%ranks
@@ -106,8 +108,8 @@ after["all_reduce"] = mine.clone()
 dist.all_reduce(after["all_reduce"])
 
 # %% [markdown]
-# Pull what the ranks hold and draw it: one row per rank, one column per element. A
-# colour is a rank, white is a sum.
+# Pull both from the ranks and draw them: one row per rank, one column per element. Each
+# colour is a rank; white is a sum.
 
 # %% alt="Five pairs of grids, one row for each rank: what the ranks hold before and after broadcast, reduce, all_gather, reduce_scatter and all_reduce. Numbers of one rank have its colour; sums are white."
 tiles.before_and_after(ranks.pull("before"), ranks.pull("after"))
@@ -122,7 +124,7 @@ tiles.before_and_after(ranks.pull("before"), ranks.pull("after"))
 # |---|---|
 # | `broadcast` | start all copies of a model from the same weights |
 # | `reduce` | collect a loss or an accuracy on the rank that prints it |
-# | `all_gather` | put a model together whose pieces lie on different ranks |
+# | `all_gather` | put together a model whose pieces are on different ranks |
 # | `reduce_scatter` | give each rank the summed gradient of *its* piece |
 # | `all_reduce` | give every rank the summed gradient of everything |
 #
@@ -134,8 +136,7 @@ tiles.before_and_after(ranks.pull("before"), ranks.pull("after"))
 # %% [markdown]
 # ## The sum and the mean
 #
-# The first two exercises use the library's collective, in the way in which every
-# training script does.
+# The first two exercises use the library's collective, as every training script does.
 #
 # ### Sum over ranks (2 points)
 #
@@ -149,8 +150,8 @@ def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
     Returns: a new tensor of that shape and dtype, on every rank
 
     - the matrix 1..12: every rank brings the same matrix.
-    - a different tensor on each rank: every rank brings other numbers; there may be one
-      rank only.
+    - a different tensor on each rank: every rank brings different numbers; there may be
+      only one rank.
     - unchanged: x.
 
     Example: [1] on rank 0 and [10] on rank 1: both get [11].
@@ -167,7 +168,7 @@ check(sum_over_ranks)
 # %% [markdown]
 # The inputs of the checks on this page are made so that you can *see* who is in a sum:
 # rank 0 brings ones, rank 1 tens, rank 2 hundreds. If the check expects 3121 and you
-# return 3021, rank 1 is missing.
+# return 3021, rank 2 is missing.
 #
 # ### Mean over ranks (2 points) · stretch
 #
@@ -211,11 +212,10 @@ check(mean_over_ranks)
 # $$\alpha + n \beta$$
 #
 # seconds ($\alpha$, the latency, is paid by every message; $\beta$ is the time per
-# byte, one over the bandwidth), and each rank has one port, which sends one message and
-# receives one message at a time. Everything else costs nothing. It is the line you
-# fitted through your ping-pong in unit 02, made law. (`collectives.watch` hands your
-# function to the network, and says so if it is not written yet; you need not read it.
-# It is in `labkit/lessons/collectives.py`.)
+# byte, one over the bandwidth). Each of the p ranks has one port, which sends at most
+# one message and receives at most one at a time. Everything else costs nothing. The
+# formula is the line you fitted to your ping-pong times in unit 02, here exact. (You
+# need not read `collectives.watch`, which runs your function on this network.)
 
 # %%
 ALPHA = 5e-6  # seconds per message
@@ -223,8 +223,8 @@ BETA = 1e-10  # seconds per byte: 10 GB/s, or 80 Gbit/s
 
 
 def watch(function, p=RANKS, n=250_000, quiet=False):
-    """Let `function` sum n float32 numbers over p ranks of the simulated network.
-    Returns the run, or None if it is not written yet; it says so, unless quiet.
+    """Let `function` sum vectors of n float32 numbers over p simulated ranks. Returns
+    the run, or None if `function` is not written yet (with a message, unless quiet).
     """
     return collectives.watch(function, p, n, ALPHA, BETA, quiet=quiet)
 
@@ -239,8 +239,8 @@ def picture(function, **options):
         return timeline.draw(run.events, title=function.__name__)
 
 # %% [markdown]
-# A first try, to see how it works. Everybody sends everything to everybody, and each
-# rank adds up what it gets:
+# A first try, to see the clock at work. Everybody sends everything to everybody, and
+# each rank adds up what it gets:
 
 # %% alt="Space-time diagram of four ranks: in each of three steps every rank sends 1 MB to another one, further away each time, and receives as much."
 def talkative_all_reduce(x):
@@ -277,7 +277,7 @@ def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """Sum a tensor over all ranks, with rank 0 as the meeting point.
 
     x: contiguous tensor of numbers, of any shape and dtype (but bool)
-    Returns: a new tensor of that shape and dtype, equal on all ranks, also if p is 1
+    Returns: a new tensor of that shape and dtype, equal on all ranks, even if p is 1
 
     - the sum, on every rank: every rank but 0 sends one message to rank 0 and receives
       one from it. No other messages, and no collectives except a barrier.
@@ -304,13 +304,13 @@ def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
 # %% nbgrader={"grade": true, "grade_id": "check_server_all_reduce", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 check(server_all_reduce)
 
-# %% alt="Space-time diagram: one after the other the other ranks send their vector to rank 0, and then it sends the sum to each of them. Its port is busy all the time, the others mostly wait."
+# %% alt="Space-time diagram: the other ranks send their vectors to rank 0 one by one, and then it sends the sum to each of them. Its port is busy all the time, the others mostly wait."
 picture(server_all_reduce)
 
 # %% [markdown]
 # Look at the lane of rank 0: it is never idle. Look at the others: they hardly do
 # anything but wait. $2 (p - 1)$ messages go through one port, one after the other.
-# Twice as many ranks, twice the time.
+# Twice as many ranks, more than twice the time.
 
 # %% [markdown]
 # ## Second way: a tree · stretch
@@ -333,17 +333,17 @@ picture(server_all_reduce)
 #
 # ### All-reduce as a tree (3 points)
 #
-# Loops or recursion, as you like. It must hold for any number of ranks.
+# Loops or recursion, as you like. It must work for any number of ranks.
 
 # %% nbgrader={"grade": false, "grade_id": "tree_all_reduce", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """Sum a tensor over all ranks, up and down a tree of pairs.
 
     x: contiguous tensor of numbers, of any shape and dtype (but bool)
-    Returns: a new tensor of that shape and dtype, equal on all ranks, also if p is 1
+    Returns: a new tensor of that shape and dtype, equal on all ranks, even if p is 1
 
     - powers of two: no collectives except a barrier. A rank sends at most 2 ceil(log2
-      p) messages and receives no more.
+      p) messages and receives at most as many.
     - any number of ranks: the same limits if p is not a power of two.
     - few steps: all of it takes at most 4 ceil(log2 p) times as long as one message; 2
       ceil(log2 p) is possible. (A rank can send one message and receive one at the same
@@ -378,14 +378,14 @@ picture(tree_all_reduce)
 
 # %% [markdown]
 # Four steps instead of six. On 1024 ranks it will be 20 instead of 2046. But each step
-# still moves the **whole** vector through a port, and in every step at least half of
-# the ports are idle. For a long vector there is something left to gain.
+# still moves the **whole** vector through a port, and in every step each port is idle
+# in at least one direction. For a long vector there is something left to gain.
 
 # %% [markdown]
 # ## Half-time
 #
 # You know five collectives, and the cost of a sum that goes through one rank: its port
-# carries p - 1 times the bytes in each direction. This is a good place for a break:
+# carries p - 1 whole vectors in each direction. This is a good place for a break:
 # next you build an all-reduce from two halves, and then as a ring, which uses all links
 # at once.
 
@@ -399,22 +399,22 @@ picture(tree_all_reduce)
 #
 # ### All-reduce from two halves (2 points)
 #
-# Before you build the halves themselves, put them together from the library's:
+# Before you build the two halves yourself, put the library's together:
 # `dist.reduce_scatter_single(chunk, x)` and `dist.all_gather_single(x, chunk)`. (Before
 # PyTorch 2.13 they were called `reduce_scatter_tensor` and `all_gather_into_tensor`.)
-# They need chunks of equal length. **Think first:** what do you do with 10
-# elements on 3 ranks?
+# They need chunks of equal length. **Think first:** what do you do with 10 elements on
+# 3 ranks?
 
 # %% nbgrader={"grade": false, "grade_id": "all_reduce_in_two_halves", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
-    """Sum a vector over all ranks by a reduce_scatter and an all_gather of the library.
+    """Sum a vector over all ranks by the library's reduce_scatter and all_gather.
 
     x: contiguous tensor (n,) of numbers, of any dtype (but bool), n at least 1
-    Returns: a new tensor (n,) in the dtype of x, equal on all ranks, also if p is 1
+    Returns: a new tensor (n,) in the dtype of x, equal on all ranks, even if p is 1
 
     - n divisible by p: every rank adds up a chunk of n / p elements.
-    - any n: n may be smaller than p, or not divisible; a padded chunk has at most n //
-      p + 1 elements.
+    - any n: n may be smaller than p, or not divisible by p; a padded chunk has at most
+      n // p + 1 elements.
     - calls: any form of reduce_scatter and of all_gather, with lists or without.
     - unchanged: x.
 
@@ -464,11 +464,11 @@ def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """Sum a vector over all ranks, talking to the two neighbours only.
 
     x: contiguous tensor (n,) of numbers, of any dtype (but bool), n at least 1
-    Returns: a new tensor (n,) in the dtype of x, equal on all ranks, also if p is 1
+    Returns: a new tensor (n,) in the dtype of x, equal on all ranks, even if p is 1
 
     - even sizes: p divides n. No collectives except a barrier.
     - any dtype: the sum has the dtype of x.
-    - uneven sizes: n may be smaller than p, or not divisible.
+    - uneven sizes: n may be smaller than p, or not divisible by p.
     - all links at once: all ranks send at the same time. A rank makes at most 2 (p - 1)
       sends (empty ones count) of at most ceil(n / p) elements.
     - unchanged: x.
@@ -500,10 +500,10 @@ check(ring_all_reduce)
 picture(ring_all_reduce)
 
 # %% [markdown]
-# Six steps, as many as through rank 0. But each carries a quarter of the vector, and
-# all four ports are busy from the first microsecond to the last.
+# Six steps, as many as through rank 0. But each message carries a quarter of the
+# vector, and all four ports are busy from the first microsecond to the last.
 #
-# ![Traffic of an all-reduce of n bytes on four ranks. Parameter server: the link of rank 0 carries 3 n in and 3 n out. Tree: two steps up and two steps down, n on every link and direction. Ring: six steps, every rank sends 1.5 n, all links are equally busy.](../../images/server_tree_ring.svg)
+# ![Three ways to all-reduce n bytes on four ranks. Parameter server: rank 0 sends and receives 3 n, the others n each; time 6 (α + n β). Tree: ranks 0 and 2 send and receive 2 n, ranks 1 and 3 n; time 4 (α + n β). Ring: every rank sends and receives 1.5 n in six steps; time 6 (α + n β / 4).](../../images/server_tree_ring.svg)
 #
 # Count it. The next cell asks the network how much the busiest rank sent and received,
 # and when the last rank was done.
@@ -547,11 +547,12 @@ def all_reduce_time(
     world_size: int, number of ranks, at least 1
     nbytes: int, bytes of the vector, a multiple of world_size
     latency: float, s for each message
-    bandwidth: float, bit/s of each rank's port, in both directions at once
+    bandwidth: float, bit/s of each rank's port in each direction, in both at once
     Returns: float, s
 
     - through rank 0, and as a tree: a rank sends one message at a time and receives one
-      at a time; adding up costs nothing. Rank 0 of "server" sends when it has them all.
+      at a time; adding up costs nothing. Rank 0 of "server" sends only after it has
+      received all messages.
     - as a ring: all ranks send and receive at the same time.
 
     Example: all_reduce_time("ring", 2, 8, 0.0, 8.0) == 8.0
@@ -606,11 +607,11 @@ charts.compared(sizes, dots, left, log="xy", xlabel="bytes per rank", title=titl
 charts.compared(worlds, points, right, xlabel="ranks", title="40 KB per rank", **y);
 
 # %% [markdown]
-# Now your second and third guess, on 64 ranks:
+# Now your second and third guesses, on 64 ranks:
 
 # %%
 print(f"your guesses: {guess_2}, {guess_3}\n")
-print(f"{'64 ranks, ms':<14}{'server':>12}{'tree':>12}{'ring':>12}")
+print(f"{'64 ranks, ms':<14}{'server':>12}{'ring':>12}{'tree':>12}")
 for text, nbytes in (("4 B", 4), ("100 MB", 100_000_000)):
     print(
         f"{text:<14}"
@@ -618,11 +619,11 @@ for text, nbytes in (("4 B", 4), ("100 MB", 100_000_000)):
     )
 
 # %% [markdown]
-# One number: the **tree** wins, because a message costs its latency and the tree has
-# the fewest steps. 100 MB: the **ring** wins, because every byte costs its time and the
-# ring moves only $2 n (p - 1) / p$ of them through each port. That is less than $2 n$,
-# however many ranks there are, and Patarasuk and Yuan (2009) prove that no algorithm
-# gets away with less.
+# One number: the **tree** wins, because every step costs the latency and the tree has
+# the fewest steps. 100 MB: the **ring** wins, because now the bytes take the time, and
+# the ring moves only $2 n (p - 1) / p$ bytes through each port in each direction. That
+# is less than $2 n$, however many ranks there are, and Patarasuk and Yuan (2009) prove
+# that no algorithm gets away with less.
 #
 # Libraries therefore do not have just *one* all-reduce. MPI and NCCL look at the size
 # and the number of ranks and choose.
@@ -631,8 +632,8 @@ for text, nbytes in (("4 B", 4), ("100 MB", 100_000_000)):
 # ## On real ranks
 #
 # The simulated network was kind. Real ranks on one machine have no ports: a message is
-# a copy in the memory that they all share, made by cores that they all share. Unless
-# you have 4 cores or more, 4 ranks also take turns on them.
+# a copy in the memory that they all share, made by cores that they all share. With
+# fewer than 4 cores, 4 ranks also take turns on them.
 #
 # **Predict before you run it.** On which side, small vectors or large ones, will the
 # formula be further off? For 2 ranks or for 4?
@@ -643,8 +644,8 @@ for text, nbytes in (("4 B", 4), ("100 MB", 100_000_000)):
 # %%
 # %%ranks
 def ping_pong(nbytes, repeat):
-    """Seconds of one message between ranks 0 and 1: the fastest of `repeat`
-    there-and-backs, the others were disturbed.
+    """Seconds of one message between ranks 0 and 1: half of the fastest of `repeat`
+    round trips, as the others were disturbed.
     """
     x = torch.zeros(nbytes, dtype=torch.uint8, device=DEVICE)
     times = []
@@ -675,8 +676,8 @@ if rank == 0:
 
 # %% [markdown]
 # Then the library's `all_reduce` on all ranks, and on two of them.
-# `dist.new_group([0, 1])` makes a smaller circle: collectives called with `group=pair`
-# concern only its members.
+# `dist.new_group([0, 1])` makes a smaller group: collectives called with `group=pair`
+# involve only its members.
 
 # %%
 # %%ranks
@@ -729,15 +730,15 @@ charts.compared(
 );
 
 # %% [markdown]
-# The shape is the formula's: flat as long as latency rules, then a straight line once
-# the bytes do. The distance between them is what the formula leaves out: adding up is
-# not free, memory is shared, vectors of many megabytes no longer fit into the
-# processor's cache (the ping-pong's did), and where ranks outnumber cores a rank often
-# waits for its turn before it can even look at its message. Your own machine decides
-# how far that goes. Compare the two colours: if you have only 2 cores, it is the 4
-# ranks that suffer.
+# The shape is the formula's: flat as long as latency dominates, then a straight line
+# once the bytes do. The gap between points and lines is what the formula leaves out:
+# adding up is not free, memory is shared, vectors of many megabytes no longer fit into
+# the processor's cache (the ping-pong's did), and where ranks outnumber cores a rank
+# often waits for its turn before it can even look at its message. How large the gap is
+# depends on your machine. Compare the two colours: if you have only 2 cores, it is the
+# 4 ranks that suffer.
 #
-# Your ring works on real ranks, too, just as it is. How far is it from the library?
+# Your ring works on real ranks, too, unchanged. How far is its sum from the library's?
 
 # %%
 # %%ranks
@@ -753,7 +754,7 @@ try:
     seconds = time.perf_counter() - start
     if rank == 0:
         print(
-            f"your ring {seconds * 1e3:.1f} ms, largest difference to the library "
+            f"your ring {seconds * 1e3:.1f} ms, largest difference from the library "
             f"{float((mine - library).abs().max()):.1e}"
         )
 except NotImplementedError:
@@ -767,7 +768,7 @@ except NotImplementedError:
 # %% [markdown]
 # ## What changes with GPUs
 #
-# ![Two nodes with four GPUs each. Inside a node the GPUs talk over NVLink, or more slowly over PCIe. Between nodes a message goes through the network card: without RDMA from the GPU into a buffer in host memory and from there to the card and the same way up on the other side; with GPUDirect RDMA straight from GPU memory to the card.](../../images/nccl_rdma_topology.svg)
+# ![Two nodes with four GPUs each. Inside a node the GPUs are joined by NVLink, and by PCIe with host memory and the network card. A message between nodes without RDMA goes from the GPU into a buffer in host memory, to the card, over the network and up through another buffer; with GPUDirect RDMA it goes from GPU memory straight to the card and from the card straight to GPU memory.](../../images/nccl_rdma_topology.svg)
 #
 # - **NCCL** is the library of collectives for NVIDIA's GPUs;
 #   `dist.init_process_group("nccl")` uses it, and your code stays as it is. It builds
@@ -781,9 +782,9 @@ except NotImplementedError:
 #   links, and spreads the result inside. It is still reduce_scatter and all_gather,
 #   once per kind of link.
 #
-# What that is worth: IBM reported for its topology-aware all-reduce 1248.06 images per
-# second on one node and 12043.78 on ten (B. Nelson, *Distributed Deep Learning*, CentOS
-# Dojo at Oak Ridge, 2019). Check their word:
+# For example, IBM reported 1248.06 images per second on one node and 12043.78 on ten
+# with its topology-aware all-reduce (B. Nelson, *Distributed Deep Learning*, CentOS
+# Dojo at Oak Ridge, 2019). Compute the speedup:
 
 # %%
 print(
@@ -815,8 +816,8 @@ print("loss", loss.item() / world_size)
 # %% [markdown]
 # ## What to remember
 #
-# - A **collective** concerns all ranks of a group. All call it, in the same order, with
-#   the same shape and dtype. It works in place.
+# - A **collective** involves all ranks of a group. All call it, in the same order, with
+#   the same shape and dtype. It writes its result into a tensor that you pass.
 # - `all_reduce` = `reduce` + `broadcast` = `reduce_scatter` + `all_gather`.
 # - A message costs $\alpha + n \beta$. **Few steps** for small vectors (tree), **few
 #   bytes per port** for large ones (ring).
@@ -835,7 +836,7 @@ print("loss", loss.item() / world_size)
 #
 # ![Three more collectives as grids of ranks by chunks, before and after. Scatter deals the chunks of the root out to the ranks; gather collects one chunk of each rank on the root; all_to_all sends chunk j of rank i to rank j as its chunk i, a transposition of the grid.](../../images/collectives_deeper.svg)
 #
-# The same cell as at the beginning, for these three (the ranks are fresh after the
+# The same cell as at the beginning, for these three (the ranks were restarted after the
 # hang, so everything is made again):
 
 # %%
@@ -863,8 +864,8 @@ dist.all_to_all_single(after["all_to_all"], mine)
 tiles.before_and_after(ranks.pull("before"), ranks.pull("after"))
 
 # %% [markdown]
-# `all_to_all` transposes: row i becomes column i. You will meet it where a model is cut
-# over ranks and each rank holds images that others need.
+# `all_to_all` transposes: row i becomes column i. You will meet it in unit 16, where a
+# model is split over ranks and each rank holds tokens that others need.
 #
 # ## Deeper: one long vector or many short ones?
 #
@@ -904,8 +905,7 @@ ranks.stop()
 # ### To read
 #
 # - R. Thakur, R. Rabenseifner, W. Gropp, *Optimization of Collective Communication
-#   Operations in MPICH*, 2005: the costs of this page and more algorithms than three.
+#   Operations in MPICH*, 2005: the costs on this page, and more algorithms.
 # - P. Patarasuk, X. Yuan, *Bandwidth Optimal All-reduce Algorithms for Clusters of
-#   Workstations*, 2009: the ring, and why ranks that add up themselves cannot get by
-#   with less traffic. (Switches that add up on the way can: that is reduction in the
-#   network.)
+#   Workstations*, 2009: the ring, and why ranks cannot get by with less traffic when
+#   they do the adding. (Switches that add up on the way can: in-network reduction.)
