@@ -10,7 +10,7 @@
 #
 # **At the end of this page** you can say who gets what for any number of samples, ranks
 # and minibatches. You have rebuilt PyTorch's `DistributedSampler`, you know when its
-# steps are *not* the minibatches of one process, and you have a splitter whose steps
+# steps are *not* the minibatches of one process, and you have a sampler whose steps
 # always are. Your accuracy counts every sample exactly once.
 #
 # **You need** [unit 03](../03_collectives/collectives.ipynb) for `all_reduce`.
@@ -39,14 +39,14 @@ ranks.start(RANKS, torch=True)
 # ## Guess first
 #
 # 1. 10 samples on 4 ranks, with PyTorch's sampler and its default settings. How many
-#    samples do the ranks process in one epoch, all together?
+#    samples do the ranks process in one epoch, altogether?
 # 2. A training script shuffles, but never tells its sampler which epoch it is. It runs
 #    for 90 epochs. How many different orders of the data does the model see?
 # 3. A validation set of 50 images, on 4 ranks. The script reports 65.4 %, and on one
 #    rank 66 %. Which part of the script is wrong?
 #
-# (You need not read the functions named `given.` on this page: one compares your
-# function with PyTorch's, one is a simple model. They are in
+# (You need not read the functions of `given` on this page: one compares your function
+# with PyTorch's, one is a simple model. They are in
 # `labkit/lessons/distributed_sampler.py`, and `help(given)` shows them.)
 
 # %%
@@ -55,9 +55,9 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## A data set you can see through
 #
-# A sample's number, from 0 to $n - 1$, is its **id** (PyTorch says *index*). What the
-# data set returns for it is its **item**. In this data set item $i$ is the number
-# $10 i$, so wherever a sample ends up, you can read off where it came from.
+# A sample's number, from 0 to $n - 1$, is its **id** (PyTorch says *index*). For an id
+# the data set returns an **item**. In this data set item $i$ is the number $10 i$, so
+# wherever a sample ends up, you can read off where it came from.
 
 # %%
 class SimpleDataSet(torch.utils.data.Dataset):
@@ -75,8 +75,8 @@ class SimpleDataSet(torch.utils.data.Dataset):
 # %% [markdown]
 # Three things stand between a data set and a training loop. A **sampler** yields ids in
 # some order. A **batch sampler** cuts them into batches. The **loader** fetches the
-# items and puts each batch into a tensor. With `DistributedSampler` every rank gets
-# different ids:
+# items and puts each batch into a tensor. With PyTorch's `DistributedSampler`, here
+# called the *stock* sampler, every rank gets different ids:
 
 # %%
 # %%ranks
@@ -89,9 +89,9 @@ print([batch.tolist() for batch in loader])
 # Look at the first batches of the four ranks: together they are items 0 to 70, the
 # first eight. That is no accident, as you will see.
 #
-# The sampler asked the process group how many ranks there are and which one it runs on.
-# You can also tell it, with `num_replicas` and `rank`. Then it needs no process group,
-# and you can look at every rank's *share*, that is, its ids, from the notebook:
+# The sampler asked `torch.distributed` how many ranks there are and which one it runs
+# on. You can also tell it, with `num_replicas` and `rank`. Then it also works in the
+# notebook, and you can look at every rank's *share*, that is, its ids:
 
 # %%
 def stock(n, num_replicas, **options):
@@ -106,8 +106,8 @@ stock(24, 4, shuffle=False)
 
 # %% [markdown]
 # Now draw them. One row per rank, in the rank's colour; time runs to the right. A
-# sample that has been dealt before gets a thick dashed frame and the word *again*.
-# Samples that nobody got are listed below.
+# sample that has been dealt before gets a thick dashed frame and the word *again*; a
+# dotted box is a step without samples. Samples that nobody got are listed below.
 
 # %% alt="Four rows of boxes, one for each rank: rank 0 holds the samples 0, 4, 8 and so on, rank 1 holds 1, 5, 9, and so on; 24 dealt."
 tiles.shares(24, {"24 samples, 4 ranks": stock(24, 4, shuffle=False)})
@@ -141,9 +141,9 @@ tiles.shares(
 #
 # ### Like a card dealer (2 points)
 #
-# Nothing is repeated and nothing is dropped here: with 10 samples, two of four ranks
-# get three and the others two. You will need this function again for the evaluation.
-# **Think first:** with 3 samples and 5 ranks, what does rank 4 get?
+# This function repeats and drops nothing: with 10 samples, two of four ranks get three
+# and the others two. You will need it again to evaluate a model. **Think first:** with
+# 3 samples and 5 ranks, what does rank 4 get?
 
 # %% nbgrader={"grade": false, "grade_id": "strided_share", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def strided_share(n: int, rank: int, world_size: int) -> list[int]:
@@ -156,7 +156,7 @@ def strided_share(n: int, rank: int, world_size: int) -> list[int]:
         they are dealt
 
     - equal shares: rank 0 gets the first sample, rank 1 the second, and so on; after
-      the last rank comes rank 0 again. Every id has exactly one rank.
+      the last rank comes rank 0 again. Every id belongs to exactly one rank.
     - unequal shares: no sample is repeated or dropped; a share may be empty.
 
     Example: strided_share(10, 1, 4) == [1, 5, 9]
@@ -186,7 +186,7 @@ tiles.shares(
 # launcher does not tell the ranks who they are, and all believe they are rank 0, you
 # pay for four ranks and get the work of one:
 
-# %% alt="Four rows that all hold the samples 0, 4 and 8, framed as dealt again; nobody has the other nine."
+# %% alt="Four rows that all hold the samples 0, 4 and 8, framed as dealt again on ranks 1 to 3; nobody has the other nine."
 everybody_is_rank_0 = [
     list(DistributedSampler(range(12), num_replicas=4, rank=0, shuffle=False))
     for rank in range(4)
@@ -195,13 +195,13 @@ tiles.shares(12, {"rank = 0 on every rank": everybody_is_rank_0})
 
 # %% [markdown]
 # **`shuffle`** (True by default) shuffles the *whole* order first and then deals it
-# out. The order depends on `seed + epoch` and on nothing else:
+# out. The order depends on $n$ and `seed + epoch` alone:
 #
-# ![Twelve samples on four ranks in two epochs. In epoch 0 all four ranks hold the same order 8, 0, 5, 9, 7, 4, 2, 10, 3, 1, 11, 6. Rank 0 takes the first position and every fourth one after it: 8, 7, 3; rank 1 takes 0, 4, 1; rank 2 takes 5, 2, 11; rank 3 takes 9, 10, 6. In epoch 1 all ranks hold another order, again the same one on each, and take the same positions of it.](../../images/shuffle_by_epoch.svg)
+# ![Twelve samples on four ranks in two epochs. In epoch 0 all four ranks hold the same order 8, 0, 5, 9, 7, 4, 2, 10, 3, 1, 11, 6. Rank 0 takes the first position and every fourth one after it: 8, 7, 3; rank 1 takes 0, 4, 1; rank 2 takes 5, 2, 11; rank 3 takes 9, 10, 6. In epoch 1 all ranks hold a different order, again the same one on each, and take the same positions of it.](../../images/shuffle_by_epoch.svg)
 #
 # Every rank computes the whole permutation for itself; no message is needed. All get
 # the same one, and each takes its own positions, so the shares still fit together.
-# Another epoch gives another permutation. Here is the sampler without and with
+# A different epoch gives a different permutation. Here is the sampler without and with
 # shuffling:
 
 # %% alt="Two panels of four rows with 12 samples: in order, and shuffled; in both every sample is dealt once."
@@ -215,13 +215,13 @@ tiles.shares(
 )
 
 # %% [markdown]
-# **`drop_last`** decides what happens when the samples do not divide evenly by the
-# number of ranks. A rank with one sample less may have one batch less: with batches of
-# 2, four samples are two steps and five are three. Then the ranks with three steps wait
-# for it in their last all-reduce, for ever. Shares of equal length mean equally many
+# **`drop_last`** decides what happens when the samples cannot be shared evenly among
+# the ranks. A rank with one sample fewer may have one batch fewer: with batches of 2,
+# four samples are two steps and five are three. Then the ranks with three steps wait
+# for ever in their third all-reduce. Shares of equal length mean equal numbers of
 # steps, whatever the batch size.
 #
-# ![Ten samples dealt out one by one to four ranks. The order 0 to 9 is extended by samples 0 and 1 as padding, so that it divides by four. Rank 0 gets 0, 4, 8; rank 1 gets 1, 5, 9; rank 2 gets 2, 6 and again 0; rank 3 gets 3, 7 and again 1. A dashed line after sample 7 shows where drop_last=True cuts the order instead: then every rank has two samples.](../../images/padded_shares.svg)
+# ![Ten samples dealt out one by one to four ranks. The order 0 to 9 is extended by samples 0 and 1 as padding, to a multiple of four. Rank 0 gets 0, 4, 8; rank 1 gets 1, 5, 9; rank 2 gets 2, 6 and again 0; rank 3 gets 3, 7 and again 1. A dashed line after sample 7 shows where drop_last=True cuts the order instead: then every rank has two samples.](../../images/padded_shares.svg)
 #
 # Without `drop_last` the sampler **pads** the order: it appends samples from the
 # beginning of the order (the dashed cells). With it, the sampler cuts off the rest at
@@ -240,16 +240,15 @@ tiles.shares(
 # %% [markdown]
 # Your first guess: the answer is twelve. Samples 0 and 1 came twice in this epoch. With
 # `drop_last` it is eight, and nobody saw 8 and 9. When every epoch is shuffled
-# differently, these are other samples each time, and in training neither does harm. In
-# an evaluation both do.
+# differently, other samples are affected each time, and in training neither does harm.
+# In an evaluation both do.
 #
 # ### What the stock sampler does (4 points)
 #
-# Write PyTorch's own sampler, here called the *stock* sampler, without using
-# `DistributedSampler`. The order is `range(n)`, or with `shuffle` the result of
-# `torch.randperm(n, generator=g)`, where `g` is a `torch.Generator` seeded with
-# `seed + epoch`. Then pad or cut. Then deal. **Think first:** with 2 samples and 5
-# ranks, what is the padded order?
+# Write the stock sampler without using `DistributedSampler`. The order is `range(n)`,
+# or with `shuffle` the result of `torch.randperm(n, generator=g)`, where `g` is a
+# `torch.Generator` seeded with `seed + epoch`. Then pad or cut. Then deal.
+# **Think first:** with 2 samples and 5 ranks, what is the padded order?
 
 # %% nbgrader={"grade": false, "grade_id": "stock_indices", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def stock_indices(
@@ -313,7 +312,7 @@ print(f"equal in {equal} of 1000 settings")
 # *this rank's last batch if it is short*. The sampler's `drop_last` drops *the samples
 # that are left over when the ranks share them evenly*.
 
-# %% alt="Three panels of four rows with gaps between the batches: 22 samples in batches of three and of four, whose last ones are shorter, and with the batch sampler's drop_last, where the short batches and their samples are missing."
+# %% alt="Three panels of four rows with gaps between the batches: 22 samples in batches of three; in batches of four, where the last ones have two; and with the batch sampler's drop_last, where the short batches and their samples are missing."
 def batched(n, p, batch_size, drop_last):
     """Batches of each rank: the stock sampler, wrapped in a BatchSampler."""
     return [
@@ -341,10 +340,9 @@ tiles.shares(
 #
 # ### Epochs of a training loop (4 points)
 #
-# Now the real thing, with PyTorch's own sampler and loader, as at the top of every
-# training script. The order must change in every epoch, so you have to tell the sampler
-# which epoch it is: `sampler.set_epoch(epoch)`, on every rank, before the loader is
-# asked for its first batch.
+# Now the real thing, with PyTorch's own sampler and loader, as in a training script.
+# The order must change from epoch to epoch, so you have to tell the sampler which epoch
+# it is: `sampler.set_epoch(epoch)`, on every rank, before each loop over the loader.
 
 # %% nbgrader={"grade": false, "grade_id": "training_batches", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) -> list:
@@ -397,8 +395,8 @@ check(training_batches)
 #
 # Does the stock sampler do that? Here are 24 samples in minibatches of 8. With 2 ranks
 # each takes 4 per step. Look at the second batch of rank 0: samples 8, 10, 12, 14, half
-# of the second minibatch. Fine. But 8 does not divide evenly by 3. And what if there
-# are 23 samples?
+# of the second minibatch. Fine. But 8 is not divisible by 3. And what if there are 23
+# samples?
 
 # %% alt=["24 samples in minibatches of 8. On 2 ranks each step holds the samples of one minibatch; on 3 ranks each takes three samples, and the first step reaches into the second minibatch.", "23 samples on 2 ranks: sample 0 is dealt again in the last step."]
 def stock_steps(n, p, m):
@@ -422,18 +420,18 @@ tiles.shares(23, {"23 samples, 2 ranks, minibatches of 8": stock_steps(23, 2, 8)
 # a different gradient, a different model: your parallel run and your sequential run can
 # no longer be compared number by number.
 #
-# The cure is to swap the two steps. The stock sampler first deals and then cuts.
+# The cure is to swap two operations. The stock sampler first deals and then cuts.
 # **First cut, then deal**: cut the order into minibatches, and deal out each of them.
-# Rank $r$ takes positions $r$, $r + p$, $r + 2p$, ... *of the minibatch*. Every
-# minibatch begins with rank 0.
+# Rank $r$ takes positions $r$, $r + p$, $r + 2p$, ... *of the minibatch*. Each
+# deal begins with rank 0.
 #
 # ![The order 0 to 23 in three minibatches of 8, shared by three ranks in two ways. Left, deal, then cut: step 0 holds samples 0 to 8, of which 8 belongs to minibatch 1; step 1 holds 9 to 17, of which 16 and 17 belong to minibatch 2; step 2 holds 18 to 23. Right, cut, then deal: every step holds exactly one minibatch; ranks 0 and 1 have three samples of it and rank 2 has two.](../../images/two_ways_to_share.svg)
 #
 # Read a step from top to bottom. On the left the steps drift away from the minibatches;
 # on the right they never do.
 #
-# - A minibatch that does not divide evenly gives the first ranks one sample more. That
-#   is all right: unit 05 weights the ranks by their counts.
+# - If a minibatch does not divide evenly, the first ranks get one more sample. That is
+#   all right: unit 05 weights the ranks by their counts.
 # - A minibatch with fewer samples than ranks leaves some ranks with nothing. Their
 #   share is an **empty list**. It must be there, because every rank has to take part in
 #   every step, even with nothing to add.
@@ -540,6 +538,7 @@ print(
 # Now on real ranks, with 23 samples in minibatches of 10: the last one has three, and
 # rank 3 gets nothing. Each rank also goes through the epoch as one process would, for
 # comparison: do the ranks together hold the minibatch of one process in every step?
+# (`all_gather_object` is an `all_gather` of any Python objects.)
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -586,9 +585,9 @@ print(
 )
 
 # %% [markdown]
-# Now on four ranks, as in many scripts: a DistributedSampler deals out the images, each
-# rank counts its own, an `all_reduce` adds up. Look for the mistake. The arithmetic is
-# right.
+# Now on four ranks, as in many scripts: the stock sampler deals out the images, each
+# rank counts its own and the right ones among them, an `all_reduce` adds up the counts.
+# Look for the mistake. The arithmetic is right.
 
 # %%
 # %%ranks
@@ -608,7 +607,7 @@ print(f"{right:.0f} of {seen:.0f} images are right: {right / seen:.1%}")
 # depends on the number of ranks, which is the worst of it. You need no cluster to see
 # it: the stock sampler tells you who would get what.
 
-# %% alt="Reported accuracy over 1 to 64 ranks: with the images as they come the points scatter closely around the true accuracy, with images sorted by class they stray much further."
+# %% alt="Reported accuracy over 1 to 64 ranks: with the images as they come most points lie below the true accuracy, by up to 3 percentage points; with images sorted by class most lie above it, by up to 4."
 def reported(correct, p):
     """The accuracy, in percent, that p ranks with the stock sampler report."""
     dealt = np.concatenate(stock(len(correct), p, shuffle=False))
@@ -627,8 +626,8 @@ sampled.accuracy(worlds, shown, truth=100 * correct.float().mean().item());
 # One model, 50 images, and an accuracy that moves by several points with the number of
 # ranks. Where the number of ranks divides 50, it is right. Elsewhere the first images
 # of the data set count twice. When images are sorted by class, as they are in folders,
-# these all belong to the first classes: if those are easy, your model seems to get
-# better with more GPUs.
+# these belong to the first classes: if those are easy, your model seems to get better
+# with more GPUs.
 #
 # `drop_last=True` is no way out: then images are missing. Nor is the mean of the ranks'
 # own accuracies. The way out is to remember *why* the shares had to have equal length:
@@ -637,9 +636,9 @@ sampled.accuracy(worlds, shown, truth=100 * correct.float().mean().item());
 # ### An accuracy that counts everybody once (3 points)
 #
 # You are given `is_correct(i)`: it runs the model on sample i, which is the expensive
-# part, and says whether the model was right. Deal with your `strided_share` or in
+# part, and says whether the model was right. Use your `strided_share` or deal in
 # another way, but exactly one rank must look at each sample, and the shares may differ
-# by at most one. **Think first:** what does a rank without samples do?
+# by at most one sample. **Think first:** what does a rank without samples do?
 
 # %% nbgrader={"grade": false, "grade_id": "exact_accuracy", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def exact_accuracy(n: int, is_correct) -> float:
@@ -686,7 +685,7 @@ except NotImplementedError:
 # The order of the samples has to be the same on all ranks, or they deal from different
 # packs. See what `seed=rank` does:
 
-# %% alt="Four rows of three samples, each rank dealing from a pack shuffled in its own way: several samples are dealt again, and nobody has others."
+# %% alt="Four rows of three samples, each rank dealing from a pack shuffled in its own way: several samples are dealt again, and others are missing."
 different_packs = [
     list(DistributedSampler(range(12), num_replicas=4, rank=rank, seed=rank))
     for rank in range(4)
@@ -696,9 +695,9 @@ tiles.shares(12, {"seed = rank": different_packs})
 # %% [markdown]
 # So "same seed everywhere" is good advice for the order, and for the initial weights.
 # For the **noise**, that is, augmentation, dropout and the like, it is bad advice.
-# Images are shifted, rotated and cropped at random, so that the network never sees the
-# same one twice. If all ranks start from the same seed, they draw the same numbers: all
-# four images of a step are shifted alike, and four ranks see no more variety than one.
+# Images are shifted, rotated and cropped at random, so that the network hardly ever
+# sees the same one twice. If all ranks start from the same seed, they draw the same
+# numbers: all four shift their images alike, and see no more variety than one.
 
 # %%
 # %%ranks
@@ -707,7 +706,7 @@ shift_same = torch.randint(-4, 5, (2,)).tolist()
 torch.manual_seed(1000 + rank)
 shift_own = torch.randint(-4, 5, (2,)).tolist()
 
-# %% alt="Two rows of four handwritten digits, one of each rank. With the same seed all four are shifted by the same number of pixels, with a seed per rank each by another."
+# %% alt="Two rows of four handwritten digits, one of each rank. With the same seed all four are shifted in the same way, with a seed per rank each in a different way."
 shifts = {
     "the same seed": ranks.pull("shift_same"),
     "a seed per rank": ranks.pull("shift_own"),
@@ -716,8 +715,8 @@ sampled.shifted(images, shifts)
 
 # %% [markdown]
 # It is worse where the samples themselves are drawn at random: with replacement, or by
-# weight. `DistributedSampler` cannot do that. Each rank draws for itself, and from the
-# same seed they all draw the same samples:
+# weight. `DistributedSampler` cannot do that, so each rank draws for itself, and from
+# the same seed they all draw the same samples:
 
 # %%
 # %%ranks
@@ -737,8 +736,8 @@ for what, seed in (("the same seed", 0), ("a seed per rank", 1000 + rank)):
 # %% [markdown]
 # ### One order, many noises (2 points)
 #
-# So you need two generators. One is for the order, and all ranks share it. One is for
-# the noise: a different one on every rank and in every epoch. Both must depend on the
+# So you need two generators, different in every epoch: one for the order, the same on
+# all ranks, and one for the noise, different on each rank. Both must depend on the
 # arguments alone, so that a run can be repeated. **Think first:** seed the noise with
 # `seed + epoch + rank`. What does rank 0 draw in the next epoch?
 
@@ -776,7 +775,7 @@ check(epoch_generators)
 # %% [markdown]
 # ## Break it
 #
-# The most common mistake of this page is one missing line. This loop shuffles:
+# The most common mistake with this sampler is one missing line. This loop shuffles:
 # `shuffle=True` is the sampler's default. It runs on real ranks, for three epochs.
 # **Before you run it:** what will differ between the epochs?
 
@@ -794,7 +793,7 @@ for epoch in range(3):
     sampler.set_epoch(epoch)
     told.append([(batch // 10).tolist() for batch in loader])
 
-# %% alt="Six panels of 16 samples in batches of two. Where set_epoch was forgotten the three epochs are the same; where it was called each has another order."
+# %% alt="Six panels of 16 samples in batches of two. Where set_epoch was forgotten the three epochs are the same; where it was called each has a different order."
 forgotten, told = ranks.pull("forgotten"), ranks.pull("told")
 panels = {
     f"set_epoch forgotten, epoch {epoch}": [mine[epoch] for mine in forgotten]
@@ -826,8 +825,8 @@ tiles.shares(16, panels, columns=3)
 # - `batch_size` of a loader is the **local** one. The global batch is $p$ times as
 #   large.
 # - `set_epoch(epoch)` before every epoch, on every rank. Nobody reminds you.
-# - Where sizes do not divide, the stock sampler's steps are **not** the minibatches of
-#   one process. Cut first, then deal.
+# - Where sizes do not divide evenly, the stock sampler's steps are **not** the
+#   minibatches of one process. Cut first, then deal.
 # - Padding counts samples twice: harmless in training, wrong in an evaluation. **Add
 #   up counts, divide once.**
 # - The order: the same seed on all ranks. The noise: a different seed on each.
