@@ -4,13 +4,13 @@
 # A node has eight GPUs, and your program uses one of them. Two changes of a few lines
 # each promise more speed: use all devices, and compute in 16 bits instead of 32. Both
 # can go wrong without an error message: a sample is counted twice, one rank skips a
-# step that the others make, weights stay the same although every gradient is right. On
+# step that the others take, weights stay the same although every gradient is right. On
 # this page you write both changes by hand, and then break them.
 #
 # **At the end of this page** you know why `DataParallel` was 4 times slower than
-# DistributedDataParallel on the same GPUs, you can say what 16 bits save and what they
-# do not, and your evaluation gives the same number on any number of ranks, to the last
-# digit.
+# DistributedDataParallel (DDP) on the same GPUs, you can say what 16 bits save and what
+# they do not, and your evaluation gives the same number on any number of ranks, to the
+# last digit.
 #
 # **You need** units 04, 05 and 06. **It takes** about 100 minutes, the *stretch*
 # 50 more: two sittings. The cells themselves run for about half a minute on two cores.
@@ -80,8 +80,8 @@ print("names of parameters:", list(wrapped.state_dict()))
 # its `batch_size` is that of all devices together. `torch.chunk` cuts the batch into
 # pieces of $\lceil \text{batch} / \text{devices} \rceil$ rows, from the front, until no
 # rows are left. A program with DDP runs once for each device, and each process has its
-# own loader. So for the same step on 8 GPUs, the programs behind the table below set
-# 3200 with `DataParallel` and 400 with DDP.
+# own loader. So for the same step on 8 GPUs, `batch_size` is 3200 with `DataParallel`
+# and 400 with DDP, as in the programs behind the table below.
 #
 # ### Batch size: of all devices or of each (2 points)
 
@@ -169,7 +169,7 @@ check(data_parallel_step)
 # %% [markdown]
 # `DataParallel` computes the loss on device 0, as a mean over the whole batch. With DDP
 # each process takes the mean over its own shard, and the gradients are averaged over
-# processes. Both give the same only if all shards have the same size.
+# processes. Both give the same gradients only if all shards have the same size.
 #
 # ### Cost of DataParallel and of DDP · stretch
 #
@@ -192,12 +192,12 @@ charts.diagrams(runs, 4)
 # `DataParallel` copies all weights to all devices in every step, because only device 0
 # updates them. The other devices wait for the loss, and again for the step. Nothing
 # overlaps, and device 0 does more work than the others. DDP copies the weights once, at
-# the start; then all ranks make the same step, and gradients travel while others are
+# the start; then all ranks take the same step, and gradients travel while others are
 # still being computed.
 #
-# The number of bytes is not the reason. For a model of n bytes on p devices it is
-# 2 (p-1) n in either case, for a broadcast and a reduce or for an all-reduce. The
-# difference is *when* they travel.
+# The number of bytes is not the reason. For a model of n bytes on p devices, a
+# broadcast and a reduce move 2 (p-1) n bytes, and so does an all-reduce. The difference
+# is *when* they travel.
 #
 # ## A published table, taken apart
 #
@@ -217,13 +217,13 @@ devices.print_speedups()  # efficiency: speedup / factor of GPUs
 # right?
 #
 # - "About eight times" is 7.5: fair.
-# - "More than 30 times" compares float32 on one GPU with half precision on 32 GPUs: two
-#   things changed. The line above it compares like with like and finds 111 %: four
-#   times as many GPUs, and *more* than four times as fast. More GPUs alone do not do
-#   that, so something else changed as well; the article does not name it. (It says that
-#   half precision leaves room for larger batches, and that these made training 1.5
-#   times as fast. Then 52 s would mean poor scaling: 4.42 / 1.5 = 2.9 times as fast on
-#   four times as many GPUs.)
+# - "More than 30 times", the last line, compares float32 on one GPU with half precision
+#   on 32 GPUs: two things changed. The line above compares like with like and finds
+#   111 %: four times as many GPUs, and *more* than four times as fast. More GPUs alone
+#   do not do that, so something else changed as well; the article does not name it. (It
+#   says that half precision leaves room for larger batches, and that these made
+#   training 1.5 times as fast. If that is the reason, scaling was poor: 4.42 / 1.5 =
+#   2.9 times as fast on four times as many GPUs.)
 # - An epoch here is training *and* validation: `t2 - t1` in their programs covers both.
 #
 # In a table of your own, change one thing from line to line. Where two things change,
@@ -232,16 +232,16 @@ devices.print_speedups()  # efficiency: speedup / factor of GPUs
 # ### GPU utilisation
 #
 # The article shows "GPU utilization": 36.5 % with `DataParallel`, 95.8 % with DDP and
-# with apex. The chart in the repository, `result.png`, shows other numbers for the same
-# five runs. Suppose that utilisation were the share of time with useful work. Then 8
-# GPUs with utilisation $u$ would be $8u / u_1$ times as fast as one GPU with $u_1$.
+# with apex. The chart in the repository, `result.png`, has all five runs, with other
+# numbers. Suppose that utilisation were the share of time with useful work. Then 8 GPUs
+# with utilisation $u$ would be $8u / u_1$ times as fast as one GPU with $u_1$.
 
 # %%
 devices.print_utilisation()  # the numbers are in devices.UTILISATION
 print(f"memory with apex, by the chart: {24.48 / 39.92:.0%} of 39.92 GB")
 
 # %% [markdown]
-# For DDP that fits. For `DataParallel` it does not: by either number the GPUs were busy
+# For DDP that fits. For `DataParallel` it does not: by either source the GPUs were busy
 # for much longer than they did useful work. `nvidia-smi` reports "the percent of time
 # over the past sample period during which one or more kernels was executing on the GPU"
 # (PyTorch's documentation of `torch.cuda.utilization`). So a kernel that only copies
@@ -254,7 +254,7 @@ print(f"memory with apex, by the chart: {24.48 / 39.92:.0%} of 39.92 GB")
 # Two types have 16 bits, and divide them differently: the bits of the exponent decide
 # the range, the digits (the mantissa) the precision.
 #
-# ![Three number formats. float32 has 1 bit for the sign, 8 for the exponent, 23 for the digits; float16 has 1, 5 and 10; bfloat16 has 1, 8 and 7. After 1 the next number is 1.00000012, 1.00097656 and 1.0078125. Below, their ranges on a logarithmic number line: float32 and bfloat16 reach from about 10 to the minus 38 to 10 to the 38, float16 from 6 times 10 to the minus 8 to 65504. At its small end each type has a stretch with fewer digits.](../../images/number_formats.svg)
+# ![Three number formats. float32 has 1 bit for the sign, 8 for the exponent, 23 for the digits; float16 has 1, 5 and 10; bfloat16 has 1, 8 and 7. After 1 the next number is 1.00000012, 1.00097656 and 1.0078125. Below, their ranges on a logarithmic number line: float32 reaches from about 10 to the minus 45 to 10 to the 38, bfloat16 from 10 to the minus 40 to 10 to the 38, float16 from 6 times 10 to the minus 8 to 65504. The small end of each is hatched: fewer digits.](../../images/number_formats.svg)
 #
 # bfloat16 is a float32 without its last 16 bits: the same range in coarser steps.
 # float16 has finer steps and a shorter range. At the small end of each range are the
@@ -298,16 +298,16 @@ for dtype in (half, brain):
 # scale for a whole tensor, one large number spoils all small ones: if 1000 is scaled to
 # 448, 0.001 becomes 0 in e4m3. So each *block* of numbers gets a scale of its own: 32
 # numbers in MXFP8, an open standard, 16 numbers of 4 bits in NVFP4. DeepSeek-V3 (unit
-# 20) computed its matrix products in e4m3, with one scale for each 128 activations and
-# for each block of 128 x 128 weights; master weights and gradients stayed in higher
-# precision (arXiv 2412.19437, section 3.3). The loss scaling that you write below for
-# 16 bits is the same idea, with one scale for everything.
+# 20) computed most of its matrix products in e4m3, with one scale for each 128
+# activations and for each block of 128 x 128 weights; master weights and gradients
+# stayed in higher precision (arXiv 2412.19437, section 3.3). The loss scaling that you
+# write below for 16 bits is the same idea, with one scale for everything.
 #
 # ### Loss scaling: the sizes of gradients
 #
 # Take a network that recognises digits, and the absolute value of each of its
 # gradients. (It is not trained yet. Later gradients are smaller; to imitate them, the
-# loss is multiplied by 1/1000.) The grey lines of the histogram are the ends of
+# loss is multiplied by 1/1000.) The grey lines in the histogram are the limits of
 # float16: gradients to the left of the first become 0 or are rounded up to it,
 # gradients to the right of the second become infinite.
 
@@ -347,7 +347,7 @@ precision.draw_sizes(sizes, 16);
 def scaled_step(
     weights: Tensor, loss_of, scale: float, lr: float, max_norm: float
 ) -> tuple[Tensor, bool]:
-    """Make one step of plain SGD in mixed precision, with a scaled loss.
+    """Take one step of plain SGD in mixed precision, with a scaled loss.
 
     weights: float32 tensor, the master weights
     loss_of: function, loss_of(half) is the loss, float32, of a float16 copy of the
@@ -387,8 +387,8 @@ check(scaled_step)
 # ### Dynamic loss scaling (3 points) · stretch
 #
 # The scale should be as large as possible without overflow. `GradScaler` finds it
-# during training: a step whose gradients overflow is skipped and halves the scale, and
-# `growth_interval` good steps in a row, without overflow, double it.
+# during training: a step whose gradients overflow is skipped and the scale halved;
+# `growth_interval` good steps (without overflow) in a row double it.
 
 
 # %% nbgrader={"grade": false, "grade_id": "dynamic_scale", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -403,7 +403,7 @@ def dynamic_scale(
     Returns: list of floats, one for each step
 
     - halving the scale: after a step with an infinity or nan. Nothing else bounds the
-      scale, as long as a float32 holds it.
+      scale, as long as it fits into a float32.
     - doubling the scale: after growth_interval good steps in a row. Each time the scale
       changes, the count of good steps starts again at 0.
 
@@ -447,8 +447,8 @@ for name, one in (
 
 # %% [markdown]
 # The weights stay float32: they *are* the master weights. autocast makes a 16-bit copy
-# for each product. Now train in float32, bfloat16 and float16. `precision.trained` is
-# the usual loop, with four lines new or changed:
+# of each for the products. Now train in float32, bfloat16 and float16.
+# `precision.trained` is the usual loop, with four lines new or changed:
 #
 # ```python
 # with torch.autocast(DEVICE, dtype=dtype):
@@ -500,8 +500,8 @@ def found_inf_anywhere(grads: list[Tensor]) -> bool:
 
     - the same answer on all ranks: True for an infinity of either sign or a nan
       anywhere.
-    - large but finite gradients: they are no overflow; your own computation must not
-      make them infinite.
+    - large but finite gradients: they are not an overflow; your own computation must
+      not make them infinite.
     - one number: one collective, to which each rank contributes one number of at most 8
       bytes.
 
@@ -522,13 +522,13 @@ check(found_inf_anywhere)
 # ## Memory saved by half precision
 #
 # The abstract of Micikevicius et al. says that half precision reduces "the memory
-# consumption of deep learning models by nearly 2". High-Flyer's chart shows 61 %. Count
-# for yourself. Weights, gradients and the optimizer state are float32 under autocast:
-# nothing is saved there. The activations, which are kept for the backward pass, are
-# half as large. But each product also keeps a 16-bit copy of its weights, which float32
-# does not need. `precision.kept_for_backward` counts the bytes that autograd saves for
-# the backward pass of a small transformer, and `precision.print_kept` prints them for
-# batches of 1 to 32 sequences.
+# consumption of deep learning models by nearly 2x". In High-Flyer's chart 61 % remains.
+# Count for yourself. Weights, gradients and the optimizer state are float32 under
+# autocast: nothing is saved there. The activations, which are kept for the backward
+# pass, are half as large. But each product also keeps a 16-bit copy of its weights,
+# which float32 does not need. `precision.kept_for_backward` counts the bytes that
+# autograd saves for the backward pass of a small transformer, and
+# `precision.print_kept` prints them for batches of 1 to 32 sequences.
 
 # %%
 precision.print_kept((1, 2, 4, 8, 16, 32))
@@ -537,9 +537,9 @@ precision.print_kept((1, 2, 4, 8, 16, 32))
 # The smaller the batch, the less is saved: the copies of the weights do not shrink with
 # it. With a larger batch the ratio falls, but not to one half. The layer norms keep
 # their inputs in float32, and autocast copies an input once for each product that it
-# enters: three times for queries, keys and values. Together with the fixed part, the
-# ratio comes close to the chart's 61 %. "Nearly 2" is a limit, for activations alone
-# and all of them in 16 bits.
+# enters: three times for queries, keys and values. With the fixed part added (the last
+# column) the ratio, too, comes close to the chart's 61 %. "Nearly 2x" is a limit, for
+# activations alone and all of them in 16 bits.
 
 # %% [markdown]
 # ## Half-time
@@ -672,7 +672,7 @@ for p in SOME_RANKS:
 # ### The same bits on any number of ranks
 #
 # All ranks of a run now have the same bits. A run on *another number* of ranks may
-# still have others: a sum of floats, such as losses, depends on the order of the
+# still get different ones: a sum of floats, such as losses, depends on the order of the
 # additions. (A sum of counts, which are integers, does not.) The remedy: round each
 # sample's loss to a multiple of $2^{-20}$. Sums of these are exact in float64 up to
 # $2^{33}$, so the order has no effect. `devices.counted` returns a rank's right
@@ -703,8 +703,9 @@ print("bytes that a rank passes on:", run.ranks[0].collective_bytes)
 #
 # Sometimes you cannot choose the shards, because the loader comes with a
 # `DistributedSampler` (unit 04). It puts all samples in an order, and repeats the order
-# from its beginning until the length divides by the $p$ ranks. Rank $r$ gets the places
-# $r, r + p, r + 2p, \ldots$ The place alone tells whether a sample is padding.
+# from its beginning until the length is a multiple of $p$, the number of ranks. Rank
+# $r$ gets the places $r, r + p, r + 2p, \ldots$ The place alone tells whether a sample
+# is padding.
 #
 # ![Ten samples, dealt in turn to four ranks; seven of them are predicted right. Ranks 2 and 3 get samples 0 and 1 once more as padding, dashed, both wrong. With padding the ranks count 1 of 3, 2 of 3, 2 of 3 and 2 of 3: together 7 of 12, 58 %. Without padding: 1 of 3, 2 of 3, 2 of 2 and 2 of 2: together 7 of 10, 70 %.](../../images/padded_evaluation.svg)
 
@@ -713,13 +714,13 @@ print("bytes that a rank passes on:", run.ranks[0].collective_bytes)
 def evaluate_padded(
     predictions: Tensor, labels: Tensor, indices: Tensor, n: int
 ) -> float:
-    """Return the accuracy over n samples, some of which the sampler has dealt twice.
+    """Return the accuracy over n samples, some of which the sampler has repeated.
 
     predictions, labels: int64 tensors, for this rank's samples in the sampler's order:
         ceil(n / p) of them on p ranks
     indices: int64 tensor, the samples' indices in the data set (you may not need them)
     n: int, number of samples
-    Returns: float, the same on every rank (to the digits of a float32)
+    Returns: float, the same on every rank (to float32 precision)
 
     - every sample once: count each sample once, however often the sampler has dealt it.
     - fewer samples than ranks: n may be smaller than p.
@@ -809,10 +810,10 @@ for sizes in ([509], [128, 127, 127, 127], [470, 20, 19]):
 # ## Break it: bfloat16 weights, and a rank that skips alone
 #
 # **Weights in 16 bits.** Somebody reads that bfloat16 needs no loss scaling, and writes
-# `model.bfloat16()`. Train a network for 100 steps, and then go on twice with a small
-# learning rate: once with weights in float32, once in bfloat16. The products are
-# bfloat16 in both cases. `precision.goes_on` trains on, and returns the losses and the
-# share of the first layer's weights that have changed.
+# `model.bfloat16()`. Train a network for 100 steps, and then two copies of it further,
+# with a small learning rate: one with weights in float32, one in bfloat16. The products
+# are bfloat16 in both cases. `precision.goes_on` trains a copy further, and returns the
+# losses and the share of the first layer's weights that have changed.
 
 # %%
 *_, begun = precision.trained(torch.float32, 100, images, labels)
@@ -857,12 +858,12 @@ ax = plots.canvas(size=(8, 3))
 plots.training(curves, ax, xlabel="step", ylabel="distance to the best", log=True);
 
 # %% [markdown]
-# Rank 2 skips alone and halves its scale. The others keep the old scale, and the
-# gradients that they send for rank 2's quarter overflow again; so rank 2 skips and
-# halves again. Meanwhile the gradients that rank 2 sends get smaller and smaller, and
+# In the first step ranks 0 and 2 skip and halve their scales. From then on only rank 2
+# does: the others keep theirs, and the gradients that they send for rank 2's quarter
+# overflow again. Meanwhile the gradients that rank 2 sends get smaller and smaller, and
 # hardly count in the others' sums. Then one step happens not to overflow: rank 2
-# divides a sum in the old scale by its own tiny one, and its weights explode. No error
-# was raised at any time, and a program that logs rank 0's scale shows nothing.
+# divides a sum in the others' scales by its own tiny one, and its weights explode. No
+# error was raised at any time, and a log of rank 0's scale shows one normal skip.
 #
 # ## Profiler and roofline · stretch
 #
@@ -890,15 +891,15 @@ traces.draw(in_lanes);
 
 # %% [markdown]
 # Read the figure from the bottom up. Three all-reduces belong to each backward pass,
-# one for each bucket. They begin while gradients of earlier layers are still being
-# computed: that part of their time is hidden. The last bucket holds the gradients of
-# the first layers. When it is ready, nothing is left to compute, so its whole time is
-# spent waiting. More buckets make the last one smaller, but each bucket costs a
-# latency.
+# one for each bucket. The first two begin while gradients of earlier layers are still
+# being computed: that part of their time is hidden. The last bucket holds the gradients
+# of the first layers. When it is ready, nothing is left to compute, so its whole time
+# is spent waiting. More buckets make the last one smaller, but each costs a latency.
 #
 # On a CPU the all-reduce uses cores that the computation needs, so even hidden
-# communication costs time. On a GPU it is an NCCL kernel on a stream of its own; there,
-# look for gaps in the row *computing*, not at the utilisation.
+# communication costs time. With two GPUs it is an NCCL kernel on a stream of its own;
+# there, look for gaps in the row *computing*, not at the utilisation. (With one GPU the
+# two ranks share it, over gloo.)
 #
 # ### Overlap in virtual time
 #
@@ -955,8 +956,7 @@ for how in ("at the end", "with hooks"):
 # intensity**. Two bounds limit the operations per second: the memory's bandwidth times
 # the intensity (the slope), and the highest rate of the processor (the roof). Predict:
 # is a product with $n = 1$, a matrix times a vector, faster with 16 bits? Is one with
-# $n = 256$? `roofline.bandwidth` measures the time of a copy, `roofline.rates` that of
-# products.
+# $n = 256$? `roofline.bandwidth` times a copy, `roofline.rates` times products.
 
 # %%
 bandwidth = roofline.bandwidth(DEVICE)
