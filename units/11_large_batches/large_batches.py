@@ -11,8 +11,8 @@
 #
 # **At the end of this page** you have found where the linear scaling rule fails,
 # measured a noise scale while training and predicted a batch size from it, written a
-# batch norm over all ranks, forward and backward, and you validate without making any
-# rank wait.
+# batch norm over all ranks, forward and backward, and validated without making any rank
+# wait.
 #
 # **You need** units 05 and 06. **It takes** about 105 minutes, the *stretch* 85
 # more: two sittings. The cells themselves run for less than a minute on two cores. They
@@ -40,7 +40,7 @@ torch.set_num_threads(1)  # for so small a network a second thread only gets in 
 # ## Guess first
 #
 # 1. A model learns well with batches of 32 and a learning rate of 0.12. With 8 times
-#    the ranks you have batches of 256. Which rate do you take?
+#    the ranks you have batches of 256. Which rate do you use?
 # 2. Do batches of 512 need 16 times fewer steps than batches of 32 to reach the same
 #    accuracy?
 # 3. If batch norm uses the samples of all ranks, a step of ResNet-50 sends more than
@@ -53,12 +53,12 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # ## Run: one rate for all batches
 #
 # A small network learns digits in one process: a batch of p b samples has the same
-# gradient there as on p ranks. In every line of the output each sample is used ten
+# gradient there as on p ranks. For every line of the output each sample is used ten
 # times; only the batch differs, so larger batches mean fewer steps.
 # `learn(batch, rate, ...)` trains a new network by plain SGD for a number of epochs or
-# steps, or up to an accuracy, and returns the network, its accuracy and the steps.
+# steps, or until an accuracy is reached. It returns network, accuracy and steps.
 #
-# (You need not read the functions of `large_batches.`. They are in
+# (You need not read the functions of `large_batches`. They are in
 # `labkit/lessons/large_batches.py`, and `help(large_batches)` describes them.)
 
 # %% tags=["parameters"]
@@ -75,8 +75,7 @@ for batch in (32, 128, 256):
 
 # %% [markdown]
 # With the same samples, the same rate and fewer steps the network learns less. Its
-# steps are no longer than before, but their direction is more certain. So make them
-# longer.
+# steps have not grown, but their direction is more certain. So make them longer.
 #
 # ## Build: the learning rate
 #
@@ -123,8 +122,8 @@ def scaled_rate(
 
     - the linear rule, with warm-up: the peak follows from the linear scaling rule. Step
       0 has base_rate, step warmup_steps the peak, and between them the rate grows by
-      the same amount in each step. If warmup_steps is 0, step 0 has the peak; if it
-      equals steps, no step reaches it.
+      the same amount in each step. If warmup_steps is 0, step 0 has the peak; if
+      warmup_steps equals steps, no step has it.
     - down to zero: from warmup_steps on the rate falls along half a cosine, which would
       be zero at step `steps`.
     - illegal steps: raise ValueError unless 0 <= step < steps and 0 <= warmup_steps <=
@@ -179,9 +178,9 @@ print(f"your first guess: {guess_1}")
 
 # %% [markdown]
 # Four times the batch with four times the rate learns as well as the small batch, as
-# promised. Eight times does not: there is no error message, but the network only
-# guesses. And a warm-up of any length does not help here: it helps if the rate is too
-# large only at the *beginning*. For this network it is always too large.
+# promised. Eight times does not: there is no error message, but the network hardly
+# learns. Neither warm-up rescues it: a warm-up helps if the rate is too large only at
+# the *beginning*; here it always is.
 #
 # So the rule tells you which rate to try first. It does not tell you up to which batch
 # it holds.
@@ -213,7 +212,7 @@ def accumulate_uneven(ddp, micro_batches, n):
     - one synchronisation, one micro-batch at a time: the model gets one micro-batch at
       a time, and its backward pass comes before the next one. Each gradient is
       synchronised once, by DDP or by you. Make no optimizer step.
-    - a rank without rows: micro-batches, even all, may be empty; skip these or not.
+    - a rank without rows: some micro-batches, or all, may be empty; you may skip them.
 
     Example: 3 rows on rank 0 and 1 on rank 1: each row has the weight 1/4.
     """
@@ -310,8 +309,8 @@ check(trust_step)
 
 # %% tags=["raises-exception"]
 def one_step(pieces, how):
-    """Each rank holds a piece of two layers. LARS: the update is the gradient. LAMB: it
-    is Adam's, here in its first step, where both of its means are the gradient's own.
+    """Make one step on this rank's pieces of two layers. LARS: u is the gradient. LAMB:
+    u is that of Adam's first step.
     """
     mine, update = large_batches.two_layers(pieces, how)
     trust_step(mine, update, [True, True], 0.1, 0.02 if how == "LARS" else 1.0)
@@ -345,9 +344,9 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
 # %% [markdown]
 # ## Half-time
 #
-# A larger batch needs a larger rate and a warm-up, and beyond some batch no warm-up
-# helps. Gradients add up over micro-batches of any size if every row counts the same.
-# This is a good place for a break: next you measure how large a useful batch is.
+# A larger batch needs a larger rate and a warm-up, and beyond some batch both fail.
+# Gradients add up over micro-batches of any size if every row counts the same. This is
+# a good place for a break: next you measure how large a useful batch is.
 
 # %% [markdown]
 # ## Build: the gradient noise scale
@@ -358,14 +357,14 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
 #
 # $$E|g|^2 = |G|^2 + S / B .$$
 #
-# The two parts are equally large at $B = S / |G|^2$: the **noise scale** (McCandlish et
-# al. 2018, arXiv 1812.06162).
+# The two parts are equally large at $B = S / |G|^2$: the **noise scale** (in McCandlish
+# et al. 2018, arXiv 1812.06162, the "simple" one).
 #
 # ![Gradients of many batches as arrows from one point, with the true gradient G as a thick black arrow; a circle around the end of G shows their noise, the root of S / B. With a quarter of the noise scale as batch the circle's radius is twice as long as G and the arrows point in all directions. With the noise scale it is as long as G. With 16 times the noise scale it is a quarter of G, and all arrows nearly agree with G.](../../images/gradient_noise.svg)
 #
-# In the left drawing twice the batch is worth twice as much; in the right one it adds
-# hardly anything. Their abstract: the noise scale "predicts the largest useful batch
-# size across many domains".
+# In the left drawing twice the batch makes a step worth 1.7 times as much; in the right
+# one it adds hardly anything. Their abstract: the noise scale "predicts the largest
+# useful batch size across many domains".
 #
 # To measure it you need $|g|^2$ for two batch sizes. A data-parallel step has both:
 # each rank's own gradient, of b samples, and their mean, of p b samples. The two
@@ -378,7 +377,7 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
 #
 # ### The noise scale, on the way (5 points)
 #
-# The gradients are averaged in any case. Send one number more.
+# The gradients are averaged anyway. Send one number more.
 
 # %% nbgrader={"grade": false, "grade_id": "noise_scale", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def noise_scale(gradient, b):
@@ -389,8 +388,8 @@ def noise_scale(gradient, b):
     Returns: (mean gradient, noise scale in samples), a tensor and a float, the same on
         every rank up to rounding
 
-    - the estimate: by the two equations above. The estimate of |G|^2 may be negative,
-      but not 0.
+    - the estimate: by the two equations above. The estimate of |G|^2 may be negative;
+      it is never 0.
     - one extra number sent: one all_reduce, of n + 1 elements.
     - one rank: raise ValueError.
     - unchanged: gradient.
@@ -436,13 +435,14 @@ for before in (0, 100, 300):
 
 # %% [markdown]
 # Single values scatter, and some may even be negative: the denominator is a difference
-# of two noisy numbers. So average over many steps. The order of magnitude is clear: a
-# few hundred samples. And the noise scale grows while the network learns, as the
-# paper's abstract says: it "increases as the loss decreases". Once the network has
-# learned what all samples have in common, mostly noise is left.
+# of two noisy numbers. So take the median over many steps. The order of magnitude is
+# clear: a few hundred to a thousand samples. And the noise scale grows while the
+# network learns, as the paper's abstract says: it "increases as the loss decreases".
+# Once the network has learned what all samples have in common, mostly noise is left.
 #
-# Now the prediction. If a step with the batch $B$ is worth $1 / (1 + B_\text{noise} /
-# B)$ of one in the true direction, then a goal takes about
+# Now the prediction, with $B_\text{noise}$ for the noise scale. If a goal takes
+# $S_\min$ steps in the true direction, and a step with the batch $B$ is worth $1 / (1 +
+# B_\text{noise} / B)$ of these, the goal takes about
 #
 # $$\text{steps} = S_\min (1 + B_\text{noise} / B), \qquad
 # \text{samples} = B \cdot \text{steps} .$$
@@ -486,12 +486,12 @@ charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks);
 
 # %% [markdown]
 # The number of steps does stop falling, and the noise scale predicts roughly where: not
-# at 8 samples and not at 8000, but no more exactly. The knee of the measured points,
-# the fewest samples over the fewest steps, is lower than the noise scale by a small
-# factor. The formula assumes the best rate for every batch and a constant noise scale;
-# here two rates were tried for each, and the noise scale kept growing. Use it for the
-# order of magnitude, *before* you ask for 64 devices. Your second guess: 16 times the
-# batch of 32 needs far more than a sixteenth of the steps.
+# at 8 samples and not at 8000. The knee of the measured points, the fewest samples
+# divided by the fewest steps, is several times smaller than the noise scale. The
+# formula assumes the best rate for every batch and a constant noise scale; here two
+# rates were tried for each, and the noise scale kept growing. Use it for the order of
+# magnitude, *before* you ask for 64 devices. Your second guess: 16 times the batch of
+# 32 needs far more than a sixteenth of the steps.
 #
 # ## Build: synchronised batch norm
 #
@@ -505,9 +505,9 @@ charts.lines(shown, log="xy", size=(5.2, 3.4), **words, **ticks);
 # Find the mean and variance of the rows of all ranks. Ranks may have different numbers
 # of rows, or none. It is tempting to add up $x$ and $x^2$ and to use $E[x^2] - E[x]^2$.
 # But in a channel of mean 200,000 and deviation 0.1 both terms are $4 \cdot 10^{10}$
-# and their difference is 0.01: of 16 digits few are left. Each rank can compute exactly
-# how many rows it has, $n_r$, their mean, and $M_r$, the sum of their squared distances
-# *from that mean*. Then
+# and their difference is 0.01: of 16 digits few are left. Each rank can compute
+# accurately the mean of its $n_r$ rows, $\text{mean}_r$, and the sum of their squared
+# distances *from that mean*, $M_r$. Then
 #
 # $$n \cdot \text{var} = \sum_r (M_r + n_r\,(\text{mean}_r - \text{mean})^2).$$
 #
@@ -525,8 +525,8 @@ def global_moments(x):
 
     - uneven and empty shards: every row counts the same; the variance is divided by the
       number of rows.
-    - large means, one collective: exact also if the mean is a million times the
-      deviation. One collective, of at most 2 C + 1 elements of each rank.
+    - large means, one collective: accurate even if the mean is a million times the
+      deviation. One collective, of at most 2 C + 1 elements from each rank.
     - unchanged: x.
 
     Example: rows [0] and [2] on rank 0, [4] on rank 1: mean [2], variance [8/3].
@@ -569,7 +569,7 @@ def sync_norm_backward(g, xhat, weight, inv, n):
     xhat: tensor (rows, C), this rank's normalised inputs
     weight, inv: tensors (C,)
     n: int, rows of all ranks together
-    Returns: three tensors, the gradient of x in the shape of g, of weight, of bias
+    Returns: three tensors, the gradients of x (in the shape of g), weight and bias
 
     - uneven and empty shards: by the formulas above; the gradients of weight and bias,
       (C,), come from this rank's rows alone.
@@ -621,7 +621,7 @@ def by_autograd(rows, weight, bias, n, eps):
 
 # %% tags=["raises-exception"]
 def a_layer(library):
-    """One pass through a norm layer, charged: outputs, gradients of rows and weight."""
+    """Outputs, gradients of x and weight of a norm layer, which takes virtual time."""
     return large_batches.pass_through(by_autograd if library else SyncNorm.apply)
 
 
@@ -654,11 +654,11 @@ print(simulation.run(ready_made, 2).ranks[0].value)
 # ### Running statistics of each rank · stretch
 #
 # Batch norm also keeps *running* statistics, for evaluation. They are buffers, not
-# gradients, so DDP does not average them: unless you turn it off (`broadcast_buffers`),
-# it copies those of rank 0 to all ranks before each forward pass. So only the rows of
-# rank 0 count. As long as the shards are alike nobody notices. Now sort the data by
-# label, as files on a disk often are, so that each rank has only two or three of the
-# digits (`large_batches.train_sorted`):
+# gradients, so DDP does not average them: by default (`broadcast_buffers`) it copies
+# those of rank 0 to all ranks before each forward pass. So only the rows of rank 0
+# count. As long as the shards are alike nobody notices. Now sort the data by label, as
+# files on a disk often are, so that each rank has only three or four of the digits
+# (`large_batches.train_sorted`):
 
 # %% tags=["parameters"]
 NORM_STEPS = 150
@@ -673,8 +673,8 @@ def normed(norm, inside, n):
 
 
 def with_norm(synchronised, steps):
-    """Train on this rank's share. The last batch's accuracy, the weights, this rank's
-    running mean and variance."""
+    """Train on this rank's share; return the last batch's accuracy, the weights, this
+    rank's running mean and variance."""
     return large_batches.train_sorted(normed if synchronised else None, x, y, steps)
 
 # %% tags=["raises-exception"]
@@ -693,13 +693,12 @@ for synchronised in (False, True):
     print(f"  evaluated with those of all ranks together {merged:.2f}")
 
 # %% [markdown]
-# The training looks good: two or three digits are easy to tell apart, and each rank
-# subtracts the mean of its own digits. But the network that is saved and evaluated sees
-# all ten digits, with the statistics of rank 0 alone. Merging the statistics afterwards
-# (by the formula of your `global_moments`) helps a little, since the weights were
-# trained with another norm on each rank. Batch norm over all ranks is one layer with
-# one set of statistics. The other remedy is simpler: shuffle before you shard (unit
-# 04).
+# The training looks good: so few digits are easy to tell apart, and each rank subtracts
+# the mean of its own digits. But the network that is saved and evaluated sees all ten
+# digits, with the statistics of rank 0 alone. Merging the statistics afterwards (by the
+# formula of your `global_moments`) helps only a little, since the weights were trained
+# with a different norm on each rank. Batch norm over all ranks is one layer with one
+# set of statistics. The other remedy is simpler: shuffle before you shard (unit 04).
 #
 # ## Explain: two claims, re-checked
 #
@@ -731,14 +730,14 @@ for alpha in (1e-6, 5e-6, 2e-5, 5e-5):
 # %% [markdown]
 # In *bytes* it is next to nothing: less than half a percent. But there are over a
 # hundred collectives, one after the other, and none of them overlaps with computing:
-# the next layer waits. With latencies of a microsecond or two, inside one node, they
-# take a few percent of the time of the gradients. With the latencies of slow networks
-# between many nodes they take as long as all gradients, or longer. The slide is right
-# about networks, not about volume.
+# the next layer waits. At 10 GB/s and latencies of a microsecond or two they take a few
+# percent of the time of the gradients. With the latencies of slow networks between many
+# nodes they take as long as all gradients, or longer. The slide is right about latency,
+# not about volume.
 #
 # (Every all_reduce is counted as halving and doubling, with 2 log2 p latencies; unit 18
-# compares the algorithms. On a ring the gradients would wait for 2 (p - 1) latencies,
-# too, and the last column would end in 38, 94 and 134 %.)
+# compares the algorithms. With 2 (p - 1) latencies for the gradients, as on a ring, the
+# last column would end in 38, 94 and 134 %.)
 #
 # The talk offers two alternatives: small groups (the local batch; *Bonus*, below), or
 # **weight normalization**, which needs no statistics of the batch: $w = s\, v / \|v\|$
@@ -775,7 +774,7 @@ print(f"your second guess: {guess_2}")
 # There the rule held up to 32 times the batch; with your digits it failed before 8
 # times. Both are true: how far it holds depends on the noise scale and on the curvature
 # of the problem, and ImageNet is noisier. And note *which* efficiency a paper gives:
-# here 90 % is that of images per second. The time to a given accuracy is more
+# here the 90 % refer to images per second. The time to a given accuracy is more
 # important, and beyond the noise scale images per second still grow while that time
 # stays the same.
 #
@@ -792,11 +791,11 @@ print(f"your second guess: {guess_2}")
 
 # %% nbgrader={"grade": false, "grade_id": "train_and_validate", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def train_and_validate(step, correct, steps, every, n):
-    """Make all steps, and validate on all ranks after each `every` steps.
+    """Make all steps, and validate on all ranks after every `every` steps.
 
     step: function, step(k) makes step k, from 0 on, on all ranks together
     correct: function, correct(start, stop), 0 <= start <= stop <= n, counts the right
-        answers of the present weights on validation samples start to stop - 1; it takes
+        answers of the current weights on validation samples start to stop - 1; it takes
         time for each sample
     steps: int, number of steps
     every: int, steps between two validations
@@ -837,7 +836,7 @@ def on_rank_0(step, correct, steps, every, n):
 
 # %% tags=["raises-exception"] alt="Three space-time diagrams of four ranks with four steps and two validations: nobody validates; rank 0 validates all samples while the other three wait for it in the next step's all-reduce; all ranks validate a quarter each, which costs a quarter of that time."
 def a_training(who):
-    """Four steps, two validations; a step takes 1 ms, 100 samples as long."""
+    """Four steps, two validations; a step takes 1 ms, and so do 100 samples."""
     ways = {"rank 0": on_rank_0, "all ranks": train_and_validate}
     ways["nobody"] = large_batches.nobody
     return large_batches.timed_training(ways[who])
@@ -858,8 +857,8 @@ charts.diagrams(shown, 4)
 #
 # ## PyTorch: schedulers and norm layers
 #
-# In PyTorch the rates are two schedulers, one after the other. For accumulation you
-# have used DDP's own `no_sync()`.
+# In PyTorch the rates come from two schedulers, one after the other. For accumulation
+# DDP has `no_sync()`.
 
 # %% tags=["raises-exception"]
 def torch_rates(k, warmup_steps, steps):
@@ -880,7 +879,8 @@ print(f"rates differ by {np.abs(torch_rates(8, 20, 100) - mine).max():.0e}")
 #
 # `SyncBatchNorm` needs GPUs, but autograd can differentiate PyTorch's collectives:
 # write the forward pass with `torch.distributed.nn.functional.all_reduce`, and you get
-# the backward pass, the collective included.
+# the backward pass, the collective included. (PyTorch 2.13 deprecates it in favour of
+# `torch.distributed._functional_collectives.all_reduce`.)
 
 # %% tags=["raises-exception"] alt="Two space-time diagrams of four ranks through one norm layer, forward and backward: by hand and by autograd, each with a collective in either direction and one for the gradient of the weight; by hand takes a little less."
 library = simulation.run(a_layer, 4, (True,))
@@ -956,8 +956,8 @@ print(f"4 ranks with 2 rows each, and groups of 2: off by {differ:.0e}")
 # %% [markdown]
 # ## Deeper: fewer steps together
 #
-# Beyond the noise scale larger batches gain nothing, and below it every step waits for
-# the network. **Local SGD** is different: each rank makes H steps by itself, then all
-# average their *weights*. For H = 1 that is exactly data parallelism with SGD; for
-# large H each rank overfits to its own samples between two averages. Unit 18 examines
-# it, together with compression.
+# Beyond the noise scale larger batches gain nothing, and every step waits for the
+# network. **Local SGD** waits less often: each rank makes H steps by itself, then all
+# average their *weights*. For H = 1 that is data parallelism with plain SGD; for large
+# H each rank drifts towards its own samples between two averages. Unit 18 examines it,
+# together with compression.
