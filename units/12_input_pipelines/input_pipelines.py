@@ -2,15 +2,15 @@
 # # 12 · Input pipelines
 #
 # An accelerator computes nothing until a batch has been read, decoded and put together.
-# Unless other processes do that in the meantime, the accelerator waits. Mistakes in
-# this part of training raise no error: a loader that delivers every sample twice
-# trains, one that never delivers the last hundred samples trains too, and a machine
-# whose GPUs wait half of the time costs as much as a busy one.
+# Unless other processes do that during the steps, the accelerator waits. Mistakes in
+# this part of training raise no error: a training run does not fail if its loader
+# delivers every sample twice, or never delivers the last hundred, and a machine whose
+# GPUs wait half of the time costs as much as a busy one.
 #
 # **At the end of this page** you have written shards and read broken ones, dealt them
-# out to the workers of all ranks, shuffled a stream that does not fit into memory, made
-# batches ahead of the step, predicted and measured how busy an accelerator is, and
-# stopped an epoch on 4 ranks and resumed it on 3, with no sample lost or repeated.
+# out to the worker processes of all ranks, shuffled a stream that does not fit into
+# memory, made batches ahead of the step, predicted and measured how busy an accelerator
+# is, and resumed an epoch on another number of ranks, with no sample lost or repeated.
 #
 # **You need** units 03 and 04. **It takes** about 85 minutes, the *stretch* 75 more.
 # The cells themselves run for about 45 seconds on two cores. They take about 1 GB of
@@ -45,14 +45,14 @@ from labkit.plots import inputs
 # %% [markdown]
 # ## Guess first
 #
-# A step takes 32 ms on the accelerator. Its batch has 8 samples, which are on a distant
+# A step takes 32 ms on the accelerator. Its batch has 8 samples, which are on a remote
 # disk; each takes 6 ms to arrive.
 #
 # 1. What share of the time does the accelerator work if the program reads a batch,
-#    makes the step, and then reads the next batch?
+#    runs the step, and then reads the next batch?
 # 2. And if another process reads batches during the steps? If two processes do?
-# 3. A stream of 4 samples is read by a `DataLoader` with 2 workers. How many samples
-#    come out?
+# 3. A stream of 4 samples is read by a `DataLoader` with 2 worker processes. How many
+#    samples come out?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -64,9 +64,9 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # camera does; all files in one archive; and decoded, as one array on disk (a memory
 # map).
 #
-# (You need not read the functions called `given.` on this page: data sets, slow
-# storage, a stopwatch, ranks as threads. They are in
-# `labkit/lessons/input_pipelines.py`, and `help(given)` shows them.)
+# (You need not read what this page takes from `given`: data sets, slow storage, a
+# stopwatch, ranks as threads. It is all in `labkit/lessons/input_pipelines.py`, and
+# `help(given)` describes it.)
 
 # %% tags=["parameters"]
 PICTURES, BATCHES = 1024, 30
@@ -119,7 +119,7 @@ for name, per_second in rates.items():
 def write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]:
     """Write samples into n tar archives of almost equal size.
 
-    samples: list of (name, content), a relative path of any length and bytes
+    samples: list of (name, content): a relative path of any length, and bytes
     n: int, number of shards
     Returns: list of n byte strings, uncompressed tar archives that have been closed
 
@@ -162,23 +162,22 @@ print(f"12 shards of {min(lengths):,} to {max(lengths):,} bytes")
 # ### Reading broken shards (4 points) · stretch
 #
 # Among a million photographs, one has a broken header; an interrupted copy leaves a
-# shard that ends in the middle. Neither should stop a training in the middle of the
-# night. The reader should go on, and name the broken shard and sample, so that somebody
-# can look at them.
+# shard that ends in the middle. Neither should stop a training run at night. The reader
+# should go on, and name the broken shard and sample, so that somebody can look at them.
 #
-# In a tar archive, each sample has a header with its name, and then its bytes. If a
-# shard is torn in the middle of a sample, the header is still there (`tar.next()`
-# returns it), but reading the sample raises `tarfile.ReadError`, and so does the next
-# `tar.next()`. If a shard ends in a header or between two samples, the names of the
-# missing samples are unknown, and nothing is reported. `decode` may raise any
-# exception. (These shards hold only files, and no key is longer than 100 characters.)
+# In a tar archive, each sample is a header with its name, followed by its bytes. If a
+# shard is truncated (torn) in the middle of a sample, the header is still there
+# (`tar.next()` returns it), but reading the sample raises `tarfile.ReadError`, and so
+# does the next `tar.next()`. If a shard ends in a header or between two samples, the
+# names of the missing samples are unknown, and nothing is reported. `decode` may raise
+# any exception. (These shards hold only files, no key longer than 100 characters.)
 
 # %% nbgrader={"grade": false, "grade_id": "read_shard", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
-    """Read the whole samples of one shard and name the broken ones.
+    """Read the intact samples of one shard and name the broken ones.
 
     name: str, the name of the shard
-    archive: bytes of a tar archive, at least one, which may be torn
+    archive: bytes of a tar archive, not empty, which may be truncated
     decode: function, decode(content) makes a sample from a file's bytes, or raises any
         exception
     Returns: (samples, broken), two lists in the order of the archive: pairs (key,
@@ -191,7 +190,7 @@ def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
       padding that follows is cut off; a truncated one is in `broken`. If the bytes
       are no archive, or end in the first header, return [] and [(name, None)].
 
-    Example: of files "a" and "b", "b" torn, in shard "s": ([("a", ...)], [("s", "b")]).
+    Example: "a" and "b" in shard "s", "b" truncated: ([("a", ...)], [("s", "b")]).
     """
     ### BEGIN SOLUTION
     samples, broken = [], []
@@ -231,7 +230,7 @@ for name, key in broken:
     print(f"  {name}: {key or 'no archive'}")
 
 # %% [markdown]
-# The samples behind the break of a torn shard are lost for this epoch. But the shard is
+# The samples after the break in a torn shard are lost for this epoch. But the shard is
 # named, and can be copied again before the next epoch.
 #
 # ## Sharded reading: who reads which file
@@ -251,10 +250,10 @@ print(f"your guess: {guess_3}")
 
 # %% [markdown]
 # Every sample comes twice, without an error: that answers the third question. With 8
-# ranks of 4 workers each would come 32 times, and an "epoch" would be 32 epochs.
+# ranks of 4 workers, each would come 32 times, and an "epoch" would be 32 epochs.
 #
 # So each worker must know which files are its own. `get_worker_info()` gives it its
-# number among the workers; the rank is part of the data set.
+# number among the workers; the rank you pass to the data set yourself.
 #
 # ### Files for every worker of every rank (4 points)
 #
@@ -296,9 +295,9 @@ def shards_of(
 
     - each file once: one worker of one rank reads it. Ranks differ by at most one file,
       and so do the workers of a rank.
-    - another order in each epoch: the order, also of one worker's files, depends on
-      seed and epoch (their sum will do), and so does the choice of the files that share
-      a rank.
+    - another order in each epoch: the order, even that of one worker's files, depends
+      on seed and epoch (their sum will do), and so does the choice of the files that
+      share a rank.
     - listings in any order: the result is the same for any order of `files`. Every
       worker calls this for itself, without communication.
 
@@ -388,8 +387,8 @@ def shuffle_buffer(stream, size: int, rng: np.random.Generator):
 check(shuffle_buffer)
 
 # %% [markdown]
-# How well does it shuffle? Each point is one of 1,000 elements: to the right its place
-# in the stream, upwards its place in the output.
+# How well does it shuffle? Each point is one of 1,000 elements: horizontally its place
+# in the stream, vertically its place in the output.
 
 # %% tags=["raises-exception"] alt="Three clouds of points: the place in the stream to the right, the place in the output upwards. With a buffer of 10 they lie on the diagonal, with 100 in a band above it with a long tail to the left, with 1,000 all over the square."
 outputs = {}
@@ -399,8 +398,8 @@ for size in (10, 100, 1000):
 inputs.orders(outputs);
 
 # %% [markdown]
-# No element comes out much earlier than it went in, though some stay for a long time.
-# If 10,000 samples of one class follow each other, a buffer of 1,000 does not mix the
+# An element comes out early by less than the buffer's size, but may stay for a long
+# time. If 10,000 samples of one class come in a row, a buffer of 1,000 does not mix the
 # classes. That is why the order of the *shards* is shuffled as well, and why samples
 # are shuffled once before shards are written.
 
@@ -411,7 +410,7 @@ inputs.orders(outputs);
 # the step needs the accelerator. If all three run at once, on different samples, **the
 # slowest stage decides**, and the others wait for it.
 #
-# ![Three stages as pipes, one behind the other, their heights the samples per second that each lets through: two workers, which read for 6 ms and decode for 4 ms, 200; four cores that two ranks share, 500 for each rank; the accelerator with 2.5 ms for a sample, 400. The stream through all three is as high as the narrowest: 200 samples per second.](../../images/slowest_stage.svg)
+# ![Three stages as pipes, one after the other, their heights the samples per second that each lets through: two workers, which read for 6 ms and decode for 4 ms, 200; four cores that two ranks share, 500 for each rank; the accelerator with 2.5 ms for a sample, 400. The stream through all three is as high as the narrowest: 200 samples per second.](../../images/slowest_stage.svg)
 #
 # More cores or a faster accelerator would change nothing here. A third worker would.
 #
@@ -424,11 +423,11 @@ inputs.orders(outputs);
 def samples_per_second(
     read: float, decode: float, step: float, workers: int, cores: int, ranks: int
 ) -> float:
-    """Return the most samples per second that one rank can train with.
+    """Return the most samples per second that one rank can train on.
 
     read: float, seconds that a worker waits for a sample
     decode: float, seconds that one core then computes for it
-    step: float, seconds of the accelerator for it; all three are positive
+    step: float, seconds that the accelerator needs for it; all three are positive
     workers: int, workers of each rank
     cores: int, cores of the machine
     ranks: int, ranks on the machine
@@ -456,8 +455,8 @@ check(samples_per_second)
 # %% [markdown]
 # Now compare the prediction with a measurement: each sample takes 6 ms to arrive and no
 # time to decode, and the accelerator is busy for 32 ms with a batch of 8 (here it only
-# sleeps for that time). The clock starts with the second batch, because starting the
-# workers takes longer than a batch.
+# sleeps for that time). The clock starts when the first batch is there, because
+# starting the workers takes longer than a batch.
 
 # %%
 READ, STEP, BATCH = 0.006, 0.032, 8
@@ -465,7 +464,7 @@ slow = given.Far(BATCHES * BATCH, READ)  # numbers, each of which takes READ sec
 
 
 def busy_share(batches):
-    """The share of the time in which the accelerator works, after the first batch."""
+    """The share of the time in which the accelerator works, once it has a batch."""
     return given.busy_share(batches, STEP)
 
 # %% tags=["raises-exception"]
@@ -477,15 +476,15 @@ for workers in (0, 1, 2):
 
 # %% [markdown]
 # Those are the answers to the first two questions. The measured share stays below the
-# predicted one, which is a bound: sleeping and passing batches on take time, especially
-# on a machine with other work. The two workers of the last line could supply 133 % of
-# what the accelerator uses, so a third worker would not help.
+# predicted one, which is a bound: sleeps last a little too long, and passing batches on
+# takes time, especially on a machine with other work. The two workers of the last line
+# could supply 133 % of what the accelerator uses, so a third worker would not help.
 #
 # ## Prefetching: batches made ahead of the step
 #
 # The same numbers on a time axis:
 #
-# ![Batches that take 48 ms to make and steps of 32 ms on a time axis. With nothing made ahead, making and steps alternate, and the accelerator is busy for 40 % of the time. With one worker batches are made during the steps; the step waits for the rest of each: 67 %. With two workers, which make every second batch each, steps follow each other without a gap: 100 %.](../../images/prefetching.svg)
+# ![Batches that take 48 ms to make and steps of 32 ms on a time axis. With nothing made ahead, making and steps alternate, and the accelerator is busy for 40 % of the time. With one worker batches are made during the steps; each step waits for the rest of its batch: 67 %. With two workers, each of which makes every second batch, steps follow each other without a gap: 100 %.](../../images/prefetching.svg)
 #
 # Now write such a worker, as a thread instead of a process: it makes batches and puts
 # them into a queue with room for a few. A thread is enough if making a batch means
@@ -502,14 +501,14 @@ for workers in (0, 1, 2):
 def prefetch(batches, depth: int):
     """Return the same batches, which a thread makes ahead.
 
-    batches: iterable; a batch can be anything, also None
+    batches: iterable; a batch can be anything, even None
     depth: int, at least 1, number of batches that may wait in the queue
     Returns: iterator over the batches in the same order
 
     - the batches: every batch once, in order.
     - prefetched batches: while the consumer uses a batch, the thread makes the next
       ones, until `depth` are waiting (and perhaps one more that does not fit into the
-      queue yet). It may begin with the first `next`.
+      queue yet). The thread may start at the first `next`.
     - errors: an exception raised by `batches` reaches the consumer, after the batches
       that were made before it.
 
@@ -550,13 +549,13 @@ print(f"your guesses:      {guess_1}, {guess_2}")
 # %% [markdown]
 # ### Utilisation of each rank (4 points) · stretch
 #
-# With several ranks, a rank waits for two reasons: for its own batch, and, in the
-# all-reduce at the end of the step, for ranks that had to wait for theirs.
+# With several ranks, a rank waits for two things: its own batch, and, in the all-reduce
+# at the end of the step, the ranks that had to wait for theirs.
 #
-# ![Two ranks over three steps, with an all-reduce after each. Rank 0 steps at once and then waits for the others. Rank 3, which needs 50 ms to make a batch for a step of 40 ms, first waits for its data and steps later. Both are idle for the same time.](../../images/who_waits.svg)
+# ![Ranks 0 and 3 over three steps, with an all-reduce after each. Rank 0 steps at once and then waits for rank 3. Rank 3, which needs 50 ms to make a batch for a step of 40 ms, waits for its data first and then steps. Both are idle for the same time.](../../images/who_waits.svg)
 #
 # A monitor shows both as an idle accelerator, a fifth of the time on either rank.
-# Reading faster on *this* rank helps only against the first.
+# Reading faster on a rank shortens only its wait for data.
 #
 # Compute both from these rules. Each rank has one worker, which makes its batches one
 # after the other and begins the first at time 0. With `depth` = 0 it begins a batch
@@ -580,7 +579,8 @@ def utilisation(
 
     - one rank: by the rules above; the three add up to the time of the whole run.
     - synchronised ranks: that sum is the same on all ranks.
-    - with prefetching: if depth > 0, batch k waits until batch k - depth is taken.
+    - with prefetching: if depth > 0, batch k is begun only after batch k - depth is
+      taken.
 
     Example: utilisation([[1.0, 1.0]], 2.0, 0) == [(4.0, 2.0, 0.0)]
     """
@@ -634,13 +634,12 @@ if measured:
     inputs.bands({names[depth]: lanes for depth, lanes in measured.items()})
 
 # %% [markdown]
-# Read the bands from the top. Without prefetching all ranks wait for data. With one
-# batch ahead, ranks 0 and 1 wait almost only for the others: their own input is fast
-# enough, but all ranks run at the pace of rank 3, whose disk is the bottleneck in every
-# step. Rank 2's long batches still stop all ranks now and then; with three batches
-# ahead, that is mostly hidden. Depth helps against single slow batches (*bursts*). It
-# does not help against a rank that is too slow on average: its bound is the bound of
-# the whole run.
+# Read the bands from the top. Without prefetching all ranks wait for data. At depth 1,
+# ranks 0 and 1 wait almost only for the others: their own input is fast enough, but all
+# ranks run at the pace of rank 3, whose disk is the bottleneck in every step. Rank 2's
+# long batches still stop all ranks now and then; at depth 3 they are mostly hidden.
+# Depth helps against single slow batches (*bursts*). It does not help against a rank
+# that is too slow on average: its bound is the bound of the whole run.
 #
 # ## Explain: a claim
 #
@@ -648,7 +647,7 @@ if measured:
 # *Distributed Deep Learning*, CentOS Dojo, April 2019) warns: "If the pre-processing of
 # the input data was tuned to use the total available CPU processing when training on a
 # single GPU, and that training is distributed to 6 GPUs in the box, then the GPUs will
-# spend time waiting". How long? Below, two "cores" (threads that sleep), each of which
+# spend time waiting". How much? Below, two "cores" (threads that sleep), each of which
 # decodes a picture in 7 ms, can just keep one accelerator busy. Then they serve 2 and
 # 6:
 
@@ -673,9 +672,9 @@ for gpus in (1, 2, 6):
     print(f"{gpus:4}  {bound * STEP / BATCH:9.0%}  {np.mean(shares):8.0%}")
 
 # %% [markdown]
-# True, and not a little: four fifths of the time. And on a real machine with 6 GPUs?
-# Take the rate at which one core of *this* machine read and decoded our small pictures
-# at the top of the page:
+# True: four fifths of the time. And on a real machine with 6 GPUs? Take the rate at
+# which one core of *this* machine read and decoded our small pictures at the top of the
+# page:
 
 # %%
 for cores in (2, 16, 64, 192):
@@ -692,8 +691,8 @@ for cores in (2, 16, 64, 192):
 # ## Resuming with another number of ranks
 #
 # A job is stopped in the middle of an epoch, and when it is started again it gets 3
-# nodes instead of 4. Unit 06 began the epoch again. If an epoch takes days, that costs
-# too much.
+# nodes instead of 4. With unit 06's checkpoint, the epoch begins again. If an epoch
+# takes days, that costs too much.
 #
 # What must a checkpoint store? Suppose that the order of the samples follows from seed
 # and epoch alone, and that every step takes the next samples of this order, on any
@@ -744,8 +743,8 @@ def next_batch(
 check(next_batch)
 
 # %% [markdown]
-# `given.train_with_stops` stops a training at a hundred random places, and resumes it
-# each time with another number of ranks and another batch size:
+# `given.train_with_stops` stops a training run at a hundred random places, and resumes
+# it each time with another number of ranks and another batch size:
 
 # %% tags=["raises-exception"]
 seen, state = given.train_with_stops(next_batch, 100, 1000, np.random.default_rng(3))
@@ -805,8 +804,8 @@ for before, after in ((4, 4), (4, 2), (2, 4)):
 # | shuffle | a sampler, all indices | `shuffle(buffer)` | as DataLoader |
 # | state in an epoch | none | `tf.train.Checkpoint` of the iterator | `state_dict` of each rank |
 #
-# In tf.data, each function that you wrote is a method; calling them in the right order
-# is up to you:
+# In TensorFlow's tf.data, sharding, shuffling and prefetching are methods, too; calling
+# them in the right order is up to you:
 
 # %%
 if WITH_TENSORFLOW:
@@ -859,16 +858,16 @@ if WITH_TENSORFLOW:
 # Unless told not to, tf.data rearranges the pipeline and reads ahead by itself: the
 # second line has no `prefetch` and is as fast as the third.
 #
-# The second list shows a mistake from the first half of the page: every rank shuffled
-# with a seed of its own *before* it took its share, so some samples come twice and
-# others never.
+# The second list shows ranks that did not deal from the same order: each shuffled with
+# a seed of its own *before* it took its share, so some samples come twice and others
+# never.
 #
 # ## Break: the same "random" crops in every worker
 #
 # Augmentation (random changes of the samples, such as crops) draws random numbers in
-# the workers. In two ways, workers may draw the same numbers. PyTorch seeds `torch`,
-# `random` and `np.random` differently in every worker of *one rank*: with a base seed,
-# drawn from the rank's own generator, plus the worker's number. But after
+# the workers. Workers may draw the same numbers for two reasons. PyTorch seeds `torch`,
+# `random` and `np.random` differently in every worker of *one rank*: from a base seed,
+# drawn from the rank's own generator, and the worker's number. But after
 # `torch.manual_seed(0)` on every rank, worker 0 of all ranks draws the same numbers
 # (unit 04, Deeper). And a generator of *your own*, made before the workers, is copied
 # into each of them in its current state:
@@ -895,7 +894,7 @@ for epoch in range(2):
 # With the generator of your own (first list) both workers draw the same numbers, and
 # the new workers of the next epoch draw them again. Nothing fails, but the training
 # sees half the variety that it seems to have; with eight workers, an eighth. Make the
-# generator *in* the worker, seeded with the numbers that differ between workers:
+# generator *in* the worker, seeded with epoch, rank and the worker's number:
 
 # %%
 def worker_generator(epoch, rank=0):
@@ -922,8 +921,8 @@ for epoch in range(2):
 # %% [markdown]
 # ## What to remember
 #
-# - The slowest stage sets the rate of the pipeline. Compute it before you buy GPUs: the
-#   smallest of workers / (read + decode), cores / decode and 1 / step.
+# - The slowest stage sets the rate of the pipeline. Compute it before you buy GPUs: for
+#   each rank min(workers / (read + decode), cores / (ranks x decode), 1 / step).
 # - Prefetching hides one stage behind another, and more depth hides bursts. Neither
 #   makes the slowest stage faster.
 # - One rank that waits for data makes all others wait in the all-reduce.
