@@ -4,7 +4,7 @@
 # A network has **hyperparameters**, which no gradient sets: the learning rate, the
 # momentum, the number of layers. Somebody has to try values for them, and each trial is
 # a whole training run. The runs do not depend on each other, so nothing is easier to do
-# on many ranks, and nothing wastes more ranks if it is done carelessly.
+# on many ranks, and few things waste more of them when done carelessly.
 #
 # **At the end of this page** your search tries the same configurations on any number of
 # ranks, none of its workers is idle while there is work, most epochs go to promising
@@ -49,10 +49,10 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # %% [markdown]
 # ## A small network to tune
 #
-# The training set has 300 points. One in ten labels is wrong, so no network gets below
-# an error of 10 %, except by luck. `search.trained(points, epochs, ...)` trains a
-# network, always with the same seed, with the learning rate, momentum, number of layers
-# and activation that you choose.
+# The training set has 300 points. In every set about one label in ten is wrong, so no
+# network gets below an error of 10 % on new points, except by luck.
+# `search.trained(points, epochs, ...)` trains a network, always with the same seed,
+# with the learning rate, momentum, number of layers and activation that you choose.
 #
 # (You need not read the functions of `search.`. They are in `labkit/lessons/search.py`,
 # and `help(search)` describes them.)
@@ -126,8 +126,8 @@ charts.lines(tried, log="x", size=(7, 3), **words);
 # optimization than trials on a grid": for most data sets only a few hyperparameters
 # matter.
 #
-# A search space says which values each hyperparameter may have. This is the space of
-# the check:
+# A search space says which values each hyperparameter may have. The check and the cells
+# below use this space:
 
 # %%
 SPACE = {
@@ -155,7 +155,7 @@ def random_configs(
 
     space: dict, name -> ("log", low, high), a float whose logarithm is uniform;
         ("uniform", low, high), a float; ("int", low, high), an int, both ends included,
-        all equally likely; or ("choice", values), one of these
+        all equally likely; or ("choice", values), one of the values
     n: int, number of configurations of all ranks together
     seed: int, the seed of the whole search
     rank: int, this rank
@@ -166,7 +166,7 @@ def random_configs(
       same n configurations. Each is on one rank only; a rank has at most one more than
       another. The same arguments give the same list.
     - drawn from the search space: the values of different names are independent.
-    - another seed: if the space has a float, the searches of two seeds, even of
+    - another seed: if the space has a float, the searches of two seeds, even
       neighbouring ones, have no configuration in common.
 
     Example: n = 5 on 2 ranks: one rank has 3 configurations, the other 2.
@@ -195,10 +195,10 @@ check(random_configs)
 # %% [markdown]
 # ### How many random trials are enough?
 #
-# A rule that is often quoted with that paper (for example at
-# stats.stackexchange.com/questions/160479, after A. Zheng): 60 random trials hit the
-# best 5 % of the space with a probability of 95 %, whatever the space. Check it, by the
-# formula and by experiment:
+# A rule often quoted with Bergstra and Bengio's paper (for example at
+# stats.stackexchange.com/questions/160479, after A. Zheng) says that 60 random trials
+# hit the best 5 % of the space with a probability of 95 %, whatever the space. Check
+# it, by the formula and by experiment:
 
 # %%
 hit = {n: 1 - 0.95**n for n in (10, 58, 59, 60)}
@@ -223,8 +223,8 @@ print(f"median of them: {np.nanmedian(losses):.3f} (guessing has {np.log(2):.3f}
 # %% [markdown]
 # ## Break it: the same seed everywhere
 #
-# This is the most frequent mistake in a parallel search. Every rank seeds its generator
-# as the sequential program did:
+# This is a classic mistake in a parallel search. Every rank seeds its generator as the
+# sequential program did:
 
 # %%
 def everybody_draws(share, with_rank):
@@ -240,15 +240,15 @@ for name, with_rank in (("the same seed", False), ("a seed for each", True)):
     print(f"{name:<15}: 8 ranks of 4 trials, {run.ranks[0].value} different rates")
 
 # %% [markdown]
-# That answers your first guess. Nothing fails, nothing warns, and seven ranks of eight
-# tried nothing new.
+# That answers your first guess. Nothing fails, nothing warns, and seven of the eight
+# ranks tried nothing new.
 
 # %% [markdown]
 # ## Half-time
 #
-# A grid repeats the values of each hyperparameter, random search does not; and the same
-# seed gives the same configurations on any number of ranks. This is a good place for a
-# break. Next, one rank manages and the others train.
+# A grid tries few learning rates, again and again; random search tries a new one each
+# time. Configuration i depends on the seed and i alone, whatever the number of ranks.
+# This is a good place for a break. Next, one rank manages and the others train.
 
 # %% [markdown]
 # ## Manager and workers: who trains what?
@@ -257,12 +257,12 @@ for name, with_rank in (("the same seed", False), ("a seed for each", True)):
 # share beforehand, all wait for the slowest rank. So one rank, the **manager**, hands
 # out the trials as jobs, one after another:
 #
-# ![A manager, rank 0, and three workers over time. Each worker gets a job, and when it has sent its result, the next one: while rank 1 is busy with the long job 0, rank 2 does job 1, then 3, then 5, and rank 3 does 2 and 4. When the last result is there, the manager sends stop to all workers.](../../images/manager_and_workers.svg)
+# ![A manager, rank 0, and three workers over time. Each worker gets a job, and when it has sent its result, the next one: while rank 1 is busy with the long job 0, rank 2 does job 1, then 3, then 5, and rank 3 does 2 and 4. When the last result has arrived, the manager sends stop to all workers.](../../images/manager_and_workers.svg)
 #
 # ### Manager and workers (6 points)
 #
-# `dist.recv(x)` without a source receives the first message from any rank, and returns
-# that rank. **Think first:** `next_job()` returns None. Is the search over?
+# `dist.recv(x)` without a source receives the next message from any rank, and returns
+# the sender. **Think first:** `next_job()` returns None. Is the search over?
 
 # %% nbgrader={"grade": false, "grade_id": "farm", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def farm(next_job, report, work) -> None:
@@ -270,14 +270,14 @@ def farm(next_job, report, work) -> None:
 
     next_job: function, next_job() returns a job (config, epochs), two ints from 0 to
         2**53, or None if there is none now
-    report: function, report(job, loss) records a result; job is that pair or an equal
-        one
-    work: function, work(config, epochs) does a job, which takes long, and returns the
-        loss, a float
+    report: function, report(job, loss) records a result; job equals the pair that
+        next_job returned
+    work: function, work(config, epochs) does a job, which takes a long time, and
+        returns the loss, a float
     Changes: nothing
 
     - every job once: only rank 0 calls next_job, as often as you like, and report, once
-      for each job. The other ranks call work with two ints, once for each job. Losses
+      for each job. For each job one other rank calls work once, with two ints. Losses
       keep all their digits. Rank 0 calls work only if it is the only rank.
     - no worker idle: no worker waits while there is a job for it; no rank waits for a
       particular worker.
@@ -321,9 +321,9 @@ def farm(next_job, report, work) -> None:
 check(farm)
 
 # %% [markdown]
-# The next cells compare sixteen trials, dealt out beforehand and handed out one by one.
-# Time is virtual here: an epoch takes half a second for each layer, and a trial has
-# twelve epochs. (The labels are the trials, F0 to F15.)
+# The next cells run sixteen trials twice: dealt out beforehand, and handed out one by
+# one. Time is virtual here: an epoch takes half a second for each layer, and a trial
+# has twelve epochs. (The labels are the trials, F0 to F15.)
 
 # %% tags=["raises-exception"]
 def seconds_of(config, epochs):
@@ -359,12 +359,12 @@ charts.diagrams(runs, 5)
 #
 # Most configurations are bad, and a few epochs are enough to see it. **Successive
 # halving** trains all n of them for r epochs, keeps the best $1/\eta$, trains these to
-# $\eta r$ epochs, keeps the best $1/\eta$ of them, and so on to R. With n = 9, r = 1,
-# $\eta = 3$ and R = 9:
+# $\eta r$ epochs, keeps the best $1/\eta$ of them, and so on, up to R epochs. With n =
+# 9, r = 1, $\eta = 3$ and R = 9:
 #
-# ![Nine configurations as bars, as long as the epochs that they are trained for. All nine have 1 epoch, and six are dropped; three are trained on to 3 epochs, and two are dropped; one is trained to 9. Together these are 21 epochs; all nine to the end would be 81.](../../images/successive_halving.svg)
+# ![Nine configurations as bars; a bar's length is the number of epochs. All nine have 1 epoch, and six are dropped; three are trained on to 3 epochs, and two are dropped; one is trained to 9. Together these are 21 epochs; all nine to the end would be 81.](../../images/successive_halving.svg)
 #
-# Each shade is a **rung**. No rung has more than R epochs: with n = 27 and R = 30 there
+# Each shade is a **rung**. No rung has more than R epochs: with n = 81 and R = 30 there
 # are rungs of 1, 3, 9 and 27 epochs, and no other.
 #
 # ### Successive halving (4 points)
@@ -377,7 +377,7 @@ def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int
         `epochs` epochs in all, and returns its loss
     n: int, number of configurations, 0 to n - 1
     r: int, epochs of the first rung
-    R: int, most epochs of a configuration
+    R: int, largest number of epochs of a configuration
     eta: int, at least 2
     Returns: list of rungs, each a list of configurations, the best first
 
@@ -404,9 +404,9 @@ def successive_halving(train, n: int, r: int, R: int, eta: int) -> list[list[int
 check(successive_halving)
 
 # %% [markdown]
-# Now on 81 configurations, whose learning curves come from a formula, `search.curve`,
-# so that we can look at all of them. Each loss falls from 2.3 to its own final value,
-# at its own pace.
+# Now run halving on 81 configurations. Their learning curves come from a formula,
+# `search.curve`, so that we can look at all of them. Each loss falls from 2.3 to its
+# own final value, the more slowly the more layers there are.
 
 # %% tags=["raises-exception"]
 def searched(curves, n, r, R, eta):
@@ -429,9 +429,9 @@ print(f"all 81 to the end: {81 * 81:,} epochs, best loss {min(ends):.4f}")
 print(f"halving: {epochs} epochs ({epochs / 81**2:.0%}), loss {loss:.4f}")
 
 # %% [markdown]
-# Your second guess: a twentieth of the epochs finds the sixth best of 81. The best one
-# was dropped at a rung where others were ahead. The rest of this section shows when
-# that goes badly wrong.
+# Your second guess: a twentieth of the epochs finds the seventh best of 81. The best
+# one was dropped at the first rung, where 31 were ahead. The rest of this section shows
+# when that goes badly wrong.
 #
 # ### Learning curves that cross
 #
@@ -484,7 +484,7 @@ for rung in (1, 3, 9, 27):
 def hyperband_brackets(R: int, eta: int) -> list[list[tuple[int, int]]]:
     """Return the brackets of Hyperband with their rungs.
 
-    R: int, most epochs of a configuration
+    R: int, largest number of epochs of a configuration
     eta: int, the factor between two rungs
     Returns: list of brackets, from s_max down to 0, each a list of rungs
         (configurations, epochs), ints
@@ -533,7 +533,7 @@ for s, bracket in zip(range(4, -1, -1), hyperband_brackets(81, 3)):
 # your code does, you need fewer epochs.) So check a formula before you use it, even if
 # everybody cites the paper.
 #
-# Now all of Hyperband on the curves that cross, two hundred times:
+# Now run all of Hyperband on the curves that cross, two hundred times:
 
 # %% tags=["raises-exception"]
 draws = np.random.default_rng(2)
@@ -554,10 +554,10 @@ print(f"the best of all five: {losses.min(axis=1).mean():.3f}")
 
 # %% [markdown]
 # The paper measures its "over an order-of-magnitude speedup" (abstract) against other
-# methods, on its own problems. Here curves cross: the earlier a bracket stops
-# configurations, the worse it is. The last one, 5 trained to the end, is plain random
-# search and the best; the other four are nearly wasted. This is the price of not having
-# to know: at most a factor of $s_\text{max} + 1$ in epochs.
+# methods, on its own problems. Here curves cross: the earlier a bracket makes its first
+# cut, the worse it does. The last one, 5 trained to the end, is plain random search and
+# the best; the other four are nearly wasted. This is the price of not having to know:
+# at most a factor of $s_\text{max} + 1$ in epochs.
 #
 # ## ASHA: halving without waiting · stretch
 #
@@ -579,8 +579,8 @@ def asha_next(
 
     finished: list of dicts, finished[k] is {configuration: loss} of those that have
         finished rung k
-    started: list of lists, started[k] are all that were ever started on rung k, also
-        those that still run
+    started: list of lists, started[k] are all that were ever started on rung k,
+        including those still running
     n: int, number of configurations, 0 to n - 1
     eta: int, the factor between two rungs
     Returns: (configuration, rung), ints, or None if there is nothing to do now
@@ -589,7 +589,7 @@ def asha_next(
       lower one, down to rung 0. Of the m that have finished rung k the best m // eta
       may go up. The best of these that is not yet started on rung k + 1 is next. If
       none can go up, configuration number len(started[0]) starts on rung 0.
-    - while others run: a configuration that still runs on rung k is not one of the m.
+    - while others run: a configuration still running on rung k is not one of the m.
     - diverged trials, ties, nothing left: a configuration with loss nan is one of the
       m, but never goes up; of equal losses the smaller number is better. If all n have
       started and none can go up, return None.
@@ -614,8 +614,8 @@ check(asha_next)
 # %% [markdown]
 # Now `farm` hands out the jobs that `asha_next` chooses, and those of two other rules
 # for comparison. `search.Table` records which configuration has started and finished
-# which rung. A worker continues from the checkpoint of another, which all can read, so
-# a job costs only its new epochs.
+# which rung. Every worker can read every checkpoint and train on from it, so a job
+# costs only its new epochs.
 
 # %% tags=["raises-exception"]
 RULES = {
@@ -660,20 +660,20 @@ charts.diagrams(runs, 5)
 # %% [markdown]
 # Look for the gaps: under halving the workers are idle before each rung. ASHA fills
 # these gaps with promotions that may be too early, so it trains more epochs. At the end
-# both leave one worker alone with the last configuration; its 81 epochs take half of
-# the time with 4 workers, and two thirds with 8. (Only data parallel training, as in
-# the other units, would shorten that.) So for a given number of configurations ASHA
-# gains little. It is made for a search that goes on and on: there is always a new
+# both leave one worker alone with the last configuration; its 81 epochs take half the
+# time with 4 workers, and two thirds with 8. (Only data parallel training, as in the
+# other units, would shorten that.) So for a given number of configurations ASHA gains
+# little. It is made for a search that goes on and on: there is always a new
 # configuration to begin, and no worker is ever idle.
 #
 # ## Selection bias: the error of a winner · stretch
 #
-# You chose the configuration with the smallest error. It is not as good as this error
+# Choose the configuration with the smallest error. It is not as good as this error
 # says: you chose it *because* the error is small, and it is small partly by luck. This
 # is **selection bias**. That is why there is a third set, which nobody looks at before
 # the choice.
 #
-# ![Three sets of data and what each is for. From the training set 40 networks learn; by the validation set one of them is chosen; on the test set its error is reported. An arrow from the test set to the choice is crossed out: never.](../../images/three_sets.svg)
+# ![Three sets of data and what each is for. From the training set 40 networks learn; with the validation set one of them is chosen; on the test set its error is reported. An arrow from the test set to the choice is crossed out: never.](../../images/three_sets.svg)
 #
 # ### The winner, and its test error (5 points)
 #
@@ -683,7 +683,7 @@ charts.diagrams(runs, 5)
 def best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, float]:
     """Return the number and the test error of the best trial of all ranks.
 
-    numbers: int64 tensor (n,), from 0 to 2**53, each number once on all ranks
+    numbers: int64 tensor (n,), from 0 to 2**53, unique over all ranks
     validation: float64 tensor (n,), validation losses, finite or nan
     test: float64 tensor (n,), test errors, finite
     Returns: (number, test error) of that trial, (int, float), the same on every rank
@@ -734,10 +734,10 @@ print(f"true errors: best {true.min():.1%}, median {np.median(true):.1%}")
 
 # %% [markdown]
 # Your third guess: about one and a half percentage points. If validation chooses, only
-# the noise of a thousand repetitions is left. Nothing in the program looks wrong: there
-# is a test set, and the error on it was measured. And the more networks you try, the
-# better the result looks, although no network is better. Here every network has a true
-# error of 20 %, and is tested on 200 points:
+# the noise of a thousand repetitions is left. A program that chooses by the test set
+# does not look wrong: its error was measured on a test set. And the more networks you
+# try, the better the result looks, although no network is better. Here every network
+# has a true error of 20 %, and is tested on 200 points:
 
 # %%
 draws = np.random.default_rng(1)
@@ -751,12 +751,12 @@ for tried in (1, 5, 20, 40, 200):
 #
 # ## Optuna: a library for search
 #
-# Libraries do all this. **Optuna** keeps the trials of a *study*, its name for a
+# Libraries do most of this. **Optuna** keeps the trials of a *study*, its name for a
 # search, in a storage that several processes share: a database, or a **journal**, a
 # file to which each process appends its actions. There is no manager; an idle process
-# takes the next trial number. Here are four ranks and one journal. TPE (tree-structured
-# Parzen estimator) draws new configurations near good ones, and trials are stopped by
-# Hyperband's rule:
+# takes the next trial number. Here are four ranks and one journal. After ten random
+# trials TPE (tree-structured Parzen estimator) draws new configurations near good ones,
+# and trials are stopped by Hyperband's rule:
 
 # %%
 folder = tempfile.mkdtemp()  # on a cluster: one that all nodes see
@@ -827,8 +827,8 @@ if best[0]:
 # rank gets which number differs from run to run, and so does the result of TPE. Your
 # `random_configs` is stricter: it repeats a search exactly.
 #
-# Optuna's grid sampler takes your grid. Both should try the same points and find the
-# same losses:
+# Optuna's grid sampler takes your grid. It should try the same points and find the same
+# losses as a loop over the grid:
 
 # %% tags=["raises-exception"]
 def loss_at(lr):
@@ -861,21 +861,21 @@ if optuna:
 # - Search learning rates on a **logarithmic** scale; random configurations beat a grid
 #   as soon as there are several hyperparameters.
 # - Draw configuration i from **(seed, i)**: then the search is the same on any number
-#   of ranks. The same seed on all ranks is the most frequent mistake.
+#   of ranks. If all ranks seed their generators alike, they all try the same.
 # - A **manager** that receives from any source keeps all workers busy. None from
 #   `next_job` means "not yet" as long as a worker has a job.
 # - **Halving** saves most of the epochs, as long as good configurations begin well;
 #   Hyperband hedges against curves that cross; ASHA does not wait for a rung.
 # - **Choose by validation, report by test**, and look at the test set once.
 #
-# **To think about.** Your cluster ends a job after an hour, without asking. Which facts
-# must manager and workers save, and when, so that the next job goes on where this one
-# stopped? (Optuna's journal is one answer. Which trials does it lose?)
+# **To think about.** Your cluster ends a job after an hour, without warning. What must
+# the manager and the workers save, and when, so that the next job goes on where this
+# one stopped? (Optuna's journal is one answer. Which trials does it lose?)
 
 # %% [markdown]
 # ## Deeper: the spectral method
 #
-# Some hyperparameters are switches: skip connections on, +1, or off, -1. With 20
+# Some hyperparameters are switches: skip connections on (+1) or off (-1). With 20
 # switches there are a million configurations. The **spectral method** (Hazan, Klivans,
 # Yuan, arXiv 1706.00764) writes the loss as a sum over sets S of switches,
 # $\sum_S c_S \prod_{i \in S} x_i$, and assumes that only a few $c_S$ are large, all of
@@ -884,9 +884,9 @@ if optuna:
 # ### The switches that matter (3 points)
 #
 # The paper finds the large coefficients by the Lasso, a sparse regression. With enough
-# trials a simpler way will do: compute the mean of $y \prod_{i \in S} x_i$ for every
-# small set, keep the s sets where it is largest in magnitude, and fit their
-# coefficients by least squares.
+# trials a simpler way will do: for every small set compute the mean over the trials of
+# $y \prod_{i \in S} x_i$, with the loss y; keep the s sets where it is largest in
+# magnitude, and fit their coefficients by least squares.
 
 # %% nbgrader={"grade": false, "grade_id": "spectral", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def spectral(
@@ -896,7 +896,7 @@ def spectral(
 
     x: array (trials, switches) of +1 and -1
     y: array (trials,), a loss for each trial
-    degree: int, most columns of a set
+    degree: int, largest number of columns in a set
     s: int, number of sets
     Returns: list of s pairs (set, coefficient), the largest coefficient in magnitude
         first; a set is a tuple of columns
