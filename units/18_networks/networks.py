@@ -1,11 +1,11 @@
 # %% [markdown]
 # # 18 · Networks
 #
-# So far a network was two numbers: the cost of a message and the cost of a byte. In a
-# real machine fast links join the ranks of one node, all of them share one network
-# card to reach the other nodes, and a line in a job script decides which rank runs
-# where. On this page you adapt the all-reduce to such a network. Then you send less: a
-# few numbers instead of all of them, or nothing at all for many steps.
+# So far a network was two numbers: the cost of a message and the cost of a byte. In
+# many machines the ranks of a node have fast links to each other but share one network
+# card to the other nodes, and a line in a job script decides which rank runs where. On
+# this page you adapt the all-reduce to such a network. Then you send less: a few
+# numbers instead of all of them, or nothing at all for many steps.
 #
 # **At the end of this page** you can say which all-reduce is fastest on which network
 # before you run it, your hierarchical all-reduce sends as few bytes between the nodes
@@ -68,8 +68,8 @@ simulation.draw("nodes of 4", 8)
 
 # %% tags=["raises-exception"]
 def ring(x, order, phases=(0, 1)):
-    """Sums x over the ranks in `order`, in place. Phase 0 reduces (rank k of the order
-    ends with the sum of part k, which is returned), phase 1 spreads."""
+    """Sums x over the ranks in `order`, in place. Phase 0 reduces (position k of the
+    order ends with the sum of part k, which is returned), phase 1 gathers."""
     me, p = order.index(dist.get_rank()), len(order)
     right, left = order[(me + 1) % p], order[(me - 1) % p]
     parts = list(x.tensor_split(p))
@@ -93,7 +93,7 @@ def in_this_order(n, order):
     return x
 
 
-N = 1 << 12
+N = 1 << 12  # entries of the vector (in the text N is the number of nodes)
 orders = {"in order": list(range(8)), "in turn": [0, 4, 1, 5, 2, 6, 3, 7]}
 loads = {}
 for name, order in orders.items():
@@ -187,8 +187,8 @@ check(place_ranks)
 # With two nodes, each rank talks to only one partner on the other node.
 #
 # For a vector of $n$ bytes, a ring across the nodes sends $2 (N-1)/N \cdot n$ bytes out
-# of each node, $2 (N-1) n$ in all. That is the least possible as long as only ranks
-# add. On three nodes or more, a *switch* that adds needs less: each node sends its
+# of each node, $2 (N-1) n$ in all. That is the least possible if all the adding is done
+# by ranks. On three nodes or more, a *switch* that adds needs less: each node sends its
 # vector once, $n$ bytes, and the sum comes back. NVIDIA builds such switches between
 # nodes (*SHARP*, for InfiniBand) and inside nodes (*NVLink SHARP*, NVLS, which NCCL
 # uses by default on H100 and later GPUs). A benchmark that multiplies bytes per second
@@ -237,12 +237,13 @@ check(hierarchical_all_reduce)
 
 # %% [markdown]
 # Compare yours with three others: the ring; the three steps one after the other, built
-# from the ring above; and what people usually write first, **leaders**: one rank of
-# each node collects, the leaders run a ring, and each spreads the result in its node.
+# from the ring above; and **leaders**, usually written first: one rank of each node
+# sums its vectors, these leaders run a ring, and each broadcasts the result in its
+# node.
 
 # %%
 def by_leaders(x, node, per_node):
-    """In place. node: the ranks of this rank's node; the first is its leader."""
+    """Sums x, in place. node: the ranks of this node; the first is its leader."""
     leader, *others = node
     if dist.get_rank() == leader:
         got = torch.empty_like(x)
@@ -258,14 +259,14 @@ def by_leaders(x, node, per_node):
 
 
 def in_three_steps(x, node, across):
-    """In place. across: the ranks with this rank's place on their nodes."""
+    """Sums x, in place. across: the ranks at this rank's place in their nodes."""
     part = ring(x, node, [0])
     ring(part, across)
     ring(x, node, [1])
 
 # %%
 def all_reduced(how, n, per_node):
-    """One of the all-reduces; whether the sum is right."""
+    """Runs one of the all-reduces; returns whether the sum is right."""
     x = given.summand(n)
     node, across = given.node_and_across(per_node)
     if how == "yours":
@@ -278,7 +279,7 @@ def all_reduced(how, n, per_node):
         ring(x, list(range(dist.get_world_size())))
     return given.is_sum(x)
 
-# %% tags=["raises-exception"] alt="Three pictures of the links. The ring uses two between the nodes, leaders two, the three steps eight, each of them a quarter as thick."
+# %% tags=["raises-exception"] alt="Three pictures of the links. The ring uses two between the nodes, leaders two, the three steps eight, each of them much thinner."
 runs = {}
 for how in ("ring", "leaders", "three steps", "yours"):
     run = runs[how] = simulation.run(all_reduced, 8, (how, N, 4), topology=NODES)
@@ -292,10 +293,10 @@ networks.beside(loads, 8, 4, size=(12, 2.9))
 # below, that is no mistake: with 32 kB most of the time is latency, and each piece pays
 # it again. The best number of pieces depends on the size.
 #
-# With leaders as few bytes go between the nodes as in the three steps. But a leader
-# receives from the other ranks of its node one after the other, and while it adds, they
-# have nothing to do. This costs time when the bytes dominate. Below, each byte takes a
-# hundred times as long:
+# Leaders send no more bytes between the nodes than the three steps. But a leader
+# receives from the other ranks of its node one after the other, and while it adds,
+# these wait. This costs time when the bytes dominate. Below, each byte takes a hundred
+# times as long:
 
 # %% tags=["raises-exception"] alt="Space-time diagrams of eight ranks, leaders and three steps, one below the other. Under leaders most ranks wait most of the time; in three steps all ranks take part in every step."
 slow = simulation.nodes(4, inside=(1e-6, 100 / 300e9), between=(5e-6, 100 / 12.5e9))
@@ -308,11 +309,11 @@ charts.diagrams(drawn, 8)
 # %% [markdown]
 # The three steps use one kind of link at a time: while the links inside a node work,
 # its card is idle, and the other way round. Cut the vector into **pieces**: then one
-# piece goes across while the next is reduced inside. In the next cell the links inside are only four times as fast
-# as the card, and a message costs nothing but its bytes. There the time can come close
-# to what the card alone needs: the bound that your check names. Does yours? (To let
-# your class see your records, write `# my records: NAME` into any code cell, with a
-# name of your choice.)
+# piece goes across while the next is reduced inside. In the next cell the links inside
+# are only four times as fast as the card, and a message costs nothing but its bytes.
+# There the time can come close to what the card alone needs, the bound that your check
+# names. Does yours? (To show your class the records that the check prints, write
+# `# my records: NAME` into any code cell, with a name of your choice.)
 
 # %% tags=["raises-exception"] alt="Space-time diagrams of eight ranks, three steps and yours, where the links inside the nodes are four times as fast as those between them."
 bytes_only = simulation.nodes(4, inside=(0, 1e-8), between=(0, 4e-8))
@@ -346,10 +347,10 @@ print("(rows down, columns right) from sender to receiver:", neighbours)
 #
 # A ring takes $2 (p - 1)$ messages, one after the other. For a short vector only their
 # latency matters. **Recursive halving** needs fewer: exchange halves with the rank
-# $p/2$ away, so that each of you sums one half; then quarters with the rank $p/4$ away;
-# and so on. After $\log_2 p$ messages each rank has the sum of $1/p$ of the vector.
-# **Doubling** is the same backwards and spreads the sums. Each rank sends as many bytes
-# as in a ring.
+# $p/2$ away, so that each of the two sums one half; then quarters with the rank $p/4$
+# away; and so on. After $\log_2 p$ messages each rank has the sum of $1/p$ of the
+# vector. **Doubling** runs the same exchanges backwards and distributes the sums. Each
+# rank sends as many bytes as in a ring.
 #
 # ![Recursive halving and doubling on eight ranks. Halving: partners 4, 2 and 1 ranks apart exchange a half, a quarter and an eighth of the vector; the part that a rank works on shrinks, and holds the sum of 2, 4 and 8 ranks. Doubling: the same partners in the opposite order, 1, 2 and 4 apart, exchange what is summed, an eighth, a quarter and a half, until every rank has the whole sum.](../../images/halving_doubling.svg)
 #
@@ -357,8 +358,8 @@ print("(rows down, columns right) from sender to receiver:", neighbours)
 # The farthest partners exchange the most.
 #
 # What if $p$ is not a power of two? Let $q$ be the largest power of two below $p$. Each
-# rank from $q$ on first sends its vector to a rank below $q$, waits, and receives the
-# sum at the end.
+# rank numbered $q$ or higher first sends its vector to a rank below $q$, waits, and
+# receives the sum at the end.
 #
 # ### All-reduce by halving and doubling (5 points)
 
@@ -373,8 +374,8 @@ def halving_doubling(x: Tensor) -> Tensor:
     - messages and bytes: no collectives. If p is a power of two, each rank sends at
       most 2 log2 p messages and 2 (p - 1) / p of the bytes of x, plus at most one
       element in each message.
-    - any number of ranks: if p is no power of two, the limits hold with q in place of
-      p, plus two messages and the bytes of x once.
+    - any number of ranks: if p is not a power of two, the limits hold with q in place
+      of p, plus two messages and the bytes of x once.
 
     Example: p = 4, 8 elements. Each rank sends 4 + 2 and then 2 + 4 elements.
     """
@@ -436,8 +437,8 @@ check(halving_doubling)
 #
 # | algorithm | steps and their bytes |
 # |---|---|
-# | ring | $2 (p - 1)$ of $n/p$; with several nodes each waits for a link between |
-# | doubling | $\log_2 p$ of $n$: partners 1, 2, 4 ... away exchange the whole vector |
+# | ring | $2 (p - 1)$ of $n/p$; on several nodes each step waits for a link between |
+# | doubling | $\log_2 p$ of $n$: partners 1, 2, 4 ... away swap and add whole vectors |
 # | halving_doubling | partners at $d = 1, 2 \ldots p/2$ swap $n d / p$, 2 steps each |
 # | hierarchical | $2 (g-1)$ of $n/g$ inside, $2 (N-1)$ of $n/p$ between, $g$ at once |
 #
@@ -497,7 +498,7 @@ check(all_reduce_seconds)
 
 # %% [markdown]
 # Do the programs of this page take as long as the model says? In the next network a
-# message keeps its card busy only for its bytes (`overhead=0`), as in the model.
+# message keeps its card busy only while its bytes pass (`overhead=0`), as in the model.
 
 # %% tags=["raises-exception"]
 INSIDE, BETWEEN = (1e-6, 1 / 300e9), (5e-6, 1 / 12.5e9)
@@ -512,7 +513,7 @@ def modelled(algorithm, nbytes, count, per_node):
     return all_reduce_seconds(algorithm, nbytes, count, per_node, INSIDE, BETWEEN)
 
 
-NAMES = {  # of the algorithm in your function: the program, and what it is called there
+NAMES = {  # the algorithm's name in your function: the program, its name there
     "ring": (all_reduced, "ring"),
     "halving_doubling": (halved, "halving_doubling"),  # stretch: perhaps not written
     "hierarchical": (all_reduced, "three steps"),
@@ -542,11 +543,11 @@ networks.modelled(modelled, [(64, 1), (8, 8)])
 #
 # The talk this course started from (B. Nelson, *Distributed Deep Learning*, CentOS Dojo
 # at Oak Ridge, 16 April 2019) shows `ddlrun` on one host, `total images/sec: 1248.06`,
-# and on ten, `total images/sec: 12043.78` (slide "Execution"). And on an earlier slide:
+# and on ten, `total images/sec: 12043.78` (slide "Execution"). An earlier slide says:
 # "Almost linear scaling for 64 machines with 4 GPUs each for ResNet-50. Training time
-# took 50 mins for 90 epochs". (The paper says the same: Cho et al., *PowerAI DDL*,
-# arXiv 1708.02188, abstract: 64 IBM Power8 S822LC servers, 256 GPUs.) ImageNet has 1.28
-# million images. Do the two fit together?
+# took 50 mins for 90 epochs". (The paper gives the same time: Cho et al., *PowerAI
+# DDL*, arXiv 1708.02188, abstract: 64 IBM Power8 S822LC servers, 256 GPUs.) ImageNet
+# has 1.28 million images. Do the two fit together?
 
 # %%
 one, ten = 1248.06, 12043.78
@@ -559,14 +560,14 @@ print(f"of the 1248.06 of the other slide: {needed / 64 / one:.0%}")
 # Both may be true, and still the second does not follow from the first: each of the 64
 # servers of 2017 processed about half as many images per second as the one host of
 # 2019, and the talk does not say what that host was. "Almost linear" always means
-# relative to *its own* one-node rate, which the slide does not give. And a scaling of
-# 96.5 % says nothing about the network unless you know how long a step computes.
+# relative to *its own* one-node rate, which the slide does not give. A scaling
+# efficiency of 96.5 % says nothing about the network without a step's computation time.
 #
 # ## Gradient compression: the k largest, and error feedback
 #
 # A gradient has a few large entries and many small ones. So let each rank send only its
 # $k$ largest, as pairs of index and value (*top k*). If it forgets the others, they are
-# lost. **Error feedback** keeps them: the next step adds them to its gradient before it
+# lost. **Error feedback** keeps them: the rank adds them to its next gradient before it
 # chooses. A small entry that always has the same sign then grows until it is sent.
 #
 # ![A gradient of eight numbers as bars in three steps. In each step the two largest in magnitude are sent and the rest is kept, hatched, and added to the gradient of the next step. One entry is small and negative in every gradient: it grows from step to step, and in step 2 it is the largest and is sent.](../../images/top_k_error_feedback.svg)
@@ -594,8 +595,7 @@ def top_k_mean(gradient: Tensor, error: Tensor, k: int) -> Tensor:
       counted once however many ranks receive them.
     - unchanged: gradient.
 
-    Example: p = 1, k = 1, gradient [1, 3], error [0, 0]: the mean is [0, 3], error [1,
-    0].
+    Example: p = 1, k = 1, gradient [1, 3], error [0, 0]: mean [0, 3], error [1, 0].
     """
     ### BEGIN SOLUTION
     p = dist.get_world_size()
@@ -624,8 +624,8 @@ check(top_k_mean)
 # of gradients as $P Q^T$, where $P$ and $Q$ have only a few columns. It starts from the
 # $Q$ of the step before. $P$ is the mean of all ranks' $M Q$, with its columns made
 # orthonormal (in any way: $P Q^T$ is the same). The new $Q$ is the mean of all ranks'
-# $M^T P$. The result is the mean of the ranks' matrices, projected onto the columns of
-# $P$. `all_reduce` computes both small means: nothing needs to be gathered.
+# $M^T P$. The result is the mean of the ranks' matrices, projected onto the column
+# space of $P$. `all_reduce` computes both small means; nothing needs to be gathered.
 #
 # ![Three ways to send a gradient matrix of 24 by 20. Whole: 480 numbers by all-reduce, and the mean arrives. Top k: the five largest with their index, 10 numbers by all-gather; on p ranks p times 10 arrive. Low rank: a matrix P of 24 by 2 times a matrix Q transposed of 2 by 20, 88 numbers by two all-reduces; the mean arrives, projected.](../../images/gradient_low_rank.svg)
 #
@@ -643,8 +643,8 @@ def power_sgd(gradient: Tensor, q: Tensor, error: Tensor) -> Tensor:
 
     - one step: as above, with M = gradient + error; the mean of M Q has r independent
       columns.
-    - several steps: afterwards, both in place, q holds the new Q and error this rank's
-      gradient + error minus the approximation.
+    - several steps: afterwards q holds the new Q, and error holds this rank's gradient
+      + error minus the approximation, both in place.
     - two small collectives: of rows x r and of columns x r elements.
     - unchanged: gradient.
 
@@ -673,7 +673,7 @@ check(power_sgd)
 
 # %% tags=["raises-exception"]
 def ledger(method, steps):
-    """The largest entry of gradients - sent - kept, over all steps."""
+    """The largest magnitude in gradients - sent - kept, over all steps."""
 
     def mean_sent(g, q, error):
         if method == "power_sgd":
@@ -690,10 +690,10 @@ for method in ("top_k", "power_sgd"):
 # %% [markdown]
 # ### Does it train? · stretch
 #
-# Four ranks train a small network on different data (`given.train`, plain SGD): `dense`
-# sends whole gradients, `alone` none. `given.sign_mean` sends one bit for each number
-# and one scale, with error feedback; `given.by_matrices` hands each matrix of the
-# gradient to your `power_sgd`.
+# Four ranks train a small network, now in float32, on different data (`given.train`,
+# plain SGD): `dense` sends whole gradients, `alone` none. `given.sign_mean` sends one
+# bit for each number and one scale, with error feedback; `given.by_matrices` hands each
+# matrix of the gradient to your `power_sgd`.
 
 # %% tags=["raises-exception"]
 def train(method, steps, lr):
@@ -723,10 +723,10 @@ for method in methods:
 
 # %% [markdown]
 # Compare the two lines of top 1 %: they answer your second guess. Without feedback the
-# small entries are never sent, however long you train.
+# small entries are not sent, and the loss falls far more slowly.
 #
 # And look at the last column. PowerSGD calls several small collectives in each step: on
-# a fast network their latency costs more time than sending fewer bytes saves.
+# a fast network their latency can cost more time than sending fewer bytes saves.
 #
 # ### As a hook of DDP · stretch
 #
@@ -748,7 +748,7 @@ def register_hook(ddp, name):
     elif name == "fp16":
         ddp.register_comm_hook(None, default_hooks.fp16_compress_hook)
     elif name == "PowerSGD":
-        # among all ranks, with matrices of rank 2, from the second step on
+        # among all ranks, with matrices of rank 2, from the third step on
         state = powerSGD_hook.PowerSGDState(None, 2, start_powerSGD_iter=2)
         ddp.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
 
@@ -789,13 +789,13 @@ for p in (2, 4, 8, 16):
     print(f"{p:5} {moved[0]:9,.0f} B {moved[1]:15,.0f} B {moved[0] / moved[1]:20.1f}")
 
 # %% [markdown]
-# The index costs as much as the value, so 0.1 % is 0.2 MiB and not 0.1; and 0.35 MB is
-# what one rank *sends into* the exchange. What it must *receive* grows with the number
-# of ranks, because their choices differ: $(p-1)$ times 0.35 MB. A ring moves
-# $2 (p-1)/p$ times 97 MB for each rank, so less than twice. The ratio of what travels
-# is $2 \cdot 277 / p$: on 64 ranks not 277 but 8.7, and from 554 ranks on the ring with
-# everything moves less. Both sentences of the abstract may be true, but neither says
-# how much time you save.
+# The index costs as much as the value, so 0.1 % is 0.2 MiB and not 0.1, a ratio of 500;
+# the abstract does not explain the rest. And 0.35 MB is what one rank *sends into* the
+# exchange. What it must *receive* grows with the number of ranks, because their choices
+# differ: $(p-1)$ times 0.35 MB. A ring moves $2 (p-1)/p$ times 97 MB for each rank, so
+# less than twice. The ratio of what travels is $2 \cdot 277 / p$: on 64 ranks not 277
+# but 8.7, and on more than 554 ranks the ring with everything moves less. Both
+# sentences of the abstract may be true, but neither says how much time you save.
 #
 # ## Local SGD: many steps without a message · stretch
 #
@@ -811,10 +811,10 @@ for p in (2, 4, 8, 16):
 #
 # With $\eta = 1$ and $\mu = 0$ it is local SGD.
 #
-# ![Above, a round of DiLoCo: from a common start four ranks take four steps each along different ways; the dashed line leads to the mean of their ends, start minus delta; the outer step with momentum leads beyond it to the new start. Below, two timelines of four ranks and eight steps: with an all-reduce in every step there are eight, with rounds of four steps there are two.](../../images/local_sgd.svg)
+# ![Above, a round of DiLoCo: from a common start four ranks take four steps each along different paths; the dashed line leads to the mean of their ends, start minus delta; the outer step with momentum leads beyond it to the new start. Below, two timelines of four ranks and eight steps: with an all-reduce in every step there are eight, with rounds of four steps there are two.](../../images/local_sgd.svg)
 #
-# Local SGD would go on from the white square, the mean. Here momentum carries the new
-# start beyond it, and all ranks begin the next round there.
+# Local SGD would continue from the white square, the mean. Here momentum carries the
+# new start beyond it, and all ranks begin the next round there.
 #
 # ### Many steps alone, one together (4 points)
 
@@ -889,7 +889,7 @@ for every, outer_lr, mu in ((1, 1.0, 0.0), (8, 1.0, 0.0), (8, 0.7, 0.5), (8, 0.7
 
 # %% tags=["raises-exception"] alt="The links that the three steps use, twice. By slot eight thin arrows go between the nodes; by node the thick arrows that belong inside the nodes go between them."
 def misplaced(n, per_node, by):
-    """The three steps, ranks renumbered as if they were placed so."""
+    """Runs the three steps, with the ranks renumbered as if so placed."""
     x, p = given.summand(n), dist.get_world_size()
     hosts = [str(k) for k in range(p // per_node)]
     places = place_ranks(hosts, [per_node] * len(hosts), p, by)
@@ -906,14 +906,14 @@ for by in ("slot", "node"):
 networks.beside(loads, 8, 4)
 
 # %% [markdown]
-# The sum is right, and there is no error and no warning, but what should stay inside
-# the nodes goes between them. If you rely on a placement, check it: ask each rank for
-# its host name once.
+# The sum is right, with no error and no warning, but the traffic that should stay
+# inside the nodes goes between them. If you rely on a placement, check it: ask each
+# rank for its host name once.
 #
 # ## PyTorch's own · stretch
 #
-# The library's collectives on groups do the same three phases, and local SGD is in it
-# as `PeriodicModelAverager`.
+# The library's collectives on groups carry out the same three phases, and its
+# `PeriodicModelAverager` does local SGD.
 
 # %% tags=["raises-exception"] alt="Two space-time diagrams of eight ranks, the three steps by hand and with the library's groups: messages in the first, three collectives in the second, over the same time."
 def with_groups(n, per_node):
@@ -942,7 +942,7 @@ def averaged(every, steps):
     averager = PeriodicModelAverager(period=every, warmup_steps=0)
 
     def average(step):
-        averager.step = step  # it averages where its own count divides
+        averager.step = step  # its own count starts at 0: it averages at once
         averager.average_parameters(net.parameters())
 
     given.descend(net, steps, after=average)
@@ -962,7 +962,7 @@ print(f"largest difference of a weight: {np.abs(ours - theirs).max():.1e}")
 # ## What to remember
 #
 # - A network has **levels**. Bytes inside a node and bytes between nodes have different
-#   prices; count them separately.
+#   costs; count them separately.
 # - **Hierarchical**: reduce-scatter inside, all-reduce across, all-gather inside. It
 #   sends $2 (N-1)/N$ of the vector out of each node; in pieces, it keeps the card busy.
 # - Short vectors need few messages (halving and doubling). Long ones need few bytes and
@@ -973,8 +973,8 @@ print(f"largest difference of a weight: {np.abs(ours - theirs).max():.1e}")
 # - A round of local steps costs only one all-reduce, but it changes the training; tune
 #   both methods before you compare.
 #
-# **To think about.** PowerSGD's factors can be added up on the way, the pairs of top k
-# cannot. What does that mean for 1,024 ranks?
+# **To think about.** PowerSGD's factors can be added up on the way, but the pairs of
+# top k cannot. What does that mean for 1,024 ranks?
 #
 # ### To read
 #
