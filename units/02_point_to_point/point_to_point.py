@@ -172,8 +172,8 @@ print(send_matrix(1.0, 0, 1))
 # `send` and `recv` **block**: the next line runs only when the call is done. Often you
 # have something better to do meanwhile, and sometimes you must not wait yet, as you
 # will see soon. `isend` and `irecv` (the i is for *immediate*) only start the message.
-# They return a **request** at once, and `request.wait()` returns when the message is
-# complete.
+# They return a **request** at once, and `request.wait()` returns when this rank's
+# side of the message is done.
 #
 # Until then the tensor does not belong to you. It is like a letter that is half in the
 # post-box: what you write on it now may or may not arrive. So between `isend` and
@@ -182,14 +182,14 @@ print(send_matrix(1.0, 0, 1))
 #
 # ![Timelines of two ranks. Rank 0 calls isend, has something better to do, and calls wait(); in between it must not write to x. Rank 1 calls irecv, and wait() later; in between it must neither read x nor write to it. After wait() x is theirs again.](../../images/request_and_wait.svg)
 #
-# **Predict:** the receiver prints its tensor before and after waiting. What will you
-# see?
+# **Predict:** the receiver breaks this rule and prints its tensor before waiting, too.
+# What will you see?
 
 # %%
 # %%ranks 0,1
 letter = torch.full((2,), float(rank))
 if rank == 0:
-    time.sleep(0.2)  # something better to do
+    time.sleep(0.2)  # rank 0 is late
     request = dist.isend(letter, dst=1)
 else:
     request = dist.irecv(letter, src=0)
@@ -262,8 +262,8 @@ print(log.read_text())
 # enforces is luck, and luck runs out on the day of the deadline.
 #
 # A message can enforce it. **A receive cannot end before its send has begun**: this is
-# the only way for one rank to know what another has already done. So pass a token, like
-# the baton in a relay race: nobody runs before it is there.
+# how one rank knows what another has already done. So pass a token, like the baton in a
+# relay race: nobody runs before it is there.
 #
 # ### Exercise: print_in_turn (2 points)
 #
@@ -313,8 +313,8 @@ print(log.read_text())
 
 # %% [markdown]
 # Look at the staircase in the timeline (if your function works). It is the price: while
-# one rank prints, all others wait. You have turned a parallel program into a sequential
-# one. Use such a token for printing, never for computing.
+# one rank prints, all later ones wait. You have turned a parallel program into a
+# sequential one. Use such a token for printing, never for computing.
 
 # %% [markdown]
 # ## Half-time
@@ -328,10 +328,9 @@ print(log.read_text())
 # ## What does a message cost?
 #
 # You cannot simply time one message with a clock on each side: the clocks of two
-# machines agree to the microsecond only if they are kept in step (by PTP, the Precision
-# Time Protocol, which most clusters lack). So let the message come back, and use one
-# clock. Rank 0 sends, rank 1 returns the message: **ping-pong**. The other ranks do
-# nothing.
+# machines agree to the microsecond only if they are kept in step, for example by PTP,
+# the Precision Time Protocol. So let the message come back, and use one clock. Rank 0
+# sends, rank 1 returns the message: **ping-pong**. The other ranks do nothing.
 #
 # A single ping-pong may be unlucky, because the operating system is busy with something
 # else. So we play many and take the median. The first ones do not count: they set up
@@ -343,7 +342,7 @@ SIZES = [4**k for k in range(1, 13)]  # bytes: 4 B to 16 MiB
 # %%
 # %%ranks
 def ping_pong(nbytes, rounds):
-    """Seconds of a round trip between ranks 0 and 1, the median of `rounds`."""
+    """Seconds of a round trip between ranks 0 and 1, the median of `rounds` trips."""
     ball = torch.zeros(nbytes, dtype=torch.uint8, device=DEVICE)
     seconds = []
     for _ in range(rounds):
@@ -392,25 +391,25 @@ charts.lines(
 #
 # $$ t(n) = \alpha + \beta\, n $$
 #
-# It is the simplest model of a network that is useful at all, and in unit 03 it will
-# decide which all-reduce is the fastest.
+# It is the simplest useful model of a network, and in unit 03 it will decide which
+# all-reduce is the fastest.
 #
-# ![The time of messages as bars of two parts: alpha for the message, beta for each of its bytes. Of 1 kB latency is 83 %, of 8 kB 38 %, of 32 kB 14 %. Eight messages of 1 kB pay alpha eight times and take 3.7 times as long as one of 8 kB.](../../images/message_cost.svg)
+# ![The time of messages as bars of two parts: alpha for the message, beta for each of its bytes. Latency is 83 % of the time for 1 kB, 38 % for 8 kB, 14 % for 32 kB. Eight messages of 1 kB pay alpha eight times and take 3.7 times as long as one of 8 kB.](../../images/message_cost.svg)
 #
 # ### Exercise: fit_alpha_beta (2 points)
 #
 # Get the two numbers out of measurements. This is a plain function: no ranks. Sizes and
 # times may be lists or arrays. Two hints. The measured times are for the way *there and
 # back*. And a fit that minimises the squared errors in seconds cares about the large
-# messages only: 5 % of 3 ms is more than all your small messages together. `np.polyfit`
-# takes weights, and with `w=1/time` it minimises relative errors, in per cent. (The
-# check accepts a fit with or without these weights: its measurements are clean enough.)
+# messages only: if the largest takes 3 ms, 5 % of that is more than all small ones
+# together. `np.polyfit` takes weights; with `w=1/time` it minimises relative errors.
+# (The check accepts a fit without weights, too: its measurements are clean enough.)
 
 # %% nbgrader={"grade": false, "grade_id": "fit_alpha_beta", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def fit_alpha_beta(sizes_bytes, round_trip_s) -> tuple[float, float]:
     """Fit t(n) = alpha + beta n to the times of a ping-pong.
 
-    sizes_bytes: list or array (k,) of integers (4 or 8 bytes each), sizes of the
+    sizes_bytes: list (k,) of ints, or array (k,) of int32 or int64, sizes of the
         messages in any order; a size may occur more than once, but not all are equal
     round_trip_s: list or array (k,), s (> 0) that each message took there and back
     Returns: (alpha, beta) of one way, floats, in s and s/byte
@@ -533,7 +532,7 @@ print(outcome.hang)
 # **One: an order.** Somebody has to go first. Even ranks send and then receive, odd
 # ranks receive and then send, so each send meets a receive.
 #
-# ![Two rings of four ranks. Left, all send first: each send waits for the recv of the next rank, a circle of four arrows, and nobody gets there. Right, even ranks send first and odd ranks receive first: 0 sends to 1 and 2 to 3, and then, dashed, 1 to 2 and 3 to 0.](../../images/ring_of_waits.svg)
+# ![Two rings of four ranks. Left, all send first: each send waits for the recv of the next rank, a circle of four arrows, and no rank reaches its recv. Right, even ranks send first and odd ranks receive first: 0 sends to 1 and 2 to 3, and then, dashed, 1 to 2 and 3 to 0.](../../images/ring_of_waits.svg)
 #
 # **Two: do not wait.** Start the send, receive, and only then wait for the send.
 #
@@ -589,7 +588,7 @@ for way in (by_parity, without_waiting, as_a_batch):
 # %% [markdown]
 # All three survive the million. Are they equally fast? Ask the simulated network: it
 # computes the time from $\alpha$ and $\beta$ instead of measuring it, so nothing
-# disturbs the picture. A message of 1 MB, $\alpha$ = 5 µs, 10 GB/s:
+# disturbs the picture. Each rank sends 1 MB; $\alpha$ = 5 µs, $1/\beta$ = 10 GB/s:
 
 # %%
 ways = {
@@ -728,8 +727,8 @@ timeline.draw(outcome.events, RANKS, title="1 MB per rank, once round the ring")
 # - Three ways out of a deadlock: an order, not waiting, a batch.
 #
 # **To think about.** `ring_pass` gives every rank the rows of all $p$ ranks. Rank 0
-# could also collect all rows and send the whole table to everybody. With
-# $t(n) = \alpha + \beta n$ and one message at a time per rank: how long does each way
+# could also collect all rows and send the whole table to everybody. A rank sends one
+# message at a time and receives one, each in $\alpha + \beta n$. How long does each way
 # take for 8 ranks with 1 MB each? And which links are idle meanwhile? Unit 03 begins
 # where your answer ends.
 
@@ -737,9 +736,9 @@ timeline.draw(outcome.events, RANKS, title="1 MB per rank, once round the ring")
 # ## Deeper: from anybody
 #
 # A receive may leave the sender open: `dist.recv(tensor)` without `src` takes the next
-# message, whoever sent it, and **returns the sender's rank**. A rank that hands out
-# work uses it to serve whoever is ready first. Here rank 0 collects, and the others
-# work for different times:
+# message, whoever sent it, and **returns the sender's rank** (MPI can do this, NCCL
+# cannot). A rank that hands out work uses it to serve whoever is ready first. Here rank
+# 0 collects, and the others work for different times:
 
 # %%
 # %%ranks
