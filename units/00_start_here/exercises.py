@@ -16,9 +16,9 @@ class RightNeighbour(Exercise):
     mistakes = [
         Mistake("forgets_to_wrap", "The last rank names a neighbour that does not exist: ranks run from 0 to "
                 "world_size - 1.",
-                "The ranks stand in a ring, so behind the last one comes rank 0 again. `%` wraps a number round.",
+                "The ranks form a ring, so after the last one comes rank 0 again. `%` wraps a number round.",
                 lambda c: [rank + 1 for rank in range(c.p)]),
-        Mistake("hard_coded_four", "The ring is closed after 4 ranks, however many there are: a 4 stands where the "
+        Mistake("hard_coded_four", "The ring is closed after 4 ranks, however many there are: there is a 4 where the "
                 "world size belongs.", "Use `world_size`. A program never knows beforehand how many ranks it will get.",
                 lambda c: [(rank + 1) % 4 for rank in range(c.p)]),
         Mistake("turns_left", "Every rank names its left neighbour, the one with the next smaller number.",

@@ -9,9 +9,9 @@
 # you know which of them is speaking, a check has told you what is wrong with a
 # function, and you have watched a parallel program hang and read its report.
 #
-# **You need** Python and nothing else: no GPU, no cluster, no earlier unit.
-# **It takes** about 25 minutes. The cells themselves run for 20 seconds on two cores.
-# They take about 0.8 GB of memory.
+# **You need** Python and an idea of how a network is trained: no GPU, no cluster, no
+# earlier unit. **It takes** about 25 minutes. The cells themselves run for 20 seconds
+# on two cores. They take about 0.8 GB of memory.
 #
 # On every page, sections marked *stretch* (or "Deeper", "Bonus") can wait for another
 # day: run their cells, and skip their exercises if you like.
@@ -19,9 +19,9 @@
 # %% [markdown]
 # ## Why more than one?
 #
-# Sooner or later a network outgrows one device, in one of two ways. It takes too long:
-# the images do not pass through in the time you have. Or it is too large: the numbers
-# do not fit into the memory. The two problems have different cures.
+# Sooner or later a network outgrows one device, in one of two ways. Training takes too
+# long: there are more images than you have time for. Or the network is too large: its
+# parameters do not fit into memory. The two problems have different cures.
 #
 # **Guess first.** GPT-3 has 175 billion parameters. How many GPUs with 80 GB each does
 # it take just to *hold* it, four bytes a parameter? Write your guess into the next
@@ -33,7 +33,7 @@ my_guess = "?"  # GPUs with 80 GB each
 # %%
 parameters = 175e9  # Brown et al., "Language Models are Few-Shot Learners", 2020
 to_hold = 4 * parameters / 1e9
-# its gradients, and the two running averages that Adam keeps, are as large again
+# its gradients and Adam's two running averages are each as large as the parameters
 to_train = 4 * to_hold
 
 print(f"your guess      {my_guess} GPUs")
@@ -45,13 +45,13 @@ print(f"to train it     {to_train:6.0f} GB  = {to_train / 80:.1f} GPUs")
 #
 # ![Data parallelism: every rank holds the whole model and gets its own part of the batch; the gradients are averaged over the ranks by an all-reduce, so all copies stay equal.](../../images/data_parallel.svg)
 #
-# Every process holds a complete copy of the model. The batch is cut: of 1000 images and
-# 10 processes, each sees 100. Each computes the gradient of its own share. Then they
-# average their gradients, and all take the same step, so the copies stay equal forever.
+# Every process, a *rank* in the picture, holds a complete copy of the model. The batch
+# is cut: with 1000 images and 10 processes, each sees 100 and computes their gradient.
+# They average these (an *all-reduce*) and take the same step, so the copies stay equal.
 #
-# The price is one conversation per step, as large as the model. You gain time. You save
-# no memory: the model must fit on one device. This is how most networks are trained,
-# and what most of this course is about.
+# The price is one conversation per step, as large as the model. You gain time. The
+# model gets no smaller: it must fit on one device. This is how most networks are
+# trained, and what most of this course is about.
 
 # %% [markdown]
 # ### Too large: model parallelism
@@ -63,18 +63,17 @@ print(f"to train it     {to_train:6.0f} GB  = {to_train / 80:.1f} GPUs")
 # layer. Or you cut *between* layers, and the processes hand activations down the line
 # as on a conveyor belt.
 #
-# You gain memory. You pay in every layer, forward and backward, and a process is idle
-# until its turn comes, unless you find other work for it. Cutting evenly is hard, too:
-# the slowest piece sets the pace.
+# You gain memory. Cut through layers, and you pay with messages in each, forward and
+# backward. Cut between them, and a process is idle until its turn comes, unless you
+# find other work for it. Cutting evenly is hard, too: the slowest piece sets the pace.
 
 # %% [markdown]
 # ### Both: hybrid parallelism
 #
 # ![Hybrid parallelism: four ranks in a grid of two by two. Each row is one copy of the model cut over two ranks (model parallelism); each column holds the same part of the model and averages its gradients (data parallelism).](../../images/hybrid_parallel.svg)
 #
-# A group of processes holds one copy of the model between them, and there are several
-# such groups, each with its own share of the batch. The largest language models are
-# trained this way.
+# A group of processes shares one copy of the model. There are several such groups, each
+# with its own part of the batch. The largest language models are trained this way.
 #
 # A rule that will carry you far: **cut the model over as few devices as it needs, then
 # copy that group as often as you can afford.** If it fits on one device, the first half
@@ -83,8 +82,8 @@ print(f"to train it     {to_train:6.0f} GB  = {to_train / 80:.1f} GPUs")
 # %% [markdown]
 # ## Four processes, one notebook
 #
-# Enough pictures. The next cell loads the two helpers that every unit uses: `ranks`
-# starts processes, `check` looks at your answers.
+# Enough pictures. The next cell loads two helpers: `ranks` starts processes, `check`
+# looks at your answers.
 
 # %%
 import os
@@ -116,10 +115,10 @@ import os
 print(f"I am rank {rank} of {world_size}. My process number is {os.getpid()}.")
 
 # %% [markdown]
-# One program, run four times at once. The copies differ in one thing only: each has a
-# number, its **rank**, from 0 to `world_size - 1`. Everything that makes a parallel
-# program parallel starts from that number. *If you are rank 0, read the file. Take the
-# images from `rank * 100` on. Send to rank + 1.*
+# One program, run four times at once. The program can tell its copies apart by one
+# thing: each has a number, its **rank**, from 0 to `world_size - 1`. Everything that
+# makes a parallel program parallel starts from that number. *If you are rank 0, read
+# the file. Start at image `rank * 100`. Send to rank + 1.*
 #
 # They may finish in any order. The notebook sorts their lines for you, so you can read
 # them.
@@ -135,7 +134,7 @@ print(f"I am rank {rank} of {world_size}. My process number is {os.getpid()}.")
 x = 10 * rank
 
 # %% [markdown]
-# It is still there in the next cell, as you are used to:
+# It is still there in the next cell, as you would expect:
 
 # %%
 # %%ranks
@@ -148,14 +147,14 @@ print("my x is", x)
 "x" in globals()
 
 # %% [markdown]
-# To look at what the ranks hold, pull it. You get a list, one value per rank:
+# To look at a variable of the ranks, pull it. You get a list, one value per rank:
 
 # %%
 ranks.pull("x")
 
 # %% [markdown]
-# The other way needs no command. What you define in the notebook and use in a `%%ranks`
-# cell is copied to every rank:
+# The other direction needs no command. Anything that you define in the notebook and use
+# in a `%%ranks` cell is copied to every rank:
 
 # %%
 greeting = "good morning"
@@ -166,7 +165,7 @@ greeting = greeting + f" from rank {rank}"
 print(greeting)
 
 # %% [markdown]
-# Four copies, changed four times. The original is untouched:
+# Four copies, each changed once. The original is untouched:
 
 # %%
 greeting
@@ -206,8 +205,8 @@ print(f"I brought {x:2d}, the sum is {total}")
 # %% [markdown]
 # ## How a check talks
 #
-# In the coming units you write functions, and `check` tries each of them on several
-# numbers of ranks. Let it look at one that is wrong.
+# In the coming units you write functions, and `check` tries them on different numbers
+# of ranks. Let it look at one that is wrong.
 #
 # Imagine the ranks in a circle. Everybody's *right neighbour* is the rank with the next
 # number, and the last rank's right neighbour is rank 0. Somebody with four ranks on the
@@ -222,7 +221,7 @@ def right_neighbour(rank: int, world_size: int) -> int:
 check(right_neighbour)
 
 # %% [markdown]
-# Read the card slowly: all cards look like this one.
+# The answer is a card. Read it slowly: all cards look like this one.
 #
 # - One line per **level**. Later, levels carry points, and you keep the points of every
 #   level that passed.
@@ -231,15 +230,14 @@ check(right_neighbour)
 # - Then, where the mistake is a known one, its name in plain words: what your code
 #   does, and what to do about it.
 #
-# A check never says just *wrong*. If it does not know your mistake it still shows you
-# the numbers. Nothing is hidden either: what you are asked here is what the grader
-# asks, with other numbers.
+# A check never says just *wrong*. If it does not know your mistake, it still shows you
+# the numbers. Nothing is hidden either: the grader asks the same, with other numbers.
 #
 # ### Your turn
 #
 # Write it so that it works on any number of ranks. This one carries no points. Make a
 # mistake or two on purpose: return nothing, misspell a name, go left. You will meet
-# those cards again, and it is good to know their faces.
+# those cards again, so learn to recognise them.
 
 # %% nbgrader={"grade": false, "grade_id": "right_neighbour", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def right_neighbour(rank: int, world_size: int) -> int:
@@ -264,13 +262,13 @@ check(right_neighbour)
 # %% [markdown]
 # ## A program that never ends
 #
-# A sequential program that is wrong stops with an error. A parallel program that is
-# wrong often does not stop at all: one rank waits for a word that another never says.
+# A sequential program that fails usually stops with an error. A parallel program that
+# fails often does not stop at all: one rank waits for a word that another never says.
 # You cannot learn this trade without hanging a few programs, so hang one now, on
 # purpose.
 #
 # `comm.Barrier()` is a meeting point: nobody leaves it before everybody has arrived. In
-# the next cell the last rank does not go. `--deadline 4` says how many seconds you are
+# the next cell the last rank stays away. `--deadline 4` says how many seconds you are
 # willing to wait. Without it a cell gets 60.
 
 # %%
@@ -280,15 +278,15 @@ if rank != world_size - 1:
 print("I am through")
 
 # %% [markdown]
-# That is a **hang report**. It tells you in which operation every rank is, and on which
-# line. Read it like a detective. Who is waiting? For what? And who is missing?
+# That is a **hang report**. It names the operation that every rank is in, and the line.
+# Read it like a detective. Who is waiting? For what? And who is missing?
 #
-# Here three ranks wait in the `Barrier` on line 3, and the last rank has returned long
-# ago. That is the most common way to hang a training run, usually better hidden: an
+# Here three ranks wait in the `Barrier` on line 3, and the last rank returned long ago.
+# That is the most common way to hang a training run, usually better hidden: an
 # `if rank == 0:` around a line in which *everybody* has to take part.
 #
 # A rank that is stuck cannot be rescued. So the old ranks were ended and fresh ones
-# started. Their variables are gone: `x` must be made again before you can use it.
+# started. The old variables are gone: `x` must be made again before you can use it.
 
 # %%
 # %%ranks
@@ -297,7 +295,7 @@ print("x" in globals())
 # %% [markdown]
 # ## Handing in
 #
-# **In a course that uses nbgrader**, on a hub or on your own machine:
+# **In a course that uses nbgrader**, on a JupyterHub or on your own machine:
 #
 # 1. *Nbgrader → Assignment List → Fetch*, then open the unit and work.
 # 2. Before you hand in: *Kernel → Restart Kernel and Run All Cells*. Anything that
@@ -307,10 +305,10 @@ print("x" in globals())
 # 4. *Submit* hands the unit in. Submit as often as you like; the last one before the
 #    deadline counts.
 #
-# The same from a terminal, in the folder of the unit:
+# The same from a terminal, in the folder that holds `00_start_here`:
 #
 # ```
-# nbgrader validate start_here.ipynb
+# nbgrader validate 00_start_here/start_here.ipynb
 # nbgrader submit 00_start_here
 # ```
 #
@@ -324,8 +322,8 @@ print("x" in globals())
 # %% [markdown]
 # ## Where your ranks live
 #
-# This course runs in three kinds of places. What can yours do? (In a terminal the same
-# table is `labkit doctor`.)
+# This course runs in three kinds of places. What can yours do? (In a terminal of
+# JupyterLab, `labkit doctor` prints the same table.)
 
 # %%
 from labkit import doctor
@@ -342,15 +340,15 @@ doctor.show(doctor.examine())
 #
 # ### On a cluster, in an interactive allocation
 #
-# A cluster has *login nodes*, shared by everybody and only for editing, and *compute
-# nodes*, which a scheduler lends you. Four steps.
+# A cluster has *login nodes*, shared by everybody, for editing and installing, and
+# *compute nodes*, which a scheduler lends you. Four steps.
 #
-# **1. Once, on the login node: environment.** The login node has the internet, compute
-# nodes often do not.
+# **1. Install, once, on the login node.** It can reach the internet, compute nodes
+# often cannot.
 #
 # ```
-# module avail python          # what the centre offers: 3.11 to 3.14 will do,
-# module load python/3.11      # 3.11 has units 07 and 13, too; names differ
+# module avail python          # the centre's versions: 3.11 to 3.14 will do
+# module load python/3.11      # units 07 and 13 need 3.11; module names differ
 # module load gcc              # a compiler, for Horovod in unit 07
 # git clone ADDRESS course   # this course, on a file system that the compute nodes see
 # cd course
@@ -364,22 +362,22 @@ doctor.show(doctor.examine())
 # | ask | `salloc --nodes=2 --ntasks-per-node=2 --time=01:00:00` | `qsub -I -l select=2:ncpus=2:mpiprocs=2 -l place=scatter -l walltime=01:00:00` |
 # | with a GPU per rank | add `--gpus-per-node=2` | `select=2:ncpus=2:mpiprocs=2:ngpus=2` |
 # | what you got | `echo $SLURM_JOB_NODELIST` | `cat $PBS_NODEFILE` |
-# | who is waiting | `squeue --me` | `qstat -u $USER` |
+# | your jobs | `squeue --me` | `qstat -u $USER` |
 # | give it back | `exit` | `exit` |
 #
 # Most centres also want an account (`-A`) and a queue (Slurm `-p`, PBS `-q`). Without
 # `place=scatter` PBS may put both halves on one node.
 #
-# **3. A first job.** Before anything complicated, ask every rank its name. Save the
+# **3. A first job.** Before anything complicated, ask every rank where it is. Save the
 # three lines of `hello.py` that you find at the end of this page, and run them on all
-# of your ranks. You must see *two* host names.
+# of your ranks. You should see *two* host names.
 #
 # ```
 # # Slurm
 # .venv/bin/mpiexec -n 4 .venv/bin/python hello.py
 #
 # # PBS: a job starts in your home folder, so go back to where you came from;
-# # two files say how to reach its other nodes
+# # two files say how to reach the job's other nodes
 # cd $PBS_O_WORKDIR
 # COURSE=$PWD; source job_scripts/site.sh; source job_scripts/pbs/launch.sh
 # mpiexec -n 4 python hello.py
@@ -396,14 +394,14 @@ doctor.show(doctor.examine())
 # ```
 #
 # `ranks.start(RANKS)` notices the allocation and starts its ranks on its nodes. The
-# lessons stay as they are; where they can use a GPU, one constant at the top changes.
+# lessons stay as they are; to use a GPU where they can, change one constant at the top.
 #
 # ### On a hub
 #
 # Your instructor has installed everything: you log in, and this page is there. Two
 # things are different. You share the machine, so release your ranks when you are done
-# (the last cell of every unit does). And your server may be stopped when it idles: your
-# files stay, your variables do not.
+# (`ranks.stop()`, near the end of each page that starts any). And your server may be
+# stopped when it is idle: your files stay, your variables do not.
 
 # %% [markdown]
 # ## What to remember
@@ -414,13 +412,13 @@ doctor.show(doctor.examine())
 #   knows, another learns only from a message.
 # - `%%ranks` runs a cell on all ranks, `%%ranks 0` on one. `ranks.pull("x")` looks at
 #   what they hold.
-# - A **hang** is an answer: look who waits, for what, and who is missing.
-# - A check shows what you returned, what was expected, and, if it knows it, your
-#   mistake by its name.
+# - A **hang** can be read: who waits, for what, and who is missing?
+# - A check shows what you returned, what was expected, and, if it recognises your
+#   mistake, its name.
 #
 # **To think about.** Three of four ranks have computed their gradients; the fourth sits
-# on a slower machine and needs twice as long. When does the next step begin? Whose
-# speed does the training have? You will measure the answer in unit 08.
+# on a slower machine and needs twice as long. When does the next step begin? Who sets
+# the speed of the training? You will measure the answer in unit 08.
 #
 # Now let go of your ranks. On to [unit 01](../01_mpi_pi/mpi_pi.ipynb), where four ranks
 # throw darts.
@@ -432,7 +430,7 @@ ranks.stop()
 # ## Deeper: the same without a notebook
 #
 # There is no magic in `%%ranks`. MPI programs are plain scripts, started several times
-# by `mpiexec` (on a cluster often by its own `srun`). This is the `hello.py` of the
+# by `mpiexec` (on a cluster often by Slurm's `srun`). This is the `hello.py` of the
 # first job:
 
 # %%
@@ -461,7 +459,7 @@ print(
 
 # %% [markdown]
 # Run the cell a few times. This time nobody sorts the lines, and the order changes:
-# each rank prints when it gets there. `mpi_environment` holds the few settings that a
+# each rank prints when it gets there. `mpi_environment` returns the few settings that a
 # small machine needs, such as permission to start more ranks than there are cores;
 # `labkit/environment.py` explains each. Behind `%%ranks` is the same MPI: the ranks
 # were started by `mpiexec`, too, and then wait for your next cell instead of ending.
