@@ -8,8 +8,8 @@
 #
 # **At the end of this page** four ranks estimate pi together, without losing a dart or
 # throwing one twice. You know how much more precise the estimate is with four times as
-# many darts, how much faster four ranks are, and why on your machine it is less than
-# four times.
+# many darts, how much faster four ranks are than one, and why your machine may not make
+# them four times as fast.
 #
 # **You need** [unit 00](../00_start_here/start_here.ipynb): what a rank is, and what
 # `%%ranks` does. **It takes** about 80 minutes, the *stretch* 5 more. The cells
@@ -58,7 +58,7 @@ darts(
 
 # %%
 my_guess_error = "?"  # with 100 times as many darts, the error is ... times smaller
-# four ranks that start from the same seed know pi as well as ... ranks
+# four ranks with the same seed estimate pi as precisely as ... independent ranks
 my_guess_seed = "?"
 my_guess_speedup = "?"  # four ranks on this machine are ... times as fast as one
 
@@ -73,7 +73,7 @@ print(f"this machine has {CORES} cores for {RANKS} ranks")
 
 # %%
 def loop_inside(n: int, rng: random.Random) -> int:
-    """Throw n darts one by one; how many are inside."""
+    """Throw n darts one by one, and return how many land inside the circle."""
     inside = 0
     for _ in range(n):
         x = rng.uniform(-0.5, 0.5)
@@ -92,9 +92,9 @@ print(f"here        {loop_nanoseconds:5.0f} ns per dart")
 print(f"published   {8.029 / 5_000_000 * 1e9:5.0f} ns per dart")
 
 # %% [markdown]
-# Before you use four processors, make good use of the first. Almost all of this time is
-# Python's own overhead: it looks up names, creates float objects and throws them away.
-# NumPy does the same arithmetic on whole arrays, in C.
+# Before you use four cores, make good use of the first. Almost all of this time is
+# overhead per dart: Python looks up names and creates float objects, and `np.sqrt` is
+# slow on single numbers. On whole arrays, NumPy does the same arithmetic in C.
 #
 # ### Count without a loop (2 points)
 #
@@ -105,11 +105,11 @@ print(f"published   {8.029 / 5_000_000 * 1e9:5.0f} ns per dart")
 def count_inside(x: np.ndarray, y: np.ndarray) -> int:
     """Return how many of the points (x[i], y[i]) lie inside the circle.
 
-    x, y: float64 arrays (n,), also outside of the square; n may be 0
-    Returns: int (a float such as 3.0 will do, too)
+    x, y: float64 arrays (n,); points may lie outside the square, and n may be 0
+    Returns: int (a float such as 3.0 will do too)
 
-    - counts: the circle has the radius 1/2 around (0, 0); no point lies on it. x and y
-      are not changed.
+    - counts: the circle around (0, 0) has radius 1/2; no point lies on it. x and y are
+      not changed.
     - no Python loop: no Python code runs once per point; no loop, `map`, `np.vectorize`
       or the like.
 
@@ -142,8 +142,8 @@ print(
 #
 # Ten darts, four ranks. `10 // 4` is 2, and if every rank throws two, two darts are
 # never thrown. Nothing crashes, and with many darts the estimate still looks right. If
-# the last rank takes the remainder, it throws four, and all others wait for it. If you
-# round up to three, only one dart is left for the last rank.
+# the last rank takes the remainder too, it throws four, and all others wait for it. If
+# you round up to three, only one dart is left for the last rank.
 #
 # Shares are fair if they differ by at most one.
 #
@@ -166,7 +166,7 @@ def fair_share(n: int, rank: int, world_size: int) -> tuple[int, int]:
 
     - equal shares: n is a multiple of world_size; the blocks of all ranks hold each of
       the items 0 to n - 1 exactly once, and all have the same size.
-    - unequal shares: with any other n each item belongs to exactly one block, too, and
+    - unequal shares: for any other n each item still belongs to exactly one block, and
       the sizes differ by at most one.
 
     Example: n = 10 on 4 ranks: blocks of 3, 3, 2 and 2 in any order.
@@ -206,10 +206,10 @@ print(
 )
 
 # %% [markdown]
-# Four ranks, one set of darts. Each rank draws its darts as rings of its own size. Is
-# there any place with fewer than four rings?
+# Four ranks, one set of darts. The picture shows each rank's darts as rings of one
+# size. Is there any dart with fewer than four rings?
 
-# %% alt="The upper right quarter of the circle with the darts of four ranks as rings of four sizes: at every place four rings lie around each other."
+# %% alt="The upper right quarter of the circle with the darts of four ranks as rings of four sizes: every dart has four rings around it."
 thrown = {
     f"rank {r}": (x, y)
     for r, (x, y) in enumerate(zip(ranks.pull("x"), ranks.pull("y")))
@@ -222,8 +222,8 @@ darts(thrown, looks, quarter=True, sizes=(2, 5, 8, 11), title=title);
 # Does it matter? Nothing fails, and the estimate is not even biased. The harm shows
 # only if you repeat the experiment. We do it 400 times, with 1000 darts on every rank,
 # and look at how far the estimates scatter, that is, at their standard deviation. Four
-# independent ranks have four times the darts, so they should scatter half as much as
-# one rank alone.
+# independent ranks throw four times as many darts, so their estimate should scatter
+# half as much as that of one rank.
 
 # %%
 EXPERIMENTS, SHARE = 400, 1000
@@ -231,8 +231,8 @@ EXPERIMENTS, SHARE = 400, 1000
 # %%
 # %%ranks
 def estimates(make_rng):
-    """For every experiment: pi from this rank's darts alone, and from the darts of all
-    ranks. Two arrays.
+    """Two arrays, with an estimate of pi for every experiment: from this rank's darts
+    alone, and from those of all ranks.
     """
     counts = np.empty(EXPERIMENTS, dtype=np.int64)
     for experiment in range(EXPERIMENTS):
@@ -253,14 +253,14 @@ if rank == 0:
 # its four ranks are useless. In training, the same bug makes every rank load the same
 # images, or draw the same augmentation.
 #
-# ![Two experiments, seed 7 and seed 8, on four ranks, each rank with a little square of darts. Left, the seed alone decides: in an experiment all four squares are the same, one set of darts. Right, seed and rank decide: all eight squares differ, four sets in each experiment.](../../images/seeds_and_streams.svg)
+# ![Two experiments, seed 7 and seed 8, on four ranks, each rank with a little square of darts. Left, the seed alone decides: in each experiment all four squares are the same, one set of darts. Right, seed and rank decide: all eight squares differ, four sets in each experiment.](../../images/seeds_and_streams.svg)
 #
 # ### A stream for every rank (2 points)
 #
 # Give every rank its own generator. The sequence of numbers that a generator draws is
-# its *stream*. `seed` identifies the experiment: the same seed must give the same run
-# again, and another seed an independent run. So the stream has to depend on `seed`
-# *and* on `rank`.
+# its *stream*. `seed` identifies the experiment: the same seed must repeat the run, and
+# another seed must give an independent run. So the stream has to depend on `seed` *and*
+# on `rank`.
 #
 # `seed + rank` is the obvious idea, and it earns you one of the two points. Why not
 # both? NumPy's page on
@@ -300,8 +300,8 @@ alone, together = estimates(lambda experiment: rank_rng(experiment, rank, world_
 if rank == 0:
     print(f"rank 0 alone                scatter {alone.std():.4f}")
     print(
-        f"{world_size} ranks, own streams      scatter {together.std():.4f}  = 1 / "
-        f"{alone.std() / together.std():.2f} of it"
+        f"{world_size} ranks, own streams      scatter {together.std():.4f}, "
+        f"{alone.std() / together.std():.2f} times smaller"
     )
 
 # %% [markdown]
@@ -311,19 +311,20 @@ if rank == 0:
 #
 # | | you write | what travels |
 # |---|---|---|
-# | lower case | `total = comm.allreduce(value)` | any Python object, pickled; Python does the adding |
+# | lower case | `total = comm.allreduce(value)` | almost any Python object, pickled; Python does the adding |
 # | upper case | `comm.Allreduce(array, total)` | the memory of an array; MPI does the adding |
 #
-# The first is convenient: Python packs any object into bytes, a *pickle*. The second
-# works on **buffers**, the memory of arrays, and needs an array for the result, of the
-# same size and type, which you make *before* the call. In return nothing is packed or
-# unpacked, and no Python object is made.
+# The first is convenient: Python packs the object into bytes, a *pickle*. The second
+# works on **buffers**, the memory of arrays. You make an array for the result, of the
+# same size and type, *before* the call. In return nothing is packed or unpacked, and
+# the call makes no Python object.
 #
-# ![Two ways of an array to the sum. comm.allreduce(value): the array is packed into a pickle, sent as a message of bytes, unpacked into a new array and added by Python; three of these five stations are new objects of Python. comm.Allreduce(array, total): the memory of the array is sent as it lies, and MPI adds it into total, which you have made.](../../images/pickle_or_buffer.svg)
+# ![Two ways to sum an array over ranks. comm.allreduce(value): the array is packed into a pickle, sent as a message of bytes, unpacked into a new array and added by Python; three of the five boxes are new Python objects. comm.Allreduce(array, total): the memory of the array is sent as it is, and MPI adds it into total, which you have made.](../../images/pickle_or_buffer.svg)
 #
 # ### Add up without pickles (2 points)
 #
-# Use collectives on buffers (upper case): no pickles, and no sends and receives.
+# Use *collectives* on buffers (upper case): calls that all ranks of a *communicator*, a
+# group of ranks such as `comm`, make together. No pickles, and no sends and receives.
 
 # %% nbgrader={"grade": false, "grade_id": "sum_counts", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
@@ -332,8 +333,8 @@ def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
     comm: MPI communicator
     counts: C-contiguous array of any shape, of integers or floats of 4 or 8 bytes whose
         sums do not overflow; shape and type are the same on all ranks
-    Returns: a new array of that shape and type, on a single rank, too; for the shape ()
-        one of NumPy's scalars will do
+    Returns: a new array of that shape and type, even on a single rank; for the shape ()
+        a NumPy scalar will do
 
     - sum on every rank: the sum over all ranks of `comm`, element by element; counts is
       not changed.
@@ -351,11 +352,10 @@ def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
 check(sum_counts)
 
 # %% [markdown]
-# What does a pickle cost? Here is your function against the lower-case one, from a
-# single number up to 8 MB. The times are medians. Guess the ratio at the two ends
+# What does a pickle cost? The next cells compare your function with the lower-case one,
+# for arrays of 8 bytes to 8 MB. The times are medians. Guess the ratio at the two ends
 # before you look. (`mpi_pi.median_seconds` repeats a call, and starts all ranks
-# together each time. You need not read the functions of `mpi_pi`; they are in
-# `labkit/lessons/mpi_pi.py`.)
+# together each time. You need not read it; it is in `labkit/lessons/mpi_pi.py`.)
 
 # %%
 SIZES = [8 * 10**k for k in range(7)]  # bytes
@@ -363,9 +363,7 @@ SIZES = [8 * 10**k for k in range(7)]  # bytes
 # %% tags=["raises-exception"]
 # %%ranks
 def both_ways(nbytes):
-    """Median seconds of the pickled and of the buffer all-reduce of an array of this
-    size.
-    """
+    """Median seconds to sum an array of this size, pickled and on buffers."""
     counts = np.ones(nbytes // 8, dtype=np.int64)
     repeats = 7 if nbytes > 1_000_000 else 30
     pickled = mpi_pi.median_seconds(comm, lambda: comm.allreduce(counts), repeats)
@@ -375,7 +373,7 @@ def both_ways(nbytes):
 
 all_reduce_seconds = [both_ways(nbytes) for nbytes in SIZES]
 
-# %% tags=["raises-exception"] alt="Time of a sum over all ranks over the size of the array, both axes logarithmic: the pickled way lies above the one with buffers."
+# %% tags=["raises-exception"] alt="Time of a sum over all ranks against the size of the array, both axes logarithmic: the pickled curve lies above the one for buffers."
 # the slowest rank counts
 pickled, buffered = np.array(ranks.pull("all_reduce_seconds")).max(axis=0).T
 
@@ -404,16 +402,16 @@ print(
 # ![Four ranks have thrown 3, 3, 2 and 2 darts, of which 3, 2, 1 and 2 are inside. Each gives its count, one number, to an all-reduce; every rank gets the sum 8, and the estimate 4 times 8 / 10 = 3.2.](../../images/counts_added_up.svg)
 #
 # Be careful what you average. An average of averages is right only if all ranks have
-# thrown equally many darts, and a rank with an empty share has no average at all.
+# thrown the same number of darts, and a rank with an empty share has no average at all.
 
 # %% nbgrader={"grade": false, "grade_id": "estimate_pi", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def estimate_pi(comm, n: int, draw) -> float:
     """Estimate pi from n points that all ranks throw together in fair shares.
 
-    comm: MPI communicator; it may hold only some of all ranks
-    n: int, at least 1, points of all ranks together
+    comm: MPI communicator; it may hold only some of the ranks
+    n: int, at least 1, number of points of all ranks together
     draw: function, draw(k) gives this rank's next k random points as two arrays x, y of
-        shape (k,), each in [-1/2, 1/2]; call it as often as you like, also with k = 0
+        shape (k,), each in [-1/2, 1/2]; call it as often as you like, even with k = 0
     Returns: float, 4 * (points inside) / n over all ranks, the same on every rank
 
     - equal shares: n is a multiple of comm.size; together the ranks of comm throw
@@ -443,8 +441,8 @@ pi = estimate_pi(comm, 10_000_000, lambda k: rng.uniform(-0.5, 0.5, (2, k)))
 print(f"pi is about {pi:.5f}")
 
 # %% [markdown]
-# In the picture, look for the only moment in which the ranks communicate. Each of them
-# contributes 8 bytes. A rank that arrives early has to wait.
+# In the picture, look for the only moment at which the ranks communicate. Each of them
+# contributes one number. A rank that arrives early has to wait.
 #
 # ## How good is it?
 #
@@ -469,7 +467,7 @@ def error_of(n, experiment):
 
 errors = [[error_of(n, experiment) for experiment in range(20)] for n in DARTS]
 
-# %% tags=["raises-exception"] alt="Error of the estimate over the number of darts, both axes logarithmic: clouds of single experiments and their root mean square, which falls along the straight line of 1.64 divided by the square root of n."
+# %% tags=["raises-exception"] alt="Error of the estimate against the number of darts, both axes logarithmic: clouds of single experiments and their root mean square, which falls along the straight line of 1.64 divided by the square root of n."
 # shape (sizes, experiments); the same on every rank
 errors = np.array(ranks.pull("errors")[0])
 root_mean_square = np.sqrt((errors**2).mean(axis=1))
@@ -481,7 +479,7 @@ timings.errors(DARTS, errors, root_mean_square, title=title)
 first, second = root_mean_square[[0, 4]] / root_mean_square[[4, 8]]
 print(
     f"with 100 times as many darts the error was {first:.1f} times smaller, and with "
-    f"100 times more {second:.1f} times again"
+    f"100 times as many again, {second:.1f} times smaller still"
 )
 print(f"you guessed {my_guess_error} times")
 
@@ -490,7 +488,7 @@ print(f"you guessed {my_guess_error} times")
 #
 # Solve the formula for n. The answer is sobering: it is why nobody computes pi this
 # way. The same law holds in training: the gradient of a batch is an average over its
-# images, and a batch four times as large only halves its noise. Unit 08 comes back to
+# images, and a batch four times as large only halves its noise. Unit 11 comes back to
 # this.
 
 # %% nbgrader={"grade": false, "grade_id": "samples_needed", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -517,14 +515,14 @@ for digits in (2, 4, 6, 8):
     n = samples_needed(10.0**-digits)
     seconds = n * loop_nanoseconds * 1e-9
     print(
-        f"{digits} digits: {n:24,} darts, in the loop above {seconds:16,.1f} s = "
+        f"{digits} digits: {n:24,} darts, with the loop above {seconds:16,.1f} s = "
         f"{seconds / 31_557_600:7.1f} years"
     )
 
 # %% [markdown]
 # ## How fast is it?
 #
-# **Strong scaling** means: the same work, on more and more ranks. ALCF published these
+# **Strong scaling** means the same work on more and more ranks. ALCF published these
 # times for 5,000,000 darts, thrown one by one:
 #
 # | ranks | 1 | 2 | 4 | 8 |
@@ -533,13 +531,14 @@ for digits in (2, 4, 6, 8):
 #
 # Source: [ALCF
 # ai-science-training-series](https://github.com/argonne-lcf/ai-science-training-series),
-# 06_distributedTraining, on ThetaGPU. You will repeat it with fewer darts. But first:
-# how do you *time* a parallel program? It is done when its slowest rank is done. So all
-# ranks start together, and the clock stops when the last one has finished: the two
-# barriers see to that. Close other programs, since they take time on the same cores.
-# The best of three runs is the one that was disturbed least. (Ranks that have nothing
-# to do sleep: at an ordinary barrier they would keep checking whether the others have
-# arrived, and so keep a core busy that others need.)
+# 06_distributedTraining, on ThetaGPU. You will repeat these runs with fewer darts. But
+# first: how do you *time* a parallel program? It is done when its slowest rank is done.
+# So all ranks start together, and the clock stops when the last one has finished: the
+# two barriers in `seconds_on` see to that. (`comm.Split` makes `group`, a communicator
+# of the first p ranks only. The others sleep: at an ordinary barrier they would keep
+# checking whether the rest have arrived, and so keep a core busy that others need.)
+# Close other programs, since they take time on the same cores. The best of three runs
+# is the one that was disturbed least.
 
 # %% tags=["parameters"]
 WORK = 400_000  # darts
@@ -583,19 +582,19 @@ if rank == 0:
 #
 # $$T_p = \frac{T_1}{\min(p, \text{cores})}$$
 #
-# On a machine with four idle cores the same cell gives you the published curve. (The
-# cores of a laptop or a cloud are often *hardware threads*, two of which share one real
-# core. Then even two ranks do not reach twice the speed.)
+# On a machine with four idle cores the same cell comes close to the published curve.
+# (The cores of a laptop or a cloud machine are often *hardware threads*, two of which
+# share one real core. Then even two ranks may not reach twice the speed.)
 #
 # ![The same work on two cores as timelines. One rank: core 0 works for the time T, core 1 does nothing. Two ranks: one on each core, T / 2. Four ranks: ranks 0 and 2 take turns on core 0, ranks 1 and 3 on core 1; T / 2 again.](../../images/ranks_on_cores.svg)
 #
 # ### Speedup and efficiency (2 points)
 #
-# Two numbers sum up such a table. **Speedup**: how many times faster a run is than the
-# first row. **Efficiency**: the speedup divided by the factor by which the number of
-# ranks has grown. With four times the ranks, a speedup of 3 is an efficiency of 0.75;
-# 1 means that nothing was lost. Often a job does not fit on one rank, so the first row
-# may have more than one.
+# Two numbers sum up such a table. **Speedup**: a run with speedup 3 is three times as
+# fast as the first run. **Efficiency**: the speedup divided by the factor by which the
+# number of ranks has grown. With four times the ranks, a speedup of 3 is an efficiency
+# of 0.75; 1 means that nothing was lost. Often a job does not fit on one rank, so the
+# first run may use more than one.
 
 # %% nbgrader={"grade": false, "grade_id": "speedup_and_efficiency", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def speedup_and_efficiency(
@@ -603,8 +602,8 @@ def speedup_and_efficiency(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the speedup and efficiency of each run, compared with the first one.
 
-    ranks: array (m,), m >= 1, number of ranks of each run, rising, at least 1
-    seconds: array (m,), time of each run in s, floats or whole numbers
+    ranks: array (m,), m >= 1, number of ranks of each run, at least 1, increasing
+    seconds: array (m,), time of each run in s, floats or ints
     Returns: (speedup, efficiency), arrays (m,) that both begin with 1.0
 
     - a baseline on one rank: the first run uses one rank.
@@ -625,7 +624,7 @@ check(speedup_and_efficiency)
 p_here, t_here = (np.array(ranks.pull(name)[0]) for name in ("p_measured", "measured"))
 p_alcf, t_alcf = np.array([1, 2, 4, 8]), np.array([8.029, 4.213, 2.094, 1.061])
 
-# %% tags=["raises-exception"] alt="Two charts over the ranks, speedup and efficiency: published points near the dotted line of a perfect speedup up to 8 ranks, and those measured here, which stay below the line of what the cores of this machine can do."
+# %% tags=["raises-exception"] alt="Two charts against the number of ranks, speedup and efficiency: published points near the dotted line of a perfect speedup up to 8 ranks, and those measured here, which stay below the line of what the cores of this machine can do."
 published = p_alcf, *speedup_and_efficiency(p_alcf, t_alcf)
 speedup, efficiency = speedup_and_efficiency(p_here, t_here)
 timings.scaling(published, (p_here, speedup, efficiency), CORES, xticks=p_alcf)
@@ -639,7 +638,7 @@ print(
 #
 # Ranks are not the only way to keep cores busy. One process can have several
 # **threads**, which share its memory. On a cluster you choose how many of each: on a
-# node of 48 cores, for example, 2 ranks with 24 threads each, or 48 ranks with one.
+# node with 48 cores, for example, 2 ranks of 24 threads each, or 48 ranks of one.
 # NumPy releases Python's global interpreter lock (GIL) while it works on a large array,
 # so even Python threads can throw darts at the same time. Each needs its own stream, of
 # course.
@@ -661,7 +660,7 @@ def throw(blocks, stream):
 
 
 def threaded_pi(threads, blocks=240):
-    """For `seconds_on`: the blocks, shared by the ranks and again by their threads."""
+    """Work for `seconds_on`: blocks, divided among the ranks and then their threads."""
 
     def work(group):
         each = blocks // (group.size * threads)
@@ -673,7 +672,7 @@ def threaded_pi(threads, blocks=240):
 
 # %%
 # %%ranks
-# once for nothing: the first time is always slower
+# a warm-up run: the first one is always slower
 seconds_on(world_size, threaded_pi(1, blocks=world_size))
 shapes = [
     (p, threads)
@@ -684,10 +683,10 @@ took = [
     min(seconds_on(p, threaded_pi(threads)) for _ in range(3)) for p, threads in shapes
 ]
 
-# %% alt="Bars: seconds for 24 million darts with several products of ranks and threads. It hardly matters how a product is cut, and more than the cores gains nothing."
+# %% alt="Bars: seconds for 24 million darts with several numbers of ranks and threads. Only their product matters, up to the number of cores."
 shapes, took = ranks.pull("shapes")[0], ranks.pull("took")[0]
 seconds = {tuple(shape): one for shape, one in zip(shapes, took)}
-title = f"24 million darts on {CORES} cores (orange: more than cores)"
+title = f"24 million darts on {CORES} cores (orange: more threads than cores)"
 timings.shapes(seconds, CORES, title=title);
 
 # %% [markdown]
@@ -705,7 +704,7 @@ timings.shapes(seconds, CORES, title=title);
 # %%
 # %%ranks
 def bound(cores, work):
-    """`work`, with this process tied to some cores."""
+    """`work`, with this process bound to some cores."""
 
     def tied(group):
         free = os.sched_getaffinity(0)
@@ -735,19 +734,19 @@ else:
             print(f"2 ranks, {name:16s} {seconds:.3f} s")
 
 # %% [markdown]
-# Two ranks on one core cost twice as much as one and are no faster. When a job on a
-# cluster is slower than it should be, check the binding first:
-# `mpiexec --report-bindings ...`, or `srun --cpu-bind=verbose ...`.
+# Two ranks on one core are no faster than one, although you pay for two cores. When a
+# job on a cluster is slower than it should be, check the binding first:
+# `mpiexec --report-bindings ...` (Open MPI), or `srun --cpu-bind=verbose ...`.
 #
 # ## What to remember
 #
 # - **Use the first core well.** Whole arrays instead of a Python loop gain more than
 #   four ranks do.
 # - **Fair shares** differ by at most one. Samples that are lost or counted twice do not
-#   crash the program, they only make the answer worse.
+#   crash the program; they only make the answer worse.
 # - **A stream for every rank**, determined by seed *and* rank. With the same seed on
-#   all, p ranks know no more than one.
-# - **Add up counts, not averages**, and divide once. Everybody needs the result:
+#   all, p ranks are no more precise than one.
+# - **Add up counts, not averages**, and divide once. All ranks need the result: use an
 #   all-reduce.
 # - **Upper case for arrays**, lower case for small Python objects.
 # - The error falls as $1/\sqrt{n}$. The time falls as 1/p, until you run out of cores.
@@ -769,7 +768,7 @@ ranks.stop()
 # ## Deeper: what the published times tell
 #
 # **A serial part?** Amdahl's law says that if a fraction f of the work cannot be
-# shared, the speedup is $S = 1 / (f + (1 - f) / p)$, and never more than 1/f. Solved
+# divided, the speedup is $S = 1 / (f + (1 - f) / p)$, and never more than 1/f. Solved
 # for f, the law gives an f for every measured speedup (Karp and Flatt, 1990):
 #
 # $$f = \frac{1/S - 1/p}{1 - 1/p}$$
@@ -784,26 +783,25 @@ for p, seconds in ((2, 4.213), (4, 2.094), (8, 1.061)):
     )
 
 # %% [markdown]
-# A true serial part would give the same f in every row. It falls instead, so Amdahl is
-# not what costs these runs their few percent. Look at how long a rank takes per dart:
-# from one rank to two this rises by a twentieth, and then it stays the same. A single
-# busy core may run at a higher clock rate than two, or two ranks may share some part of
-# the machine. Amdahl's law is a model: test it before you believe it.
+# A true serial part would give the same f in every row. Here f falls, so a serial part
+# is not what costs these runs their few percent. Look at how long a rank takes per
+# dart: from one rank to two this rises by a twentieth, and then it hardly changes. A
+# single busy core may run at a higher clock rate than two, or two ranks may share some
+# part of the machine. Amdahl's law is a model: test it before you believe it.
 #
 # ## Deeper: reading the published program
 #
-# The program behind that table is fifteen lines long, and you can now review it.
+# The program behind that table is about twenty lines long. Now you can review it.
 #
 # - It divides the darts with `range(comm.rank, N, comm.size)`: of four ranks, rank 0
 #   takes 0, 4, 8, ... That is fair as well. The blocks of your `fair_share` would be no
-#   better here. They are better for the rows of a file, which you want to read in one
-#   piece.
+#   better here. They are better for the rows of a file: a block is read in one piece.
 # - It never seeds `random`, so every process gets a random seed from the operating
 #   system. The streams differ, and no run can be repeated.
 # - It uses `Allreduce` on buffers of 8 bytes. Pickles would make no difference in a run
 #   of eight seconds.
-# - Only rank 0 reads its clock. The all-reduce before it makes sure that the others are
-#   done too. One line earlier, the clock would measure the wrong thing.
+# - Only rank 0 prints its time. The all-reduce before the clock is read makes sure that
+#   the others are done too. One line earlier, it would time only rank 0's own darts.
 #
 # ## Deeper: why not seed + rank
 #
@@ -811,6 +809,6 @@ for p, seconds in ((2, 4.213), (4, 2.094), (8, 1.061)):
 # streams as different as any two. The harm comes with the second run. You repeat the
 # run of seed 7 with seed 8 to see how far the results scatter. The first run used the
 # seeds 7, 8, 9 and 10, the second uses 8, 9, 10 and 11: three of its four streams are
-# old ones. The runs are not independent, and they scatter too little.
+# old. The runs are not independent, and they scatter too little.
 # `SeedSequence(seed).spawn(p)` and `default_rng([rank, seed])` mix the two numbers
 # instead of adding them.
