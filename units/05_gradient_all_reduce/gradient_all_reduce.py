@@ -291,7 +291,7 @@ losses_parallel, weights = ranks.pull("losses")[0], ranks.pull("weights")
 between_ranks = max(float((w - weights[0]).abs().max()) for w in weights)
 to_sequential = float((weights[0] - training.flat(sequential.parameters())).abs().max())
 print(f"largest difference between the weights of two ranks:       {between_ranks}")
-print(f"largest difference from the sequential run's weights:       {to_sequential:.1e}")
+print(f"largest difference from those of the sequential run:       {to_sequential:.1e}")
 
 # %% [markdown]
 # Between the ranks: zero, exactly. Every rank subtracted the same numbers, which the
@@ -409,8 +409,8 @@ dist.all_reduce(mean_of_means, op=dist.ReduceOp.AVG)
 # biased. One image on the rank with 10 images counts as much as 70 on the rank with
 # 700. And a rank without any image has no mean at all: 0 / 0.
 #
-# The cure is always the same: **first sum whatever is additive over all ranks**
-# (losses, hits, counts), **then divide once**.
+# The cure is always the same: **first sum whatever is additive**
+# over all ranks (losses, hits, counts), **and divide once**.
 #
 # ![Three ranks with 6, 3 and 1 images, of which 3, 2 and 1 are right. Below, two bars made of all ten images, each as wide as it weighs. Mean of means: every rank counts 1/3, so the one image of rank 2 is as wide as the six of rank 0 together, and the right ones fill 72 %. Sum first, then divide once: every image counts 1/10, all are equally wide, and the right ones fill 60 %.](../../images/mean_of_means.svg)
 #

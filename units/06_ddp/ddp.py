@@ -272,13 +272,13 @@ def buckets(sizes: list[int], first_cap: int, cap: int) -> list[list[int]]:
         for an empty parameter; the list itself may be empty, too
     first_cap: int, at least 1, bytes at which the first bucket is full
     cap: int, at least 1, bytes at which any other bucket is full
-        Returns: list of lists, the indices of each bucket's parameters, from 0, in the
+    Returns: list of lists, the indices of each bucket's parameters, from 0, in the
         order in which they go in: the last parameter first
 
     - equal caps: a bucket that holds at least its cap is full; the last bucket need not
       be full.
     - a small first bucket: first_cap is the cap of the first bucket.
-        - unchanged: sizes is left as it is. No bucket is empty.
+    - unchanged: sizes is left as it is. No bucket is empty.
 
     Example: buckets([3, 1, 2, 2], 2, 3) == [[3], [2, 1], [0]]
     """
@@ -400,7 +400,7 @@ def uneven_loss(outputs: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     labels: int64 tensor (n,)
     Returns: tensor with one element, finite
 
-        - uneven shares: n differs between the ranks. The mean of these losses over the
+    - uneven shares: n differs between the ranks. The mean of these losses over the
       ranks is the mean cross-entropy over the samples of all ranks.
     - a rank without samples: n may be 0 on some ranks, not on all. The loss depends on
       `outputs` there, too: the caller calls backward() on it on every rank.

@@ -258,7 +258,7 @@ def init_and_pin(tf, hvd) -> None:
     - one machine: a rank sees the GPU whose number is its local rank and no other
       (`tf.config.set_visible_devices`); it still sees its CPU. The memory of at
       least this GPU grows as needed (`tf.config.experimental.set_memory_growth`).
-        - several machines, and one without a GPU: use the local rank, not the rank. A
+    - several machines, and one without a GPU: use the local rank, not the rank. A
       machine has a GPU for each of its ranks, or none at all. If it has none
       (`tf.config.list_physical_devices("GPU")` is empty), choose none.
 
