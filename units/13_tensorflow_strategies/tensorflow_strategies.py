@@ -9,9 +9,9 @@
 # leave to you.
 #
 # **At the end of this page** two processes that find each other through an environment
-# variable have trained one model over gRPC (TensorFlow's protocol for messages). Their
-# gradient of 64 samples equals that of the sequential program and that of Horovod, to
-# 1e-12.
+# variable have trained one model over gRPC (the remote procedure calls that TensorFlow
+# uses). Their gradient of 64 samples equals that of the sequential program and that of
+# Horovod, to 1e-12.
 #
 # **You need** units 05 and 07. **It takes** about 110 minutes, in two sittings. The
 # cells themselves run for 30 seconds on two cores. They take about 1.6 GB of memory.
@@ -31,7 +31,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 from labkit.environment import mpi_environment, mpiexec, need_frameworks
 
-# says what to do where this Python has no TensorFlow; Horovod may be missing
+# tells you what to do if this Python has no TensorFlow; Horovod may be missing
 need_frameworks(horovod=False)
 
 import numpy as np
@@ -44,7 +44,7 @@ from labkit.plots import charts, inputs
 # %%
 from labkit.environment import without_frameworks
 
-print(f"TensorFlow {tf.__version__}; Horovod: {without_frameworks() or 'is here, too'}")
+print(f"TensorFlow {tf.__version__}; Horovod: {without_frameworks() or 'installed'}")
 tf.get_logger().setLevel("ERROR")
 tf.keras.backend.set_floatx("float64")
 
@@ -56,7 +56,7 @@ tf.keras.backend.set_floatx("float64")
 # 2. Three replicas share minibatches of 4 samples. How many samples does each of them
 #    get?
 # 3. Two replicas hold 4 samples and 1 sample. Each takes the mean of its losses, and
-#    the two gradients are averaged. As how many samples does the single sample count?
+#    the gradients are averaged. By what factor is the single sample's weight too large?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -65,20 +65,20 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # ## Strategies, Horovod and DDL
 #
 # An IBM talk, from which this course grew, compares three libraries: *TF distribution
-# strategies | Horovod | DDL*. All three are data parallelism by all-reduce.
+# strategies | Horovod | DDL*. All do data parallelism, mostly by all-reduce.
 #
 # | | TensorFlow's strategies | Horovod | DDL |
 # |---|---|---|---|
-# | frameworks | TensorFlow | TensorFlow, Keras, PyTorch | TensorFlow, Caffe, Torch |
+# | frameworks | TensorFlow | TensorFlow, Keras, PyTorch, MXNet | TensorFlow, Caffe, Torch |
 # | your changes | the place where the model is made | eight steps | "a library for easy use" |
 # | who starts the processes | you, with `TF_CONFIG` for each | `mpiexec`, `horovodrun` | `ddlrun` |
 # | name of a rank | worker, with one or more **replicas** in it | rank | rank |
-# | availability | part of TensorFlow | source, last release 2023 | closed, with IBM's machines |
+# | availability | part of TensorFlow | open source, last release 2023 | closed source, no longer available |
 #
-# DDL is a closed library by IBM (M. Cho et al., *PowerAI DDL*, arXiv 1708.02188, whose
-# abstract is quoted in the table; its core, several rings at once, is a topic of unit
-# 18). You cannot run it here, so this page compares the other two. DDL should find the
-# same gradient, but that was not measured.
+# DDL, Distributed Deep Learning, was a library by IBM; the table quotes the abstract of
+# its paper (M. Cho et al., *PowerAI DDL*, arXiv 1708.02188). Its core, several rings at
+# once, is a topic of unit 18. You cannot run it here, so this page compares the other
+# two. DDL should find the same gradient, but that was not measured.
 
 # %% [markdown]
 # ## MirroredStrategy: four replicas in one process
@@ -98,8 +98,8 @@ tf.config.threading.set_inter_op_parallelism_threads(4 * REPLICAS)
 
 
 def mirrored(replicas):
-    """A MirroredStrategy on this number of logical CPUs. Its default all-reduce is made
-    for GPUs; this one adds up on one device.
+    """A MirroredStrategy on this number of logical CPUs. In place of its default, a
+    collective all-reduce, it adds up on one device.
     """
     return tf.distribute.MirroredStrategy(
         [f"CPU:{k}" for k in range(replicas)],
@@ -163,16 +163,17 @@ for (n, batch, replicas), claim in published.items():
 # %% [markdown]
 # Both claims hold, and they answer your first two guesses: 8 samples each, not 32 (with
 # Horovod the batch size is that of one rank), and of 4 samples on three replicas the
-# third gets **none**. Not 2, 1 and 1. In every step of such a training a third of the
+# third gets **none**. Not 2, 1 and 1. In every step of such a run a third of the
 # machine does nothing, and the program must be able to handle an empty minibatch.
 
 # %% [markdown]
 # ## Gradients of the replicas
 #
 # Now a whole step. Each replica computes the gradient of its own samples, and the
-# gradients are added up. **Think first:** the sum must be the gradient of the mean over
-# *all* samples, however unevenly the replicas share them. By which number must each
-# replica divide?
+# gradients are added up: by `context.all_reduce` in the replica, or outside by
+# `strategy.reduce("sum", gradients, axis=None)`. **Think first:** the sum must be the
+# gradient of the mean over *all* samples, however unevenly the replicas share them. By
+# which number must each replica divide?
 #
 # ### The gradient of all samples (3 points)
 
@@ -183,9 +184,9 @@ def mirrored_gradients(strategy, model, x, y) -> list:
     strategy: a MirroredStrategy with p replicas
     model: Keras model, made in the strategy's scope
     x, y: float64 arrays (n, inputs) and (n, outputs); y has the shape of model(x)
-    Returns: list with one gradient for each of model.trainable_variables, a per-replica
-        value that is the same on all (from `all_reduce`) or one tensor (from
-        `strategy.reduce`)
+    Returns: list with one gradient for each of model.trainable_variables: either a
+        per-replica value, the same on all replicas (from `all_reduce`), or one tensor
+        (from `strategy.reduce`)
 
     - equal shares: a sample's loss is the mean of (model(x) - y)**2 over the outputs;
       the loss is the mean over all n samples. Each sample passes through the model
@@ -248,10 +249,10 @@ print("tf.nn.compute_average_loss, global_batch_size=5:", add_up(with_the_batch)
 
 # %% [markdown]
 # The default is far off: 3.5 instead of 2. It is the mean of the replicas' means, in
-# which the single sample counts as 2.5 samples (your third guess). So always pass
-# `global_batch_size`.
+# which the single sample has the weight 1/2, 2.5 times its fair 1/5 (your third guess).
+# So always pass `global_batch_size`.
 #
-# ![Two replicas, one with four samples of loss 1, one with a single sample of loss 6, and three ways to a loss of all. tf.reduce_mean: 4 / 4 and 6 / 1 add up to 7. compute_average_loss with its default: 4 / 8 and 6 / 2 add up to 3.5. With global_batch_size=5: 4 / 5 and 6 / 5 add up to 2, the mean of all five losses.](../../images/uneven_replicas.svg)
+# ![Two replicas, one with four samples of loss 1, one with a single sample of loss 6, and three ways to compute the loss of all samples. tf.reduce_mean: 4 / 4 and 6 / 1 add up to 7. compute_average_loss with its default: 4 / 8 and 6 / 2 add up to 3.5. With global_batch_size=5: 4 / 5 and 6 / 5 add up to 2, the mean of all five losses.](../../images/uneven_replicas.svg)
 #
 # A term of the loss that depends on the *model* and not on the samples, such as a
 # penalty on large weights, has the opposite problem: every replica computes all of it.
@@ -298,7 +299,7 @@ check(global_loss)
 # `MultiWorkerMirroredStrategy` does the same with several processes, called
 # **workers**, each of which may have several replicas.
 #
-# ![Three ways with four copies of the whole model, each with its own samples and gradient. MirroredStrategy: one process with four replicas; a batch of 32 is that of all together, 8 for each. MultiWorkerMirroredStrategy: two processes with two replicas each, TF_CONFIG for each process; again 8 for each. In both gradients are added: you divide by the whole batch. Horovod: mpiexec starts four ranks with 32 samples each; gradients are averaged: you divide by your own batch.](../../images/who_holds_what.svg)
+# ![Three ways with four copies of the whole model, each with its own samples and gradient. MirroredStrategy: one process with four replicas; a batch of 32 is that of all together, 8 for each. MultiWorkerMirroredStrategy: two processes with two replicas each, TF_CONFIG for each process; again 8 for each. In both, gradients are added: you divide by the whole batch. Horovod: mpiexec starts four ranks with 32 samples each; gradients are averaged: you divide by your own batch.](../../images/who_holds_what.svg)
 #
 # In all three ways every copy of the model makes the same step. They differ in the way
 # processes are started, in the meaning of the batch size, and in the number by which
@@ -311,9 +312,9 @@ check(global_loss)
 #  "task": {"type": "worker", "index": 0}}
 # ```
 #
-# The cluster is the same on all workers, the task is each worker's own. Worker 0 is the
+# The cluster is the same on all workers; the task is each worker's own. Worker 0 is the
 # **chief** and plays the part of rank 0. If a worker was not started, or an address
-# appears twice, there is no error: the others wait.
+# appears twice, the others wait. At most a worker whose port is taken raises an error.
 #
 # ### TF_CONFIG (2 points)
 
@@ -350,13 +351,12 @@ check(tf_config)
 # ## Two workers as real processes
 #
 # `three_ways.py`, beside this notebook, trains one small network for ten steps on 64
-# samples, in several ways. Compare `mwms()` and `horovod()` in it: they are the same
-# training. With your `tf_config` it runs as two workers, processes that communicate
-# over gRPC on free ports of this machine. A worker that does not finish in time is
-# stopped.
+# samples, in several ways. Compare `mwms()` and `horovod()` in it: they train the same
+# way. With your `tf_config` it runs as two workers, processes that communicate over
+# gRPC on free ports of this machine. A worker that does not finish in time is stopped.
 
 # %% tags=["parameters"]
-WAYS = ("mwms", "horovod", "server")  # what is run for real below
+WAYS = ("mwms", "horovod", "server")  # the ways that are run below
 DEADLINE = 80  # seconds; far fewer are needed
 
 # %%
@@ -421,7 +421,7 @@ for k, worker in enumerate(workers):
         f"worker {k}: {float(worker['memory']):.2f} GB, trained in "
         f"{float(worker['seconds']):.1f} s"
     )
-print(f"both together, with TensorFlow's import, {seconds:.0f} s")
+print(f"both together, including TensorFlow's import: {seconds:.0f} s")
 
 # %% [markdown]
 # ## Auto-sharding: who reads what
@@ -438,7 +438,7 @@ print(f"both together, with TensorFlow's import, {seconds:.0f} s")
 # | `OFF` | everything |
 #
 # The two workers have also recorded which of the samples 0 to 11 they saw under each
-# policy, in minibatches of 4 for all replicas together.
+# policy, in minibatches of 4 over all replicas.
 
 # %% tags=["raises-exception"] alt="Which of the samples 0 to 11 each of two workers saw, under four policies. AUTO and DATA: half of them each, none twice. FILE: an error in place of samples. OFF: both workers saw all of them."
 panels = {}
@@ -454,10 +454,10 @@ inputs.seen(panels, 12);
 # both workers see all samples, twice the work for the same epoch, without an error. And
 # `DATA` has its price: every worker reads and decodes everything.
 #
-# Doing it yourself is `strategy.distribute_datasets_from_function(f)`: f gets a context
-# with `num_input_pipelines` (one for each worker) and `input_pipeline_id`, and returns
-# this worker's dataset in minibatches **of one replica**. TensorFlow then neither
-# batches it again nor shards it.
+# To do it yourself, call `strategy.distribute_datasets_from_function(f)`: f gets a
+# context with `num_input_pipelines` (one for each worker) and `input_pipeline_id`, and
+# returns this worker's dataset in minibatches **of one replica**. TensorFlow then
+# neither batches it again nor shards it.
 #
 # ### Every sample once (3 points)
 
@@ -465,8 +465,8 @@ inputs.seen(panels, 12);
 def distribute(dataset: tf.data.Dataset, strategy, batch: int):
     """Deal a dataset out to all replicas of all workers, every sample once.
 
-    dataset: tf.data.Dataset of single samples, in memory, so that `len` knows their
-        number, in the same order on every worker
+    dataset: tf.data.Dataset of single samples, in memory (`len` gives their number), in
+        the same order on every worker
     strategy: a strategy with `num_replicas_in_sync` (replicas of all workers together),
         `experimental_distribute_dataset` and `distribute_datasets_from_function`
     batch: int, number of samples of one replica in one step
@@ -495,7 +495,7 @@ check(distribute)
 # ## The same training, three ways
 #
 # Horovod trains the same network on the same 64 samples, 32 on each of two MPI ranks.
-# The table has all differences, in the order of the eight steps of unit 07. Read
+# The table lists all differences, in the order of the eight steps of unit 07. Read
 # `three_ways.py` along with it.
 #
 # | step | Horovod | MultiWorkerMirroredStrategy |
@@ -506,10 +506,10 @@ check(distribute)
 # | 4 learning rate | `rate * hvd.size()` | `rate * strategy.num_replicas_in_sync`; you must write it, too |
 # | 5 average gradients | `DistributedGradientTape`, **averages** | `optimizer.apply_gradients` **adds**: divide the loss yourself (`fit` does) |
 # | 6 equal start | `broadcast_variables` | variables made in `scope()` get the chief's values |
-# | 7 checkpoint | rank 0 alone saves | **every** worker calls save, all but the chief with a path of its own |
-# | 8 metrics | `MetricAverageCallback` | `fit` adds them up |
+# | 7 checkpoint | rank 0 alone saves | **every** worker calls save, each but the chief with a path of its own |
+# | 8 metrics | `MetricAverageCallback` | `fit` adds up sums and counts of all replicas |
 #
-# **Predict:** how far are the three gradients of the first step apart?
+# **Predict:** how far apart are the three gradients of the first step?
 
 # %%
 if "horovod" in WAYS and not without_frameworks():
@@ -517,7 +517,7 @@ if "horovod" in WAYS and not without_frameworks():
     noted["horovod"], seconds = run("horovod", [launch], [mpi_environment(2)])
     print(f"Horovod, 2 ranks: {seconds:.0f} s")
 
-# %% tags=["raises-exception"] alt="For each parameter, logarithmic: the gradient of one process as a line, and far below it, many orders of magnitude, the distances of the two libraries' gradients to it as points."
+# %% tags=["raises-exception"] alt="For each parameter, logarithmic: the gradient of one process as a line, and far below it, many orders of magnitude, the differences of the two libraries' gradients from it as points."
 names = {"mwms": "MultiWorkerMirroredStrategy", "horovod": "Horovod"}
 (yardstick,) = noted["alone"]
 gradient = np.abs(yardstick["gradient"])
@@ -535,7 +535,7 @@ for (way, name), look in zip(names.items(), ("blue o", "orange x")):
         f"{apart:.1e} off, between its two processes {between:.1e}"
     )
     curves[name] = range(len(off)), np.maximum(off, 1e-18), look
-words = {"xlabel": "number of the parameter", "ylabel": "distance to one process"}
+words = {"xlabel": "index of the parameter", "ylabel": "difference from one process"}
 legend = {"loc": "upper right", "ncols": 3}
 charts.lines(
     curves, log="y", size=(8, 3.2), legend=legend, ylim=(5e-19, 3e2), **words
@@ -564,7 +564,7 @@ charts.lines(
 #     save(model, "checkpoint")
 # ```
 #
-# Write it for a strategy. Go through the table above line by line: some steps change,
+# Rewrite it for a strategy. Go through the table above line by line: some steps change,
 # some disappear, and some stay, although the strategy seems to do them. (Saving reads
 # all variables, and some of them are added up over the workers when they are read. A
 # chief that saves alone would wait for ever. So all workers save, but not to the same
@@ -617,14 +617,14 @@ check(port)
 # apply it, without waiting for other workers. So a slow worker delays nobody. But a
 # gradient may be **stale**: the variables have changed since the worker fetched them.
 # Below, two workers and a server (threads of one process, over gRPC) make 60 steps.
-# Each step records its loss, that of the variables it has fetched, and the number of
-# updates that the other worker made between this fetch and its own gradient.
+# Each step records the loss at the variables it fetched, and how many updates the other
+# worker made between this fetch and the end of the gradient's computation.
 #
 # **Predict:** how many of the 60 gradients are stale?
 #
 # (On two cores this would hang without an error, because all threads wait for each
-# other. So each server is allowed one thread more than there are workers:
-# `inter_op_parallelism_threads` in `three_ways.py`.)
+# other. So each of the three gRPC servers may use one thread more than there are
+# workers: `inter_op_parallelism_threads` in `three_ways.py`.)
 
 # %%
 if "server" in WAYS:
@@ -634,7 +634,7 @@ if "server" in WAYS:
     print(f"the loss falls from {losses[0]:.3f} to {losses[-1]:.4f}")
     print("the losses of the first steps:", *(f"{loss:.3f}" for loss in losses[:6]))
     stale = int((missed > 0).sum())
-    print(f"{stale} of {len(missed)} gradients were stale before they were applied")
+    print(f"{stale} of {len(missed)} gradients were already stale when computed")
 
 # %% [markdown]
 # A stale gradient is applied nevertheless, although it does not include the steps made
@@ -669,12 +669,12 @@ except ValueError as error:
 # program trains, correctly, on one device, while the others idle. The worst mistake of
 # this kind: you resume from a checkpoint, so the optimizer's variables are made before
 # the training starts (`optimizer.build`), and that line is outside the scope.
-# **Predict:** an error, a slower training, or something else?
+# **Predict:** an error, slower training, or something else?
 
 # %%
 def train(optimizer, model, steps=12):
-    """Loss of all samples, and the largest difference between two replicas' copies of a
-    weight, after every step.
+    """The loss of all samples before each step, and the largest difference between two
+    replicas' copies of a weight after it.
     """
     dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(len(x)).repeat(steps)
 
@@ -732,12 +732,12 @@ charts.side_by_side(panels, xlabel="step", ylim={name: (0, None) for name in pan
 # - **Horovod**: the last release is 0.28.1, of June 2023
 #   (github.com/horovod/horovod/releases). It still installs, and conda-forge still
 #   rebuilds it, but for its sake this course must stay at TensorFlow 2.15 and Keras 2.
-#   Databricks has archived its pages about it: "Horovod and HorovodRunner are now
-#   deprecated", and recommends TorchDistributor for PyTorch and `tf.distribute` for
+#   Databricks has archived its pages about it ("Horovod and HorovodRunner are now
+#   deprecated") and recommends TorchDistributor for PyTorch and `tf.distribute` for
 #   TensorFlow
 #   (learn.microsoft.com/azure/databricks/archive/machine-learning/train-model/horovod).
-# - **Successors**: in PyTorch DDP (unit 06) and `fully_shard` (unit 15), started by
-#   torchrun; in TensorFlow the strategies of this page.
+# - **Successors**: in PyTorch, DDP (unit 06) and `fully_shard` (unit 15), started by
+#   torchrun; in TensorFlow, the strategies of this page.
 # - **Keras**: from TensorFlow 2.16 on, `tf.keras` is Keras 3, which runs on JAX and
 #   PyTorch, too. This page was tested with Keras 2 only; with a newer TensorFlow, the
 #   package `tf_keras` and `TF_USE_LEGACY_KERAS=1` bring Keras 2 back.
@@ -745,11 +745,11 @@ charts.side_by_side(panels, xlabel="step", ylim={name: (0, None) for name in pan
 #   2312.11805). It has no strategy and no scope: you declare how each array is divided
 #   over a mesh of devices, and the compiler inserts the collectives that you write by
 #   hand in units 15 and 16.
-# - **DDL** is no longer available, and its source never was. Its idea, to arrange rings
-#   by the speed of the links, returns in unit 18.
+# - **DDL** is no longer available, and its source never was. Its idea of arranging
+#   rings by the speed of the links returns in unit 18.
 #
 # Why learn the eight steps at all? Because they are not specific to Horovod. Every row
-# of the table above is a question that any data parallel program must answer. A
+# of the table above is a question that any data-parallel program must answer. A
 # strategy answers five of them for you, and *Break it* showed what happens if you do
 # not know which ones.
 
@@ -758,8 +758,8 @@ charts.side_by_side(panels, xlabel="step", ylim={name: (0, None) for name in pan
 #
 # - Make in the scope: model, optimizer, metrics, and all that is loaded from a
 #   checkpoint.
-# - Under a strategy the batch size is that of **all** replicas together; with Horovod,
-#   that of one rank.
+# - Under a strategy the batch size is that of **all** replicas together (except in
+#   `distribute_datasets_from_function`); with Horovod, that of one rank.
 # - The replicas' gradients are **added**. Divide each sample's loss by the number of
 #   all samples, and a penalty on the weights by the number of replicas.
 # - `AUTO` becomes `DATA` where there are no files. `OFF` means "I have sharded it
@@ -769,8 +769,8 @@ charts.side_by_side(panels, xlabel="step", ylim={name: (0, None) for name in pan
 #   is missing, the others wait for it.
 #
 # **To think about.** With a parameter server no step waits for another. What would the
-# workers of `MultiWorkerMirroredStrategy` do if one of them finished one step early,
-# because its share of the data was smaller? You have met this in units 04 and 07.
+# workers of `MultiWorkerMirroredStrategy` do if one made one step fewer? You have met
+# this in units 04 and 07. (A distributed dataset that ends early adds empty batches.)
 #
 # ### To read
 #
