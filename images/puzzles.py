@@ -52,7 +52,7 @@ def reading_a_timeline() -> Axes:
     for step in range(last):
         y = top + (last - step) * ROW
         arrow(ax, (x + 2 * slot * step, y + 5), (x + 2 * slot * step + 8, y - ROW + LANE - 6), color=MESSAGE, zorder=6)
-    text(ax, LEFT + 9.5 * slot, 20, "B0 waits for B0 of the rank behind", SMALL + 1, ha="left", color=MESSAGE)
+    text(ax, LEFT + 9.5 * slot, 20, "B0 waits for B0 of the next rank", SMALL + 1, ha="left", color=MESSAGE)
     line(ax, (LEFT + 10.4 * slot, 30), (LEFT + 10.4 * slot, top - 2), color=MESSAGE)
     y = top + RANKS * ROW + 14
     cell(ax, LEFT, y, 24, 20, "F", FORWARD)

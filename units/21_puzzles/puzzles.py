@@ -1,16 +1,16 @@
 # %% [markdown]
 # # 21 · Seven puzzles
 #
-# In unit 17 you wrote an order for one pipeline: what each rank does, one action after
-# another. Here are seven pipelines, each short of something: memory, a fast stage, fast
-# links. You write an order for each, by hand or with a program of your own. At once you
-# see a picture of your attempt, how long it takes, and how much every rank keeps in
-# memory. There is more than one right answer. An order passes if it fits into the
-# memory and does not waste too much time. After that you play against a bound that no
-# order can beat, and against the best order that we know.
+# In unit 17 you wrote an order for one pipeline: the sequence of actions of each rank.
+# Here are seven pipelines, each with its own bottleneck: little memory, a slow stage,
+# slow links. You write an order for each, by hand or with a program of your own, and
+# immediately see a picture of it, its time, and the memory that each rank needs. There
+# is more than one right answer: an order passes if it fits into the memory and wastes
+# little time. After that you compete with a bound that no order can beat, and with the
+# best order that we know.
 #
 # **At the end of this page** you can look at a pipeline and say which rank all others
-# wait for, what the least possible time is, and what it costs in memory.
+# wait for, how short a step can be at best, and how much memory that takes.
 #
 # **You need** unit 17. **It takes** about 90 minutes. The cells themselves run for
 # about 10 seconds. They take about 0.5 GB of memory.
@@ -24,12 +24,12 @@ from labkit.schedules import StandStill, replay
 # ## Guess first
 #
 # Four ranks, eight micro-batches; a forward pass takes 1 slot and a backward pass 2.
-# 1F1B takes 3 (8 + 4 - 1) = 33 slots, and rank 0 keeps four micro-batches alive.
+# 1F1B takes 3 (8 + 4 - 1) = 33 slots, and rank 0 keeps four micro-batches in memory.
 #
-# 1. Every rank has memory for only two micro-batches. How many slots does a step take?
-# 2. Rank 1 is half as fast as the others. How much longer does a step take: a quarter,
-#    half as long again, or twice as long?
-# 3. Each hop from rank to rank takes a slot. Can more memory make up for that?
+# 1. Every rank has memory for only two micro-batches. How many slots does a step need?
+# 2. Rank 1 is half as fast as the others. Does a step take a quarter longer, half as
+#    long again, or twice as long?
+# 3. Each hop from rank to rank takes a slot. Can more memory make up for all of that?
 
 # %%
 guess_1, guess_2, guess_3 = "?", "?", "?"
@@ -39,15 +39,15 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # A picture of an order has a lane (a row) for each rank:
 #
-# ![1F1B with three micro-batches on four ranks as a timeline of 18 slots. A forward pass takes 1 slot, a backward pass 2; idle time is hatched. Arrows: each F0 waits for the F0 of the rank before, from rank 0 down to 3; each B0 waits for the B0 of the rank behind, from rank 3 up to 0.](../../images/reading_a_timeline.svg)
+# ![1F1B with three micro-batches on four ranks as a timeline of 18 slots. A forward pass takes 1 slot, a backward pass 2; idle time is hatched. Arrows: each F0 waits for the F0 of the rank before, from rank 0 down to 3; each B0 waits for the B0 of the next rank, from rank 3 up to 0.](../../images/reading_a_timeline.svg)
 #
 # You write four strings, one for each rank. `F3` is the forward pass of micro-batch 3
-# through this rank's layers, `B3` its backward pass. You may write the strings by hand
-# or compute them; lists of tuples as in unit 17 will do, too. A micro-batch is *alive*
-# on a rank from the beginning of its `F` to the end of its `B` (in puzzles 5 and 6, to
-# the end of its `W`).
+# through this rank's layers, `B3` its backward pass. Write the strings by hand or
+# compute them; lists of tuples as in unit 17 work, too. A micro-batch is *alive* on a
+# rank from the beginning of its `F` to the end of its `B` (in puzzles 5 and 6, of its
+# `W`).
 #
-# ![Rank 1 of 1F1B with five micro-batches. Below its forward and backward passes a bar for each micro-batch, from the beginning of its F to the end of its B. Below these, how many bars there are at a time: it climbs to 3, stays there, and falls to 0. Most alive: 3.](../../images/alive_on_a_rank.svg)
+# ![Rank 1 of 1F1B with five micro-batches. Below its forward and backward passes a bar for each micro-batch, from the beginning of its F to the end of its B. Below these, the number of bars at each time: it climbs to 3, stays there, and falls to 0. Most alive: 3.](../../images/alive_on_a_rank.svg)
 #
 # This is 1F1B:
 
@@ -61,7 +61,7 @@ one_f_one_b = [
 
 
 def read(order):
-    """("F", 3) for "F3", ("F", 3, 1) for "F3.1", of all words of a string."""
+    """("F", 3, 0) for "F3", ("F", 3, 1) for "F3.1", for each word of a string."""
     if not isinstance(order, str):
         return order
     words = [(word[0], *map(int, word[1:].split("."))) for word in order.split()]
@@ -69,15 +69,15 @@ def read(order):
 
 # %% alt="1F1B with 8 micro-batches on four ranks: forward and backward passes in turn, with white stairs at both ends. The memory of rank 0 stops at 4 MB, that of the others at 3, 2 and 1."
 def attempt(orders, title=None, v=1, **machine):
-    """Run four orders, say what comes of them, and draw it."""
+    """Replay four orders, print their time and memory, and draw them."""
     try:
         ran = replay([read(order) for order in orders], 4, 8, v, **machine)
     except StandStill as stands_still:
-        print(f"It stands still: {stands_still}")
+        print(f"Deadlock: {stands_still}")
         return None
     print(
         f"{ran.elapsed:g} slots; most alive on each rank: {ran.alive.tolist()}, "
-        f"{ran.alive.sum()} together"
+        f"{ran.alive.sum()} in all"
     )
     memory = [[(t, n * 1e6) for t, n in steps] for steps in ran.memory]
     return timeline.draw(ran.events, 4, title=title, memory=memory)
@@ -86,18 +86,18 @@ def attempt(orders, title=None, v=1, **machine):
 attempt(one_f_one_b, "1F1B")
 
 # %% [markdown]
-# In the picture a slot is one second, and a micro-batch that is alive takes 1 MB.
+# In the picture a slot is one second, and each micro-batch that is alive takes 1 MB.
 #
 # Why can no order take fewer than 33 slots? Find a rank that is never idle between its
-# first and its last action, and count what must happen before and after:
+# first and its last action, and count the slots before and after:
 #
-# ![1F1B with eight micro-batches on four ranks. The actions of rank 3 are framed: they follow each other without a gap. Before it begins 3 slots pass, F0 on ranks 0, 1 and 2; it works for 8 times (1 + 2) = 24 slots; after it 6 slots pass, B7 on ranks 2, 1 and 0. Together 33 slots, and no order is shorter.](../../images/never_idle.svg)
+# ![1F1B with eight micro-batches on four ranks. The actions of rank 3 are framed: they follow each other without a gap. 3 slots pass before it begins, F0 on ranks 0, 1 and 2; it works for 8 times (1 + 2) = 24 slots; then 6 slots pass, B7 on ranks 2, 1 and 0. Together 33 slots, and no order is shorter.](../../images/never_idle.svg)
 #
 # ## When nobody can go on
 #
-# One action in the wrong place is enough. Rank 0 wants the gradient of micro-batch 0
-# before it begins micro-batch 1, but rank 1 wants micro-batches 1 and 2 before it
-# computes that gradient:
+# One action in the wrong place is enough for a deadlock. Rank 0 needs the gradient of
+# micro-batch 0 before it begins micro-batch 1, but rank 1 needs micro-batches 1 and 2
+# before it computes that gradient:
 
 # %%
 stuck = [
@@ -107,11 +107,10 @@ stuck = [
 attempt(stuck)
 
 # %% [markdown]
-# The message names the first action that can never run. You can repair everything else
-# on this page by looking at the picture: find a rank that waits, and ask what it waits
-# for.
+# The message names the first action that can never run (places count from 0). All other
+# faults show in the picture: find a rank that waits, and ask what it waits for.
 #
-# ![Two ranks that stand still. The order of rank 0 is F0 B0 F1 F2, that of rank 1 is F0 F1 F2 B0. After F0 rank 0 is at B0, rank 1 at F1. Arrows make a circle: B0 of rank 0 needs B0 of rank 1, which needs F1 before it, which needs F1 of rank 0, which needs B0 before it.](../../images/nobody_goes_on.svg)
+# ![Two ranks in a deadlock. The order of rank 0 is F0 B0 F1 F2, that of rank 1 is F0 F1 F2 B0. After F0 rank 0 is at B0, rank 1 at F1. Arrows form a cycle: B0 of rank 0 needs B0 of rank 1, which needs F1 before it, which needs F1 of rank 0, which needs B0 before it.](../../images/nobody_goes_on.svg)
 
 # %% [markdown] tags=["slide"]
 # ## Puzzle 1: memory for two (2 points)
@@ -151,7 +150,7 @@ attempt(two_alive(), "Memory for two")
 #
 # Now every rank has memory for three. It is tempting to let every rank alternate
 # forward and backward passes, as in 1F1B. But then a rank waits for a forward pass
-# while it has a backward pass to do.
+# while a backward pass is ready.
 
 # %% nbgrader={"grade": false, "grade_id": "three_alive", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def three_alive() -> list[str]:
@@ -182,13 +181,13 @@ attempt(three_alive(), "Memory for three")
 # %% [markdown] tags=["slide"]
 # ## Puzzle 3: a slow stage (2 points)
 #
-# Rank 1 has twice as many layers: F takes 2 slots there, B takes 4. The slowest rank
-# should never wait. How can the others see to that, and which of them has to keep more
-# micro-batches alive than before?
+# Rank 1 has twice as many layers: F takes 2 slots there, B takes 4. Once it has begun,
+# it should never wait. How can the others ensure that, and which rank has to keep more
+# micro-batches alive than under 1F1B?
 
 # %% nbgrader={"grade": false, "grade_id": "slow_stage", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def slow_stage() -> list[str]:
-    """Write an order for 4 ranks of which rank 1 takes twice as long as the others.
+    """Write an order for 4 ranks where rank 1 takes twice as long as the others.
 
     Returns: list of 4 strings, the actions of each rank on 8 micro-batches
 
@@ -218,13 +217,13 @@ attempt(slow_stage(), "A slow stage", **slow_second)
 # %% [markdown] tags=["slide"]
 # ## Puzzle 4: slow links (2 points)
 #
-# The result of one rank reaches the next rank only a slot later. All ranks are equally
-# fast again. 1F1B takes 49 slots and passes, but far fewer are possible: while one
-# micro-batch travels, a rank could compute another, if it has one.
+# A result reaches the neighbouring rank only a slot after it is ready. All ranks are
+# equally fast again. 1F1B takes 49 slots and passes, but far fewer are possible: while
+# one micro-batch travels, a rank could compute another, if it has one.
 
 # %% nbgrader={"grade": false, "grade_id": "slow_links", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def slow_links() -> list[str]:
-    """Write an order for 4 ranks whose messages take a slot.
+    """Write an order for 4 ranks whose messages take a slot each.
 
     Returns: list of 4 strings, the actions of each rank on 8 micro-batches
 
@@ -256,9 +255,9 @@ attempt(slow_links(), "Slow links", **slow_hops)
 # %% [markdown] tags=["slide"]
 # ## Puzzle 5: weights later (2 points)
 #
-# The backward pass is split in two: `B3` computes the gradient of the input, and `W3`,
-# any time later on the same rank, that of the weights. `F3`, `B3` and `W3` take a slot
-# each. A micro-batch stays alive until its `W` is done.
+# The backward pass is split in two: `B3` computes the gradient of the input; `W3`
+# computes that of the weights, at any later time on the same rank. `F3`, `B3` and `W3`
+# take a slot each. A micro-batch stays alive until its `W` is done.
 
 # %% nbgrader={"grade": false, "grade_id": "three_parts", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def three_parts() -> list[str]:
@@ -295,12 +294,12 @@ attempt(three_parts(), "Weights later", **in_parts)
 # ## Puzzle 6: a heavy head (2 points)
 #
 # The last rank also has the head, which computes a logit for each token of the
-# vocabulary: its F, B and W take 2 slots each, those of the others 1. This puzzle is
-# easier than it looks: which ranks must hurry here, and which need not?
+# vocabulary: F, B and W take 2 slots each there, and 1 on the other ranks. This puzzle
+# is easier than it looks: which ranks must hurry, and which need not?
 
 # %% nbgrader={"grade": false, "grade_id": "heavy_head", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def heavy_head() -> list[str]:
-    """Write an order for 4 ranks of which the last takes twice as long, with B and W.
+    """Write an order for 4 ranks, with B and W, where the last takes twice as long.
 
     Returns: list of 4 strings, the actions of each rank on 8 micro-batches
 
@@ -333,11 +332,11 @@ attempt(heavy_head(), "A heavy head", **heavy_last)
 # %% [markdown] tags=["slide"]
 # ## Puzzle 7: two chunks on each rank (2 points)
 #
-# The model is cut into eight chunks, and rank r has the chunks r and r + 4. `F3.0` is
-# micro-batch 3 through this rank's first chunk, `F3.1` through its second. A forward
-# pass of a chunk takes 1 slot, a backward pass 2. After `F3.0` on rank 3 comes `F3.1`
-# on rank 0. Megatron-LM's order in unit 17 is as fast as possible, but keeps eleven
-# forward passes alive on rank 0: too many.
+# The model is cut into eight chunks; rank r has chunks r and r + 4. `F3.0` is the
+# forward pass of micro-batch 3 through this rank's first chunk, `F3.1` through its
+# second (the picture labels both alike). F takes 1 slot, B takes 2. After `F3.0` on
+# rank 3 comes `F3.1` on rank 0. Interleaved 1F1B (unit 17, *stretch*) is as fast as
+# possible, but keeps eleven forward passes alive on rank 0: too many.
 
 # %% nbgrader={"grade": false, "grade_id": "two_chunks", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def two_chunks() -> list[str]:
@@ -347,7 +346,7 @@ def two_chunks() -> list[str]:
         micro-batches
 
     - within memory and time: F takes 1 slot and B takes 2; at most 60 slots; on each
-      rank at most eight forward passes, of both chunks together, wait for their B.
+      rank at most eight forward passes, of both chunks together, are alive.
 
     Example: "F0.0 F1.0 F2.0 F3.0 F0.1 ..." can begin rank 0's string.
     """
@@ -376,11 +375,11 @@ attempt(two_chunks(), "Two chunks on each rank", **chunks)
 # ## What was to be found
 #
 # All seven bounds come from the same idea: some rank (or its memory) is never idle, and
-# you count what must happen before it can begin and after it is done.
+# you count the slots before it can begin and after it is done.
 #
-# | puzzle | who is never idle | slots |
+# | puzzle | never idle | slots |
 # |---|---|---|
-# | memory for two | rank 0's memory: a micro-batch is back after 12 slots, the second one 3 later | 4 x 12 + 3 = 51 |
+# | memory for two | rank 0's memory: four rounds of two, each of 12 slots; the very last one needs 3 more | 4 x 12 + 3 = 51 |
 # | memory for three | rank 0's memory: three rounds, the last with only two | 3 x 12 + 3 = 39 |
 # | a slow stage | rank 1: 8 x 6 slots, 1 before, 2 after | 51 |
 # | slow links | the last rank: 8 x 3 slots, 6 before, 9 after | 39 |
@@ -389,9 +388,9 @@ attempt(two_chunks(), "Two chunks on each rank", **chunks)
 # | two chunks | the last rank: 16 x 3 slots, 3 before, 6 after | 57 |
 #
 # All seven bounds can be reached. The other half of the game is the memory that this
-# takes, and there we have proved nothing: the best known numbers on your cards are
-# those of orders that we have found. Here is what some of your orders cost, next to
-# 1F1B and one micro-batch at a time:
+# takes. There we have proved nothing: the best known numbers on your report cards come
+# from orders that we have found. Compare some of your orders with 1F1B and with one
+# micro-batch at a time (alive: the peaks of the ranks added up):
 
 # %% tags=["raises-exception"]
 in_turn = [" ".join(f"F{k} B{k}" for k in range(8))] * 4
@@ -400,14 +399,15 @@ for title, orders, machine in (
     ("memory for two", two_alive(), {}),
     ("memory for three", three_alive(), {}),
     ("1F1B", one_f_one_b, {}),
-    ("1F1B behind slow links", one_f_one_b, slow_hops),
-    ("your order behind slow links", slow_links(), slow_hops),
+    ("1F1B with slow links", one_f_one_b, slow_hops),
+    ("your order with slow links", slow_links(), slow_hops),
 ):
     ran = replay([read(order) for order in orders], 4, 8, **machine)
-    print(f"{title:30}{ran.elapsed:3g} slots, {ran.alive.sum():2} alive together")
+    print(f"{title:30}{ran.elapsed:3g} slots, {ran.alive.sum():2} alive in all")
 
 # %% [markdown]
-# Your best results are kept in `work/records.json`; delete the file to start again.
+# Your best results of all units are kept in `work/records.json`; delete the file to
+# start again in all of them.
 #
 # ## Deeper
 #

@@ -25,7 +25,7 @@ STARTS = {"three_parts": "F{k} B{k} W{k}", "heavy_head": "F{k} B{k} W{k}", "two_
 PICTURE = (
     "![1F1B with three micro-batches on four ranks as a timeline of 18 slots. A forward pass takes 1 "
     "slot, a backward pass 2; idle time is hatched. Arrows: each F0 waits for the F0 of the rank before, "
-    "from rank 0 down to 3; each B0 waits for the B0 of the rank behind, from rank 3 up to "
+    "from rank 0 down to 3; each B0 waits for the B0 of the next rank, from rank 3 up to "
     "0.](../images/reading_a_timeline.svg)"
 )
 
