@@ -1,8 +1,8 @@
 """The same training alone, under MultiWorkerMirroredStrategy, with Horovod and with a
 parameter server: python three_ways.py WAY FOLDER
 
-The gradient of the first step of this worker goes to FOLDER/WAY-RANK.npz, with what
-else it noted: weights at the end, which samples it saw under which policy, losses.
+The gradient of the first step of this worker goes to FOLDER/WAY-RANK.npz, with its
+other notes: weights at the end, the samples it saw under each policy, losses.
 `TF_CONFIG` says who is who for the strategy, mpiexec for Horovod.
 """
 
@@ -102,7 +102,7 @@ def seen_under(strategy):
         )
         dataset = tf.data.Dataset.range(12).batch(4).with_options(options)
         try:
-            # on this worker alone: nothing waits for the other one
+            # this worker's own part; both workers take part in the loop
             own = strategy.experimental_distribute_dataset(dataset)
             mine = [strategy.experimental_local_results(batch)[0] for batch in own]
             seen[policy] = [int(number) for batch in mine for number in batch]
@@ -168,7 +168,7 @@ def server():
             loss = tf.reduce_mean((tf.tanh(tf.matmul(x, fetched)) - y) ** 2)
         gradient = tape.gradient(loss, weights)
         with tf.control_dependencies([gradient]):
-            before = applied.read_value()  # how many there were when it was ready
+            before = applied.read_value()  # the number when the gradient was ready
         weights.assign_sub(RATE * gradient)
         applied.assign_add(1)
         return loss, before - begun
