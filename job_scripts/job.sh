@@ -1,14 +1,14 @@
-# What every job script does first: it reads this file, which sets
+# Every job script reads this file first. It sets
 #
 #   JOB, NAME                the job's number and name
 #   NODES, RANKS             how many nodes and ranks there are; RANKS_PER_NODE of them on each node
 #   THREADS                  computing threads of each rank
-#   HEAD                     the first node, where this script runs: there the ranks meet
-#   ATTEMPT                  1; 2 and more after the job went back into the queue
-#   LOG                      what a run log is called, without its ending: run_4, and run_4_attempt2 for the second attempt
+#   HEAD                     the first node, where this script runs and the ranks meet
+#   ATTEMPT                  1; 2 or more after the job has gone back into the queue
+#   LOG                      a run log's name without its ending: run_4, and run_4_attempt2 for the second attempt
 #   RUN                      the job's folder, jobs/NAME-JOB in the folder you submitted from: output.txt, run logs, results, checkpoints
 #
-# all taken from the allocation, and sends everything that is printed from here on to RUN/output.txt. Below are five functions.
+# all taken from the allocation, and sends all output from here on to RUN/output.txt. Five functions follow.
 
 source "$COURSE/job_scripts/site.sh"
 
@@ -29,7 +29,7 @@ elif [ -n "${PBS_JOBID:-}" ]; then
     RANKS=$(wc -l < "$PBS_NODEFILE")           # with mpiprocs=N in the request, each node has N lines
     CORES_PER_RANK=${OMP_NUM_THREADS:-1}       # ompthreads=N in the request
     cd "$PBS_O_WORKDIR"                        # a PBS job starts in the home folder
-    ATTEMPT=$(($(cat "jobs/$NAME-$JOB/attempt" 2> /dev/null || echo 0) + 1))  # PBS does not say: we count
+    ATTEMPT=$(($(cat "jobs/$NAME-$JOB/attempt" 2> /dev/null || echo 0) + 1))  # PBS does not tell: we count
 else
     echo "This script belongs into a job: submit it with sbatch or qsub, or let \`labkit submit\` do it." >&2
     exit 2
@@ -50,15 +50,15 @@ echo "output folder: $RUN"
 exec >> "$RUN/output.txt" 2>&1
 trap 'echo $? > "$RUN/exit_status"' EXIT
 
-# The scheduler announces the end of the job's time, or takes the job away: leave a note. Ranks that can stop early look for it.
+# USR1: the job's time is nearly up. TERM: the scheduler ends the job. Leave a note; ranks that can stop early look for it.
 trap 'touch "$RUN/stop"; HEARD=yes' USR1 TERM
 
-# report COMMAND...: run report.py on all ranks by COMMAND, and make a table of what they say: nodes, ranks, cores, GPUs, binding.
+# report COMMAND...: run report.py on all ranks by COMMAND, and make a table of their answers: nodes, ranks, cores, GPUs, binding.
 report() {
     "$@" | python "$PROGRAMS/report.py" --write "$RUN/report.json"
 }
 
-# free_port: a TCP port that nobody uses on this node; where the search begins depends on the job's number.
+# free_port: a TCP port that nobody uses on this node, searched from one that depends on the job's number.
 free_port() {
     python "$PROGRAMS/free_port.py" "$JOB"
 }
@@ -70,7 +70,7 @@ start() {
     ranks=$!
     HEARD=
     wait "$ranks" || status=$?
-    while [ -n "$HEARD" ]; do  # it was the signal that ended the waiting, not the command
+    while [ -n "$HEARD" ]; do  # the signal ended the waiting, not the command
         HEARD=
         status=0
         wait "$ranks" || status=$?
@@ -90,7 +90,7 @@ ranks() {
     fi
     if [ "$BINDING" = cores ]; then
         place=(--bind-to core)
-        each=$each:node:PE=$CORES_PER_RANK  # so many cores for each rank
+        each=$each:node:PE=$CORES_PER_RANK  # CORES_PER_RANK cores for each rank
     else
         each=$each:node
     fi
@@ -99,14 +99,14 @@ ranks() {
     env -u SRUN_CPUS_PER_TASK -u SLURM_CPU_BIND mpiexec -n "$p" "${hosts[@]}" --map-by "ppr:$each" "${place[@]}" "$@"
 }
 
-# requeue_if_stopped [ARGUMENTS]: a run that was stopped before its end, and has left a checkpoint, goes back into the queue and on from there.
+# requeue_if_stopped [ARGUMENTS]: a run that was stopped before its end, and has left a checkpoint, goes back into the queue and resumes from there.
 # With REQUEUE=no in the environment it does not: the job ends with status 75 ("try again", sysexits.h).
 requeue_if_stopped() {
     if [ ! -e "$RUN/stop" ] || [ -e "$RUN/result.json" ]; then
         return 0
     fi
     if [ "${REQUEUE:-yes}" = yes ] && [ -n "${SLURM_JOB_ID:-}" ]; then
-        echo "attempt $ATTEMPT stopped before its end: the job goes back into the queue"  # said first: Slurm may end this script at once
+        echo "attempt $ATTEMPT stopped before its end: the job goes back into the queue"  # printed first: Slurm may end this script at once
         if scontrol requeue "$JOB"; then
             exit 75
         fi
@@ -115,7 +115,7 @@ requeue_if_stopped() {
     [[ " $* " == *" --checkpoint"* ]] || arguments+=(--checkpoint "$RUN/checkpoint.pt")
     again=$(printf '%q ' "${arguments[@]}")
     again=${again% }
-    if [ -n "${PBS_JOBID:-}" ]; then  # before the script's name: qsub has no arguments behind it
+    if [ -n "${PBS_JOBID:-}" ]; then  # before the script's name: qsub takes no arguments after it
         if [[ $again =~ ^[A-Za-z0-9_@%+=:./\ -]*$ && $again != *\\* ]]; then
             again="-v ARGS=\"$again\""
         else
@@ -130,5 +130,5 @@ requeue_if_stopped() {
     exit 75
 }
 
-# On every node a process looks at processor time, memory and GPUs until the job ends; `labkit submit` makes its report of that.
+# On every node a process samples processor time, memory and GPUs until the job ends; `labkit submit` reports from that.
 labkit job-monitor start "$RUN" || true

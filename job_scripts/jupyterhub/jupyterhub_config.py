@@ -1,7 +1,7 @@
 """JupyterHub for a course: accounts, roles, servers, the grader's Lab, idle culling. A site changes hub.toml, not this
 file.
 
-COURSE_HUB=/etc/course_hub.toml jupyterhub -f .../job_scripts/jupyterhub/jupyterhub_config.py
+COURSE_HUB=/etc/dl2027-hub.toml jupyterhub -f .../job_scripts/jupyterhub/jupyterhub_config.py
 """
 
 import os

@@ -1,7 +1,7 @@
 #!/bin/sh
-# when_workers_answer.sh COMMAND ...    wait until every worker of this MPIJob lets us in, then become COMMAND.
+# when_workers_answer.sh COMMAND ...    wait until every worker of this MPIJob lets us in, then exec COMMAND.
 #
-# A worker is ready some seconds before the cluster's name service knows it, and a mpiexec that meets an unknown name gives up at once.
+# A worker is ready some seconds before the cluster's DNS knows its name, and mpiexec gives up at the first unknown name.
 set -eu
 hostfile=${OMPI_MCA_orte_default_hostfile:-/etc/mpi/hostfile}
 patience=${WORKERS_ANSWER_WITHIN:-120}  # seconds

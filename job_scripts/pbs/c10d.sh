@@ -5,8 +5,8 @@
 #
 #PBS -N c10d
 #
-# Two chunks. In each: so many cores (ncpus) for so many ranks (mpiprocs; one for each GPU, or for each NUMA domain),
-# each with so many cores (ompthreads); ncpus = mpiprocs x ompthreads. With GPUs, too: qsub -l select=2:ncpus=8:mpiprocs=4:ompthreads=2:ngpus=4
+# Two chunks, each with ncpus cores and mpiprocs ranks (one for each GPU, or for each NUMA domain). ompthreads: cores per rank;
+# ncpus = mpiprocs x ompthreads. With GPUs: qsub -l select=2:ncpus=8:mpiprocs=4:ompthreads=2:ngpus=4
 #PBS -l select=2:ncpus=4:mpiprocs=2:ompthreads=2
 #
 # Each chunk on a node of its own; without this line PBS may put both on one.
@@ -15,7 +15,7 @@
 # Hours:minutes:seconds; then the job is ended.
 #PBS -l walltime=00:05:00
 #
-# PBS's own words: both streams in one file, written where you submitted from. All else goes to jobs/c10d-NUMBER/
+# PBS's own messages: both streams in one file, in the folder you submitted from. All else goes to jobs/c10d-NUMBER/
 #PBS -j oe
 #PBS -k doe
 
@@ -28,7 +28,7 @@ eval "set -- ${ARGS:-}"            # qsub gives a script no arguments: qsub -v A
 
 report every_node python "$PROGRAMS/report.py" --each "$RANKS_PER_NODE"
 
-# The torchruns find each other on the first node, at a port that is free there, and agree by the job's number on who belongs together.
+# The torchruns find each other on the first node, at a port that is free there, and recognise each other by the job's number.
 start every_node torchrun \
     --nnodes="$NODES" --nproc-per-node="$RANKS_PER_NODE" \
     --rdzv-backend=c10d --rdzv-endpoint="$HEAD:$(free_port)" --rdzv-id="$JOB" \

@@ -6,8 +6,8 @@
 #
 #PBS -N horovod_mnist
 #
-# Two chunks. In each: so many cores (ncpus) for so many ranks (mpiprocs; one for each GPU, or for each NUMA domain),
-# each with so many cores (ompthreads); ncpus = mpiprocs x ompthreads. With GPUs, too: qsub -l select=2:ncpus=8:mpiprocs=4:ompthreads=2:ngpus=4
+# Two chunks, each with ncpus cores and mpiprocs ranks (one for each GPU, or for each NUMA domain). ompthreads: cores per rank;
+# ncpus = mpiprocs x ompthreads. With GPUs: qsub -l select=2:ncpus=8:mpiprocs=4:ompthreads=2:ngpus=4
 #PBS -l select=2:ncpus=4:mpiprocs=2:ompthreads=2
 #
 # Each chunk on a node of its own; without this line PBS may put both on one.
@@ -16,11 +16,11 @@
 # Hours:minutes:seconds; then the job is ended.
 #PBS -l walltime=00:10:00
 #
-# PBS's own words: both streams in one file, written where you submitted from. All else goes to jobs/horovod_mnist-NUMBER/
+# PBS's own messages: both streams in one file, in the folder you submitted from. All else goes to jobs/horovod_mnist-NUMBER/
 #PBS -j oe
 #PBS -k doe
 #
-# The job may go back into the queue when a node fails, and goes on from its checkpoint then.
+# The job may go back into the queue when a node fails, and then resumes from its checkpoint.
 #PBS -r y
 
 set -euo pipefail                  # the first command that fails ends the job, with its status
@@ -43,7 +43,7 @@ if [[ "${1:-}" == *.py ]]; then
 fi
 DEVICE=$([ -n "${CUDA_VISIBLE_DEVICES:-}" ] && echo gpu || echo cpu)
 
-# A rank that waits longer than this for a tensor of the others ends, and with it the job: Horovod alone would wait for ever.
+# A rank that waits longer than this for another rank's tensor ends, and with it the job: Horovod alone would wait for ever.
 export HOROVOD_STALL_CHECK_TIME_SECONDS=30 HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=50
 
 warn_before_end 120                # then the ranks write a checkpoint and end (Slurm: --signal)

@@ -1,11 +1,11 @@
 #!/bin/bash
 # on_host.sh HOST COMMAND...: runs a command line on a node of this PBS job, in this folder and with the variables that are set here.
-# It is to be used like ssh, so mpiexec can use it, too.
+# It is called like ssh, so mpiexec can use it, too.
 #
-# pbs_tmrsh makes the command a task of the job: PBS counts it and ends it with the job. But pbs_tmrsh passes on neither folder nor
-# what a script has exported (only variables of qsub -v), and the output goes to a file of PBS's own. So the command travels as a small script in the job's folder, and what it prints
-# comes back by a file beside it. Where there is no pbs_tmrsh, ssh must do; keys between the nodes are needed, and what it starts is not part
-# of the job for PBS.
+# pbs_tmrsh makes the command a task of the job: PBS counts it and ends it with the job. But pbs_tmrsh passes on neither the folder nor
+# exported variables (only those of qsub -v), and the output goes to a file of PBS's own. So the command travels as a small script in the
+# job's folder, and its output comes back in a file beside it. Where there is no pbs_tmrsh, ssh is used; it needs keys between the nodes, and
+# PBS does not count what it starts as part of the job.
 
 HOST=$1
 shift
@@ -16,7 +16,7 @@ trap 'rm -f "$TASK" "$TASK.out"' EXIT
 trap 'exit 143' TERM
 
 {
-    printf 'rm %q\n' "$TASK"  # it is read already, and what it exports may be secret
+    printf 'rm %q\n' "$TASK"  # it has been read by then, and its exports may be secret
     for name in $(compgen -e); do
         case $name in
             PBS_NODENUM | PBS_TASKNUM | PBS_JOBCOOKIE | PBS_MOMPORT | CUDA_VISIBLE_DEVICES | TMPDIR | HOSTNAME) ;;  # each node has its own
@@ -32,7 +32,8 @@ if ! type -P pbs_tmrsh > /dev/null; then
     exit
 fi
 
-# show: print what has been added to the output since the last time. The file is opened anew each time, so that a network file system looks.
+# show: print what has been added to the output since the last time. The file is opened again each time, so that a network file
+# system reads its new size.
 SHOWN=0
 show() {
     local size

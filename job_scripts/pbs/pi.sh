@@ -5,8 +5,8 @@
 #
 #PBS -N pi
 #
-# Two chunks. In each: so many cores (ncpus) for so many ranks (mpiprocs; one for each GPU, or for each NUMA domain),
-# each with so many cores (ompthreads); ncpus = mpiprocs x ompthreads. With GPUs, too: qsub -l select=2:ncpus=8:mpiprocs=4:ompthreads=2:ngpus=4
+# Two chunks, each with ncpus cores and mpiprocs ranks (one for each GPU, or for each NUMA domain). ompthreads: cores per rank;
+# ncpus = mpiprocs x ompthreads. With GPUs: qsub -l select=2:ncpus=8:mpiprocs=4:ompthreads=2:ngpus=4
 #PBS -l select=2:ncpus=4:mpiprocs=2:ompthreads=2
 #
 # Each chunk on a node of its own; without this line PBS may put both on one.
@@ -15,7 +15,7 @@
 # Hours:minutes:seconds; then the job is ended.
 #PBS -l walltime=00:05:00
 #
-# PBS's own words: both streams in one file, written where you submitted from. All else goes to jobs/pi-NUMBER/
+# PBS's own messages: both streams in one file, in the folder you submitted from. All else goes to jobs/pi-NUMBER/
 #PBS -j oe
 #PBS -k doe
 

@@ -6,8 +6,8 @@
 #
 #PBS -N scaling_sweep
 #
-# Two chunks. In each: so many cores (ncpus) for so many ranks (mpiprocs; one for each GPU, or for each NUMA domain),
-# each with so many cores (ompthreads); ncpus = mpiprocs x ompthreads. With GPUs, too: qsub -l select=2:ncpus=8:mpiprocs=4:ompthreads=2:ngpus=4
+# Two chunks, each with ncpus cores and mpiprocs ranks (one for each GPU, or for each NUMA domain). ompthreads: cores per rank;
+# ncpus = mpiprocs x ompthreads. With GPUs: qsub -l select=2:ncpus=8:mpiprocs=4:ompthreads=2:ngpus=4
 #PBS -l select=2:ncpus=4:mpiprocs=2:ompthreads=2
 #
 # Each chunk on a node of its own; without this line PBS may put both on one.
@@ -16,7 +16,7 @@
 # Hours:minutes:seconds; then the job is ended.
 #PBS -l walltime=00:30:00
 #
-# PBS's own words: both streams in one file, written where you submitted from. All else goes to jobs/scaling_sweep-NUMBER/
+# PBS's own messages: both streams in one file, in the folder you submitted from. All else goes to jobs/scaling_sweep-NUMBER/
 #PBS -j oe
 #PBS -k doe
 
@@ -42,18 +42,18 @@ if [[ "${1:-}" == *.py ]]; then
 fi
 DEVICE=$([ -n "${CUDA_VISIBLE_DEVICES:-}" ] && echo gpu || echo cpu)
 
-# A rank that waits longer than this for a tensor of the others ends, and with it the job: Horovod alone would wait for ever.
+# A rank that waits longer than this for another rank's tensor ends, and with it the job: Horovod alone would wait for ever.
 export HOROVOD_STALL_CHECK_TIME_SECONDS=30 HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=50
 
 report ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAMS/report.py"
 
-# Each run fills node after node: 2 ranks are on one node, if it has two. What is left of the allocation rests meanwhile.
+# Each run fills node after node: 2 ranks are on one node, if it has two. The rest of the allocation is idle meanwhile.
 for P in 1 2 4 8 16; do
     if [ "$P" -gt "$RANKS" ]; then
         break
     fi
     N=$(((P + RANKS_PER_NODE - 1) / RANKS_PER_NODE))
-    if [ "$TORCHRUN" ]; then           # one on each node, which starts as many ranks there as the others do
+    if [ "$TORCHRUN" ]; then           # one on each node; all start the same number of ranks
         while ((P % N)); do N=$((N + 1)); done
         if [ "$N" -gt "$NODES" ]; then
             echo "--- $P ranks: not as many on each of $NODES nodes, left out"

@@ -5,10 +5,10 @@
 #
 #SBATCH --job-name=grade
 #SBATCH --nodes=2
-#SBATCH --ntasks-per-node=2        # engines on a node: about one for two cores
-#SBATCH --cpus-per-task=2          # cores of a rank: its NUMA domain's, or the node's divided by the number of its GPUs
+#SBATCH --ntasks-per-node=2        # engines per node: about one for two cores
+#SBATCH --cpus-per-task=2          # cores per rank: its NUMA domain's, or the node's divided by the number of its GPUs
 #SBATCH --time=01:00:00            # hours:minutes:seconds; then the job is ended
-#SBATCH --output=%x-%j.out         # Slurm's own words (%x: the job's name, %j: its number); all else goes to jobs/grade-NUMBER/
+#SBATCH --output=%x-%j.out         # Slurm's own messages (%x: the job's name, %j: its number); all else goes to jobs/grade-NUMBER/
 
 set -euo pipefail                  # the first command that fails ends the job, with its status
 COURSE=${COURSE:-$SLURM_SUBMIT_DIR}  # the folder of the course: submit from there, or set COURSE

@@ -6,13 +6,13 @@
 #
 #SBATCH --job-name=horovod_mnist
 #SBATCH --nodes=2
-#SBATCH --ntasks-per-node=2        # ranks on a node: one for each GPU (then sbatch with --gpus-per-node=2, too), or for each NUMA domain
-#SBATCH --cpus-per-task=2          # cores of a rank: its NUMA domain's, or the node's divided by the number of its GPUs
+#SBATCH --ntasks-per-node=2        # ranks per node: one for each GPU (then add --gpus-per-node=2 to sbatch), or for each NUMA domain
+#SBATCH --cpus-per-task=2          # cores per rank: its NUMA domain's, or the node's divided by the number of its GPUs
 #SBATCH --time=00:10:00            # hours:minutes:seconds; then the job is ended
-#SBATCH --output=%x-%j.out         # Slurm's own words (%x: the job's name, %j: its number); all else goes to jobs/horovod_mnist-NUMBER/
+#SBATCH --output=%x-%j.out         # Slurm's own messages (%x: the job's name, %j: its number); all else goes to jobs/horovod_mnist-NUMBER/
 #SBATCH --signal=B:USR1@120        # 120 s before the time is up this script gets the signal USR1 (job.sh says what it does then)
 #SBATCH --requeue                  # the job may go back into the queue: when its time is up, or when its node fails
-#SBATCH --open-mode=append         # the second attempt writes behind the first
+#SBATCH --open-mode=append         # the second attempt appends to the first one's output
 
 set -euo pipefail                  # the first command that fails ends the job, with its status
 COURSE=${COURSE:-$SLURM_SUBMIT_DIR}  # the folder of the course: submit from there, or set COURSE
@@ -31,7 +31,7 @@ if [[ "${1:-}" == *.py ]]; then
 fi
 DEVICE=$([ -n "${CUDA_VISIBLE_DEVICES:-}" ] && echo gpu || echo cpu)
 
-# A rank that waits longer than this for a tensor of the others ends, and with it the job: Horovod alone would wait for ever.
+# A rank that waits longer than this for another rank's tensor ends, and with it the job: Horovod alone would wait for ever.
 export HOROVOD_STALL_CHECK_TIME_SECONDS=30 HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=50
 
 report ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAMS/report.py"

@@ -5,10 +5,10 @@
 #
 #SBATCH --job-name=mesh_sweep
 #SBATCH --nodes=2
-#SBATCH --ntasks-per-node=2        # ranks on a node: one for each GPU (then sbatch with --gpus-per-node=2, too), or for each NUMA domain
-#SBATCH --cpus-per-task=2          # cores of a rank: its NUMA domain's, or the node's divided by the number of its GPUs
+#SBATCH --ntasks-per-node=2        # ranks per node: one for each GPU (then add --gpus-per-node=2 to sbatch), or for each NUMA domain
+#SBATCH --cpus-per-task=2          # cores per rank: its NUMA domain's, or the node's divided by the number of its GPUs
 #SBATCH --time=00:30:00            # hours:minutes:seconds; then the job is ended
-#SBATCH --output=%x-%j.out         # Slurm's own words (%x: the job's name, %j: its number); all else goes to jobs/mesh_sweep-NUMBER/
+#SBATCH --output=%x-%j.out         # Slurm's own messages (%x: the job's name, %j: its number); all else goes to jobs/mesh_sweep-NUMBER/
 
 set -euo pipefail                  # the first command that fails ends the job, with its status
 COURSE=${COURSE:-$SLURM_SUBMIT_DIR}  # the folder of the course: submit from there, or set COURSE

@@ -6,10 +6,10 @@
 #
 #SBATCH --job-name=scaling_sweep
 #SBATCH --nodes=2
-#SBATCH --ntasks-per-node=2        # ranks on a node: one for each GPU (then sbatch with --gpus-per-node=2, too), or for each NUMA domain
-#SBATCH --cpus-per-task=2          # cores of a rank: its NUMA domain's, or the node's divided by the number of its GPUs
+#SBATCH --ntasks-per-node=2        # ranks per node: one for each GPU (then add --gpus-per-node=2 to sbatch), or for each NUMA domain
+#SBATCH --cpus-per-task=2          # cores per rank: its NUMA domain's, or the node's divided by the number of its GPUs
 #SBATCH --time=00:30:00            # hours:minutes:seconds; then the job is ended
-#SBATCH --output=%x-%j.out         # Slurm's own words (%x: the job's name, %j: its number); all else goes to jobs/scaling_sweep-NUMBER/
+#SBATCH --output=%x-%j.out         # Slurm's own messages (%x: the job's name, %j: its number); all else goes to jobs/scaling_sweep-NUMBER/
 
 set -euo pipefail                  # the first command that fails ends the job, with its status
 COURSE=${COURSE:-$SLURM_SUBMIT_DIR}  # the folder of the course: submit from there, or set COURSE
@@ -30,18 +30,18 @@ if [[ "${1:-}" == *.py ]]; then
 fi
 DEVICE=$([ -n "${CUDA_VISIBLE_DEVICES:-}" ] && echo gpu || echo cpu)
 
-# A rank that waits longer than this for a tensor of the others ends, and with it the job: Horovod alone would wait for ever.
+# A rank that waits longer than this for another rank's tensor ends, and with it the job: Horovod alone would wait for ever.
 export HOROVOD_STALL_CHECK_TIME_SECONDS=30 HOROVOD_STALL_SHUTDOWN_TIME_SECONDS=50
 
 report ranks "$RANKS" "$RANKS_PER_NODE" python "$PROGRAMS/report.py"
 
-# Each run fills node after node: 2 ranks are on one node, if it has two. What is left of the allocation rests meanwhile.
+# Each run fills node after node: 2 ranks are on one node, if it has two. The rest of the allocation is idle meanwhile.
 for P in 1 2 4 8 16; do
     if [ "$P" -gt "$RANKS" ]; then
         break
     fi
     N=$(((P + RANKS_PER_NODE - 1) / RANKS_PER_NODE))
-    if [ "$TORCHRUN" ]; then           # one on each node, which starts as many ranks there as the others do
+    if [ "$TORCHRUN" ]; then           # one on each node; all start the same number of ranks
         while ((P % N)); do N=$((N + 1)); done
         if [ "$N" -gt "$NODES" ]; then
             echo "--- $P ranks: not as many on each of $NODES nodes, left out"
