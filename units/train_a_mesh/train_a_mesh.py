@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Homework: train a mesh
 #
-# `README.md` beside this notebook says what the task is, what to hand in and how it is graded. **Read it first.** In
+# `README.md` beside this notebook describes the task, what to hand in and how it is graded. **Read it first.** In
 # short: the functions you wrote in units 15, 16, 17 and 19 become one script that trains a small GPT on a mesh of
-# ranks, data x tensor x pipeline. You run it on several meshes, show what each costs, and plan three trainings that
-# nobody will give you the GPUs for.
+# ranks, data x tensor x pipeline. You run it on several meshes, show what each costs, and plan three trainings for
+# which nobody will give you the GPUs.
 #
 # **You need** units 15 (sharding), 16 (tensor parallel), 17 (pipeline) and 19 (checkpoints). **It runs** for about
 # four minutes on two cores. **It takes** about a week of evenings, most of them for the script.
@@ -33,9 +33,9 @@ STEPS = 30
 # %% [markdown]
 # ## 1. The script
 #
-# Copy `mesh_training_starter.py` to `mesh_training.py`. `README.md` goes through it in five steps, each of which runs
-# before the next one begins. The cell below runs your `train` on a mesh of computed ranks, as in the units, and
-# compares it with the sequential training, step by step. It takes a second: use it after every few lines.
+# Copy `mesh_training_starter.py` to `mesh_training.py`. `README.md` goes through it in five steps; make each of them
+# work before you begin the next. The cell below runs your `train` on a mesh of simulated ranks, as in the units, and
+# compares it with the sequential training, step by step. It takes a few seconds: use it after every few lines.
 
 
 # %%
@@ -88,8 +88,8 @@ compare(pipeline=2)
 compare(data=2, tensor=2, pipeline=2)
 
 # %% [markdown]
-# The check runs your script on meshes of its own choice with up to eight ranks, with checkpoints and with counted
-# bytes. It takes about half a minute.
+# The check runs your script on meshes of its own choice with up to eight ranks, continues from checkpoints
+# and counts bytes. It takes about half a minute.
 
 # %% nbgrader={"grade": true, "grade_id": "check_script", "locked": true, "points": 50, "schema_version": 3, "solution": false, "task": false}
 check_homework("script")
@@ -107,8 +107,8 @@ print(cores(), "cores")
 shortest_step, smallest_memory = "?", "?"
 
 # %% [markdown]
-# A mesh that has a log already is not run again: delete `run_d2_t2_p1.jsonl` to repeat it. On a cluster, use the job
-# scripts of `README.md`, and put the logs here.
+# A mesh that already has a log is not run again: to repeat a run, delete its log, such as `run_d2_t2_p1.jsonl`. On a
+# cluster, use the job scripts of `README.md`, and put the logs here.
 
 
 # %%
@@ -137,7 +137,7 @@ for d, t, p in MESHES:
         train_on(d, t, p, "--steps", str(STEPS), "--run-log", log)
 
 # %% [markdown]
-# What do the logs say? The first two steps of each are slower, since every tensor is counted in them; `run.seconds`
+# What do the logs say? The first two steps of each are slower: every tensor is counted in them. `run.seconds`
 # is the median of the others.
 
 # %%
@@ -151,7 +151,7 @@ for run in runs:
 # %% [markdown]
 # ## 3. The table
 #
-# `meshes.csv`, a row for each mesh. Bytes: what the rank that sends most along that axis sends in one step. Memory:
+# `meshes.csv` has a row for each mesh. Bytes: those of the rank that sends most along that axis, in one step. Memory:
 # the largest peak of any rank.
 
 
@@ -184,7 +184,7 @@ with open("meshes.csv", "w", newline="") as file:
 print(Path("meshes.csv").read_text())
 
 # %% [markdown]
-# The losses of all logs must be one curve, and the table must agree with the logs:
+# The losses of all logs must form one curve, and the table must agree with the logs:
 
 # %% nbgrader={"grade": true, "grade_id": "check_measured", "locked": true, "points": 20, "schema_version": 3, "solution": false, "task": false}
 check_homework("measured")
@@ -193,8 +193,8 @@ check_homework("measured")
 # ## 4. The figures
 #
 # Three PDFs that explain themselves: axes with quantity and unit, curves with names. The check reads the values out of
-# the file, so draw lines with markers: bars are not read, and a point without a line cannot be told from a legend.
-# In `step_time.pdf` let each line be a family of meshes, for example all that have ranks along one axis alone.
+# the file, so draw lines with markers: bars are not read, and a point without a line looks like one in a legend.
+# In `step_time.pdf` let each line be a family of meshes, for example all that divide one axis alone.
 
 
 # %% nbgrader={"grade": false, "grade_id": "draw_times", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -272,8 +272,8 @@ check_homework("figures")
 #
 # `labkit.meshrun.TASKS` has three trainings: a GPT of 175 billion parameters on 1,024 GPUs and Llama 3 405B on
 # 16,384, both on machines of eight GPUs; and the GPT once more, with sequences 16 times as long, on eight NVL72 racks,
-# in each of which fast links join 72 GPUs (`task.domain`). `task.plan(...)` prices a choice with a simulator
-# like that of unit 20 (`labkit.scale`). How good is a first guess?
+# in each of which fast links join 72 GPUs (`task.domain`). `task.plan(...)` prices a choice with the simulator
+# of unit 20 (`labkit.scale`). How good is a first guess?
 
 # %%
 for gpus, task in TASKS.items():
@@ -282,16 +282,14 @@ for gpus, task in TASKS.items():
     print(f"{gpus:,} GPUs: {seconds:.2f} s a step, {memory:.0f} GB, fits: {guess.fits}")
 
 # %% [markdown]
-# Search, and write `plan.toml`, as `README.md` shows. The checkpoint interval follows from the failures of 16,384
-# GPUs that the Llama 3 paper counts (`task.mtbf`; other GPUs are assumed to fail as often) and from `task.save`, the
-# seconds that a save takes.
+# Search, and write `plan.toml`, as `README.md` shows. The checkpoint interval follows from the failures that the
+# Llama 3 paper counted on 16,384 GPUs (`task.mtbf`; other GPUs are assumed to fail as often) and from `task.save`,
+# the seconds that a save takes.
 
 
 # %% nbgrader={"grade": false, "grade_id": "best_plan", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def best_plan(task) -> dict:
-    """The choice that takes the fewest seconds of a step, of those that fit: arguments of
-    `task.plan`.
-    """
+    """The choice with the shortest step, of those that fit: arguments of `task.plan`."""
     ### BEGIN SOLUTION
     found = []
     for mesh in every_mesh(task.gpus, task.domain):
@@ -326,8 +324,8 @@ check_homework("plan")
 # ## 6. Bonus: context parallel (5 points)
 #
 # A fourth axis: each rank of a context group has its part of every sequence. Norms, MLPs and the loss look at one token
-# at a time, so only attention needs the other parts (unit 16, *Deeper*). Make `train` work on `Mesh(context=2)`, and
-# on a mesh with replicas besides. Which ranks now hold the same parameters?
+# at a time, so only attention needs the other parts (unit 16, *Deeper: ring attention*). Make `train` work on
+# `Mesh(context=2)`, and on a mesh that also has replicas. Which ranks now hold the same parameters?
 
 # %% nbgrader={"grade": true, "grade_id": "check_context", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
 check_homework("bonus")
@@ -337,26 +335,27 @@ check_homework("bonus")
 #
 # About 250 words, with numbers from your own table, figures and plans:
 #
-# 1. Which axis sends most bytes in a step, and what do they depend on? Check one number by hand.
+# 1. Which axis sends the most bytes in a step, and what do they depend on? Check one number by hand.
 # 2. Which mesh had the shortest step on your machine, and why that one? Would it be the same on a cluster?
 # 3. Why do the stages of the pipeline need different amounts of memory?
-# 4. Compare your three plans: what changes from 1,024 to 16,384 GPUs, what with 72 GPUs in a machine, and why?
+# 4. Compare your three plans: what changes from 1,024 to 16,384 GPUs, and with 72 GPUs in a machine, and why?
 # 5. What does the simulator leave out that could make another plan better?
 
 # %% [markdown] nbgrader={"grade": true, "grade_id": "discussion", "locked": false, "points": 5, "schema_version": 3, "solution": true, "task": false}
 # ### BEGIN SOLUTION
 # **For graders**
 #
-# What counts is that a claim rests on the student's own numbers.
+# A claim counts if it rests on the student's own numbers.
 #
-# - 1 point: with these settings tensor: four all-reduces of an activation in each block and micro-batch. A number
+# - 1 point: tensor, with these settings: four all-reduces of an activation in each block and micro-batch. A number
 #   checked by hand, such as 2 (t - 1) / t x 4 x layers x micro-batches x bytes of an activation.
-# - 1 point: on two cores what sends least and computes nothing twice: few ranks, data or pipeline; more ranks than cores
-#   take turns. On a cluster tensor inside a node, replicas between nodes. Half a point without a reason.
+# - 1 point: on two cores a mesh that sends little and computes nothing twice: few ranks, along data or pipeline; more
+#   ranks than cores take turns. On a cluster, tensor inside a node, replicas between nodes. Half a point without a
+#   reason.
 # - 1 point: the first stage keeps most micro-batches and has the embedding; the last one keeps one and has the logits.
 # - 1 point: memory and the minibatch: more layers or wider ones need more ranks for a copy; with 128 replicas each has
-#   few micro-batches, so the bubble asks for chunks; recomputation makes room. In a domain of 72 a tensor group of 12
-#   holds the activations of a long sequence, so that two stages are enough, and only attention is recomputed.
+#   few micro-batches, so the bubble calls for chunks; recomputation makes room. In a domain of 72 a tensor group of 12
+#   can hold the activations of a long sequence, so two stages are enough, and only attention is recomputed.
 # - 1 point: for example overlap of messages with computing, kernels that are slower on narrow matrices, congestion,
 #   stragglers, buffers and fragmentation. Half a point for one without what it would change.
 # ### END SOLUTION
