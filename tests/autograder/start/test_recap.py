@@ -82,7 +82,7 @@ def test_answers_are_judged_at_once_and_counted(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     recap.recap("01", "b", "?", "x")
     first, second, third = capsys.readouterr().out.splitlines()
-    assert first.startswith("1. right. Copies of the model buy time") and second == "2. not answered yet."
+    assert first.startswith("1. right. Copies of the model save time") and second == "2. not answered yet."
     assert third == "3. a number is wanted, this is 'x'."
     recap.recap("01", "A", "a", 9)
     assert capsys.readouterr().out.startswith("1. not A. Unit 00 has it.\n2. right.")
