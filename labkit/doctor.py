@@ -26,6 +26,7 @@ GIB = 2**30
 # good: as the course expects. limited: works, with less. none: not here, not needed. broken: the
 #     course does not work like this.
 STATUSES = ("good", "limited", "none", "broken")
+_NEEDED = "Only unit 07, parts of 09 and the homework's Horovod port need it."
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def mpi() -> Check:
         "from mpi4py import MPI; comm = MPI.COMM_WORLD; total = comm.allreduce(comm.rank + 1)\n"
         "if comm.rank == 0: print('sum', total, MPI.Get_library_version())"
     )
-    again = "`make clean`, then `make lab`, installs it anew."
+    again = "`make clean`, then `make lab`, installs it again."
     try:
         command = [*environment.mpiexec(), "-n", "2", sys.executable, "-c", program]
         variables = os.environ | environment.mpi_environment(2)
@@ -190,15 +191,15 @@ def horovod() -> Check:
     asked = subprocess.run(command, capture_output=True, text=True, timeout=60)
     if asked.returncode:
         found = f"unknown: {asked.stderr.strip()[-200:]}"
-        return Check("Horovod", "limited", found, "Only unit 07 needs it.")
+        return Check("Horovod", "limited", found, _NEEDED)
     wheel = json.loads(asked.stdout)
     if wheel["state"] == "installed":
         return _installed_horovod()
     percent = f", {wheel['percent']} %" if wheel["percent"] is not None else ""
     lessons = "Only Horovod's lessons need it."
     if sys.version_info[:2] == environment.FRAMEWORKS_PYTHON:
-        lessons = "Then `make horovod`. Only unit 07 needs it."
-    compiles = "`make horovod` compiles it (5-8 minutes). Only unit 07 needs it."
+        lessons = f"Then `make horovod`. {_NEEDED}"
+    compiles = f"`make horovod` compiles it (5-8 minutes). {_NEEDED}"
     found, remedy = {
         "built": ("compiled, not yet installed", "`make horovod` installs it."),
         "building": (

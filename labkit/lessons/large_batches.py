@@ -248,7 +248,7 @@ def small_net() -> nn.Sequential:
 
 
 def train_sorted(normed: Callable | None, x: Tensor, y: Tensor, steps: int) -> tuple:
-    """Train `small_net` on all ranks, 32 rows each, where the first 2000 samples are sorted: a rank sees two or three
+    """Train `small_net` on all ranks, 32 rows each, where the first 2000 samples are sorted: a rank sees three or four
     digits.
 
     normed: function, normed(norm, inside, n) is what comes out of the layer `norm` for this rank's rows `inside`, n

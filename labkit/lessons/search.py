@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 
 def points(n: int, seed: int) -> tuple[Tensor, Tensor]:
-    """n points in 6 dimensions, (n, 6), and their classes, 0 or 1, (n,); every tenth label is wrong."""
+    """n points in 6 dimensions, (n, 6), and their classes, 0 or 1, (n,); about one label in ten is wrong."""
     draws = torch.Generator().manual_seed(seed)
     x = torch.randn(n, 6, generator=draws)
     y = (x[:, 0] + x[:, 1] * x[:, 2] > 0).long()
