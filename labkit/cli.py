@@ -150,7 +150,7 @@ def plan_command(
     as_json: bool = typer.Option(False, "--json", help="Print JSON instead of a table."),
     explain: bool = typer.Option(False, "--explain", help="Say why the runner-up loses."),
 ) -> None:
-    """Find the best meshes for a model on so many GPUs: memory, time of a step by part, days."""
+    """Find the best meshes for a model on a number of GPUs: memory, time of a step by part, days."""
     from labkit.scale import planner_text as text
 
     asked = (model, machine, gpus, tokens, sequence, batch, context, efficiency, mesh, top, pue)

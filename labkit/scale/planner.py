@@ -1,4 +1,4 @@
-"""The best meshes for a model on so many GPUs: every one that fits, by the estimated seconds of a step.
+"""The best meshes for a model on a number of GPUs: every one that fits, by the estimated seconds of a step.
 
     found = search(named_model("Llama 3 405B").model, machine("DGX-H100"), Wish(gpus=16384, batch=2048))
     found.choices[0].plan, found.choices[0].seconds, found.choices[0].days(15.6e12)

@@ -110,7 +110,7 @@ def load(path: str | Path | None = None) -> HubSettings:
     """The settings in a file (default: the one that the environment names). Raises SettingsError."""
     path = path or os.environ.get(FILE)
     if not path:
-        raise SettingsError(f"say which settings: {FILE}=/etc/course_hub.toml (a copy of hub.toml with your changes)")
+        raise SettingsError(f"say which settings: {FILE}=/etc/dl2027-hub.toml (a copy of hub.toml with your changes)")
     try:
         told = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
