@@ -2,12 +2,13 @@
 # # Homework: scaling MNIST
 #
 # `README.md` beside this notebook says what the task is, what to hand in and how it is graded. **Read it first.** In short: you port
-# a script to Horovod or to torch.distributed, run it on 1, 2, 4 and 8 ranks, and find out what the additional ranks gained.
+# a script to Horovod or to torch.distributed, run it on 1, 2, 4 and 8 ranks, and find out what the additional ranks gain.
 #
-# This notebook is the place for the second half: it runs your port, reads the run logs, and turns them into `scaling.csv`, `scaling.pdf`
-# and `accuracy_1.pdf` to `accuracy_8.pdf`. You write three functions, and a discussion.
+# This notebook runs your port, reads the run logs, and turns them into `scaling.csv`, `scaling.pdf` and `accuracy_1.pdf` to
+# `accuracy_8.pdf`. Beside the port, you write three functions and a discussion.
 #
-# **You need** units 07 (Horovod) or 06 (DistributedDataParallel), and 08 (scaling). **It runs** for about three and a half minutes on two cores.
+# **You need** units 07 (Horovod) or 06 (DistributedDataParallel), and 08 (scaling). **It runs** for about three and a half
+# minutes on two cores.
 
 # %%
 import csv
@@ -31,13 +32,13 @@ OPTIONS = "--images 6000 --epochs 8 --batch-size 64 --lr 0.005 --seed 0".split()
 # ## 1. The port
 #
 # Copy `tensorflow2_mnist.py` to `tensorflow2_mnist_hvd.py` (or `torch_mnist.py` to `torch_mnist_ddp.py`, and say so in `PORT` above) and
-# change the copy, with an editor or here in Lab. The eight steps are those of unit 07; `README.md` lists them with their points. The next cell starts your script on two ranks, with little data. The numbers of
-# steps that it prints should be half of what one rank does, and each line should appear once.
+# change the copy, with an editor or here in Lab. The eight steps, not numbered as in unit 07, are in `README.md` with their points. The next
+# cell starts your script on two ranks, with little data. It should print half the steps of one rank (5, not 10), and each line once.
 
 
 # %%
 def train(ranks, *options):
-    """Start the port on so many ranks of this machine and print what they print. Stopping the cell stops the ranks."""
+    """Start the port on `ranks` ranks of this machine and print their output. Stopping the cell stops the ranks."""
     if not Path(PORT).exists():
         raise FileNotFoundError(f"there is no {PORT} yet: it begins as a copy of the sequential script")
     if "ddp" in PORT:  # torchrun starts the ranks of a program that uses torch.distributed
@@ -62,8 +63,8 @@ def train(ranks, *options):
 train(2, "--images", "640", "--epochs", "2")
 
 # %% [markdown]
-# The check runs your script on 1, 2 and 3 ranks, on other data, and looks at what happens: which images each rank trains on, what it holds
-# after each step, who writes. It takes about a minute.
+# The check runs your script on 1, 2 and 3 ranks, on other data, and looks at what happens: which images each rank trains on, its weights
+# after each step, which ranks write. It takes about a minute.
 
 # %% nbgrader={"grade": true, "grade_id": "check_port", "locked": true, "points": 50, "schema_version": 3, "solution": false, "task": false}
 check_homework("port")
@@ -71,7 +72,7 @@ check_homework("port")
 # %% [markdown]
 # ## 2. The runs
 #
-# **Predict** before you run: how many times faster will 2, 4 and 8 ranks be on this machine? It has
+# **Predict** before you run: how many times faster will 2, 4 and 8 ranks be on this machine, with these cores?
 
 # %%
 print(cores(), "cores")
@@ -81,7 +82,7 @@ guess_2, guess_4, guess_8 = "?", "?", "?"
 
 # %% [markdown]
 # A size that has a log already is not run again: delete `run_4.jsonl` to repeat it. If you have a cluster, run there instead, as
-# `README.md` shows, and put the logs here. Do nothing else on the machine meanwhile. It would affect your measurement.
+# `README.md` shows, and put the logs here. Do nothing else on the machine meanwhile: it would disturb the measurement.
 
 # %% tags=["raises-exception"]
 for p in SIZES:
@@ -90,8 +91,8 @@ for p in SIZES:
         train(p, *OPTIONS, "--log", f"run_{p}.jsonl")
 
 # %% [markdown]
-# What do the logs say? A log knows more than you need here: every step's time, the learning rate used, the images that each rank has
-# seen, the machine. `labkit/runlog.py` says what there is.
+# What do the logs say? A log records more than you need here: the time and learning rate of every step, the number of images of each
+# rank, the machine. `Epoch` and `RunLog` in `labkit/runlog_reading.py` list it all.
 
 # %%
 runs = {p: runlog.read(f"run_{p}.jsonl") for p in SIZES if Path(f"run_{p}.jsonl").exists()}
@@ -113,13 +114,14 @@ ax.set(xlabel="step of the first epoch, 2 ranks", ylabel="time, ms")
 ax.grid(color=palette.FAINT)
 
 # %% [markdown]
-# TensorFlow compiles in the first step, and PyTorch is slower in it, too. `run.throughput()` therefore leaves the first epoch out. It returns images per second of all
-# ranks together, as a `labkit.scaling.Estimate`: a value with its error. Validation is not counted.
+# TensorFlow compiles in the first step, and PyTorch is slower in it, too. `run.throughput()` therefore leaves the first epoch out.
+# It returns images per second of all ranks together, as a `labkit.scaling.Estimate`: a value with its standard error. Validation is not
+# counted.
 #
 # ## 3. The table
 #
-# The global batch grows with the ranks, an epoch has the same images but fewer steps. So compare **images per second**, as in unit 08:
-# the speedup of p ranks is their rate over the rate of one, the efficiency is the speedup per rank.
+# The global batch grows with the ranks: an epoch has the same images, but fewer steps. So compare **images per second**, as in unit 08:
+# the speedup of p ranks is their rate divided by the rate of one, the efficiency is the speedup per rank.
 
 # %% nbgrader={"grade": false, "grade_id": "scaling_table", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def scaling_table(runs: dict) -> list[tuple]:
@@ -147,8 +149,8 @@ print(Path("scaling.csv").read_text())
 # %% [markdown]
 # ## 4. The figures
 #
-# `scaling.pdf`: what you measured over the number of ranks, with what perfect scaling would be. At least the speedup or the images per
-# second; a second panel with the efficiency helps. Everything on it must be clear without you: axes with a quantity and a unit, curves with
+# `scaling.pdf`: your measurement against the number of ranks, and perfect scaling for comparison. Draw at least the speedup or the images per
+# second; a second panel with the efficiency helps. It must be clear without you: axes with a quantity and a unit, curves with
 # names, a title. Draw it with matplotlib as you like; `labkit.plots` has the figures of the course.
 
 # %% nbgrader={"grade": false, "grade_id": "draw_scaling", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -174,7 +176,7 @@ draw_scaling(runs).savefig("scaling.pdf")
 
 # %% [markdown]
 # `accuracy_1.pdf` to `accuracy_8.pdf`: training and validation accuracy over the epochs, one file for each number of ranks. x axis: epoch;
-# y axis: accuracy. The figure itself must say which file it is, not only the file's name.
+# y axis: accuracy. The figure itself, not only its file name, must say how many ranks it shows.
 
 # %% nbgrader={"grade": false, "grade_id": "draw_accuracy", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def draw_accuracy(run):
@@ -191,7 +193,7 @@ for p, run in runs.items():
     draw_accuracy(run).savefig(f"accuracy_{p}.pdf")
 
 # %% [markdown]
-# The checks read your files: the table against the logs, the curves in the PDFs against the logs, point by point.
+# The checks compare your table, and the curves in your PDFs, with the logs, point by point.
 
 # %% nbgrader={"grade": true, "grade_id": "check_scaling", "locked": true, "points": 25, "schema_version": 3, "solution": false, "task": false}
 check_homework("scaling")
@@ -202,9 +204,9 @@ check_homework("plots")
 # %% [markdown]
 # ## 5. Bonus: warm-up (5 points)
 #
-# With 8 ranks the learning rate is 8 times as large, from the very first step on, when the weights are still random. Goyal et al. (2017)
+# With 8 ranks the learning rate is 8 times as large from the very first step, when the weights are still random. Goyal et al. (2017)
 # let it climb: it begins at the rate of one rank and reaches the scaled rate after a few epochs. Give your port an option
-# `--warmup-epochs N` (default 0) that does this. The check looks at the learning rates that your script really used.
+# `--warmup-epochs N` (default 0) that does this. The check looks at the learning rates that your script actually used.
 
 # %% tags=["raises-exception"]
 train(8, *OPTIONS, "--log", "warmup_8.jsonl", "--warmup-epochs", "3")
@@ -216,8 +218,8 @@ ax = plots.training({name: run.curve("val_accuracy") for name, run in shown.item
 ax.set(title="Does it help?");
 
 # %% [markdown]
-# An epoch of 8 ranks has 11 steps here, and a rate 8 times as large is close to what this network can take. So the curves jump, and another
-# seed gives other jumps. One run with and one without a warm-up are two samples, not a proof.
+# An epoch of 8 ranks has 11 steps here, and a learning rate 8 times as large is close to the limit for this network. So the curves jump,
+# and another seed gives other jumps. One run with and one without a warm-up are two samples, not a proof.
 
 # %% nbgrader={"grade": true, "grade_id": "check_warmup", "locked": true, "points": 0, "schema_version": 3, "solution": false, "task": false}
 check_homework("bonus")
@@ -239,13 +241,13 @@ check_homework("bonus")
 #
 # What counts is that a claim rests on the student's own numbers. Other machines have other answers; those below are for two cores.
 #
-# - 1 point: names the limit and how it is known. On two cores: the cores. From 2 to 8 ranks the images per second hardly change or fall, so the
-#   ranks take turns; what they lose from there on is switching and waiting. On a machine with enough cores: the all-reduce, or a
+# - 1 point: names the limit and how it is known. On two cores: the cores. From 2 to 8 ranks the images per second hardly change, or fall: the
+#   ranks take turns, and lose time to switching and waiting. On a machine with enough cores: the all-reduce, or a
 #   small local computation against a fixed cost per step. "Communication overhead" alone, without a number, earns half a point.
-# - 1 point: quotes a scatter or an interval (of epochs or steps, or of repeated runs), and a cure: repeat whole runs, leave the first epoch
+# - 1 point: quotes a scatter or an interval (of epochs or steps, or of repeated runs), and a remedy: repeat whole runs, leave the first epoch
 #   out, an idle machine, longer runs. Half a point for only one of the two.
 # - 1 point: sees that with more ranks the accuracy after the same epochs is lower at first, and says why: fewer steps per epoch (6000 / (64 p)),
-#   each with a larger batch and a larger rate. Half a point for "the batch is larger".
+#   each with a larger batch and learning rate. Half a point for "the batch is larger".
 # - 1 point: a number of ranks that follows from the table (on two cores: 2, or 1 where two gained little), and not only from the
 #   speedup: time to an accuracy counts, too.
 # - 1 point: both effects: a hundred times as many bytes to average in each step, and much less time to compute it on a GPU; so the share of
