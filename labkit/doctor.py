@@ -95,8 +95,8 @@ def python() -> Check:
     without = sys.version_info[:2] != environment.FRAMEWORKS_PYTHON
     if without and not environment.frameworks_left_out():
         remedy = (
-            "Only units 07 and 13, parts of 09 and a homework's port need them: `make lab PYTHON=3.11` "
-            "has them."
+            "Only units 07 and 13, parts of 09 and a homework's port need them: "
+            "`make lab PYTHON=3.11` has them."
         )
         return Check(
             "Python",
