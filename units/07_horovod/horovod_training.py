@@ -6,9 +6,8 @@
 # take a program for one process, change it in eight places, and it trains on any number
 # of ranks.
 #
-# Eight changes are easy to copy, and a missing one is easy to overlook: the program
-# often still runs, and its loss still falls. On this page you see what goes wrong when
-# one of them is missing.
+# Eight changes are easy to copy, and a missing one is easy to overlook: often the
+# program still runs, and its loss falls. On this page you see what goes wrong then.
 #
 # **At the end of this page** a TensorFlow program written for one process trains on all
 # ranks. Every rank holds the same weights, and they agree with those of a sequential
