@@ -111,7 +111,7 @@ def uneven_loss(f, values, sizes, x, y):
 def is_alive(node):
     # what the forward pass has saved for the backward pass is freed by it
     try:
-        node._saved_mat1
+        _ = node._saved_mat1
     except RuntimeError:
         return False
     return True
@@ -258,7 +258,7 @@ def load_checkpoint(f, values, velocity, sizes, epoch, start, batches, lr, seen)
             if "Missing key" not in str(error):
                 raise
             differ = NamesDiffer("the model's names begin with module., those in the file do not")
-            raise differ.with_traceback(error.__traceback__)
+            raise differ.with_traceback(error.__traceback__) from error
 
     loaded(values + 1, seen + 1, epoch - 2)  # an older file of that name
     dist.barrier()

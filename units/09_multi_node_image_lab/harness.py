@@ -138,16 +138,16 @@ def furthest(drawn, listed, size, every):
 def epoch_batches(f, asked, seed):
     hvd.init()
     reports, mine, passes = [], [], []
-    for k, (samples, local_batch_size) in enumerate(asked):
+    for samples, local_batch_size in asked:
 
-        def minibatches(seed):
+        def minibatches(seed, samples=samples, local_batch_size=local_batch_size):
             return f(tf.data.Dataset.from_tensor_slices(samples), len(samples), local_batch_size, seed)
 
         result = minibatches(seed)
         if not isinstance(result, (tuple, list)) or len(result) != 2:
             return result
         stream, steps = result
-        steps = getattr(steps, "numpy", lambda: steps)()
+        steps = steps.numpy() if hasattr(steps, "numpy") else steps
         two, share = min(2 * int(steps), 60), len(samples) // hvd.size()
         small = share < SMALL
         everything = drawn_from(stream, max(two, (MANY if small else PASSES) * (share + 1) // local_batch_size + 1))

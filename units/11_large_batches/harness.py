@@ -22,7 +22,7 @@ def scaled_rate(f, step, base_rate, base_batch, batch, warmup_steps, steps):
 
 def is_alive(node):
     try:
-        node._saved_self
+        _ = node._saved_self
     except RuntimeError:
         return False
     return True

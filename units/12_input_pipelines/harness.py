@@ -13,7 +13,6 @@ import numpy as np
 
 from autograder.exercises.harness import LikeAnything, as_lists, hashes_of_process
 
-
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ")  # gzip, bzip2, xz
 
 

@@ -87,7 +87,7 @@ def diverged_in_order(rung, losses):  # losses: of this rung and all before it
     # nan is neither smaller nor larger than nan: any of them go on, in any order
     alike = np.flatnonzero(np.isnan(losses).all(0)).tolist()
     those = [i for i in rung if i in alike]
-    called = dict(zip(those, alike)) if len(set(those)) == len(those) else {}
+    called = dict(zip(those, alike, strict=False)) if len(set(those)) == len(those) else {}
     parts = itertools.groupby(rung, key=lambda i: bool(np.isnan(losses[-1][i])))
     parts = [(nan, [int(called.get(i, i)) for i in some]) for nan, some in parts]
     return [i for nan, some in parts for i in (sorted(some) if nan else some)]
