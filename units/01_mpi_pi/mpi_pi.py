@@ -206,8 +206,8 @@ print(
 )
 
 # %% [markdown]
-# Four ranks, one set of darts. The picture shows each rank's darts as rings of one
-# size. Is there any dart with fewer than four rings?
+# Four ranks, one set of darts. In the picture, each rank's darts are rings of a
+# different size. Is there any dart with fewer than four rings?
 
 # %% alt="The upper right quarter of the circle with the darts of four ranks as rings of four sizes: every dart has four rings around it."
 thrown = {
@@ -317,7 +317,7 @@ if rank == 0:
 # The first is convenient: Python packs the object into bytes, a *pickle*. The second
 # works on **buffers**, the memory of arrays. You make an array for the result, of the
 # same size and type, *before* the call. In return nothing is packed or unpacked, and
-# the call makes no Python object.
+# the call makes no new array.
 #
 # ![Two ways to sum an array over ranks. comm.allreduce(value): the array is packed into a pickle, sent as a message of bytes, unpacked into a new array and added by Python; three of the five boxes are new Python objects. comm.Allreduce(array, total): the memory of the array is sent as it is, and MPI adds it into total, which you have made.](../../images/pickle_or_buffer.svg)
 #
@@ -374,7 +374,7 @@ def both_ways(nbytes):
 all_reduce_seconds = [both_ways(nbytes) for nbytes in SIZES]
 
 # %% tags=["raises-exception"] alt="Time of a sum over all ranks against the size of the array, both axes logarithmic: the pickled curve lies above the one for buffers."
-# the slowest rank counts
+# the time of the slowest rank
 pickled, buffered = np.array(ranks.pull("all_reduce_seconds")).max(axis=0).T
 
 title = f"sum over {RANKS} ranks on {CORES} cores"
