@@ -103,8 +103,8 @@ for rank, trained in enumerate(ranks.pull("model")):
     )
 
 # %% [markdown]
-# The weights are the same up to float32's rounding, because the sums are taken in
-# another order, as in unit 05. DDP did two things that you did not write:
+# The weights are the same up to float32's rounding: the sums are taken in another
+# order, as in unit 05. DDP did two things that you did not write:
 #
 # - **The constructor** sent rank 0's parameters to all ranks, once. If one rank alone
 #   changes a parameter *afterwards*, the ranks differ for ever. (Buffers, such as the
@@ -195,8 +195,8 @@ beside_sequential(
 # larger model, and returns the times at which forward pass, backward pass and step
 # begin and end. A recorder on the ranks logs every all-reduce, and `replicas.draw_step`
 # draws both. (The helpers of this page are in `labkit.lessons.replicas`.) DDP sends the
-# gradients in portions, its *buckets*; with `bucket_cap_mb=0.5` a bucket is full from
-# 0.5 MiB on.
+# gradients in portions, its *buckets*; with `bucket_cap_mb=0.5` a bucket is full once
+# it holds 0.5 MiB.
 
 # %%
 # %%ranks
@@ -378,7 +378,7 @@ print(f"mean of means: off by {off:.1e} of the gradient's norm")
 # The mean of means is not slightly inexact, it is a different gradient: a sample on
 # rank 1 counts 1/(4·8), one on rank 0 counts 1/(4·40), a fifth of that. There is no
 # error and no warning, and without padding or dropping samples the last minibatch of
-# *every* epoch is uneven, unless the numbers happen to divide.
+# *every* epoch is uneven, unless the numbers divide evenly.
 #
 # DDP cannot know your counts. But you can scale the loss so that DDP's mean over the
 # ranks is right. Write $n_r$ for the number of samples of rank $r$, $n = \sum_r n_r$,
@@ -525,9 +525,9 @@ except NotImplementedError:
 #
 # **torchrun** starts one process per rank and puts `RANK`, `WORLD_SIZE`, `LOCAL_RANK`
 # and the address where the ranks meet into the environment; `init_process_group` reads
-# them there. `--standalone` picks a free port on this machine, so two students on one
-# node do not collide. On several nodes you give the address (the *rendezvous*)
-# yourself: `--nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT`.
+# all but `LOCAL_RANK`. `--standalone` picks a free port on this machine, so two
+# students on one node do not collide. On several nodes you give the address (the
+# *rendezvous*) yourself: `--nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:PORT`.
 
 # %%
 # this page's ranks are not needed here; the script's ranks need the memory
@@ -800,7 +800,7 @@ if rank == 0:
 # %% [markdown]
 # No error, no hang, and the loss looks fine: each rank trains its own model on its
 # share of the data, and you save rank 0's. The models also differ silently if the last
-# forward pass is inside `no_sync()`, too, if only one rank loads a checkpoint, or if
+# micro-batch, too, is inside `no_sync()`, if only one rank loads a checkpoint, or if
 # one rank changes a parameter after wrapping. All these mistakes share one symptom, and
 # the last lines of the cell test for it: **after any step, a fingerprint of the weights
 # must be the same on all ranks.** Put this test into every training script, once per
