@@ -103,7 +103,7 @@ print(f"test accuracy {accuracy:.1%}")
 # Only the gradients differ between the ranks, and only until the all-reduce. Every rank
 # subtracts the same mean from the same weight, so no weight is sent during training.
 #
-# Look at the gradients on real ranks, at those of the last layer's ten biases:
+# Here are gradients from real ranks, those of the last layer's ten biases:
 
 # %%
 # %%ranks
@@ -200,7 +200,7 @@ print(model[1].weight[0, :3].tolist())
 #   other way there, has no gradient *on that rank only*. The others will wait in their
 #   all_reduce. Such a rank contributes zeros.
 #
-# All gradients are contiguous here. Others come with the bucket, further down.
+# All gradients are contiguous here. Others come in *One bucket*, further down.
 #
 # ### Average the gradients (3 points)
 
@@ -384,9 +384,9 @@ print(
 #
 # The loss and the accuracy that you print should cover *all* images, and here the
 # second condition bites: shares often differ in size. The last minibatch of an epoch is
-# short. If each rank reads files of its own, they hold different numbers of images. In
-# the next cell the ranks hold the test images in blocks of 700, 200, 90 and 10, ordered
-# by class.
+# short. Ranks that read their own files hold different numbers of images. In the next
+# cell the ranks hold the test images in blocks of 700, 200, 90 and 10, ordered by
+# class.
 
 # %% tags=["raises-exception"]
 # %%ranks
@@ -630,8 +630,8 @@ for function in (one_call_each, one_bucket):
 
 # %% [markdown]
 # The same bytes in one call. Now on the real ranks of your machine, with a clock. For
-# the picture the same 1.3 MB are cut into more and more pieces. **Predict:** up to how
-# many pieces is the time about that of one call?
+# the picture, one vector of 1.3 MB is cut into more and more pieces. **Predict:** up to
+# how many pieces is the time about that of one call?
 
 # %% tags=["parameters"]
 # %%ranks
@@ -659,12 +659,12 @@ gradients.calls(PIECES, in_pieces, "1.3 MB", RANKS);
 # %% [markdown]
 # The dashed line assumes that every further call adds the same time; it is drawn
 # through the first and the last point. Points lie above it where the pieces are tens of
-# kilobytes, whose bytes take noticeable time as well. But the trend is clear: the bytes
-# are the same throughout; a few large calls are cheap, many small ones are not.
+# kilobytes: a further call adds more there. But the trend is clear: the bytes are the
+# same throughout; a few large calls are cheap, many small ones are not.
 #
 # One bucket has a price too: it can leave only when the *last* gradient is there, so
-# nobody communicates during `backward`. Libraries use several buckets of a few
-# megabytes, and send each as soon as it is full. That is unit 06.
+# nothing is sent during `backward`. Libraries use several buckets of a few megabytes,
+# and send each as soon as it is full. That is unit 06.
 
 # %% [markdown]
 # ## Clip what you averaged · stretch
@@ -760,7 +760,7 @@ print(f"your guess: {guess_2}")
 # program prints is that of one of four different models, or their mean.
 #
 # What would have found it? One line, cheap enough for every run: compare a checksum of
-# the weights over the ranks after the first step.
+# the weights across the ranks after the first step.
 
 # %% [markdown]
 # ## What to remember
@@ -787,8 +787,8 @@ print(f"your guess: {guess_2}")
 #
 # Without the division by the number of ranks $p$, every step of SGD is $p$ times as
 # long: the same as a learning rate of $p \cdot$ `LR`. Sometimes that trains faster,
-# which is how such a bug survives on few ranks. Here are the learning rates that 1, 4
-# and 16 ranks would really take, in one process:
+# which is how such a bug survives on few ranks. Here is the loss, in one process, with
+# the learning rates that 1, 4 and 16 ranks would really use:
 
 # %% alt="Loss over the steps, mean of eight, for three learning rates: with LR it falls, with 4 times LR it falls less and wobbles, with 16 times LR it jumps and stays high."
 curves = {}
