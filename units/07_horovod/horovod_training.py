@@ -214,9 +214,9 @@ eight_steps.draw_differences(ranks.pull("runs"), panels)
 # %% [markdown]
 # ## The eight steps
 #
-# The usual recipe for Horovod has eight steps (in the order of ALCF's *AI for science
-# training series*, 2022). The changes that you have just made by hand are among them;
-# for most steps Horovod has a call.
+# The usual recipe for Horovod has eight steps (in the order of a course of the Argonne
+# Leadership Computing Facility, ALCF, 2022). The changes that you have just made by
+# hand are among them; for some steps Horovod has a call.
 #
 # | step | what | if it is missing |
 # |---|---|---|
@@ -440,12 +440,12 @@ eight_steps.draw_differences(ranks.pull("runs"), panels)
 #   panel shows no more harm than that.
 # - **Before the first step**: the ranks are equal from the beginning, and equal to the
 #   sequential run up to rounding.
-# - If all ranks start with the same seed, both give the same result. But when only rank
-#   0 *has read a checkpoint*, a first step with gradients of other models may undo part
-#   of what it has learned: broadcast before that step. Call `optimizer.build` on
-#   *every* rank or on none: Horovod matches variables by name, and the momentum has a
-#   different name if `build` creates it (`m/...`) than if the first step does
-#   (`SGD/m/...`). If the names differ between ranks, the ranks wait for ever.
+# - If all ranks start with the same seed, both broadcasts give the same result. But if
+#   only rank 0 *has read a checkpoint*, a first step with gradients of other models may
+#   undo part of what it has learned: broadcast before that step. Call
+#   `optimizer.build` on *every* rank or on none: Horovod matches variables by name, and
+#   the momentum has a different name if `build` creates it (`m/...`) than if the first
+#   step does (`SGD/m/...`). If the names differ between ranks, the ranks wait for ever.
 
 # %% [markdown]
 # ### Steps 7 and 8: the end of an epoch (2 points)
@@ -578,8 +578,8 @@ print(f"before: {before.losses}   after: {after.losses}")
 # alone changes its learning rate, the models drift apart; if one rank alone stops, the
 # others wait for ever.
 #
-# The warm-up callback needs `momentum_correction=False` here, because Keras's SGD keeps
-# its momentum as a plain number, and the correction needs a variable.
+# Horovod's warm-up callback needs `momentum_correction=False` here: the correction
+# changes the momentum, but Keras's SGD keeps it as a plain number, not as a variable.
 #
 # ### The callbacks of a rank (3 points)
 
@@ -757,8 +757,8 @@ eight_steps.print_differences(of_ranks, reference)
 # Horovod can record this in a *timeline*. You record it twice, for a model with 6
 # gradients. First the program hands over all six and then waits for them, like the
 # wrapped tape and the wrapped optimizer. Then it hands them over one by one, as you did
-# by hand. PyTorch has a call for each half: `allreduce_async` hands over, `synchronize`
-# waits. The result answers **your third guess**.
+# by hand. Horovod for PyTorch has a call for each half: `allreduce_async` hands over,
+# `synchronize` waits. The result answers **your third guess**.
 
 # %%
 recordings = TemporaryDirectory(prefix="timeline-")
@@ -803,9 +803,9 @@ figure = horovod_timeline.draw(steps_of["average_one_by_one"][-1], title="one by
 # Each lane is a tensor. A thick frame marks tensors that are sent as one message. At
 # once: 6 tensors, *one* all-reduce, at the price of two copies in memory. (On a busy
 # machine it may be two all-reduces.) One by one: six all-reduces and six rounds of
-# agreement, with the thread's sleep between them. Fusion is the one long vector of
-# units 03 and 05, made by the library from whatever is ready. Compare the time axes: by
-# what factor do they differ?
+# agreement, between which the thread sleeps for up to 2 ms (the cycle time that you set
+# above). Fusion is the one long vector of units 03 and 05, made by the library from
+# whatever is ready. Compare the time axes: by what factor do they differ?
 #
 # The timeline also shows **who is late**. In the next cell one rank has more to do than
 # the others. Which? The hatched block is the time until all agree. Each digit in it is
@@ -904,7 +904,7 @@ eight_steps.print_evidence(*found, N)
 #
 # ![Two machines with four ranks each: rank 0 to 3 and 4 to 7, local rank 0 to 3 on both. Below, the eight shares of the images. Chosen by rank, each share is read once. Chosen by local rank, shares 0 to 3 are read twice, shares 4 to 7 by nobody.](../../images/two_kinds_of_rank.svg)
 #
-# `eight_steps.mended` is the same program with the three lines corrected: compare it
+# `eight_steps.mended` is the same program with the three mistakes corrected: compare it
 # with the one above. Then ask the same questions:
 
 # %%
@@ -1000,7 +1000,7 @@ eight_steps.draw_throughput(here)
 # ## Deeper: starting a job
 #
 # `mpiexec -n 8 python train.py` is all that Horovod needs. Its own `horovodrun -np 8 -H
-# node1:4,node2:4 python train.py` does the same and starts the ranks by ssh;
+# node1:4,node2:4 python train.py` does the same on two nodes, reached by ssh;
 # `horovodrun --gloo` needs no MPI at all: the ranks then find each other through a
 # small server that Horovod starts. Tensors on GPUs are sent with NCCL if Horovod was
 # built with `HOROVOD_GPU_OPERATIONS=NCCL`; by default they are copied to the host and
