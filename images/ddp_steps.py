@@ -163,7 +163,7 @@ def checkpoint_contents():
         ("optimizer state", "O", OPTIMIZER, "yes, from rank 0"),
         ("epoch", "e", "white", "yes, from rank 0"),
         ("random generators", "R", None, "of every rank, if used"),
-        ("gradients", "G", GRADIENTS, "no, computed anew"),
+        ("gradients", "G", GRADIENTS, "no, computed again"),
     )
     for rank in range(4):
         text(ax, 222 + rank * 79, 22, f"rank {rank}", TEXT, fontweight="bold")

@@ -170,7 +170,7 @@ def ring_of_waits() -> Axes:
     ax = page(720, 330)
     text(ax, 180, 18, "all send first", TEXT, fontweight="bold")
     ring(ax, (180, 160), ("send", "send", "send", "send"), True)
-    text(ax, 180, 292, "each send waits for the recv\nof the next rank: nobody gets there", SMALL + 1, color=MESSAGE)
+    text(ax, 180, 292, "each send waits for the recv\nof the next rank: no rank gets there", SMALL + 1, color=MESSAGE)
     text(ax, 540, 18, "even ranks send, odd ranks receive", TEXT, fontweight="bold")
     ring(ax, (540, 160), ("send", "recv", "send", "recv"), False)
     text(ax, 540, 292, "first 0 to 1 and 2 to 3,\nthen (dashed) 1 to 2 and 3 to 0", SMALL + 1, color=INK)

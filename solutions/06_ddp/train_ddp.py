@@ -92,7 +92,7 @@ def main() -> None:
         "--spawn",
         type=int,
         metavar="RANKS",
-        help="start so many ranks with torch.multiprocessing",
+        help="start this many ranks with torch.multiprocessing",
     )
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -98,7 +98,7 @@ print(f"test accuracy {accuracy:.1%}")
 # only mathematics of data parallelism. One step then looks like this, here with three
 # ranks, six images, one weight and a learning rate of 1:
 #
-# ![One training step on three ranks, one row for each. Every rank has its own two of the six images and the same weight, 2.0. After its forward and backward pass each has its own gradient: 0.9, 0.2 and 0.4. An all-reduce joins the rows and leaves the mean gradient 0.5 on every rank. All make the same optimizer step and end with the same weight, 1.5. Below the columns: weights equal, own gradients different, mean gradients equal, weights equal.](../../images/data_parallel_step.svg)
+# ![One training step on three ranks, one row for each. Every rank has its own two of the six images and the same weight, 2.0. After its forward and backward pass each has its own gradient: 0.9, 0.2 and 0.4. An all-reduce joins the rows and leaves the mean gradient 0.5 on every rank. All take the same optimizer step and end with the same weight, 1.5. Below the columns: weights equal, own gradients different, mean gradients equal, weights equal.](../../images/data_parallel_step.svg)
 #
 # Only the gradients differ between the ranks, and only until the all-reduce. Every rank
 # subtracts the same mean from the same weight, so no weight is sent during training.

@@ -373,7 +373,7 @@ left.set_ylabel("speedup (ratio of images per second)");
 #
 # This is how ranks wait for each other:
 #
-# ![One training step on four ranks over time. Each lane begins with a forward and a backward pass. Rank 1 takes longest; ranks 0, 2 and 3 are done sooner and wait, rank 0 longest. When all ranks are there, the all-reduce begins on all of them at once, and then all make the optimizer step at the same time.](../../images/step_waiting.svg)
+# ![One training step on four ranks over time. Each lane begins with a forward and a backward pass. Rank 1 takes longest; ranks 0, 2 and 3 are done sooner and wait, rank 0 longest. When all ranks are there, the all-reduce begins on all of them at once, and then all take the optimizer step at the same time.](../../images/step_waiting.svg)
 #
 # An all-reduce needs every rank, so all ranks **wait** for the slowest one. A clock
 # around the `all_reduce` of rank 0 would show both, its waiting and the communication.
