@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 11 · Large batches
 #
-# Data parallelism makes batches larger: p ranks with b samples each make one batch of p
-# b. The gradients are right, as unit 05 showed; the *training* need not be. How long
-# may a step be? How many samples are worth averaging? How does batch norm, which needs
-# the whole batch, work over several ranks? And who validates while all the others
-# compute? An IBM talk on distributed deep learning (B. Nelson, 2019) lists exactly
-# these under "technical considerations": batch size, learning rate, batch
+# Data parallelism makes batches larger: p ranks with b samples each make one batch of
+# p b samples. The gradients are right, as unit 05 showed; the *training* need not be.
+# How long may a step be? How many samples are worth averaging? How does batch norm,
+# which needs the whole batch, work over several ranks? And who validates while all the
+# others compute? An IBM talk on distributed deep learning (B. Nelson, 2019) lists
+# exactly these under "technical considerations": batch size, learning rate, batch
 # normalization, on-the-fly validation. None of them raises an error when it goes wrong.
 #
 # **At the end of this page** you have found where the linear scaling rule fails,
@@ -336,8 +336,8 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
 
 # %% [markdown]
 # LARS learns at a rate at which SGD does not: no layer can move far in one step. That
-# does not make it better. Compare with the first table, and with the result of Nado et
-# al. on the problems for which LARS and LAMB were made (2021, arXiv 2102.06356,
+# does not make it better. Compare with batch 256 at rate 0.12 in *Run*, and with Nado
+# et al. on the problems for which LARS and LAMB were made (2021, arXiv 2102.06356,
 # abstract): "standard optimization algorithms such as Nesterov momentum and Adam can
 # match or exceed the results of LARS and LAMB at large batch sizes."
 
@@ -360,11 +360,11 @@ for k, change, name in ((8, None, "SGD"), (8, lars, "LARS"), (16, lars, "LARS"))
 # The two parts are equally large at $B = S / |G|^2$: the **noise scale** (in McCandlish
 # et al. 2018, arXiv 1812.06162, the "simple" one).
 #
-# ![Gradients of many batches as arrows from one point, with the true gradient G as a thick black arrow; a circle around the end of G shows their noise, the root of S / B. With a quarter of the noise scale as batch the circle's radius is twice as long as G and the arrows point in all directions. With the noise scale it is as long as G. With 16 times the noise scale it is a quarter of G, and all arrows nearly agree with G.](../../images/gradient_noise.svg)
+# ![Gradients of many batches as arrows from one point, with the true gradient G as a thick black arrow; a circle around the end of G shows their noise, the root of S / B. With a batch of a quarter of the noise scale the circle's radius is twice as long as G and the arrows point in all directions. With the noise scale it is as long as G. With 16 times the noise scale it is a quarter of G, and all arrows nearly agree with G.](../../images/gradient_noise.svg)
 #
-# In the left drawing twice the batch makes a step worth 1.7 times as much; in the right
-# one it adds hardly anything. Their abstract: the noise scale "predicts the largest
-# useful batch size across many domains".
+# In the left drawing twice the batch makes a step worth 1.7 times as much (formula
+# below); in the right one it adds hardly anything. The paper's abstract: the noise
+# scale "predicts the largest useful batch size across many domains".
 #
 # To measure it you need $|g|^2$ for two batch sizes. A data-parallel step has both:
 # each rank's own gradient, of b samples, and their mean, of p b samples. The two
@@ -442,7 +442,7 @@ for before in (0, 100, 300):
 #
 # Now the prediction, with $B_\text{noise}$ for the noise scale. If a goal takes
 # $S_\min$ steps in the true direction, and a step with the batch $B$ is worth $1 / (1 +
-# B_\text{noise} / B)$ of these, the goal takes about
+# B_\text{noise} / B)$ of such a step, the goal takes about
 #
 # $$\text{steps} = S_\min (1 + B_\text{noise} / B), \qquad
 # \text{samples} = B \cdot \text{steps} .$$
@@ -730,14 +730,15 @@ for alpha in (1e-6, 5e-6, 2e-5, 5e-5):
 # %% [markdown]
 # In *bytes* it is next to nothing: less than half a percent. But there are over a
 # hundred collectives, one after the other, and none of them overlaps with computing:
-# the next layer waits. At 10 GB/s and latencies of a microsecond or two they take a few
-# percent of the time of the gradients. With the latencies of slow networks between many
-# nodes they take as long as all gradients, or longer. The slide is right about latency,
-# not about volume.
+# the next layer waits. At 10 GB/s and a latency of a microsecond they take 4 to 10 % of
+# the time of the gradients. With the latencies of slow networks between many nodes they
+# take as long as all gradients, or longer. With all_reduce the slide is right about
+# latency, not about volume.
 #
-# (Every all_reduce is counted as halving and doubling, with 2 log2 p latencies; unit 18
-# compares the algorithms. With 2 (p - 1) latencies for the gradients, as on a ring, the
-# last column would end in 38, 94 and 134 %.)
+# (Every collective is counted as an all_reduce by halving and doubling, with 2 log2 p
+# latencies; unit 18 compares the algorithms. With a ring for the gradients, 2 (p - 1)
+# latencies, the last column would end in 38, 94 and 134 %. An all_gather forward, as in
+# `nn.SyncBatchNorm`, moves half as much as the gradients' all_reduce on 512 ranks.)
 #
 # The talk offers two alternatives: small groups (the local batch; *Bonus*, below), or
 # **weight normalization**, which needs no statistics of the batch: $w = s\, v / \|v\|$
@@ -771,12 +772,11 @@ print(f"this network: {needed[32] / needed[512]:.1f} times fewer steps, "
 print(f"your second guess: {guess_2}")
 
 # %% [markdown]
-# There the rule held up to 32 times the batch; with your digits it failed before 8
-# times. Both are true: how far it holds depends on the noise scale and on the curvature
-# of the problem, and ImageNet is noisier. And note *which* efficiency a paper gives:
-# here the 90 % refer to images per second. The time to a given accuracy is more
-# important, and beyond the noise scale images per second still grow while that time
-# stays the same.
+# There the rule held up to 32 times the batch; with your digits it failed at 8 times.
+# Both are true: how far it holds depends on the noise scale and on the curvature of the
+# problem, and ImageNet is noisier. And note *which* efficiency a paper gives: here the
+# 90 % refer to images per second. The time to a given accuracy is more important, and
+# beyond the noise scale images per second still grow while that time stays the same.
 #
 # ## Build: validation that stops nobody · stretch
 #
