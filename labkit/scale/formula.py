@@ -13,6 +13,7 @@ from labkit.scale.mesh import Mesh
 from labkit.scale.overlap import Overlap
 from labkit.scale.step import Step
 from labkit.scale.wires import Wires
+from labkit.scale.zero import sent, times
 
 Bytes = dict[str, dict[str, float]]  # axis -> class of link -> bytes of all ranks in one step
 
@@ -145,30 +146,27 @@ def _of_replicas(step: Step, wires: Wires, talking: Sequence[float]) -> Behind:
     """The time of the replicas' collectives: around each chunk's forward and backward pass, and at the end. talking:
     seconds of all other communication in a layer, forward and backward."""
     routed = step.expert_gradient_bytes > 0 and step.mesh.copies > 1
-    experts = _in_the_open(step, wires, "copies") if routed else (0.0, 0.0)
+    experts = _in_the_open(step, wires, ("copies",), experts=True) if routed else (0.0, 0.0)
     if step.hides_replicas:
         computing = (step.forward, step.backward)
         found = behind(step, wires, list(zip(computing, talking, strict=True)))
         return replace(found, after=found.after + experts[1], all=found.all + experts[1])
-    shared = _in_the_open(step, wires, *REPLICAS) if step.mesh.replicas > 1 else (0.0, 0.0)
+    shared = _in_the_open(step, wires, REPLICAS) if step.mesh.replicas > 1 else (0.0, 0.0)
     within, after = (one + other for one, other in zip(shared, experts, strict=True))
     return Behind(within, within, after, step.micro_batches * step.chunks * within + after)
 
 
-def _in_the_open(step: Step, wires: Wires, *axes: str) -> tuple[float, float]:
+def _in_the_open(step: Step, wires: Wires, axes: Sequence[str], experts: bool = False) -> tuple[float, float]:
     """The same where everybody waits for each: seconds around each chunk's passes, and at the end. axes: of the ranks
-    that share what is added up, `REPLICAS`, or "copies" for the routed experts."""
-    gather, scatter = (wires.collective(kind, *axes).seconds for kind in ("all_gather", "reduce_scatter"))
-    shared = axes == REPLICAS
-    gradients = step.gradient_bytes if shared else step.expert_gradient_bytes
-    shard = step.shard_bytes if shared else step.expert_shard_bytes
-    if step.zero == 0:
-        return 0.0, wires.collective("all_reduce", *axes).seconds(step.chunks * gradients)
-    if step.zero == 1:
-        return 0.0, scatter(step.chunks * gradients) + gather(step.chunks * shard)
-    if step.zero == 2:
-        return scatter(gradients), gather(step.chunks * shard)
-    return scatter(gradients) + 2 * gather(shard), 0.0
+    that share what is added up. experts: see `sent`."""
+    within = after = 0.0
+    for one, nbytes in sent(step, experts):
+        seconds = wires.collective(one.kind, *axes).seconds
+        if one.when == "end":
+            after += seconds(step.chunks * nbytes)
+        else:
+            within += seconds(nbytes)
+    return within, after
 
 
 def traffic(step: Step, topology: Topology, wires: Wires | None = None) -> Bytes:
@@ -189,11 +187,11 @@ def traffic(step: Step, topology: Topology, wires: Wires | None = None) -> Bytes
         if p > 1:
             add("pipeline", wires.forward(stage).counts, m * (v - last) * step.hop_bytes)
             add("pipeline", wires.backward(stage).counts, m * (v - first) * step.hop_bytes)
-        for kind, nbytes in _contributions(step, step.gradient_bytes, step.shard_bytes):
-            add("data", wires.collective(kind, *REPLICAS).shares[stage], nbytes)
-        for kind, nbytes in _contributions(step, step.expert_gradient_bytes, step.expert_shard_bytes):
+        for one, nbytes in sent(step):
+            add("data", wires.collective(one.kind, *REPLICAS).shares[stage], times(step, one) * nbytes)
+        for one, nbytes in sent(step, experts=True):
             if nbytes:
-                add("data", wires.collective(kind, "copies").shares[stage], nbytes)
+                add("data", wires.collective(one.kind, "copies").shares[stage], times(step, one) * nbytes)
         if step.expert_bytes:
             add("experts", wires.collective("all_to_all", "experts").shares[stage], 4 * layers * step.expert_bytes)
     return {axis: dict(counts) for axis, counts in found.items()}
@@ -202,15 +200,3 @@ def traffic(step: Step, topology: Topology, wires: Wires | None = None) -> Bytes
 def axes_of(step: Step) -> tuple[str, ...]:
     """The axes along which a step sends something, or might."""
     return ("tensor", "context", "pipeline", "data", *(["experts"] if step.expert_bytes else []))
-
-
-def _contributions(step: Step, gradients: float, shard: float) -> list[tuple[str, float]]:
-    """The collectives of a replica in one step, as pairs (collective, bytes). gradients, shard: bytes of a chunk's."""
-    passes = step.micro_batches * step.chunks
-    if step.zero == 0:
-        return [("all_reduce", step.chunks * gradients)]
-    if step.zero == 1:
-        return [("reduce_scatter", step.chunks * gradients), ("all_gather", step.chunks * shard)]
-    if step.zero == 2:
-        return [("reduce_scatter", passes * gradients), ("all_gather", step.chunks * shard)]
-    return [("reduce_scatter", passes * gradients), ("all_gather", 2 * passes * shard)]

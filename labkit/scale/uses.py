@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from labkit.scale.step import Step
+from labkit.scale.zero import sent
 
 
 @dataclass(frozen=True)
@@ -63,18 +64,12 @@ def uses(step: Step, stage: int, order: Sequence[tuple]) -> Iterator[list[Use]]:
 
 def at_the_end_of_experts(step: Step) -> list[tuple[str, int]]:
     """The collectives of those who hold the same routed experts when all passes are done, as (kind, bytes)."""
-    gradients, shard = step.chunks * step.expert_gradient_bytes, step.chunks * step.expert_shard_bytes
-    if not gradients or step.mesh.copies == 1 or step.zero == 3:
+    if not step.expert_gradient_bytes or step.mesh.copies == 1:
         return []
-    added_up = {0: [("all_reduce", gradients)], 1: [("reduce_scatter", gradients)]}
-    return added_up.get(step.zero, []) + [("all_gather", shard)] * (step.zero > 0)
+    return [(one.kind, step.chunks * nbytes) for one, nbytes in sent(step, experts=True) if one.when == "end"]
 
 
 def at_the_end(step: Step) -> list[tuple[str, int]]:
     """The collectives of the replicas for which everybody waits when all passes are done, as (kind, bytes)."""
-    found, shards = [], step.chunks * step.shard_bytes
-    if step.zero < 2 and step.overlap.gradients is None:
-        found.append(("reduce_scatter" if step.zero else "all_reduce", step.chunks * step.gradient_bytes))
-    if step.zero in (1, 2) and not step.overlap.gathers:
-        found.append(("all_gather", shards))
-    return found
+    hidden = {"gradients": step.overlap.gradients is not None, "shard": step.overlap.gathers > 0}
+    return [(one.kind, step.chunks * nbytes) for one, nbytes in sent(step) if one.when == "end" and not hidden[one.of]]
