@@ -197,7 +197,7 @@ charts.diagrams(runs, 4)
 #
 # The number of bytes is not the reason. For a model of n bytes on p devices, a
 # broadcast and a reduce move 2 (p-1) n bytes, and so does an all-reduce. The difference
-# is *when* they travel.
+# is *when* they travel: DDP uses all links at once, during the backward pass.
 #
 # ## A published table, taken apart
 #
@@ -386,9 +386,9 @@ check(scaled_step)
 # %% [markdown]
 # ### Dynamic loss scaling (3 points) · stretch
 #
-# The scale should be as large as possible without overflow. `GradScaler` finds it
-# during training: a step whose gradients overflow is skipped and the scale halved;
-# `growth_interval` good steps (without overflow) in a row double it.
+# The scale should be as large as possible without overflow. PyTorch's `GradScaler`
+# finds it during training: a step whose gradients overflow is skipped and the scale
+# halved; `growth_interval` good steps (without overflow) in a row double it.
 
 
 # %% nbgrader={"grade": false, "grade_id": "dynamic_scale", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -537,9 +537,9 @@ precision.print_kept((1, 2, 4, 8, 16, 32))
 # The smaller the batch, the less is saved: the copies of the weights do not shrink with
 # it. With a larger batch the ratio falls, but not to one half. The layer norms keep
 # their inputs in float32, and autocast copies an input once for each product that it
-# enters: three times for queries, keys and values. With the fixed part added (the last
-# column) the ratio, too, comes close to the chart's 61 %. "Nearly 2x" is a limit, for
-# activations alone and all of them in 16 bits.
+# enters: three times for queries, keys and values. Even with weights, gradients and
+# Adam's state added (the last column), the ratio comes close to the chart's 61 %.
+# "Nearly 2x" is a limit, for activations alone and all of them in 16 bits.
 
 # %% [markdown]
 # ## Half-time
@@ -552,7 +552,7 @@ precision.print_kept((1, 2, 4, 8, 16, 32))
 # ## Distributed evaluation
 #
 # Training is divided among the ranks; evaluation should be, too. It goes wrong more
-# often, because a wrong accuracy looks like a right one. From the same repository,
+# often, because a wrong accuracy looks like a right one. From High-Flyer's repository,
 # shortened (`validate` in `restnet_ddp.py`):
 #
 # ```python
@@ -810,10 +810,10 @@ for sizes in ([509], [128, 127, 127, 127], [470, 20, 19]):
 # ## Break it: bfloat16 weights, and a rank that skips alone
 #
 # **Weights in 16 bits.** Somebody reads that bfloat16 needs no loss scaling, and writes
-# `model.bfloat16()`. Train a network for 100 steps, and then two copies of it further,
-# with a small learning rate: one with weights in float32, one in bfloat16. The products
-# are bfloat16 in both cases. `precision.goes_on` trains a copy further, and returns the
-# losses and the share of the first layer's weights that have changed.
+# `model.bfloat16()`. Train a network for 100 steps, then continue with two copies of
+# it, at a small learning rate: one with weights in float32, one in bfloat16. The
+# products are bfloat16 in both cases. `precision.goes_on` trains a copy, and returns
+# the losses and the share of the first layer's weights that have changed.
 
 # %%
 *_, begun = precision.trained(torch.float32, 100, images, labels)
@@ -956,7 +956,7 @@ for how in ("at the end", "with hooks"):
 # intensity**. Two bounds limit the operations per second: the memory's bandwidth times
 # the intensity (the slope), and the highest rate of the processor (the roof). Predict:
 # is a product with $n = 1$, a matrix times a vector, faster with 16 bits? Is one with
-# $n = 256$? `roofline.bandwidth` times a copy, `roofline.rates` times products.
+# $n = 256$? `roofline.bandwidth` measures a copy, `roofline.rates` products.
 
 # %%
 bandwidth = roofline.bandwidth(DEVICE)
@@ -1009,7 +1009,7 @@ for scale, max_norm in ((1.0, 1e9), (2.0**14, 1e9), (2.0**14, 0.05), (2.0**24, 1
 # %% [markdown]
 # ### DataParallel and DDP · stretch
 #
-# Now `data_parallel_step` on four replicas with DDP on four ranks:
+# Now compare `data_parallel_step` on four replicas with DDP on four ranks:
 
 # %% tags=["raises-exception"]
 draws = torch.Generator().manual_seed(5)
