@@ -10,8 +10,8 @@
 #
 # **At the end of this page** you can say who gets what for any number of samples, ranks
 # and minibatches. You have rebuilt PyTorch's `DistributedSampler`, you know when its
-# steps are *not* the minibatches of one process, and you have a sampler whose steps
-# always are. Your accuracy counts every sample exactly once.
+# steps are *not* the minibatches that one process would take, and you have a sampler
+# whose steps always are. Your accuracy counts every sample exactly once.
 #
 # **You need** [unit 03](../03_collectives/collectives.ipynb) for `all_reduce`.
 # **It takes** about 100 minutes, in two sittings. The cells themselves run for less
@@ -240,8 +240,8 @@ tiles.shares(
 # %% [markdown]
 # Your first guess: the answer is twelve. Samples 0 and 1 came twice in this epoch. With
 # `drop_last` it is eight, and nobody saw 8 and 9. When every epoch is shuffled
-# differently, other samples are affected each time, and in training neither does harm.
-# In an evaluation both do.
+# differently, other samples are affected each time, and in training neither padding
+# nor dropping does harm. In an evaluation both do.
 #
 # ### What the stock sampler does (4 points)
 #
