@@ -237,9 +237,9 @@ check(hierarchical_all_reduce)
 
 # %% [markdown]
 # Compare yours with three others: the ring; the three steps one after the other, built
-# from the ring above; and **leaders**, usually written first: one rank of each node
-# sums its vectors, these leaders run a ring, and each broadcasts the result in its
-# node.
+# from the ring above; and **leaders**, the version most people write first: one rank of
+# each node sums its vectors, these leaders run a ring, and each broadcasts the result
+# in its node.
 
 # %%
 def by_leaders(x, node, per_node):
@@ -290,7 +290,7 @@ networks.beside(loads, 8, 4, size=(12, 2.9))
 
 # %% [markdown]
 # Is yours slower here than the three steps? If it cuts the vector into pieces, as
-# below, that is no mistake: with 32 kB most of the time is latency, and each piece pays
+# below, that is no mistake: with 33 kB most of the time is latency, and each piece pays
 # it again. The best number of pieces depends on the size.
 #
 # Leaders send no more bytes between the nodes than the three steps. But a leader
@@ -527,9 +527,9 @@ for count, per_node, n in ((4, 1, 4096), (2, 4, 64), (2, 4, 1 << 14)):
         print(f"{which}{model * 1e6:8.2f} us {run.elapsed * 1e6:8.2f} us")
 
 # %% [markdown]
-# The model is exact, or else an upper bound: among ranks that share a card, those that
-# have sent first go on to the next step while the others still wait. In the model all
-# ranks begin each step together.
+# The model is exact, or else an upper bound: of the ranks that share a card, the first
+# to send go on to the next step while the others still wait. In the model all ranks
+# begin each step together.
 #
 # Now draw the model for 64 ranks, without running anything:
 
@@ -792,8 +792,8 @@ for p in (2, 4, 8, 16):
 # The index costs as much as the value, so 0.1 % is 0.2 MiB and not 0.1, a ratio of 500;
 # the abstract does not explain the rest. And 0.35 MB is what one rank *sends into* the
 # exchange. What it must *receive* grows with the number of ranks, because their choices
-# differ: $(p-1)$ times 0.35 MB. A ring moves $2 (p-1)/p$ times 97 MB for each rank, so
-# less than twice. The ratio of what travels is $2 \cdot 277 / p$: on 64 ranks not 277
+# differ: $(p-1)$ times 0.35 MB. A ring moves $2 (p-1)/p$ times 97 MB for each rank:
+# less than 194 MB. The ratio of what travels is $2 \cdot 277 / p$: on 64 ranks not 277
 # but 8.7, and on more than 554 ranks the ring with everything moves less. Both
 # sentences of the abstract may be true, but neither says how much time you save.
 #
