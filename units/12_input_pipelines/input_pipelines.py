@@ -161,16 +161,17 @@ print(f"12 shards of {min(lengths):,} to {max(lengths):,} bytes")
 # %% [markdown]
 # ### Reading broken shards (4 points) · stretch
 #
-# Among a million photographs, one has a broken header; an interrupted copy leaves a
-# shard that ends in the middle. Neither should stop a training run at night. The reader
+# Among a million photographs, one cannot be decoded; an interrupted copy leaves a shard
+# that ends in the middle. Neither should stop a training run at night. The reader
 # should go on, and name the broken shard and sample, so that somebody can look at them.
 #
 # In a tar archive, each sample is a header with its name, followed by its bytes. If a
 # shard is truncated (torn) in the middle of a sample, the header is still there
 # (`tar.next()` returns it), but reading the sample raises `tarfile.ReadError`, and so
-# does the next `tar.next()`. If a shard ends in a header or between two samples, the
-# names of the missing samples are unknown, and nothing is reported. `decode` may raise
-# any exception. (These shards hold only files, no key longer than 100 characters.)
+# does the next `tar.next()`. If a shard ends in a later header or between two samples,
+# the names of the missing samples are unknown, and nothing is reported. `decode` may
+# raise any exception. (These shards hold only files, no name longer than 100
+# characters.)
 
 # %% nbgrader={"grade": false, "grade_id": "read_shard", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
@@ -253,7 +254,7 @@ print(f"your guess: {guess_3}")
 # ranks of 4 workers, each would come 32 times, and an "epoch" would be 32 epochs.
 #
 # So each worker must know which files are its own. `get_worker_info()` gives it its
-# number among the workers; the rank you pass to the data set yourself.
+# number among the workers; you pass the rank to the data set yourself.
 #
 # ### Files for every worker of every rank (4 points)
 #
@@ -264,8 +265,8 @@ print(f"your guess: {guess_3}")
 # the same files in every epoch, and never those of the others. **Deal** evenly, first
 # to the ranks and then to the workers of each: a rank with more samples would still be
 # training when the others have finished, and would wait for them in its all-reduce for
-# ever. (A difference of a few samples remains, so each rank must also stop after the
-# same number of batches.)
+# ever. (Ranks may still differ by one file, so all must also stop after the same number
+# of batches.)
 #
 # ![Eight files, A to H, in two epochs. In each the sorted files are shuffled with seed and epoch and dealt in turn to two ranks, and the files of a rank in turn to its two workers. Epoch 0 has the order B F E H D C A G: rank 0 gets B D and E A, rank 1 gets F C and H G. Epoch 1 has the order H G B F C E D A: rank 0 gets H C and B D, rank 1 gets G E and F A.](../../images/shards_dealt.svg)
 #
@@ -296,8 +297,7 @@ def shards_of(
     - each file once: one worker of one rank reads it. Ranks differ by at most one file,
       and so do the workers of a rank.
     - another order in each epoch: the order, even that of one worker's files, depends
-      on seed and epoch (their sum will do), and so does the choice of the files that
-      share a rank.
+      on seed and epoch (their sum will do), and so does the grouping of files by rank.
     - listings in any order: the result is the same for any order of `files`. Every
       worker calls this for itself, without communication.
 
@@ -390,7 +390,7 @@ check(shuffle_buffer)
 # How well does it shuffle? Each point is one of 1,000 elements: horizontally its place
 # in the stream, vertically its place in the output.
 
-# %% tags=["raises-exception"] alt="Three clouds of points: the place in the stream to the right, the place in the output upwards. With a buffer of 10 they lie on the diagonal, with 100 in a band above it with a long tail to the left, with 1,000 all over the square."
+# %% tags=["raises-exception"] alt="Three clouds of points: the place in the stream to the right, the place in the output upwards. With a buffer of 10 they lie on the diagonal, with 100 in a band around it with a long tail upwards, with 1,000 all over the square."
 outputs = {}
 for size in (10, 100, 1000):
     drawn = shuffle_buffer(range(1000), size, np.random.default_rng(1))
@@ -555,7 +555,7 @@ print(f"your guesses:      {guess_1}, {guess_2}")
 # ![Ranks 0 and 3 over three steps, with an all-reduce after each. Rank 0 steps at once and then waits for rank 3. Rank 3, which needs 50 ms to make a batch for a step of 40 ms, waits for its data first and then steps. Both are idle for the same time.](../../images/who_waits.svg)
 #
 # A monitor shows both as an idle accelerator, a fifth of the time on either rank.
-# Reading faster on a rank shortens only its wait for data.
+# Faster reading on a rank shortens its wait for data, not its wait for others.
 #
 # Compute both from these rules. Each rank has one worker, which makes its batches one
 # after the other and begins the first at time 0. With `depth` = 0 it begins a batch
@@ -628,7 +628,7 @@ for depth in (0, 1, 3):
     for r, (lane, seconds) in enumerate(zip(measured[depth], foreseen)):
         print(f"  rank {r}: {given.shares(lane, seconds)}")
 
-# %% tags=["raises-exception"] alt="Bands of four ranks over time, three times: what was busy, waited for data, waited for others. With nothing made ahead all ranks wait for data after every step; with one batch ahead ranks 0 and 1 wait only for the others; with three, rank 2's long batches no longer stop the others, and rank 3 waits for its data as before."
+# %% tags=["raises-exception"] alt="Bands of four ranks over time, three times: busy, waiting for data, waiting for others. With nothing made ahead all ranks wait for data after every step; with one batch ahead ranks 0 and 1 wait almost only for the others; with three, rank 2's long batches no longer stop the others, and rank 3 waits for its data as before."
 names = {0: "nothing made ahead", 1: "depth 1", 3: "depth 3"}
 if measured:
     inputs.bands({names[depth]: lanes for depth, lanes in measured.items()})
@@ -957,7 +957,7 @@ def pack(lengths: list[int], capacity: int) -> list[list[int]]:
     Returns: list of rows, each a list of indices into lengths
 
     - every sequence once: whole, in one row; a row has at most `capacity` tokens.
-    - few rows: not more than the rule "longest first, each into the first row with
+    - few rows: no more than the rule "longest first, each into the first row with
       room" gives; an empty row does not count.
     - illegal arguments: raise ValueError if a sequence is longer than a row.
     - unchanged: lengths.
