@@ -25,7 +25,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-# TensorFlow: warnings and errors only, and no GPU
+# TensorFlow: errors only, and no GPU
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
@@ -53,8 +53,8 @@ tf.keras.backend.set_floatx("float64")
 #
 # 1. A `MirroredStrategy` on 4 devices, `model.fit(x, y, batch_size=32)`. How many
 #    samples does each device get in a step: 32 or 8?
-# 2. Three replicas share minibatches of 4 samples. How many samples does each of them
-#    get?
+# 2. Three replicas (copies of the model) share minibatches of 4 samples. How many
+#    samples does each of them get?
 # 3. Two replicas hold 4 samples and 1 sample. Each takes the mean of its losses, and
 #    the gradients are averaged. By what factor is the single sample's weight too large?
 
@@ -314,7 +314,7 @@ check(global_loss)
 #
 # The cluster is the same on all workers; the task is each worker's own. Worker 0 is the
 # **chief** and plays the part of rank 0. If a worker was not started, or an address
-# appears twice, the others wait. At most a worker whose port is taken raises an error.
+# appears twice, the others wait. Only a worker whose port is taken may raise an error.
 #
 # ### TF_CONFIG (2 points)
 
@@ -496,7 +496,7 @@ check(distribute)
 #
 # Horovod trains the same network on the same 64 samples, 32 on each of two MPI ranks.
 # The table lists all differences, in the order of the eight steps of unit 07. Read
-# `three_ways.py` along with it.
+# `three_ways.py` along with it; steps 2, 4, 7 and 8 are left out there.
 #
 # | step | Horovod | MultiWorkerMirroredStrategy |
 # |---|---|---|
@@ -623,8 +623,8 @@ check(port)
 # **Predict:** how many of the 60 gradients are stale?
 #
 # (On two cores this would hang without an error, because all threads wait for each
-# other. So each of the three gRPC servers may use one thread more than there are
-# workers: `inter_op_parallelism_threads` in `three_ways.py`.)
+# other. So each of the three (two workers, one server) may use one thread more than
+# there are workers: `inter_op_parallelism_threads` in `three_ways.py`.)
 
 # %%
 if "server" in WAYS:
