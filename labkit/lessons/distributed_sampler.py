@@ -10,7 +10,7 @@ from torch.utils.data import DistributedSampler
 
 
 def equal_settings(indices: Callable[..., Iterable[int]], count: int) -> int:
-    """The number of settings, of so many drawn at random, in which `indices` gives the ids of PyTorch's
+    """The number of settings, out of `count` drawn at random, in which `indices` gives the ids of PyTorch's
     `DistributedSampler`.
 
     indices: function with the arguments of `stock_indices`, in their order: n, rank, world_size, shuffle, seed, epoch,

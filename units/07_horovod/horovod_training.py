@@ -23,7 +23,7 @@ import os
 import time
 from tempfile import TemporaryDirectory
 
-# TensorFlow: warnings and errors only
+# TensorFlow: errors only
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from labkit.environment import need_frameworks

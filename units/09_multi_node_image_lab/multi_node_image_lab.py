@@ -27,7 +27,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-# TensorFlow: warnings and errors only
+# TensorFlow: errors only
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import numpy as np

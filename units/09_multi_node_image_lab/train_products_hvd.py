@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# TensorFlow: warnings and errors only
+# TensorFlow: errors only
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from labkit.environment import without_frameworks
