@@ -49,8 +49,8 @@ REPLICAS = 128  # of sixteen stages and eight tensor ranks
 # 2. Every layer on every rank takes a little longer, at random: 2 % on average. All
 #    16,384 ranks wait for each other. How much longer does a step take? Is it worse
 #    with 1F1B or with interleaved chunks?
-# 3. One paper reports 52 % of the GPUs' peak, another 46 %. Which of the two uses its
-#    machine better?
+# 3. One paper reports 52 % of the peak, another 46 %. Which of the two uses its machine
+#    better?
 # 4. How much of 54 days do 16,384 GPUs lose to failures, saves and restarts, at best?
 #
 # (You need not read the functions called `given.` on this page: they turn rows of
@@ -71,7 +71,7 @@ guess_1, guess_2, guess_3, guess_4 = "?", "?", "?", "?"
 # `tensor`, ranks 0 and 4 in `pipeline`, 0 and 8 in `data`. (Llama 3 lists its axes the
 # other way round, innermost first: "[TP, CP, PP, DP]"; it is the same order.)
 #
-# ![A mesh of 16 ranks as a block: two data replicas behind each other, two pipeline stages below each other, four tensor ranks side by side. In front ranks 0 to 3 above 4 to 7, behind them 8 to 11 above 12 to 15. Rank 6 is marked, at data 0, pipeline 1, tensor 2, and three thick lines from it are its groups: to 14 along data, to 2 along pipeline, to 4, 5 and 7 along tensor.](../../images/mesh_cube.svg)
+# ![A mesh of 16 ranks as a block: two data replicas one behind the other, two pipeline stages one above the other, four tensor ranks side by side. In front ranks 0 to 3 above 4 to 7, behind them 8 to 11 above 12 to 15. Rank 6 is marked, at data 0, pipeline 1, tensor 2, and three thick lines from it are its groups: to 14 along data, to 2 along pipeline, to 4, 5 and 7 along tensor.](../../images/mesh_cube.svg)
 #
 # Each rank belongs to three groups, one along each axis. Those of rank 6 are drawn.
 #
@@ -238,10 +238,10 @@ def step_bytes(
 check(step_bytes)
 
 # %% [markdown]
-# Do real ranks send so much? Here sixteen ranks run real code: they send, receive and
+# Do real ranks send that much? Here sixteen ranks run real code: they send, receive and
 # all-reduce on the simulated network, which counts their bytes. A `Step` of
-# `labkit.scale` is what every rank computes and sends in one step. Its meshes have one
-# more axis, `context`, which comes later on this page.
+# `labkit.scale` describes what every rank computes and sends in one step. Its meshes
+# have one more axis, `context`, which comes later on this page.
 
 # %%
 work = {
@@ -450,8 +450,8 @@ print(f"formula {formula * 1e3:.3f} ms, {off:+.1%} of the simulated")
 # cut into four parts can all-reduce one while it computes the next; and with more
 # forward passes ahead (and so more activations kept) a stage always has something to do
 # while a message is on its way. Here are the 145.6 billion on 1,024 GPUs again, as if a
-# GPU computed at its peak; each line adds one of these. Each pair is, of one step, the
-# seconds waited for + the seconds hidden:
+# GPU computed at its peak; each line adds one of these. Each pair gives, for one step,
+# the seconds waited for + the seconds hidden:
 
 # %%
 given.print_hidden(plan)
@@ -470,7 +470,7 @@ given.print_hidden(plan)
 # ## A page with sliders
 #
 # Here is all of this in one figure, for the plan from above. A rank computes at its
-# peak ("share of the peak" 1), which no kernel does: the times are lower bounds.
+# peak ("share of the peak" 1), which no kernel does: computing takes longer in fact.
 
 # %% alt="Three charts. Memory of a rank by stage: 24.4 GB on stage 0, falling to 17 GB on stage 7, far below 80 GB. Time of a step: computing 1.87 s, tensor 0.55 s, pipeline 0.02 s, data 0.26 s, waiting 0.32 s, together 3.02 s. The pipeline of eight stages: a staircase of forward passes, then forward and backward in turn, then backward passes."
 explore.draw(plan)
@@ -498,8 +498,8 @@ explore.sliders(model="GPT 145.6 B", gpus=1024, micro_batches=64)
 #
 # ### The best mesh (4 points)
 #
-# The card at the end of the page shows how far your mesh is from the best; within 5 %
-# is enough.
+# The report card at the end of the page shows how far your mesh is from the best;
+# within 5 % is enough.
 
 # %% nbgrader={"grade": false, "grade_id": "best_mesh", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def best_mesh(
@@ -709,20 +709,20 @@ given.print_longer(long, grand)
 
 # %% [markdown]
 # Context ranks divide activations and attention further; more tensor ranks would not
-# fit into a node. And they keep the pipeline busy. With 16 M tokens in a step and
-# 131,072 in a sequence there are 128 sequences. Without context parallelism that is one
-# for each of 128 replicas, and with one micro-batch a pipeline of sixteen stages waits
-# for fifteen sixteenths of the time.
+# fit into a node. Context ranks also keep the pipeline busy. With 16 M tokens in a step
+# and 131,072 in a sequence there are 128 sequences. Without context parallelism that is
+# one for each of 128 replicas, and with one micro-batch a pipeline of sixteen stages is
+# idle for fifteen sixteenths of the time.
 #
 # Two columns, memory and MFU, differ from what Meta had. Activations of 64 GB and 19 GB
 # of everything else are more than an H100 has, and yet sequences of 8,192 tokens were
 # trained "without activation checkpointing" (section 3.3.2). Llama's own layers are
 # counted (about 32 s h bytes; GPT's, with dropout, keep 34 s h). But the formula keeps
 # every tensor until the backward pass, and gives all stages the same number of layers.
-# Meta freed tensors early, and the first and the last stage had one layer less. It is a
-# coincidence that 39.4 % is close to the published 41 %. Kernels at their peak make our
-# estimate too fast; no overlap, and one chunk on each rank, make it too slow. With
-# eight chunks:
+# Meta freed tensors early, and the first and the last stage had one layer fewer each.
+# It is a coincidence that 39.4 % is close to the published 41 %. Kernels at their peak
+# make our estimate too fast; no overlap, and one chunk on each rank, make it too slow.
+# With eight chunks:
 
 # %%
 chunked = Plan(long, Mesh(8, 1, 16, 128), grand, 2048, chunks=8, recompute="selective")
@@ -910,9 +910,9 @@ check(average_and_norm)
 #
 # ### Steps between two checkpoints (3 points)
 #
-# The card at the end of the page shows how much time is lost on 16,384 ranks, beside
-# the least possible. A step may take milliseconds or minutes: if it is long, saving
-# after every step may be best.
+# The report card at the end of the page shows how much time is lost on 16,384 ranks,
+# beside the least possible. A step may take milliseconds or minutes: if it is long,
+# saving after every step may be best.
 
 # %% nbgrader={"grade": false, "grade_id": "checkpoint_every", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def checkpoint_every(step: float, save: float, mtbf: float, ranks: int) -> int:
@@ -964,7 +964,7 @@ print(f"your guess of what is lost: {guess_4}")
 # The paper reports more than 90 % effective training time. By this calculation that
 # takes saves of 30 s or less; saves of two minutes rule it out. With 100,000 of the
 # same GPUs there would be a failure every half hour, and saves of two minutes would
-# cost about a third of the time: "slow saves" on your card.
+# cost about a third of the time without restarts: "slow saves" on your report card.
 
 # %% [markdown]
 # ## From a budget to a plan · stretch
@@ -1039,7 +1039,7 @@ given.draw_valleys(3.8e25, compute_optimal)
 # the fit had stopped too early, and the coefficients were rounded too much. At Llama
 # 3's 3.8e25 FLOPs one fit says 213 billion parameters, the other 619. Llama 3's authors
 # fitted a law to their own data and got 402 billion, with 16.55 trillion tokens
-# (section 3.2.1). For 20 tokens a parameter, the rule of thumb, it would be 563 billion. The
+# (section 3.2.1). The rule of thumb, 20 tokens a parameter, gives 563 billion. The
 # valley is flat: twice or half as many parameters cost 0.002 to 0.003.
 #
 # The FLOPs are now known. How long do they take? A cluster computes below its peak; it
@@ -1065,8 +1065,8 @@ def days_and_energy(
         if none ever fails
     Returns: (days, kWh), floats
 
-    - no failures: each `every` seconds of steps take `save` seconds more; a part of
-      them takes its part.
+    - no failures: each `every` seconds of steps take `save` seconds more; a fraction
+      of them takes the same fraction of `save`.
     - failures: with M, the mean time between failures of all GPUs together, `every`
       seconds of steps and a save take M (exp((every + save) / M) - 1) seconds on
       average. On the way there are exp((every + save) / M) - 1 failures; each costs
@@ -1178,9 +1178,9 @@ for name, law in laws.items():
 # the 8 B with 287 tokens a parameter, by Besiroglu's the 70 B with fewer than four. A
 # model in between would be better by both: ask `compute_optimal`. Following the wrong
 # fit raises the loss by 0.026 or 0.017, the smaller cluster by 0.011 or 0.018: its GPUs
-# waste less, but three weeks are over before the budget is spent. On 1,024 it is 77 MWh
-# either way, and at 2 dollars an hour, as DeepSeek's report assumes for H800s, 200,000
-# dollars.
+# waste less, but three weeks are over before the budget is spent. On 1,024 GPUs the
+# energy is 77 MWh either way, and at 2 dollars an hour, as DeepSeek's report assumes
+# for H800s, 200,000 dollars.
 #
 # A plan says what is uncertain in it:
 #
@@ -1234,7 +1234,7 @@ for part, size in printed.items():
 # - **Korthikanti et al.: you are right.** Their equation 8 adds three forward passes of
 #   the scores, where recomputing them takes one. Counting what is really computed, HFU
 #   is 0.5 to 1.3 points lower.
-# - **The calculator: you are right.** Parameters and optimizer agree within 3 %. Its
+# - **The calculator: you are right.** Parameters and optimizer agree to about 3 %. Its
 #   gradients are those of the whole model, eight times too many, and its activations
 #   those of all 44 layers. The first stage does hold as many (four micro-batches of
 #   eleven layers), but each of its two tensor ranks keeps half of them, if the
