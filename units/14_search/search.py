@@ -557,7 +557,7 @@ print(f"the best of all five: {losses.min(axis=1).mean():.3f}")
 # methods, on its own problems. Here curves cross: the earlier a bracket makes its first
 # cut, the worse it does. The last one, 5 trained to the end, is plain random search and
 # the best; the other four are nearly wasted. This is the price of not having to know:
-# at most a factor of $s_\text{max} + 1$ in epochs.
+# a factor of $s_\text{max} + 1$ in epochs if every bracket takes B.
 #
 # ## ASHA: halving without waiting · stretch
 #
@@ -614,7 +614,7 @@ check(asha_next)
 # %% [markdown]
 # Now `farm` hands out the jobs that `asha_next` chooses, and those of two other rules
 # for comparison. `search.Table` records which configuration has started and finished
-# which rung. Every worker can read every checkpoint and train on from it, so a job
+# which rung. Every worker can read every checkpoint and continue from it, so a job
 # costs only its new epochs.
 
 # %% tags=["raises-exception"]
@@ -659,12 +659,12 @@ charts.diagrams(runs, 5)
 
 # %% [markdown]
 # Look for the gaps: under halving the workers are idle before each rung. ASHA fills
-# these gaps with promotions that may be too early, so it trains more epochs. At the end
-# both leave one worker alone with the last configuration; its 81 epochs take half the
-# time with 4 workers, and two thirds with 8. (Only data parallel training, as in the
-# other units, would shorten that.) So for a given number of configurations ASHA gains
-# little. It is made for a search that goes on and on: there is always a new
-# configuration to begin, and no worker is ever idle.
+# these gaps with promotions that may be too early, so in the table it trains more
+# epochs. At the end both leave one worker alone with the last configuration. In the
+# table its 81 epochs are half of all the time with 4 workers, two thirds with 8. (Only
+# data parallel training, as in the other units, would shorten that.) So for a given
+# number of configurations ASHA gains little. It is made for a search that goes on and
+# on: there is always a new configuration to begin, and no worker is ever idle.
 #
 # ## Selection bias: the error of a winner · stretch
 #
