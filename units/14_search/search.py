@@ -362,7 +362,7 @@ charts.diagrams(runs, 5)
 # $\eta r$ epochs, keeps the best $1/\eta$ of them, and so on, up to R epochs. With n =
 # 9, r = 1, $\eta = 3$ and R = 9:
 #
-# ![Nine configurations as bars; a bar's length is the number of epochs. All nine have 1 epoch, and six are dropped; three are trained on to 3 epochs, and two are dropped; one is trained to 9. Together these are 21 epochs; all nine to the end would be 81.](../../images/successive_halving.svg)
+# ![Nine configurations as bars; a bar's length is the number of epochs. All nine have 1 epoch, and six are dropped; three are trained further, to 3 epochs, and two are dropped; one is trained to 9. Together these are 21 epochs; all nine to the end would be 81.](../../images/successive_halving.svg)
 #
 # Each shade is a **rung**. No rung has more than R epochs: with n = 81 and R = 30 there
 # are rungs of 1, 3, 9 and 27 epochs, and no other.
