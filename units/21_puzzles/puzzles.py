@@ -5,9 +5,9 @@
 # Here are seven pipelines, each with its own bottleneck: little memory, a slow stage,
 # slow links. You write an order for each, by hand or with a program of your own, and
 # immediately see a picture of it, its time, and the memory that each rank needs. There
-# is more than one right answer: an order passes if it fits into the memory and wastes
-# little time. After that you compete with a bound that no order can beat, and with the
-# best order that we know.
+# is more than one right answer: an order passes if it fits in memory and wastes little
+# time. After that you compete with a bound that no order can beat, and with the best
+# order that we know.
 #
 # **At the end of this page** you can look at a pipeline and say which rank all others
 # wait for, how short a step can be at best, and how much memory that takes.
@@ -43,7 +43,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 #
 # You write four strings, one for each rank. `F3` is the forward pass of micro-batch 3
 # through this rank's layers, `B3` its backward pass. Write the strings by hand or
-# compute them; lists of tuples as in unit 17 work, too. A micro-batch is *alive* on a
+# compute them; lists of tuples, as in unit 17, also work. A micro-batch is *alive* on a
 # rank from the beginning of its `F` to the end of its `B` (in puzzles 5 and 6, of its
 # `W`).
 #
@@ -107,8 +107,8 @@ stuck = [
 attempt(stuck)
 
 # %% [markdown]
-# The message names the first action that can never run (places count from 0). All other
-# faults show in the picture: find a rank that waits, and ask what it waits for.
+# The message names the first action that can never run (places count from 0). Faults
+# without a message show in the picture: find a waiting rank, and ask what it waits for.
 #
 # ![Two ranks in a deadlock. The order of rank 0 is F0 B0 F1 F2, that of rank 1 is F0 F1 F2 B0. After F0 rank 0 is at B0, rank 1 at F1. Arrows form a cycle: B0 of rank 0 needs B0 of rank 1, which needs F1 before it, which needs F1 of rank 0, which needs B0 before it.](../../images/nobody_goes_on.svg)
 
@@ -379,7 +379,7 @@ attempt(two_chunks(), "Two chunks on each rank", **chunks)
 #
 # | puzzle | never idle | slots |
 # |---|---|---|
-# | memory for two | rank 0's memory: four rounds of two, each of 12 slots; the very last one needs 3 more | 4 x 12 + 3 = 51 |
+# | memory for two | rank 0's memory: four rounds of two, each of 12 slots; the last micro-batch needs 3 more | 4 x 12 + 3 = 51 |
 # | memory for three | rank 0's memory: three rounds, the last with only two | 3 x 12 + 3 = 39 |
 # | a slow stage | rank 1: 8 x 6 slots, 1 before, 2 after | 51 |
 # | slow links | the last rank: 8 x 3 slots, 6 before, 9 after | 39 |
