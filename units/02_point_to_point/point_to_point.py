@@ -182,8 +182,8 @@ print(send_matrix(1.0, 0, 1))
 #
 # ![Timelines of two ranks. Rank 0 calls isend, has something better to do, and calls wait(); in between it must not write to x. Rank 1 calls irecv, and wait() later; in between it must neither read x nor write to it. After wait() x is theirs again.](../../images/request_and_wait.svg)
 #
-# **Predict:** the receiver breaks this rule and prints its tensor before waiting, too.
-# What will you see?
+# **Predict:** the receiver breaks this rule: it prints its tensor before waiting as
+# well as after. What will you see?
 
 # %%
 # %%ranks 0,1
@@ -727,10 +727,10 @@ timeline.draw(outcome.events, RANKS, title="1 MB per rank, once round the ring")
 # - Three ways out of a deadlock: an order, not waiting, a batch.
 #
 # **To think about.** `ring_pass` gives every rank the rows of all $p$ ranks. Rank 0
-# could also collect all rows and send the whole table to everybody. A rank sends one
-# message at a time and receives one, each in $\alpha + \beta n$. How long does each way
-# take for 8 ranks with 1 MB each? And which links are idle meanwhile? Unit 03 begins
-# where your answer ends.
+# could also collect all rows and send the whole table to everybody. A rank can send one
+# message and receive one at the same time, each in $\alpha + \beta n$. How long does
+# each way take for 8 ranks with 1 MB each? And which links are idle meanwhile? Unit 03
+# begins where your answer ends.
 
 # %% [markdown]
 # ## Deeper: from anybody
