@@ -204,9 +204,9 @@ for name, (parameters, multiply_adds) in published.items():
     )
 
 # %% [markdown]
-# The small model sends little *and* computes little, so it is hardly easier for the
-# network. (A larger local batch helps: twice the images, twice the computing for the
-# same bytes.)
+# The small model sends little *and* computes little, so it hardly relieves the links
+# between the nodes. (A larger local batch helps: twice the images, twice the computing
+# for the same bytes.)
 #
 # ## World size, rank and local rank on several nodes
 #
@@ -487,7 +487,7 @@ ranks.stop()
 #
 # | step | what | where in this script |
 # |---|---|---|
-# | 1 | `hvd.init()` | first of all in `main` |
+# | 1 | `hvd.init()` | first thing in `main` |
 # | 2 | one GPU per rank, by **local** rank | `choose_device` |
 # | 3 | share out images and steps, by **rank** | `epoch_batches`; the test images as well |
 # | 4 | scale the learning rate | the optimizer |
@@ -556,8 +556,8 @@ if log_file.exists():
 # first one had ended. The accuracy is lower than that of one process: this early in
 # training, a few long steps do not replace many short ones (hence the warm-up of unit
 # 07), and the moving averages of batch normalisation get half as many updates. What
-# accuracy does your port reach with `--lr 0.02`, or after twice as many epochs, from a
-# fresh checkpoint?
+# accuracy does your port reach with `--lr 0.02`, or after twice as many epochs, if it
+# starts over with a new checkpoint file?
 #
 # ### The same script elsewhere
 #
@@ -590,7 +590,7 @@ if log_file.exists():
 # - **NCCL** is the library that moves gradients between GPUs. At the start it detects
 #   all these links and arranges its rings and trees so that few bytes take the slow
 #   ones. On GPUs Horovod uses NCCL to add up gradients, and MPI or gloo only to agree
-#   which of them are ready.
+#   on which of them are ready.
 # - **Images** stay on their node, if it has prepared them. **Gradients** must cross.
 #
 # How many bytes cross? The lab describes data parallelism as follows: every copy sends
@@ -708,10 +708,10 @@ charts.bars(
 # ![Above, without GPUDirect RDMA: from GPU memory a message is copied into a buffer of the driver in host memory, from there into a buffer of the network card; after the network the same two buffers follow in the other order. Below, with GPUDirect RDMA: the network card reads GPU memory and the other card writes GPU memory, without a copy in host memory and without the processor.](../../images/gpudirect_rdma.svg)
 #
 # By itself, a network card reads and writes *host* memory only. A gradient on a GPU
-# goes into a buffer of the GPU's driver there, and is copied, still in host memory,
-# into a buffer for the card, the **bounce buffer**; on the other side the same happens
-# in the other order. With TCP the operating system's kernel makes further copies, and
-# the processor does the work. **RDMA**, remote direct memory access, lets the card move
+# first goes to host memory, into a buffer of the GPU's driver; there it is copied into
+# a buffer for the card, the **bounce buffer**; on the other side the same happens in
+# reverse order. With TCP the operating system's kernel makes further copies, and the
+# processor does the work. **RDMA**, remote direct memory access, lets the card move
 # bytes without the kernel. **GPUDirect RDMA** lets it read and write *GPU* memory: no
 # bounce buffer, and no processor in the way.
 #
@@ -852,10 +852,10 @@ print(
 # divided. That is **model parallelism**. A pipeline puts the first layers on GPU 0, the
 # next on GPU 1; activations go forward from one to the next, and gradients backward
 # (unit 17). Unit 16 divides every layer instead. Unit 15 divides only what is stored: a
-# layer is gathered whole while it is used. Their memory is also why few people train
-# such models and many **fine-tune** them: they train a finished model for a few more
-# steps on their own data, for example a speech recogniser on medical words. Even that
-# may not fit on one GPU.
+# layer is gathered whole while it is used. Memory is also why few people train large
+# language models and many **fine-tune** them: they train a finished model for a few
+# more steps on their own data, for example a speech recogniser on medical words. Even
+# that may not fit on one GPU.
 
 # %% [markdown]
 # ## What to remember
@@ -872,7 +872,7 @@ print(
 #   batch normalisation.
 # - Images stay on their node, gradients cross the network: 2 (p - 1) / p of their size
 #   per node in a ring in the right order, 2 (N - 1) / N in two levels.
-# - Bounce buffers cost two copies, one at each end; GPUDirect RDMA saves them. This
+# - Bounce buffers cost two copies, one at each end; GPUDirect RDMA avoids them. This
 #   matters if the network is as fast as the memory.
 # - Weights are the small part: training with Adam takes 16 bytes per parameter, plus
 #   activations.
