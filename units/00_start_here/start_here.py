@@ -343,12 +343,12 @@ doctor.show(doctor.examine())
 # A cluster has *login nodes*, shared by everybody, for editing and installing, and
 # *compute nodes*, which a scheduler lends you. Four steps.
 #
-# **1. Install, once, on the login node.** It can reach the internet, compute nodes
+# **1. Install, once, on the login node.** It can reach the internet; compute nodes
 # often cannot.
 #
 # ```
 # module avail python          # the centre's versions: 3.11 to 3.14 will do
-# module load python/3.11      # units 07 and 13 need 3.11; module names differ
+# module load python/3.11      # units 07 and 13, parts of 09 need 3.11; names differ
 # module load gcc              # a compiler, for Horovod in unit 07
 # git clone ADDRESS course   # this course, on a file system that the compute nodes see
 # cd course
@@ -394,7 +394,7 @@ doctor.show(doctor.examine())
 # ```
 #
 # `ranks.start(RANKS)` notices the allocation and starts its ranks on its nodes. The
-# lessons stay as they are; to use a GPU where they can, change one constant at the top.
+# lessons need no change; those that can use a GPU have a constant for it at the top.
 #
 # ### On a hub
 #
@@ -418,7 +418,7 @@ doctor.show(doctor.examine())
 #
 # **To think about.** Three of four ranks have computed their gradients; the fourth sits
 # on a slower machine and needs twice as long. When does the next step begin? Who sets
-# the speed of the training? You will measure the answer in unit 08.
+# the speed of the training? Unit 08 has the answer.
 #
 # Now let go of your ranks. On to [unit 01](../01_mpi_pi/mpi_pi.ipynb), where four ranks
 # throw darts.
