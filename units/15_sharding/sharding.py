@@ -692,11 +692,11 @@ check(zero3_forward_backward)
 
 # %% [markdown]
 # Now apply it to the transformer. `sharding.Layer` turns each of its modules into such
-# a layer: your `shard` cuts the flat vector of its parameters. `forward` keeps only the
-# input, and `backward` recomputes the intermediate activations (activation
-# checkpointing of one layer at a time). Then the module itself moves to PyTorch's
-# device "meta", where tensors have a shape but no memory. `sharding.minibatch` draws
-# the sequences of each rank, and `sharding.data_parallel_gpt` computes the gradient as
+# a layer: your `shard` cuts the flat vector of its parameters, and the module itself
+# moves to PyTorch's device "meta", where tensors have a shape but no memory. `forward`
+# keeps only the input, and `backward` recomputes the intermediate activations
+# (activation checkpointing of one layer at a time). `sharding.minibatch` draws the
+# sequences of each rank, and `sharding.data_parallel_gpt` computes the gradient as
 # plain data parallelism would.
 
 # %% tags=["raises-exception"]
