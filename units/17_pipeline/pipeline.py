@@ -835,18 +835,17 @@ for (K, M), (amoeba, transformer) in MEASURED.items():
 # formulas. AmoebaNet reaches about half at K = 8. Its layers differ, and a pipeline
 # waits for its slowest stage: this is why you wrote `partition`.
 #
-# For the transformer at M = 4 the formula fails at K = 4 and K = 8: at K = 8 the
-# measured value is 4.8. If all runs do the same work, the two formulas give 2.91 and
-# 3.03, and 4.8 is at least 58 % more. There are three possible reasons. *Recomputing
-# while waiting*: it explains the 1.07 at K = 4 and M = 1, a part of the 1.3 at K = 8
-# and M = 1, and almost nothing at M = 4. *The work* may differ between runs: "Batch
-# size was adjusted to fit memory if necessary", says the caption, but not for which
-# entries. *The baseline*: all entries are relative to the run with K = 2 and M = 1,
-# where a device needs the most memory; if that run had a smaller batch and was slower
-# because of it, all other entries would be too large (but then so would those at M =
-# 32, which agree with the formula). Without the batch sizes nobody can tell. For the
-# transformer the table agrees with the formula at M = 32; at M = 4 only the entry for K
-# = 2 does.
+# At M = 4 both formulas fail for the transformer at K = 4 and K = 8: at K = 8 they give
+# 2.91 and 3.03 (for runs that all do the same work), and the measured 4.8 is at least
+# 58 % more. There are three possible reasons. *Recomputing while waiting*: it explains
+# the 1.07 at K = 4 and M = 1, a part of the 1.3 at K = 8 and M = 1, and almost nothing
+# at M = 4. *The work* may differ between runs: "Batch size was adjusted to fit memory
+# if necessary", says the caption, but not for which entries. *The baseline*: all
+# entries are relative to the run with K = 2 and M = 1, where a device needs the most
+# memory; if that run had a smaller batch and was slower because of it, all other
+# entries would be too large (but then so would those at M = 32, which agree with the
+# formula). Without the batch sizes nobody can tell. For the transformer the table
+# agrees with the formula at M = 32; at M = 4 only the entry for K = 2 does.
 
 # %% [markdown]
 # ### Does latency grow with the number of devices?
