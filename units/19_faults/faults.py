@@ -206,8 +206,8 @@ def save_in_background(state: dict, write: Callable) -> Callable:
 check(save_in_background)
 
 # %% [markdown]
-# How much sooner does training finish? Six steps of 30 ms, each second one followed by
-# a checkpoint, which takes 100 ms on a slow disk:
+# How much sooner does training finish? Six steps of 30 ms, with a checkpoint after
+# every other step; it takes 100 ms on a slow disk:
 
 # %% tags=["raises-exception"]
 def save_at_once(state, write):
@@ -515,7 +515,7 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 # shows the stack traces of all of them while they hang.
 #
 # `torchft` handles deaths for you: before every step the groups of ranks (each group
-# holds one replica of the model) agree on which of them are present: the *quorum*. On
+# holds one replica of the model) agree on a *quorum*, the groups that are present. On
 # Python 3.11 it cannot be installed alongside this course's packages (it needs a newer
 # version of the package protobuf than TensorFlow allows), so it is not shown.
 #
@@ -786,10 +786,10 @@ for bit in (None, 55):
 # $$\sum_i \Big(\sum_r x_{r,i}\Big) = \sum_r \Big(\sum_i x_{r,i}\Big)$$
 #
 # (*Algorithm-based fault tolerance*: Huang and Abraham, 1984, for matrices.) There are
-# two traps. Floating-point sums in two orders may differ; if positive and negative
-# numbers cancel, even by more than the checksum itself: judge the difference against
-# the sum of the *magnitudes*. And a flipped exponent bit can make a NaN, for which `<=`
-# and `>` are both false.
+# two traps. Floating-point sums in two orders may differ, and if positive and negative
+# numbers cancel, they may differ by more than the checksum itself: judge the difference
+# against the sum of the *magnitudes*. And a flipped exponent bit can make a NaN, for
+# which `<=` and `>` are both false.
 #
 # ### An all-reduce with a checksum (5 points)
 
@@ -870,7 +870,7 @@ print(f"not detected: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[
 # $\mathrm{save} / \tau + \tau / (2\,\mathrm{mtbf})$ for each second of work: the saves,
 # and half an interval for each failure. This is smallest at
 # $\tau = \sqrt{2 \cdot \mathrm{save} \cdot \mathrm{mtbf}}$: the formula of Young
-# (1974), also called Young and Daly's.
+# (1974), also called the Young/Daly formula.
 #
 # ![Above, a timeline: intervals of work, each followed by a save; a failure in the middle of an interval loses the work since the last save; then come a restart and the same work again. Below, the waste against the interval: saves fall, lost work rises, and their sum is a flat valley. For a save of 60 s and a failure every 3 hours the lowest point is Young's interval, 1138 s, at 10.5 %; at half or twice that 13.2 % is wasted.](../../images/young_daly.svg)
 #
@@ -925,8 +925,8 @@ def wall_time(
     - failures: a failure destroys all work that is not in a complete save, and
       `restart` seconds later the work resumes from the last complete save.
     - a failure during a save or restart: after a failure during a restart, the restart
-      begins again. A failure at second t does not undo a save, a restart or a job that
-      ends at t; unless the job is done, it costs another restart.
+      begins again. A save, a restart or a job that ends at second t is complete before
+      a failure at t; unless the job is done, this failure costs another restart.
 
     Example: wall_time(10, 5, 1, 2, [7]) == 14
     """
