@@ -9,8 +9,8 @@
 # **At the end of this page** you have divided a transformer's blocks over ranks by
 # columns, rows and heads (in the *stretch* also its vocabulary, and a convolution by
 # channels and by rows of the image). The results equal the sequential ones, and you
-# know how many bytes each cut sends. You can also say why such groups of ranks seldom
-# reach beyond one node.
+# know how many bytes each cut sends. You can also say why these cuts seldom reach
+# beyond one node.
 #
 # **You need** units 02, 03 and 05. **It takes** about 110 minutes, the *stretch* 195
 # more: two sittings, with a break at *Half-time*. The cells themselves run for about 15
@@ -128,7 +128,7 @@ check(column_linear)
 #
 # $$x W^T = x_0 W_0^T + x_1 W_1^T + \dots$$
 #
-# ![A linear layer by rows on two ranks. Each rank has half of the columns of x and the rows of the transposed weight that belong to them: rank 0 the upper half, rank 1 the lower half. Its product has the full shape n times h, but is only a summand, x0 W0 or x1 W1. An all-reduce gives every rank the sum.](../../images/row_parallel.svg)
+# ![A linear layer by rows on two ranks. Each rank has half of the columns of x and the rows of the transposed weight that belong to them: rank 0 the upper half, rank 1 the lower half. Its product has the full shape n times h, but is only a summand, x0 W0ᵀ or x1 W1ᵀ. An all-reduce gives every rank the sum.](../../images/row_parallel.svg)
 #
 # Compare the two drawings: by columns a rank has some numbers of the output; by rows it
 # has a summand of every number.
@@ -763,8 +763,8 @@ for layer, n in (("tp_mlp", 64), ("sequence_parallel_mlp", 16)):
 # tokens of it, and gather the others once more in the backward pass. Then a whole block
 # of width h keeps $34\,s\,b\,h / t$ bytes on each of t ranks (s tokens, b sequences),
 # not counting the attention scores. The price is a third all_gather, a quarter more
-# bytes on the links, sent while the rank computes. Unit 20 counts the memory so, but
-# not the bytes of this third all_gather.
+# bytes on the links, sent while the rank computes. Unit 20 counts the memory this way,
+# but not the bytes of this third all_gather.
 
 # %% [markdown]
 # ## Model parallelism in 2019: "all-to-all communication of outputs"
@@ -776,8 +776,8 @@ for layer, n in (("tp_mlp", 64), ("sequence_parallel_mlp", 16)):
 # groups of 8 ranks. Others avoid it: DeepSeek-V3 was trained "without using costly
 # tensor parallelism" (arXiv 2412.19437, section 1). Is the slide right about the
 # communication? Layer by layer, as in your `column_linear`, every rank needs all
-# outputs of all others before the next layer can begin. Count the bytes of both ways,
-# forward, for an MLP of hidden width 4 d:
+# outputs of all others before the next layer can begin. Count the bytes that an MLP of
+# hidden width 4 d sends forward, layer by layer and as columns, then rows:
 
 # %%
 def layer_by_layer(n, d):
@@ -891,7 +891,7 @@ print(f"4 ranks: loss {outcome.ranks[0].value[0]:.12f}, "
 # The loss and the gradients equal yours, and the sequential ones. Now both steps on the
 # clock, one above the other:
 
-# %% alt="Space-time diagrams of four ranks, by hand and by torch's plan, one below the other. Both take turns of computing and sums; torch's plan has more and narrower sums in the backward pass."
+# %% alt="Space-time diagrams of four ranks, by hand and by torch's plan, one below the other. Both take turns of computing and sums; torch's plan has more sums in the backward pass."
 def charged_plan(one_f):
     given.charged_step(lambda model: by_plan(model, one_f))
 
