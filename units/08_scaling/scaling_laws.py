@@ -733,7 +733,7 @@ for p in GPUS[1:]:
 # other nine do?
 
 # %%
-# ten steps, one of them d below the others: standard deviation (n - 1) d / sqrt(10)
+# one of ten steps is d below the others: standard deviation d / sqrt(10), with n - 1
 gap = SD[0] * math.sqrt(10)
 others = IMAGES[0] + gap / 10
 print(

@@ -91,7 +91,7 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # ![The bytes that each of four ranks keeps for one parameter of the model, as bars. Data parallel: 2 bytes of parameter, 2 of gradient and 12 of optimizer state on every rank, 16 in total. ZeRO-1: each rank keeps a quarter of the optimizer state, 7 bytes in total. ZeRO-2: also a quarter of the gradients, 5.5 bytes. ZeRO-3: a quarter of everything, 4 bytes. The quarters of the four ranks are stacked like the steps of a staircase.](../../images/zero_stages.svg)
 #
 # The bars show the memory of each of four ranks for one parameter. Each stage shards
-# one more component: a rank keeps a quarter of it, and the other three quarters
+# one more kind of data: a rank keeps a quarter of it, and the other three quarters
 # (dotted) are on the other ranks.
 #
 # ### Memory per rank (3 points)
@@ -110,7 +110,7 @@ def memory_per_rank(
     Returns: int, bytes (a float with an integer value is accepted, too)
 
     - Adam in mixed precision: the bytes in the table above. Count one shard of each
-      component that is sharded at this stage, and the other components in full.
+      component sharded at this stage or an earlier one, and the others in full.
     - other optimizers, float32, and padding: with mixed precision every optimizer's
       state (SGD's, too) includes the 32-bit copy of the parameters; without it, there
       is no such copy. A shard is ceil(params / p) numbers, padding included.
@@ -245,7 +245,7 @@ check(unshard)
 # keep only the moments of its shard, update only its shard of the parameters, and
 # gather the other ranks' new shards. `adam` is provided; it works in place.
 #
-# ![A step of ZeRO-1 on four ranks as grids of ranks by shards. Each rank begins with its own full gradient. A reduce-scatter leaves each rank one shard of the mean. With that and its shard of the optimizer state, which is never communicated, each rank makes a step of Adam and has one shard of new parameters. An all-gather gives every rank all new parameters.](../../images/zero1_step.svg)
+# ![A step of ZeRO-1 on four ranks as grids of ranks by shards. Each rank begins with its own full gradient. A reduce-scatter leaves each rank one shard of the mean. With that and its shard of the optimizer state, which is never communicated, each rank takes a step of Adam and has one shard of new parameters. An all-gather gives every rank all new parameters.](../../images/zero1_step.svg)
 #
 # Read each row from left to right. In the middle, a rank works on $k$ numbers instead
 # of $n$.
@@ -310,7 +310,7 @@ check(zero1_step)
 # Second, it saves memory in **gradient accumulation**: a batch too large for memory is
 # cut into *micro-batches*, which run one after another, and their gradients are added
 # up. From one micro-batch to the next, only a shard of this sum is kept, not the full
-# vector.
+# vector. The exercise is about this one.
 #
 # ### A step of ZeRO-2 (4 points)
 #
@@ -421,9 +421,9 @@ print(f"fit: {without:.1f} numbers, plus {each:.2f} per head and token of contex
 
 # %% [markdown]
 # Each head keeps one number for each pair of tokens: the softmax output. (All heads
-# share the mask, one byte for each pair.) The intercept is the part that the paper
-# counts: the inputs of the block's matrix products, norms and GELUs. It is about 16,
-# not "about 12".
+# share the mask, one byte for each pair.) The intercept is what remains: the inputs of
+# the block's matrix products, norms and GELUs. It is about 16, where the paper says
+# "about 12".
 #
 # Korthikanti et al. (arXiv 2205.05198, section 4.1) counted operation by operation. In
 # 16 bits a layer keeps $s\,b\,h\,(34 + 5 a s / h)$ bytes, for $s$ tokens, batch size
@@ -440,12 +440,11 @@ print(f"fit: {without:.1f} numbers, plus {each:.2f} per head and token of contex
 #
 # The memory kept after the forward pass is not yet the peak. To see the peak, count
 # memory *over time*. `sharding.measured_step` does this for one step of the
-# transformer's blocks on one rank. It uses `sharding.Counted()`, a `TorchDispatchMode`,
-# which PyTorch calls for every operation: after each operation it adds up the storages
-# that are still alive, and the simulator (unit 03) records the sum over time. Each
-# block takes virtual time: 1 ms forward, 2 ms backward. The blocks run with or without
-# activation checkpointing (`checkpointed` and `with_the_library` come later on this
-# page):
+# transformer's blocks on one rank. It uses `sharding.Counted()`, a `TorchDispatchMode`:
+# PyTorch calls it for every operation, and it then adds up the storages that are still
+# alive; the simulator (unit 03) records the sum over time. Each block takes virtual
+# time: 1 ms forward, 2 ms backward. The blocks run with or without activation
+# checkpointing (`checkpointed` and `with_the_library` come later on this page):
 
 # %% alt="A space-time diagram of one rank: eight blocks forward, eight backward, each backward block twice as wide. The curve of memory below climbs through the forward pass, peaks as the backward pass begins, and falls through the backward pass, not to zero."
 def one_step(how, every):
@@ -488,16 +487,16 @@ timeline.draw(plain.events, 1, title="A plain step", memory=plain.memory)
 # activations are drawn five times as large as its input, and a backward pass twice as
 # long as a forward pass.)
 #
-# Write it as a `torch.autograd.Function` that takes the segment's blocks and its input
-# as arguments. In `forward`, autograd is switched off automatically; save the input
-# with `ctx.save_for_backward`. In `backward`, detach the saved input, make it require a
-# gradient, and compute the segment's output `y` again under `torch.enable_grad()`. With
-# `gy`, the gradient that `backward` receives, `torch.autograd.backward(y, gy)` then
-# accumulates the gradients in `.grad`. **Think first:** suppose a block has dropout.
-# What must be the same in its second run, and how do you ensure it?
-# (`torch.get_rng_state` returns the generator's state; code in `with
-# torch.random.fork_rng(devices=[]):` may draw random numbers; afterwards the
-# generator's state is restored.)
+# Write one segment as a `torch.autograd.Function` whose arguments are the segment's
+# blocks and its input. In `forward`, autograd is switched off automatically; save the
+# input with `ctx.save_for_backward`. In `backward`, detach the saved input, make it
+# require a gradient, and compute the segment's output `y` again under
+# `torch.enable_grad()`. With `gy`, the gradient that `backward` receives,
+# `torch.autograd.backward(y, gy)` then accumulates the gradients in `.grad`. **Think
+# first:** suppose a block has dropout. What must be the same in its second run, and how
+# do you ensure it? (`torch.get_rng_state` and `set_rng_state` read and set the
+# generator's state; after a `with torch.random.fork_rng(devices=[]):` block it is what
+# it was before.)
 #
 # ### Recomputing activations (4 points)
 
@@ -628,8 +627,8 @@ print(
 # computes, the links are idle. What could be gathered in the meantime (*prefetching*)?
 # How many layers are then gathered at a time? (The backward pass may start with the
 # last two layers still gathered from the forward pass. Each of the remaining layers is
-# gathered again. Start gathering layer i when layer i + 1 begins its backward pass, and
-# no earlier: the autograder may change layer i's shard before that.)
+# gathered again. Start gathering such a layer i when layer i + 1 begins its backward
+# pass, and no earlier: until then the autograder may still change its shard.)
 #
 # ### Forward and backward pass of ZeRO-3 (5 points)
 
@@ -783,8 +782,9 @@ print(f"your guess: {guess_2}")
 # ## Clipping by the global norm · stretch
 #
 # Large models are trained with clipped gradients: if the norm of the gradient exceeds a
-# limit, the gradient is scaled down to it (unit 05). With ZeRO-2 and 3 no rank holds
-# the full gradient. What must the ranks tell each other?
+# limit, the gradient is scaled down to it (unit 05). Once the gradient is
+# reduce-scattered, no rank holds the full mean gradient. What must the ranks tell each
+# other?
 #
 # ### The global norm of sharded gradients (3 points)
 
@@ -828,9 +828,9 @@ check(clip_grad_norm_sharded)
 # clips by the norm of *its* shard. **Before you run it:** what will the loss curve look
 # like?
 #
-# `sharding.descend` trains the small transformer with whatever gradient you apply. For
-# each step it returns the loss, the cosine between the applied gradient and the right
-# one, and the norm of the applied gradient.
+# `sharding.descend` trains the small transformer with the gradient that a function of
+# yours returns. For each step it returns the loss, the cosine between the applied
+# gradient and the right one, and the norm of the applied gradient.
 #
 # (Under `fully_shard`, further down, gradients are DTensors: tensors that know how they
 # are sharded. There the same call is right, as it takes the norm over all ranks.)
@@ -840,8 +840,8 @@ STEPS = 60
 
 # %% tags=["raises-exception"]
 def clipped_gradient(flat, how):
-    """The gradient to apply: `flat`, the mean gradient of all ranks, clipped to a
-    norm of 0.25, shard by shard.
+    """The gradient to apply: `flat`, the mean gradient of all ranks, of which each rank
+    clips its shard to 0.25, by the norm that `how` names.
     """
     part = shard(flat, dist.get_rank(), dist.get_world_size())
     # flat is the full gradient, so its norm is that over all ranks
@@ -958,10 +958,10 @@ print(f"fully_shard {theirs * 1e3:.2f} ms")
 # %% [markdown]
 # Both gather each block before its forward and again before its backward pass (your
 # version may keep the last two), and then reduce-scatter its gradient. Two things
-# differ. Your layers keep only their input and recompute their intermediate
-# activations: a backward pass takes 0.3 instead of 0.2 ms. And your version overlaps
-# gathers with computation, while here, on CPUs, `fully_shard` waits for each gather
-# before it computes.
+# differ. Your layers keep only their input and recompute the rest: here, with 0.1 ms
+# for a forward pass, a backward pass takes 0.3 instead of 0.2 ms. And your version
+# overlaps gathers with computation, while here, on CPUs, `fully_shard` waits for each
+# gather before it computes.
 #
 # ### HSDP: sharded within a node, replicated across nodes · stretch
 #

@@ -65,9 +65,9 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # micro-batch 1.
 #
 # `replay` works out when everything happens. It knows nothing about the model and
-# assumes that a forward pass takes 1 slot and a backward pass 2. (A backward pass
-# computes two products, the gradient of the input and that of the weights; a forward
-# pass computes one.)
+# assumes that a forward pass takes 1 slot and a backward pass 2. (For each layer a
+# backward pass computes two matrix products, one for the gradient of the input and one
+# for that of the weights; a forward pass computes one.)
 #
 # First one minibatch, not split. `show` replays a schedule and draws it. In the drawing
 # a slot is one second, and the activations of one forward pass are 1 MB. A rank keeps
@@ -158,8 +158,8 @@ def enough_micro_batches(p: int, share: float, v: int = 1) -> int:
     v: int, number of chunks on each rank
     Returns: int, at least 1
 
-    - one chunk per rank: the smallest m with bubble(p, m) <= share, both as floats;
-      equality is enough.
+    - one chunk per rank: the smallest m with bubble(p, m) <= share, compared as
+      floats; equality is enough.
     - v chunks per rank: for v > 1, the smallest multiple m of p for which
       bubble(p, m, v) <= share.
 
@@ -218,8 +218,8 @@ for name, cost in zip(names, costs):
 # the mean cost per stage is not always best. Two methods always find a best cut. Either
 # search for the smallest limit on a stage's cost for which p stages are enough. Or
 # build up from smaller problems: for $q = 2, 3, \dots, p$ and every $n$, find the best
-# cut of the first $n$ layers into $q$ stages; it is a best cut of fewer layers into
-# $q - 1$ stages plus one last stage.
+# cut of the first $n$ layers into $q$ stages; one such cut consists of a best cut of
+# fewer layers into $q - 1$ stages, and one last stage.
 #
 # ![Six layers of cost 1, 1, 4, 2, 4 and 5, partitioned into three stages in three ways; each bar is as long as its stage's cost, and hatching shows how long it waits for the slowest. Two layers each: 2, 6 and 9, so all wait for 9. Filled up to the mean: 2, 4 and 11. The best cut: 6, 6 and 5.](../../images/pipeline_cuts.svg)
 #
@@ -296,7 +296,7 @@ for title, cut in (("your cut", sizes), ("equal layer counts", even)):
 # virtual time**, too: the stage adds 1 ms for each forward pass and 2 ms for each
 # backward pass to its rank's clock, however long your machine takes. With a hook that
 # sees every saved tensor (unit 15) it also counts the bytes that autograd saves for
-# each micro-batch's backward pass, not counting the weights. `Stage` does both; you can
+# each micro-batch's backward pass, excluding the weights. `Stage` does both; you can
 # read it in `labkit/lessons/pipeline.py`, but you do not have to.
 
 # %%
@@ -477,7 +477,7 @@ timeline.draw(first.events, RANKS, title=title, memory=first.memory)
 # ### The order of 1F1B (3 points)
 #
 # Write a function that returns this order. The check replays it: it must finish, take
-# no longer than GPipe and keep at most p - rank micro-batches alive on each rank.
+# no longer than GPipe and keep at most (p - rank) micro-batches alive on each rank.
 
 # %% nbgrader={"grade": false, "grade_id": "order_1f1b", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def order_1f1b(rank: int, p: int, m: int) -> list[tuple[str, int]]:
@@ -677,13 +677,13 @@ except StandStill as error:
 # The order: micro-batches go in **groups of p**. A group goes through the first chunk
 # of every rank, then through the second chunk of every rank, and so on; then the next
 # group. Backward passes go in the same groups, from the last chunk of every rank to the
-# first. As in 1F1B, a rank begins with a warm-up, but with a longer one (also for
-# $v = 1$):
+# first. As in 1F1B, a rank begins with a warm-up, here of
 #
 # $$2 (p - 1 - \mathrm{rank}) + (v - 1) p$$
 #
-# forward passes (or all, if there are fewer). Then it alternates between one forward
-# and one backward pass, and finally it does the remaining backward passes.
+# forward passes (or all, if there are fewer); even for $v = 1$ that is more than in
+# 1F1B, except on the last rank. Then it alternates between one forward and one backward
+# pass, and finally it does the remaining backward passes.
 #
 # ### The order of interleaved 1F1B (4 points)
 #
@@ -704,8 +704,8 @@ def order_interleaved(rank: int, p: int, m: int, v: int) -> list[tuple[str, int,
 
     - the bubble of v chunks: the whole schedule takes at most 3 (v m + p - 1) times
       the forward pass of one chunk, which is 1/v of a slot. At any time at most
-      2 (p - 1 - rank) + (v - 1) p + 1 forward passes of a rank are alive. Any order
-      within both bounds is accepted.
+      2 (p - 1 - rank) + (v - 1) p + 1 forward passes of a rank are alive (one for each
+      micro-batch and chunk). Any order within both bounds is accepted.
     - p does not divide m: raise ValueError.
 
     Example: order_interleaved(0, 1, 1, 2) == [
@@ -741,9 +741,9 @@ show(orders, 8, 2, "Interleaved, 2 chunks per rank", forward=0.5, backward=1.0)
 
 # %% [markdown]
 # Less idle time, but at a price: a rank keeps more activations than under 1F1B, and
-# every micro-batch makes $v p - 1$ hops in each direction instead of $p - 1$, more than
-# $v$ times as many. So far, messages have cost next to nothing. In the next cell each
-# message, a *hop*, takes a fraction of a slot:
+# every micro-batch needs $v p - 1$ messages (*hops*) in each direction instead of
+# $p - 1$, more than $v$ times as many. So far, they have cost next to nothing. In the
+# next cell each hop takes a fraction of a slot:
 
 # %% tags=["raises-exception"] alt="Total time in slots over the time of a message, for 1, 2 and 4 chunks per rank. With free messages 4 chunks are fastest and 1 is slowest. The line of 4 chunks is the steepest and crosses that of 2."
 hops = [0, 0.05, 0.1, 0.2, 0.3]
@@ -808,11 +808,11 @@ for K in (2, 4, 8, 16, 64):
 # %% [markdown]
 # ### Measured throughput · stretch
 #
-# **Claim 2: table 2 of the same paper.** It gives the throughput on TPUs, relative to K
-# = 2 and M = 1, of a transformer and of AmoebaNet, an image network found by
-# architecture search. If only the schedule mattered, it would be $K M / (M + K - 1)$,
-# or $3.5\, K M / (4 M + 3 (K - 1))$ if the ranks recomputed while waiting (3.5 makes it
-# 1 at K = 2 and M = 1).
+# **Claim 2: table 2 of the same paper.** It gives the throughput of a transformer and
+# of AmoebaNet (an image network found by architecture search) on TPUs, relative to K =
+# 2 and M = 1. If only the schedule mattered, this throughput would be
+# $K M / (M + K - 1)$, or $3.5\, K M / (4 M + 3 (K - 1))$ if the ranks recomputed while
+# waiting (3.5 makes it 1 at K = 2 and M = 1).
 
 # %%
 MEASURED = {  # (K, M): AmoebaNet, transformer; GPipe, table 2
@@ -835,17 +835,17 @@ for (K, M), (amoeba, transformer) in MEASURED.items():
 # formulas. AmoebaNet reaches about half at K = 8. Its layers differ, and a pipeline
 # waits for its slowest stage: this is why you wrote `partition`.
 #
-# At M = 4 both formulas fail for the transformer at K = 4 and K = 8: at K = 8 they give
-# 2.91 and 3.03 (for runs that all do the same work), and the measured 4.8 is at least
-# 58 % more. There are three possible reasons. *Recomputing while waiting*: it explains
-# the 1.07 at K = 4 and M = 1, a part of the 1.3 at K = 8 and M = 1, and almost nothing
-# at M = 4. *The work* may differ between runs: "Batch size was adjusted to fit memory
-# if necessary", says the caption, but not for which entries. *The baseline*: all
-# entries are relative to the run with K = 2 and M = 1, where a device needs the most
-# memory; if that run had a smaller batch and was slower because of it, all other
-# entries would be too large (but then so would those at M = 32, which agree with the
-# formula). Without the batch sizes nobody can tell. For the transformer the table
-# agrees with the formula at M = 32; at M = 4 only the entry for K = 2 does.
+# At M = 1 recomputing while waiting explains the 1.07 at K = 4 and a part of the 1.3 at
+# K = 8. At M = 4 both formulas fail for the transformer at K = 4 and K = 8: if all runs
+# do the same work, they give 2.91 and 3.03 at K = 8; the measured 4.8 is at least 58 %
+# more. There are two possible reasons. *The work* may differ between runs: "Batch size
+# was adjusted to fit memory if necessary", says the caption, but not for which entries.
+# *The baseline*: all entries are relative to the run with K = 2 and M = 1, where a
+# device needs the most memory; if that run had a smaller batch and was slower because
+# of it, all other entries would be too large (but then so would those at M = 32, which
+# agree with the formulas). Without the batch sizes nobody can tell. For the transformer
+# the table agrees with both formulas at M = 32; at M = 4 only the entry for K = 2 does,
+# with the first.
 
 # %% [markdown]
 # ### Does latency grow with the number of devices?
@@ -969,7 +969,7 @@ def split_backward(out, x, gradient, parameters):
 
     out: tensor, the layer's output for the input x
     x: tensor, the layer's input; x.grad is None at first, and you may overwrite it
-    gradient: tensor, the gradient of out; nobody changes it, neither you nor the caller
+    gradient: tensor, the gradient of out; neither you nor the caller may change it
     parameters: list of the layer's parameters, at least one; out depends on each
     Returns: (gradient of x, function without arguments that computes the others)
 
@@ -1005,7 +1005,7 @@ check(split_backward)
 
 # %% nbgrader={"grade": false, "grade_id": "order_zero_bubble", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def order_zero_bubble(rank: int, p: int, m: int) -> list[tuple[str, int]]:
-    """List the passes of one rank in an order with almost no bubble.
+    """List the passes of one rank in an order with only p - 1 idle slots.
 
     rank: int, this rank, from 0 to p - 1
     p: int, number of ranks, one stage on each
@@ -1058,6 +1058,8 @@ charts.diagrams(runs, 4);
 # did under 1F1B. A table in the authors' repository says the same of the schedule that
 # they call ZB1P (memory for p micro-batches): a bubble of $(p - 1) / (3 m)$. (This is a
 # fraction of the 3 m slots of work; the percentages on this page are fractions of the
-# whole time.) ZB2P (memory for 2 p micro-batches) has none at all. Both hold if F, B
-# and W take the same time. ZB2P also needs an optimizer step that does not wait for all
-# stages; gradient clipping does wait, because it needs the norm over all of them.
+# whole time.) In ZB2P (memory for 2 p micro-batches) a rank is idle only before its
+# first F and after its last W; the table counts that as none, because the next step can
+# fill it. Both hold if F, B and W take the same time. ZB2P also needs an optimizer step
+# that does not wait for all stages; gradient clipping does wait, because it needs the
+# norm over all of them.

@@ -57,12 +57,12 @@ guess_1, guess_2, guess_3 = "?", "?", "?"
 # ## Atomic checkpoints: one file, old or new
 #
 # A checkpoint is repeatedly written to the same file name, and a job may be killed at
-# any moment, even in the middle of a write. The next cells really do that. A separate
-# process writes a file, and the operating system kills it when the file has `k` bytes
-# (using `RLIMIT_FSIZE`, a limit on the size of files). That is repeated for every `k`.
-# After each kill, `faults.killed_at_every_byte` looks at the file of that name and
-# counts what it finds: the `old` file, the `new` one, only a part of the new one
-# (`half`), or no file at all (`gone`).
+# any moment, even in the middle of a write. The next cells really kill a job in the
+# middle of a write. A separate process writes a file, and the operating system kills it
+# when the file has `k` bytes (using `RLIMIT_FSIZE`, a limit on the size of files). That
+# is repeated for every `k`. After each kill, `faults.killed_at_every_byte` looks at the
+# file of that name and counts what it finds: the `old` file, the `new` one, only a part
+# of the new one (`half`), or no file at all (`gone`).
 #
 # (Everything on this page whose name starts with `faults.` is provided; you need not
 # read it. It is in `labkit/lessons/faults.py`, and `help(faults)` shows it.)
@@ -92,15 +92,15 @@ print("killed at every byte:", simulation.run(saves_in_place, 1).ranks[0].value)
 # `os.fsync(file.fileno())` waits until they are on the disk. Only then replace the old
 # file with the new one.
 #
-# The file object that `open` returns writes all bytes or raises an exception.
-# `os.write`, in contrast, may write fewer bytes than it was given, for example when the
-# disk fills up; then you have to call it again for the rest, and on a full disk this
-# second call raises. Let the exception propagate, so that an incomplete file is never
-# renamed.
+# The file object that `open` returns by default writes all bytes or raises an
+# exception. `os.write`, in contrast, may write fewer bytes than it was given, for
+# example when the disk fills up; then you have to call it again for the rest, and on a
+# full disk this second call raises. Let the exception propagate, so that an incomplete
+# file is never renamed.
 #
 # Rename only within one file system: across two, `os.replace` raises an exception, and
-# `shutil.move` copies, which is not atomic. The system's directory for temporary
-# files, `/tmp`, is often on a different one than your checkpoints.
+# `shutil.move` copies, which is not atomic. `/tmp`, the system's directory for
+# temporary files, is often on a different file system than your checkpoints.
 #
 # ![What a kill leaves at each moment of a save. In place: after open the checkpoint is empty, in the middle of write it is half-written; in both cases the old and the new file are lost. Into another file, then rename: the checkpoint stays old while checkpoint.new is opened, written, flushed and synced to the disk; after replace it is new. It is whole at every moment. Until fsync the new bytes may be only in memory.](../../images/checkpoint_crash.svg)
 #
@@ -230,7 +230,7 @@ print(f"in the background    {faults.train_and_save(save_in_background):.2f} s")
 # resume with fewer or more ranks, keep the size of the global minibatch: the learning
 # rate was chosen for it.
 #
-# ![The 24 samples of an epoch in their order, in three steps of eight. In step 0 four ranks take two samples each, in turn. Then one rank is gone. In steps 1 and 2 the three ranks share the same eight samples of each step: two ranks take three, one takes two.](../../images/samples_on_fewer_ranks.svg)
+# ![The 24 samples of an epoch in their order, in three steps of eight. In step 0 four ranks take two samples each, in turn. Then one rank is gone. In steps 1 and 2 the three ranks share the eight samples of each step: two ranks take three, one takes two.](../../images/samples_on_fewer_ranks.svg)
 #
 # Only the assignment of a step's samples to the ranks has changed.
 #
@@ -253,8 +253,8 @@ def resume_order(
     - the same number of ranks: in each step, the ranks together take the samples that
       this step would have taken without the stop. The last step of an epoch takes the
       samples that are left.
-    - another number of ranks: the same holds. In a step, the ranks' numbers of samples
-      differ by at most one; a rank that gets no sample has the list [].
+    - another number of ranks: the same holds. In a step, the numbers of samples per
+      rank differ by at most one; a rank that gets no sample has the list [].
 
     Example: resume_order([7, 4, 9, 8, 5, 6], 1, 2, 2, 0, 1) == [[5, 6]]
     """
@@ -358,11 +358,11 @@ with tempfile.TemporaryDirectory() as folder:
     print(sorted(os.listdir(f"{folder}/checkpoint")))
 
 # %% [markdown]
-# The loaded bits are the same on any number of ranks. Two steps later they are still
-# the same on two ranks, but not on three: FSDP averages over the ranks. (All ranks see
-# the same samples here, but adding three equal numbers and dividing by 3 does not
-# always give the same number back; with two or four it does.) There are four files and
-# an index, which is written last: without it the folder is not a checkpoint.
+# The loaded bits are the same on any number of ranks. Two steps later, two ranks still
+# have the same weights as four, but three do not: FSDP averages over the ranks. (All
+# ranks see the same samples here, but adding three equal numbers and dividing by 3 does
+# not always give the same number back; with two or four it does.) There are four files
+# and an index, which is written last: without it the folder is not a checkpoint.
 
 # %% [markdown]
 # ## Half-time
@@ -403,16 +403,16 @@ timeline.draw(outcome.events, 4, title="rank 2 dies instead of joining its secon
 # %% [markdown]
 # So on the simulated network the other three get an exception in their second sum, in
 # the middle of a step. What now? There are two answers: all ranks stop and restart from
-# a checkpoint (that is `torchrun`, below); or the survivors continue without the dead.
-# To continue, each survivor keeps a list of the living ranks, removes those that have
-# died, makes a new group of the rest (PyTorch normally wants all ranks to call
+# a checkpoint (that is `torchrun`, below); or the survivors continue without the dead
+# rank. To continue, each survivor keeps a list of the living ranks, removes those that
+# have died, makes a new group of the rest (PyTorch normally wants all ranks to call
 # `new_group`; here the survivors are enough), and takes the *same* step again: the
 # contents of the tensor after the failed sum are useless.
 #
-# And the work of the dead rank? Divide the minibatch into **shards** (of samples, this
-# time), more than there are ranks, and deal them out among the ranks that are alive. If
-# the gradients of the shards are always added in the same order, then the weights do
-# not depend on which rank computed which shard. So they depend neither on the number of
+# And the work of the dead rank? Divide the minibatch into more **shards** (of samples,
+# this time) than there are ranks, and deal them out to the ranks that are alive. If the
+# gradients of the shards are always added in the same order, then the weights do not
+# depend on which rank computed which shard. So they depend neither on the number of
 # ranks nor on deaths. To combine the gradients exactly, make a table with one row for
 # each shard, zeros in the rows of other ranks, and all-reduce it. Each entry of the sum
 # has only one nonzero summand, so nothing is rounded.
@@ -442,7 +442,7 @@ def train_through(
       shard once in a step; no rank computes more than its share: shards divided by the
       number of ranks alive, rounded up.
     - one rank dies: the result is the same. Repeat only the failed step: compute all
-      its shards again, or only those that no survivor has computed.
+      shards of its minibatch again, or only those that no survivor has computed.
     - several ranks die: several ranks may die, each when it is about to call a
       collective (never when about to call `new_group`); at least one survives.
     - unchanged: w.
@@ -506,8 +506,8 @@ timeline.draw(outcome.events, 4, title="rank 2 dies in the third step")
 # wait. In each process a thread of PyTorch, the *watchdog*, ends the process if a
 # collective takes longer than the group's timeout; it does not say which rank died. The
 # timeout is 10 minutes (30 minutes with gloo, the backend for CPUs) unless you set
-# `init_process_group(timeout=...)`. A program that learns of the death sooner can end
-# the wait and continue with fewer ranks in one call,
+# `init_process_group(timeout=...)`. If the program learns of the death in another way,
+# one call ends the wait and continues with fewer ranks:
 # `torch.distributed.shrink_group(ranks_to_exclude, shrink_flags=SHRINK_ABORT)`
 # (`ncclCommShrink`; `SHRINK_ABORT` is in `torch.distributed.distributed_c10d`). Of
 # PyTorch 2.13's backends only NCCL has this call. If all ranks have called PyTorch's
@@ -625,7 +625,7 @@ print("one process, never interrupted:", checkpoint.digest([w]))
 # %% [markdown]
 # The same hash of the weights, so the same weights, bit for bit. Only the steps since
 # the last checkpoint were lost, and a few seconds, most of them for importing torch
-# again. (`make test-cluster` does this twice, or as often as the variable
+# again. (`make test-cluster` does this twice, or as many times as the variable
 # `COURSE_KILLS` says, and each time kills a worker at a random moment. In our trial 20
 # of 20 runs ended like this.)
 #
@@ -711,8 +711,8 @@ def stragglers(times: np.ndarray, k: float) -> list[int]:
 
     - one slow rank: a rank's time is the median over its steps. The centre is the
       median of all ranks' times; the spread is 1.4826 times the median distance of
-      these times to the centre. A rank is slow if its time minus the centre is more
-      than k * spread and also strictly more than 0.02 * centre.
+      these times to the centre. A rank is slow if its time exceeds the centre by
+      more than k * spread and by more than 0.02 * centre (equality is not enough).
     - outliers: the same rule holds if a checkpoint was written during one of the steps,
       or if several ranks are slow.
     - no slow rank: if no rank is slow, return [].
@@ -787,7 +787,7 @@ for bit in (None, 55):
 #
 # (*Algorithm-based fault tolerance*: Huang and Abraham, 1984, for matrices.) There are
 # two traps. Floating-point sums in two orders may differ, and if positive and negative
-# numbers cancel, they may differ by more than the checksum itself: judge the difference
+# numbers cancel, the difference may exceed the checksum itself: judge the difference
 # against the sum of the *magnitudes*. And a flipped exponent bit can make a NaN, for
 # which `<=` and `>` are both false.
 #
@@ -857,10 +857,10 @@ print(f"not detected: {len(unseen)} of {len(BITS)}, bits {unseen[0]} to {unseen[
 
 # %% [markdown]
 # It does not detect flips of the low bits: they change the sum by less than the limit,
-# which is 3e-7 here, a few times the distance between float32 numbers near 1. (Two
-# errors that cancel, and two numbers that swap places, are not detected either. And
-# errors made before the checksum is computed, in the backward pass, need other methods:
-# compute a part of the batch twice, on two ranks, and compare.)
+# 3e-7 here, about as small as the rounding errors of float32. (Two errors that cancel,
+# and two numbers that swap places, are not detected either. And errors made before the
+# checksum is computed, in the backward pass, need other methods: compute a part of the
+# batch twice, on two ranks, and compare.)
 #
 # ## Checkpoint interval: how often to save
 #
@@ -924,9 +924,10 @@ def wall_time(
       very end.
     - failures: a failure destroys all work that is not in a complete save, and
       `restart` seconds later the work resumes from the last complete save.
-    - a failure during a save or restart: after a failure during a restart, the restart
-      begins again. A save, a restart or a job that ends at second t is complete before
-      a failure at t; unless the job is done, this failure costs another restart.
+    - a failure during a save or restart: an incomplete save does not count; an
+      incomplete restart begins again. A save, a restart or a job that ends at second t
+      is complete before a failure at t; unless the job is done, that failure costs a
+      restart.
 
     Example: wall_time(10, 5, 1, 2, [7]) == 14
     """
