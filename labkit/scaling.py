@@ -171,10 +171,11 @@ def karp_flatt(speedup: Estimate | float, p: int) -> Estimate:
     speedup's error carried over.
 
     Not defined on one rank: ValueError. Negative where the speedup is larger than p. If it stays
-    the same for all p, Amdahl's law describes the runs (the bytes of a ring look like a serial part,
-    too); if it grows, the overhead grows with p; if it falls, something else is going on (often a
-    bad baseline). For strong scaling: at a constant efficiency of weak scaling it falls. Source: A. Karp, H. Flatt,
-    Measuring Parallel Processor Performance, Communications of the ACM 33 (1990).
+    the same for all p, Amdahl's law describes the runs (the bytes of a ring look like a serial
+    part, too); if it grows, the overhead grows with p; if it falls, something else is going on
+    (often a bad baseline). For strong scaling: in weak scaling it falls even at a constant
+    efficiency. Source: A. Karp, H. Flatt, Measuring Parallel Processor Performance,
+    Communications of the ACM 33 (1990).
     """
     _check_ranks(p, 2)
     s = _as_value(speedup)

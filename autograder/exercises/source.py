@@ -1,7 +1,7 @@
 """Harnesses and references as source text: the functions that stand around a student's on the ranks, and the right
 answers that stand in for one that is missing. Both run in the student's processes, which cannot import the grader.
 
-A unit's harnesses are ordinary functions in `harness.py` beside its `exercises.py`, where editors see them.
+A unit's harnesses are ordinary functions in `harness.py` beside its `exercises.py`, where linters and editors see them.
 A harness goes to the ranks with all that it needs of its file. What several units share lies in
 `autograder.exercises.harness` and is imported from there. A reference is one of the bank's right answers.
 

@@ -127,7 +127,8 @@ SMALL, MANY = 10, 200  # images of a share that may come in the list's order by 
 
 
 def furthest(drawn, listed, size, every):
-    """How far an image is drawn before its turn, as a part of the list: with a buffer of half the list at most 0.5.
+    """The largest distance by which an image is drawn before its turn, as a fraction of the list: at most 0.5 with a
+    buffer of half the list.
 
     drawn: passes of `size` images, one after the other; in each an image is drawn at every `every`-th place."""
     order = {image: place for place, image in enumerate(listed)}

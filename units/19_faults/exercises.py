@@ -712,7 +712,7 @@ class CheckedAllReduce(Exercise):
                 "One False is enough: all-reduce the verdicts, True as 1, with MIN.",
                 lambda c: c.says(lambda r: c.fault != "before") if c.fault == "after" else None),
         Mistake("false_alarm", "There was no fault, only rounding.",
-                "Numbers of both signs cancel: compare with the sum of the magnitudes, 1e-10 of it.",
+                "Numbers of both signs cancel: compare with 1e-10 of the sum of the magnitudes, and add up in float64.",
                 lambda c: c.says(lambda r: False)),
         Mistake("too_many_bytes", "The faults are found, but many more bytes than the vector's were sent.",
                 "Two sums for each rank and the verdict are enough."),
