@@ -622,6 +622,7 @@ class RingPass(Exercise):
             (any_size, 2, "float32", 3),
             (any_size, 5, "int32", 1),
             (any_size, 1, "float64", 3),
+            (any_size, 3, "int64", 0),
         ]
         return [self._case(rng, *size) for size in sizes]
 

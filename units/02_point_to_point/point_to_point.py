@@ -673,7 +673,7 @@ def ring_pass(x: torch.Tensor) -> torch.Tensor:
 
     - a ring of four: each of p ranks makes p - 1 sends, all to its right neighbour
       (rank + 1) % p; no collective, no barrier. A send may wait for its recv.
-    - rings of any size: p may be 1.
+    - rings of any size: p may be 1, and n may be 0: p empty rows, sent like any others.
     - unchanged: x.
 
     Example: p = 3: two sends on each rank, and all return the same 3 rows.

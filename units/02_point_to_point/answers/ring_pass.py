@@ -271,6 +271,19 @@ def ring_pass(x):
 def ring_pass(x: torch.Tensor) -> torch.Tensor:
     raise NotImplementedError()
 
+# %% wrong_nothing_for_empty_rows: wrong, wrong_shape, levels 1 0
+def ring_pass(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    rows = [torch.empty_like(x) for _ in range(p)]
+    rows[rank] = x.clone()
+    if x.numel() == 0:
+        return torch.empty(0, 0, dtype=x.dtype)
+    for step in range(1, p):
+        request = dist.isend(rows[(rank - step + 1) % p], (rank + 1) % p)
+        dist.recv(rows[(rank - step) % p], (rank - 1) % p)
+        request.wait()
+    return torch.stack(rows)
+
 # %% wrong_one_buffer (right_polls): wrong, reused_buffer, levels 0 0
      table[rank] = x
 +    moving = x.clone()
@@ -476,6 +489,19 @@ def ring_pass(x):
 +        request.wait()
 +        moving = arriving
 +        table[(rank + step) % p] = arriving
+
+# %% wrong_sends_no_empty_rows: wrong, number_of_sends, levels 1 0
+def ring_pass(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    if p == 1 or not x.numel():
+        return x.repeat(p, 1)
+    rows = [torch.empty_like(x) for _ in range(p)]
+    rows[rank] = x.clone()
+    for step in range(1, p):
+        request = dist.isend(rows[(rank - step + 1) % p], (rank + 1) % p)
+        dist.recv(rows[(rank - step) % p], (rank - 1) % p)
+        request.wait()
+    return torch.stack(rows)
 
 # %% wrong_sends_the_whole_table: wrong, whole_table, levels 0 0
 def ring_pass(x):
