@@ -858,6 +858,10 @@ class EpochGenerators(PlainExercise):
                 "+ 1: one rank draws in this epoch what another draws in the next.",
                 "Give every pair (epoch, rank) its own number, for any number of ranks: for example epoch * "
                 "world_size + rank."),
+        Mistake("only_32_bits", "Two generators were seeded with different numbers and draw the same: "
+                "`manual_seed` takes a longer number, but a generator on the CPU uses its lowest 32 bits alone.",
+                "Keep what tells your numbers apart below 2**32: shift or multiply by less, or hash all four "
+                "integers together."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -868,7 +872,8 @@ class EpochGenerators(PlainExercise):
             ranks = list(range(p)) if p < 1000 else some
             known = {"seeds": seeds, "epochs": epochs, "world_size": p, "ranks": ranks, "order": order}
             yield "the order" if order else "the noise", known
-        apart = [0, 1, 10, 100, 128, 256, 500, 512, 999, 1000, 1024, 2000, 2048, 5000, 7919]  # what % would not tell
+        # What % would not tell, and what 32 bits would not once the seed is shifted by 20 or 19.
+        apart = [0, 1, 10, 100, 128, 256, 500, 512, 999, 1000, 1024, 2000, 2048, 5000, 7919, 4096, 8192]
         for level in self.levels:
             known = {"seeds": [1234 + more for more in apart], "epochs": 2, "world_size": 2, "ranks": [0, 1]}
             yield level, known | {"order": level == "the order"}
@@ -888,6 +893,8 @@ class EpochGenerators(PlainExercise):
             found = Finding("unseeded")
         if found and value["salted"] and found.diagnosis in ("unseeded", "orders_differ"):
             return "salted_hash"
+        if found and found.diagnosis != "unseeded" and value["cut"][0 if order else 1]:
+            return Finding("only_32_bits", found.detail)
         return found or (None if value["kept"] else "changes_the_global")
 
 

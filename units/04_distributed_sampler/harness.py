@@ -104,5 +104,9 @@ def epoch_generators(epoch_generators, seeds, epochs, world_size, ranks):
     def table(which):
         return [[[draw(made[s, e, r][which]) for r in ranks] for e in range(epochs)] for s in seeds]
 
+    def cut(which):
+        numbers = {pair[which].initial_seed() for pair in made.values()}
+        return len({number % 2**32 for number in numbers}) < len(numbers)
+
     streams = {"order": table(0), "noise": table(1), "again": [draw(g) for g in again]}
-    return {**streams, "salted": bool(salted), "kept": kept}
+    return {**streams, "salted": bool(salted), "kept": kept, "cut": [cut(0), cut(1)]}

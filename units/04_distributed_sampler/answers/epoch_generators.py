@@ -156,6 +156,12 @@ def epoch_generators(seed, epoch, rank, world_size):
 def epoch_generators(seed, epoch, rank, world_size):
     return torch.Generator().manual_seed((seed + 1) * epoch), torch.Generator().manual_seed(seed + 10**6 + epoch * world_size + rank)
 
+# %% wrong_order_times_2_to_20: wrong, only_32_bits, levels 0 1
+def epoch_generators(seed, epoch, rank, world_size):
+    order = torch.Generator().manual_seed(seed * 2**20 + epoch)
+    noise = torch.Generator().manual_seed(1_000_000 * (seed + 1) + epoch * world_size + rank)
+    return order, noise
+
 # %% wrong_rank_in_both: wrong, orders_differ, levels 0 1
 def epoch_generators(seed, epoch, rank, world_size):
     number = (seed + epoch) * world_size + rank
@@ -203,6 +209,14 @@ def epoch_generators(seed, epoch, rank, world_size):
     order = torch.Generator().manual_seed(seed + epoch)
     noise = torch.Generator().manual_seed(seed * 7 + 100_000 + epoch * world_size + rank)
     return order, noise
+
+# %% wrong_shifted_by_20 (right_numbered): wrong, only_32_bits, levels 1 0
+-    noise = torch.Generator().manual_seed(seed + 1_000_000 + epoch * world_size + rank)
++    noise = torch.Generator().manual_seed(seed << 20 | epoch << 10 | rank)
+
+# %% wrong_shifted_by_32 (right_numbered): wrong, only_32_bits, levels 1 0
+-    noise = torch.Generator().manual_seed(seed + 1_000_000 + epoch * world_size + rank)
++    noise = torch.Generator().manual_seed((seed << 32) + epoch * world_size + rank)
 
 # %% wrong_stream_by_call (right_seed_sequence): wrong, leans_on_another_rank, levels 1 0
 -import numpy as np
