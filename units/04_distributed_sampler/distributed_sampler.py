@@ -351,7 +351,7 @@ def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) ->
     dataset: a map-style data set, like SimpleDataSet
     global_batch_size: int, samples of all ranks in one step, a multiple of the world
         size
-    epochs: int, number of epochs, counted from 0
+    epochs: int, number of epochs, at least 1; they count from 0
     seed: int, the sampler's seed
     Returns: list with an entry for each epoch: the list of this rank's batches, each a
         tensor or list of items

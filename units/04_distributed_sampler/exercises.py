@@ -403,7 +403,8 @@ class TrainingBatches(Exercise):
         Mistake("everybody_sees_everything", "Every rank went through the whole data set: p ranks do p times the work.",
                 "Give the loader a DistributedSampler: `DataLoader(dataset, batch_size=..., sampler=sampler)`."),
         Mistake("other_batch_size", "Each rank has its samples in the right order, but cut into batches of a different "
-                "size.", "A step takes global_batch_size samples, the same number on every rank."),
+                "size.", "A step takes global_batch_size samples, the same number on every rank. Where fewer are left, "
+                "the loader makes the batch shorter by itself: do not limit batch_size."),
         Mistake("ranks_overlap", "The ranks deal from different packs: within one epoch some samples are trained on "
                 "twice and others never.", "All ranks need the same seed and the same epoch, and each its own rank."),
         Mistake("samples_missing", "Some samples are in nobody's batches, and no others took their place.",
@@ -434,6 +435,7 @@ class TrainingBatches(Exercise):
             case("incomplete batches", 5, 3, 10, 3),
             case("incomplete batches", 1, 7, 3, 2),
             case("incomplete batches", 5, 2, 10, 1),  # filled up with more than there are: the order, and once more
+            case("incomplete batches", 3, 7, 12, 1),  # a share of 3 is less than a batch, and more than 7 // 3
         ]
 
     def made(self, case, orders=None, drop_last=False, local=None, seeds=None) -> list[list[list[list[int]]]]:

@@ -78,6 +78,16 @@ def training_batches(dataset, global_batch_size, epochs, seed):
         result.append(batches)
     return result
 
+# %% wrong_batch_limited_by_a_rounded_share (right_plain): wrong, other_batch_size, levels 1 1 0
+-    loader = DataLoader(dataset, batch_size=global_batch_size // dist.get_world_size(), sampler=sampler)
++    local = max(1, min(global_batch_size // dist.get_world_size(), round(len(dataset) / dist.get_world_size())))
++    loader = DataLoader(dataset, batch_size=local, sampler=sampler)
+
+# %% wrong_batch_limited_by_the_samples (right_plain): wrong, other_batch_size, levels 1 1 0
+-    loader = DataLoader(dataset, batch_size=global_batch_size // dist.get_world_size(), sampler=sampler)
++    local = max(1, min(global_batch_size, len(dataset)) // dist.get_world_size())
++    loader = DataLoader(dataset, batch_size=local, sampler=sampler)
+
 # %% wrong_both_shuffle (right_plain): raised, ValueError, levels 0 0 0
 -    loader = DataLoader(dataset, batch_size=global_batch_size // dist.get_world_size(), sampler=sampler)
 +    loader = DataLoader(dataset, batch_size=global_batch_size // dist.get_world_size(), sampler=sampler, shuffle=True)
