@@ -149,7 +149,7 @@ tiles.shares(
 def strided_share(n: int, rank: int, world_size: int) -> list[int]:
     """Return the samples that this rank gets when n samples are dealt out one by one.
 
-    n: int, number of samples
+    n: int, number of samples, at most 10 million
     rank: int, this rank
     world_size: int, number of ranks
     Returns: list, array or tensor of ids, ints from 0 to n - 1, in the order in which
