@@ -41,6 +41,11 @@ FLOAT32 = Mistake(
     "Leave out the conversion. `torch.tensor` makes float32 of a list: give it dtype=torch.float64.",
 )
 LOST_DIGITS = [ROUNDED, FLOAT32]
+CANCELLATION = Mistake("cancellation", "The standard deviation is that of a mean of squares less the square of a mean. "
+                       "Where times hardly differ, these two agree in nearly all their digits, and what is left of "
+                       "the difference is rounding.",
+                       "Subtract the mean first, then square: `np.std(x, ddof=1)` does.")  # fmt: skip
+NEARLY_EQUAL = 200 + 1e-3 * np.array([2.1, 0.3, 5.2, 1.4, 3.7, 0.9, 2.6, 4.3])  # s; they differ by 25 millionths
 # relative: every right way to compute in float64 agrees to far more, and nothing that went through float32 gets there
 EXACT = 1e-9
 
@@ -147,6 +152,9 @@ class ValueAndError(NumbersExercise):
         asked = 2 if c.both else 1
         if len(got) != 2:
             return None
+        if case.known.get("nearly_equal") and close(got[0], c.value) and not close(got[1], c.error):
+            if math.isclose(got[1], c.error, rel_tol=1e-3):
+                return "cancellation"
         if all(close(*pair) for pair in zip(got[:asked], (c.value, c.error)[:asked], strict=True)):
             return None
         found = lost_digits(got[:asked], (c.value, c.error)[:asked]) or self.read(c, *got)
@@ -233,7 +241,7 @@ class Throughput(ValueAndError):
         Mistake("n_with_warmup", "The warm-up steps are counted in n.",
                 "Cut them off once, and compute both numbers from what is left.",
                 in_error(lambda c: c.error * math.sqrt(c.n / len(c.seconds)))),
-        INTERVAL, *LOST_DIGITS,
+        INTERVAL, CANCELLATION, *LOST_DIGITS,
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -254,7 +262,16 @@ class Throughput(ValueAndError):
             case(rate, [40, 40, 24], 9, 2),
             case(error, [32, 32], 11, 0),
             case(error, [31, 28, 16, 25, 20], 10, 3),
+            self._nearly_equal(error),
         ]
+
+    @staticmethod
+    def _nearly_equal(level):
+        """Steps of which a sum of squares does not tell how they differ."""
+        seconds = np.append([260.0, 210.0], NEARLY_EQUAL)
+        known = {"batches": np.array([48, 40]), "seconds": seconds, "warmup": 2, "nearly_equal": True}
+        says = "batches 48, 40, 10 steps, warmup 2, nearly equal times"
+        return Case(level, 1, ([48, 40], seconds, 2), says=says, known=known, rtol=EXACT, atol=0.0)
 
     def formula(self, case, images=None, counted=None, times=None, mean=np.mean):
         images = case.known["batches"].sum() if images is None else images
@@ -346,7 +363,7 @@ class SpeedupWithError(ValueAndError):
                 "The two were not measured equally often.",
                 in_error(lambda c: c.value * math.hypot(c.a, c.b * math.sqrt(c.m / c.n)))),
         VARIANCE.giving(in_error(lambda c: c.value * (c.a**2 + c.b**2))),
-        INTERVAL, *LOST_DIGITS,
+        INTERVAL, CANCELLATION, *LOST_DIGITS,
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -374,7 +391,16 @@ class SpeedupWithError(ValueAndError):
             case(error, (4, 8), 1.8),
             case(error, (7, 5), 1.3, steady=0),
             case(error, (5, 7), 1.3, steady=1),
+            self._nearly_equal(error),
         ]
+
+    @staticmethod
+    def _nearly_equal(level):
+        """Columns of which a sum of squares does not tell how they differ."""
+        slow, fast = NEARLY_EQUAL, NEARLY_EQUAL[:5] / 2 + 1e-3 * np.arange(5)
+        known = {"slow": slow, "fast": fast, "nearly_equal": True}
+        says = "8 and 5 runs, nearly equal times"
+        return Case(level, 1, (slow, fast), says=says, known=known, rtol=EXACT, atol=0.0)
 
     def right(self, case):
         slow, fast = case.known["slow"], case.known["fast"]

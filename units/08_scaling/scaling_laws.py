@@ -148,8 +148,8 @@ def throughput_with_error(
 
     - images per second: all counted images divided by all counted seconds.
     - its standard error: rate * (s / sqrt(n)) / mean, with s the standard deviation of
-      the n counted step times (n - 1 in its denominator). No factor for a confidence
-      interval.
+      the n counted step times (n - 1 in its denominator), which may be nearly equal. No
+      factor for a confidence interval.
 
     Example: throughput_with_error([8, 8], np.array([9.0, 2.0, 2.0]), 1) == (8.0, 0.0)
     """
@@ -270,7 +270,7 @@ def speedup_with_error(baseline_seconds, parallel_seconds) -> tuple[float, float
     - speedup: the ratio of the means.
     - its standard error: speedup * sqrt(a**2 + b**2), with a and b the relative
       standard errors of the two means (n - 1 and m - 1 in the standard deviations). No
-      factor for a confidence interval.
+      factor for a confidence interval. Times may be nearly equal.
 
     Example: speedup_with_error(np.array([4.0, 4.0]), np.array([2.0, 2.0])) == (2.0,
     0.0)

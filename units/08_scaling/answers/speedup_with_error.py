@@ -141,6 +141,17 @@ def speedup_with_error(baseline_seconds, parallel_seconds):
     db = b.std(ddof=1) / math.sqrt(len(b))
     return speedup, speedup * math.hypot(da / a.mean(), db / b.mean())
 
+# %% wrong_mean_of_squares: wrong, cancellation, levels 1 0
+def mean_and_error(seconds):
+    mean, n = np.mean(seconds), len(seconds)
+    variance = (np.mean(np.square(seconds)) - mean**2) * n / (n - 1)
+    return mean, np.sqrt(max(variance, 0.0) / n)
+
+
+def speedup_with_error(baseline_seconds, parallel_seconds):
+    (a, da), (b, db) = mean_and_error(baseline_seconds), mean_and_error(parallel_seconds)
+    return a / b, a / b * np.hypot(da / a, db / b)
+
 # %% wrong_median: wrong, median, levels 0 0
 def speedup_with_error(baseline_seconds, parallel_seconds):
     a, b = baseline_seconds, parallel_seconds

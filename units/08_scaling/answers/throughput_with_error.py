@@ -111,6 +111,14 @@ def throughput_with_error(local_batch_sizes, step_seconds, warmup):
 -    rate = sum(local_batch_sizes) / t.mean()
 +    rate = np.mean(sum(local_batch_sizes) / t)
 
+# %% wrong_mean_of_squares: wrong, cancellation, levels 1 0
+def throughput_with_error(local_batch_sizes, step_seconds, warmup):
+    t = np.asarray(step_seconds)[warmup:]
+    n, mean = len(t), t.mean()
+    rate = sum(local_batch_sizes) / mean
+    s = np.sqrt(max((t**2).mean() - mean**2, 0.0) * n / (n - 1))
+    return rate, rate * s / np.sqrt(n) / mean
+
 # %% wrong_median (right_numpy): wrong, median, levels 0 0
 -    rate = sum(local_batch_sizes) / t.mean()
 +    rate = sum(local_batch_sizes) / np.median(t)
@@ -191,6 +199,14 @@ def throughput_with_error(local_batch_sizes, step_seconds, warmup):
     t = np.sort(t)[::-1][w:]
     r = sum(b) / t.mean()
     return r, r * t.std(ddof=1) / math.sqrt(len(t)) / t.mean()
+
+# %% wrong_sum_of_squares: wrong, cancellation, levels 1 0
+def throughput_with_error(local_batch_sizes, step_seconds, warmup):
+    t = np.asarray(step_seconds)[warmup:]
+    n = len(t)
+    rate = n * sum(local_batch_sizes) / t.sum()
+    s = np.sqrt(max((t**2).sum() - t.sum() ** 2 / n, 0.0) / (n - 1))
+    return rate, rate * s / np.sqrt(n) / t.mean()
 
 # %% wrong_swapped (right_numpy): wrong, swapped, levels 0 0
 -    return rate, error
