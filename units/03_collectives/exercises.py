@@ -574,6 +574,12 @@ def the_chunks_that_never_moved(parts: list[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.array_split(parts[i - 1], len(parts))[i] for i in range(len(parts))])
 
 
+SHARED_PORT = Mistake("shared_port", "This is the time with half the bandwidth, as if sending and receiving shared it. "
+                      "A port has its full bandwidth in each direction, in both at once.",
+                      "In a step of the ring each rank sends one chunk while it receives another: the step takes the "
+                      "time of one message.")  # fmt: skip
+
+
 class AllReduceTime(PlainExercise):
     """The time of an all-reduce"""
 
@@ -613,6 +619,8 @@ class AllReduceTime(PlainExercise):
                 "A ring has 2 (p - 1) steps, one after the other, and each takes the latency.",
                 lambda c: c.time(latency=0) + 2 * math.ceil(math.log2(c.p)) * c.latency
                 if c.algorithm == "ring" else None),
+        SHARED_PORT.giving(lambda c: c.time(halves=4) if c.algorithm == "ring" else None),
+        SHARED_PORT.but(name="half_the_bandwidth").giving(lambda c: c.time(bits=16)),
         Mistake("both_ends", "Every message was counted at both ends.", "Count it once.", lambda c: c.time(halves=4)),
         Mistake("wrong_unit", "The number is right, but not in seconds.", "Return seconds.", lambda c: c.right * 1e3),
         Mistake("alone_it_waits", "A single rank sends no message, and here it takes the time of one.",

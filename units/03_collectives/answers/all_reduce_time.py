@@ -115,6 +115,10 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
 -        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
 +        return 2 * int(math.log2(p)) * (latency + seconds)
 
+# %% wrong_half_the_bandwidth (right_if): wrong, half_the_bandwidth, levels 1 0
+-    return 2 * (p - 1) * (latency + seconds / p)
++    return 2 * (p - 1) * (latency + 2 * seconds / p)
+
 # %% wrong_latency_cut_too: wrong, latency_cut_too, levels 1 0
 def all_reduce_time(
     algorithm: str, world_size: int, nbytes: int, latency: float, bandwidth: float
@@ -253,6 +257,10 @@ def all_reduce_time(algorithm: str, world_size: int, nbytes: int, latency: float
 # %% wrong_ring_whole_vector (right_if): wrong, whole_vector_each_step, levels 1 0
 -    return 2 * (p - 1) * (latency + seconds / p)
 +    return 2 * (p - 1) * (latency + seconds)
+
+# %% wrong_shared_port (right_if): wrong, shared_port, levels 1 0
+-    return 2 * (p - 1) * (latency + seconds / p)
++    return 4 * (p - 1) * (latency + seconds / p)
 
 # %% wrong_tree_like_server (right_if): wrong, steps_like_p, levels 0 1
 -        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
