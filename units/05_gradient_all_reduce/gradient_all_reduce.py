@@ -576,13 +576,14 @@ def average_gradients_flat(model: nn.Module) -> None:
     """Average all gradients over the ranks in one collective call.
 
     model: nn.Module with at least one trained parameter, all of the same dtype
-    Changes: `p.grad`, as `average_gradients` does
+    Changes: `p.grad`, in place or by assigning a new tensor; nothing else
 
     - one call: exactly one collective (an all_reduce, for example) for all gradients
       together. The mean has the dtype of the gradients.
     - any memory layout: gradients may be contiguous or not.
     - frozen, tied, and unused on some ranks: frozen parameters have no gradient, tied
-      ones are sent once, None on a rank counts as zero and gets the mean.
+      ones are sent once, None on a rank counts as zero and gets the mean. What is None
+      on all ranks ends as None or zeros.
 
     Example: ten parameters with 1,000 elements together: one all_reduce of 1,000.
     """
