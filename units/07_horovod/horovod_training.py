@@ -691,7 +691,8 @@ def train_torch(
         other ranks None
     loss_function: function, loss_function(prediction, y) is a mean over the minibatch
     batches: list of (x, y), this rank's minibatches
-    Changes: model; the optimizer is not used afterwards
+    Changes: model, by one step for each of `batches`; nothing is returned, and the
+        optimizer is not used afterwards
 
     - equal weights at the start: every step applies gradients averaged over the ranks.
     - every rank starts with its own model: all ranks start with rank 0's parameters,
