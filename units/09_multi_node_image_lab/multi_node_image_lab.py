@@ -368,7 +368,8 @@ def epoch_batches(dataset: tf.data.Dataset, n: int, local_batch_size: int, seed:
     n: int, number of images, at least one for each rank
     local_batch_size: int, images of a minibatch
     seed: int
-    Returns: (minibatches, steps): an endless tf.data.Dataset, and an int or tensor
+    Returns: (minibatches, steps): an endless tf.data.Dataset, and an int or tensor; the
+        stream is iterated once, and what a second iteration gives is up to you
 
     - shares of equal size: in each pass the ranks' shares together hold every image
       once (which ones a rank has may change from pass to pass). A pass goes through the
