@@ -459,6 +459,10 @@ class ScalingEfficiency(Exercise):
                 "scaling, too.",
                 "Compare global batch / ranks unrounded, whole or not.",
                 lambda c: ("neither", c.right) if c.kind == "weak" and np.any(c.batches % c.ranks) else None),
+        Mistake("needs_one_rank", "No row of this table has one rank, and the answer needs one.",
+                "Compare with the first row, however many ranks it has: neither the kind nor the efficiencies need "
+                "a run on one rank.",
+                lambda c: ("neither", c.right) if c.ranks[0] > 1 and c.kind != "neither" else None),
         Mistake("kind_missing", "The kind is missing: only numbers were returned.",
                 "Return the kind and the efficiencies."),
         Mistake("unknown_kind", "The kind is not one of the three words.", 'Return "strong", "weak" or "neither".'),
@@ -561,6 +565,12 @@ class ScalingEfficiency(Exercise):
         right = self.worked(case).right
         return None if len(value) == len(right) and np.allclose(value, right, EXACT, 0) else [(ANYTHING, value)]
 
+    def of_exception(self, case, kind, text):
+        """A row of one rank was looked for, where there is none."""
+        empty = any(part in text for part in ("not in list", "size 0", "(0,)", "empty", "list index out of range"))
+        nothing = kind in ("IndexError", "ValueError") and empty or kind in ("KeyError", "StopIteration")
+        return "needs_one_rank" if nothing and case.known["ranks"][0] > 1 else None
+
     def facts(self, case: Case, run: Run):
         value, c = run.ranks[0].value, self.worked(case)
         if not any(isinstance(one, str) for one in (value if isinstance(value, (tuple, list)) else [value])):
@@ -570,6 +580,8 @@ class ScalingEfficiency(Exercise):
         if value[0] not in ("strong", "weak", "neither"):
             return Finding("unknown_kind", f'It is "{value[0]}".')
         got = np.asarray(value[1], dtype=float)
+        if c.ranks[0] > 1 and np.isnan(got).all():
+            return "needs_one_rank"
         if got.shape == c.right.shape and not np.allclose(got, c.right, rtol=EXACT, atol=0):
             for whole in (np.floor(c.batches / c.seconds), np.round(c.batches / c.seconds)):
                 if np.allclose(got, whole / whole[0] / c.more, rtol=EXACT):

@@ -184,12 +184,39 @@ def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     efficiency = (b / t) / (b[0] / t[0]) / (p / p[0])
     return kind, efficiency
 
+# %% wrong_looks_for_one_rank: raised, needs_one_rank, levels 1 1 0
+def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
+    p, b, t = world_sizes, global_batch_sizes, step_seconds
+    local = b / p
+    kind = "strong" if np.all(b == b[0]) else "weak" if np.allclose(local, local[0]) else "neither"
+    rate = b / t
+    base = rate[list(p).index(1)]
+    return kind, rate / base / p
+
+# %% wrong_mean_of_no_rows: wrong, needs_one_rank, levels 1 1 0
+def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
+    p, b, t = world_sizes, global_batch_sizes, step_seconds
+    local = b / p
+    kind = "strong" if np.all(b == b[0]) else "weak" if np.allclose(local, local[0]) else "neither"
+    rate = b / t
+    return kind, rate / rate[p == 1].mean() / p
+
 # %% wrong_mean_test: wrong, neither_overlooked, levels 1 1 0
 def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     p, b, t = world_sizes, global_batch_sizes, step_seconds
     kind = "strong" if b.mean() == b[0] else "weak" if (b / p).mean() == b[0] / p[0] else "neither"
     r = b / t
     return kind, r / r[0] / (p / p[0])
+
+# %% wrong_neither_without_one_rank: wrong, needs_one_rank, levels 1 1 0
+def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
+    p, b, t = world_sizes, global_batch_sizes, step_seconds
+    if p[0] != 1:
+        return "neither", b / t / p / (b[0] / t[0] / p[0])
+    local = b / p
+    kind = "strong" if np.all(b == b[0]) else "weak" if np.allclose(local, local[0]) else "neither"
+    rate = b / t
+    return kind, rate / rate[0] / p
 
 # %% wrong_not_divided: wrong, not_divided, levels 0 0 0
 def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
