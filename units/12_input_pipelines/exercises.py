@@ -668,6 +668,10 @@ class Utilisation(PlainExercise):
                 lambda c: bands(c.make, c.step, c.depth + 1) if c.depth else None),
         Mistake("shares", "These are shares of the time.", "Return seconds.",
                 lambda c: [[part / sum(band) for part in band] for band in c.right]),
+        Mistake("own_finish", "These are shares of the time until the rank itself has computed its last step, which is "
+                "another time on every rank.",
+                "Return seconds, to the end of the run: the wait for the others after the last step, too.",
+                lambda c: [[part / sum(band) for part in band] for band in bands(c.make, c.step, c.depth, last=False)]),
     ]  # fmt: skip
 
     def draw(self, rng):

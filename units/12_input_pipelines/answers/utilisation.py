@@ -317,3 +317,19 @@ def utilisation(make, step, depth):
         others = others + starts[k].max() - starts[k]
         end = starts[k].max() + step
     return [(steps * step / end, float(data[r]) / end, float(others[r]) / end) for r in range(p)]
+
+# %% wrong_shares_of_own_finish: wrong, own_finish, levels 0 0 0
+def utilisation(make, step, depth):
+    make = np.array(make)
+    p, steps = make.shape
+    ready, end, starts, data, others = np.zeros(p), 0.0, [], 0.0, 0.0
+    own = 0.0
+    for k in range(steps):
+        begun = end if depth == 0 else starts[k - depth] if k >= depth else 0.0
+        ready = np.maximum(ready, begun) + make[:, k]
+        starts.append(np.maximum(ready, end))
+        data = data + starts[k] - end
+        own = starts[k] + step
+        end = starts[k].max() + step
+    others = own - data - steps * step
+    return [(float(steps * step / own[r]), float(data[r] / own[r]), float(others[r] / own[r])) for r in range(p)]
