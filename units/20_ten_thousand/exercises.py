@@ -61,7 +61,8 @@ class MeshCoordinates(RefusingExercise):
     given = ("rank", "shape")  # one call, not one for each rank
     mistakes = [
         TAKES_ANYTHING,
-        REFUSES,
+        REFUSES.but(how="Raise one only where the mesh has no such rank. The number of ranks may need more than 32 "
+                    "bits: `math.prod(shape)`."),
         Mistake("first_axis_innermost", "Here the first axis changes from rank to rank. In a `DeviceMesh` the last "
                 "does: neighbouring ranks share all other coordinates.",
                 "Take the last axis first: rank % shape[-1], and go on with rank // shape[-1].",
@@ -73,6 +74,8 @@ class MeshCoordinates(RefusingExercise):
                 "lengths after it.",
                 "coordinate = rank // (product of the lengths after it) % length.",
                 lambda c: c.possible and [c.rank // n % n for n in c.shape]),
+        Mistake("out_of_memory", "The whole mesh is built to look up one rank: no memory holds a large one.",
+                "Divide the rank by one length after the other; `divmod` gives quotient and remainder."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -87,6 +90,9 @@ class MeshCoordinates(RefusingExercise):
         for rank in (24, -1, -7):
             yield "illegal ranks", {"rank": rank, "shape": (4, 3, 2)}
         yield "illegal ranks", {"rank": 1, "shape": ()}
+        vast = (1 << 30, 1 << 20, 2, 3)  # no memory holds all ranks, nor all places on the first axis
+        yield "any axes", {"rank": 1_234_567_890, "shape": vast}
+        yield "illegal ranks", {"rank": -1, "shape": vast}
 
     def draw_further(self, rng):
         three, any_, wrong = self.levels

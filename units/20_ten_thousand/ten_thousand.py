@@ -87,7 +87,8 @@ def mesh_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     Returns: tuple of ints, one for each axis, in the order of shape
 
     - three axes: from one rank to the next the last coordinate changes first.
-    - any axes: there may be any number of axes, even none.
+    - any axes: there may be any number of axes, even none, and far more ranks than
+      memory holds.
     - illegal ranks: raise ValueError, also for a negative rank.
 
     Example: mesh_coordinates(6, (2, 2, 4)) == (0, 1, 2)

@@ -1,5 +1,6 @@
 # Right and wrong answers to `mesh_coordinates`. In files of their own: autograder bank --write DIR
 import math
+import numpy as np
 
 # %% right_divmod: passed
 def mesh_coordinates(rank, shape):
@@ -15,22 +16,8 @@ def mesh_coordinates(rank, shape):
 
 # %% right_numpy: passed
 # differs: NumPy has it as `unravel_index`, the error for a rank that does not exist included.
-import numpy as np
-
-
 def mesh_coordinates(rank, shape):
     return np.unravel_index(rank, shape)  # it raises ValueError, too
-
-# %% right_search: passed
-import torch
-
-
-def mesh_coordinates(rank, shape):
-    ranks = torch.arange(torch.Size(shape).numel()).reshape(shape)
-    places = (ranks == rank).nonzero()
-    if len(places) == 0:
-        raise ValueError("no such rank")
-    return places[0]
 
 # %% wrong_backwards (right_divmod): wrong, backwards, levels 0 0 1
 -        found.insert(0, place)
@@ -43,7 +30,7 @@ def mesh_coordinates(rank, shape):
 -        found.insert(0, place)
 +        found.append(place)
 
-# %% wrong_from_the_end: wrong, takes_anything, levels 1 1 0
+# %% wrong_from_the_end: out_of_memory, out_of_memory, levels 1 0 0
 import itertools
 
 
@@ -77,6 +64,16 @@ def mesh_coordinates(rank, shape):
         raise ValueError(rank)
     return tuple(rank // n % n for n in shape)
 
+# %% wrong_product_of_32_bits: wrong, refuses_what_can_be, levels 1 0 1
+def mesh_coordinates(rank, shape):
+    if not 0 <= rank < np.prod(shape, dtype=np.int32):
+        raise ValueError(f"no rank {rank}")
+    found = []
+    for length in reversed(shape):
+        rank, place = divmod(rank, length)
+        found.insert(0, place)
+    return tuple(found)
+
 # %% wrong_refuses_the_last (right_divmod): wrong, refuses_what_can_be, levels 0 0 1
 -    if not 0 <= rank < inside:
 +    if not 0 <= rank < inside - 1:
@@ -104,3 +101,14 @@ def mesh_coordinates(rank, shape):
     a, b, c, d = ((1,) * (4 - len(shape)) + tuple(shape))[-4:]
     place = rank // (b * c * d) % a, rank // (c * d) % b, rank // d % c, rank % d
     return place[max(0, 4 - len(shape)) :]
+
+# %% wrong_whole_mesh: out_of_memory, out_of_memory, levels 1 0 0
+import torch
+
+
+def mesh_coordinates(rank, shape):
+    ranks = torch.arange(torch.Size(shape).numel()).reshape(shape)
+    places = (ranks == rank).nonzero()
+    if len(places) == 0:
+        raise ValueError("no such rank")
+    return places[0]
