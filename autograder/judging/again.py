@@ -1,6 +1,8 @@
 """A right answer called again: all its cases in one process, the last one first, and before each the same case with
 other values. A function that keeps something from call to call (a default argument that is a list, a global, a cache
-that does not know all arguments) is right only in a process of its own."""
+that does not know all arguments) is right only in a process of its own. At last each case is called once more, with its
+values in the objects that had held the other ones: a cache that knows an object again by its identity, or returns what
+it has returned before, shows then."""
 
 from __future__ import annotations
 
@@ -20,57 +22,22 @@ from autograder.judging.odd import wrong_or_odd
 from autograder.judging.runners import Ranks, Runners
 from autograder.verdict import CaseResult
 from labkit.cells.slicing import Chunk
+from labkit.launch.called_again import CHANGED, RAISED, SHARED
 from labkit.relay.outcome import Outcome, RankOutcome
 
 Pair = tuple[Case, tuple[Case, Outcome]]  # a case with other values, and the one that was right
 SLOW = 1.3  # times its usual pace from which on a machine's time proves nothing
 KEPT = "keeps_something"
 REHEARSAL = "rehearsal"  # the key of the other values
-# Runs beside the student's code. INNER, put before it: the exercise's own harness, "" for none. What a call leaves
-# changed in its process (the folder, the default data type) is put back, as between cases: it costs nothing there,
-# either. What came back is looked at once more when all calls are over: one that returns the same memory every time has
-# changed it.
+# Runs beside the student's code. INNER, put before it: the exercise's own harness, "" for none.
 HARNESS = """
-import sys
-from labkit.launch.rank_program import Surroundings
-from labkit.relay import wire
-
+from labkit.launch import called_again
 
 space = {"__name__": "harness"}
 exec(compile(INNER, "harness", "exec"), space)
-own = space.get("harness")
-
-
-def encoded(value):
-    try:
-        return wire.encode(value, sys.modules.get("torch"))
-    except wire.WireError:
-        return None
-
-
-def harness(f, calls):
-    surroundings = Surroundings(sys.modules.get("torch"))
-    one = (lambda *arguments: own(f, *arguments)) if own else f
-    found, at_once, say = [], [], sys.stdout.write
-    for k, arguments in enumerate(calls):
-        say(f"call {k}\\n")
-        surroundings.restore_settings()
-        for communicator in [given for given in arguments if hasattr(given, "Barrier")]:
-            communicator.Barrier()  # a receive from anybody takes no message of the next call
-        ranks = getattr(sys.modules.get("torch"), "distributed", None)
-        if k and ranks is not None and ranks.is_available() and ranks.is_initialized():
-            ranks.barrier()
-        try:
-            found.append(["returned", one(*arguments), list(arguments)])
-        except BaseException as error:
-            found.append(["raised", type(error).__name__, []])
-        at_once.append(encoded(found[-1][1]))
-    for call, before in zip(found, at_once):
-        now = encoded(call[1])
-        if now != before and repr(now) != repr(before):  # nan is not equal to itself
-            call[:] = ["changed", "", []]
-    return found
+harness = called_again.ORDER(space.get("harness"))
 """
+CALLS = 3  # of each case: with other values, with its own, and with its own in the objects of the first
 
 
 def again(
@@ -84,8 +51,7 @@ def again(
     (`_stuck`): what cannot be read would else hide what was kept. Of cases with several ranks
     those of one size are called again, the size that most of them have.
     """
-    asked = copy.copy(exercise)
-    asked.harness = f"INNER = {exercise.harness!r}\n{HARNESS}"
+    asked = in_one_process(exercise, "repeated")
     pairs = _of_one_size(list(zip(_with_other_values(exercise), ran, strict=True)))[::-1]
     if not pairs:
         return []
@@ -95,24 +61,37 @@ def again(
         outcome, ends = runners.run(asked, together, list(chunks), seed, ranks)
         if ended_itself(outcome, ends):
             return [_lost(exercise, case, "the process ended in a later call") for _, (case, _) in pairs]
-        came = [results_of(rank, 2 * len(pairs)) for rank in outcome.ranks]
+        came = [results_of(rank, CALLS * len(pairs)) for rank in outcome.ranks]
         if any(rank.state == "returned" and one is None for rank, one in zip(outcome.ranks, came, strict=True)):
             return [_lost(exercise, case, "what came back from later calls cannot be read") for _, (case, _) in pairs]
         if None in came:
-            first = max(0, _begun(outcome) - 1) // 2 % len(pairs)
+            first = _pair_of(max(0, _begun(outcome) - 1), len(pairs))
             found = (_stuck(runners, asked, exercise, list(chunks), seed, p) for p in pairs[first:] + pairs[:first])
             return next((results for results in found if results), [])
         calls = list(zip(*came, strict=True))  # each on all ranks
-        both = zip(pairs, calls[0::2], calls[1::2], strict=True)
+        by_case = zip(pairs, calls[0::CALLS], calls[1::CALLS], calls[2::CALLS], strict=True)
         try:
             with processor_time():
-                judged = [_judged(exercise, *alone, other, call) for (_, alone), other, call in both]
+                judged = [_judged(exercise, *alone, *three) for (_, alone), *three in by_case]
         except TakesTooLong:
             return [too_much_to_judge(exercise, case) for _, (case, _) in pairs]
         return [result for result in judged[::-1] if result is not None]
 
     found = wrong(Ranks.SHARED)
     return wrong(Ranks.FRESH) if found and runners.served_before else found
+
+
+def in_one_process(exercise: Exercise, order: str) -> Exercise:
+    """The exercise with a harness that takes the arguments of many calls. order: a function of
+    `labkit.launch.called_again`."""
+    asked = copy.copy(exercise)
+    asked.harness = f"INNER = {exercise.harness!r}\n{HARNESS.replace('ORDER', order)}"
+    return asked
+
+
+def _pair_of(call: int, pairs: int) -> int:
+    """The number of the pair to which a call belongs: first come two of each, then the third of each."""
+    return call // 2 if call < 2 * pairs else (call - 2 * pairs) % pairs
 
 
 def _with_other_values(exercise: Exercise) -> list[Case]:
@@ -138,12 +117,12 @@ def _together(pairs: Sequence[Pair], calls: int | None = None) -> Case:
 def _stuck(
     runners: Runners, asked: Exercise, exercise: Exercise, chunks: list[Chunk], seed: int, pair: Pair
 ) -> list[CaseResult]:
-    """The result of a case in whose two calls fresh processes come to no end, with time for both of them and on a
-    machine that is not slow, although they do in the first one alone. All calls together may take longer than one of
+    """The result of a case in whose calls fresh processes come to no end, with time for all of them and on a machine
+    that is not slow, although they do in the first one alone. All calls together may take longer than one of
     them may: that is no mistake of the function's.
     """
     both = _in_fresh_processes(runners, asked, _together([pair]), chunks, seed)
-    if both is None or _ended(both[0], 2):
+    if both is None or _ended(both[0], CALLS):
         return []
     first = _in_fresh_processes(runners, asked, _together([pair], 1), chunks, seed)
     if first is None or not _ended(first[0], 1):
@@ -156,8 +135,8 @@ def _stuck(
 def _in_fresh_processes(
     runners: Runners, asked: Exercise, case: Case, chunks: list[Chunk], seed: int
 ) -> tuple[Outcome, list[dict]] | None:
-    """The case's outcome with time for two calls, and how processes ended; None where there is no time left, and for a
-    machine that is slow, which proves nothing."""
+    """The case's outcome with time for several calls, and how processes ended; None where there is no time left, and
+    for a machine that is slow, which proves nothing."""
     slowed = runners.slowed
     if runners.until - time.monotonic() < runners.limits.deadline:
         return None
@@ -187,7 +166,7 @@ def _begun(outcome: Outcome) -> int:
 
 def _calls(pairs: Sequence[Pair], rank: int) -> list[list]:
     """The arguments of all calls on a rank."""
-    return [list(case.arguments_of(rank)) for other, (own, _) in pairs for case in (other, own)]
+    return [list(case.arguments_of(rank)) for other, (own, _) in pairs for case in (other, own, own)]
 
 
 def _answers(pairs: Sequence[Pair]) -> dict:
@@ -211,36 +190,40 @@ def ended_itself(outcome: Outcome, ends: Sequence[dict]) -> bool:
     return False
 
 
-def _lost(exercise: Exercise, case: Case, *differs: str) -> CaseResult:
+def _lost(exercise: Exercise, case: Case, *differs: str, when: str = "called after other cases") -> CaseResult:
     """The result of a case that is wrong when it is called after others. differs: what is said of it."""
     text = diagnosis_of(exercise, KEPT)
-    result = CaseResult(case.level, f"{says_of(case)}, called after other cases", case.world_size, "wrong", KEPT)
+    result = CaseResult(case.level, f"{says_of(case)}, {when}", case.world_size, "wrong", KEPT)
     result.why, result.how, result.differs = text.why, text.how, list(differs)
     return result
 
 
-def _judged(
-    exercise: Exercise, case: Case, alone: Outcome, other: Sequence[list], call: Sequence[list]
-) -> CaseResult | None:
-    """The result of one of the calls, None if it is right. call: on each rank how it ended, what came back or the
-    exception's type, and the arguments afterwards; other: the same of the call before it, with other values."""
-    result = _lost(exercise, case)
-    changed = [r for r in range(case.world_size) if "changed" in (call[r][0], other[r][0])]
-    if changed:
-        who = "" if case.world_size == 1 else f" on rank {changed[0]}"
-        result.differs = [f"what came back{who} was changed by a later call: it must be a new object in every call"]
-        return result
-    raised = [(r, str(value)) for r, (how, value, _) in enumerate(call) if how == "raised"]
+def _judged(exercise: Exercise, case: Case, alone: Outcome, *calls: Sequence[list]) -> CaseResult | None:
+    """The result of the `CALLS` calls of a case, None if they are right. Of each, on each rank: how it ended, what came
+    back or the exception's type, and the arguments afterwards. The first had other values."""
+    for seen, said in (
+        (CHANGED, "was changed by a later call: it must be a new object in every call"),
+        (SHARED, "had come back from an earlier call, too: it must be a new object in every call"),
+    ):
+        ranks = [r for r in range(case.world_size) if any(call[r][0] == seen for call in calls)]
+        if ranks:
+            who = "" if case.world_size == 1 else f" on rank {ranks[0]}"
+            return _lost(exercise, case, f"what came back{who} {said}")
+    _, own, once_more = calls
+    return _wrong(exercise, case, alone, own) or _wrong(
+        exercise, case, alone, once_more, when="called once more, with the objects of an earlier call"
+    )
+
+
+def _wrong(exercise: Exercise, case: Case, alone: Outcome, call: Sequence[list], **when: str) -> CaseResult | None:
+    """The result of one call, None if it is right."""
+    raised = [(r, str(value)) for r, (how, value, _) in enumerate(call) if how == RAISED]
     if raised:
         who = "" if case.world_size == 1 else f"rank {raised[0][0]} "
-        result.differs = [f"{who}raised {raised[0][1]}"]
-        return result
+        return _lost(exercise, case, f"{who}raised {raised[0][1]}", **when)
     run = run_of(alone)
     ranks = [
         replace(rank, value=value, after=tuple(after)) for rank, (_, value, after) in zip(run.ranks, call, strict=True)
     ]
     wrong = wrong_or_odd(exercise, case, replace(run, ranks=tuple(ranks)))
-    if wrong is None:
-        return None
-    result.differs = wrong.lines
-    return result
+    return None if wrong is None else _lost(exercise, case, *wrong.lines, **when)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Any
 
 from autograder.compare import difference
 from autograder.exercise import Case, Exercise
-from autograder.judging.again import HARNESS, SLOW, ended_itself, results_of, was_slow
+from autograder.judging.again import SLOW, ended_itself, in_one_process, results_of, was_slow
 from autograder.judging.case import run_of, too_much_to_judge
 from autograder.judging.diagnoses import diagnosis_of
 from autograder.judging.limit import TakesTooLong, processor_time
@@ -69,8 +68,7 @@ def _run(
     runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], seed: int, chosen: Sequence[tuple[Case, Outcome]]
 ) -> tuple[Outcome, list[dict]]:
     """The outcome of one run of the harness for these cases, and how its process ended."""
-    asked = copy.copy(exercise)
-    asked.harness = f"INNER = {exercise.harness!r}\n{HARNESS}"
+    asked = in_one_process(exercise, "in_order")
     together = replace(chosen[0][0], arguments=([list(case.arguments_of(0)) for case, _ in chosen],))
     return runners.run(asked, together, list(chunks), seed, Ranks.FRESH, rank_at=exercise.rank_at)
 

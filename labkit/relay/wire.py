@@ -232,6 +232,7 @@ _WRITERS: dict[type, Callable[[_Encoder, Any, int], list]] = {
     **dict.fromkeys((np.integer, np.floating), _Encoder.number),
     str: lambda encoder, v, depth: ["s", str(v)],
     Placeholder: lambda encoder, v, depth: ["p", v.name],
+    Opaque: lambda encoder, v, depth: ["o", v.type_name],
     Tensor: _Encoder.tensor,
     np.ndarray: _Encoder.array,
     **dict.fromkeys((list, tuple, set, frozenset, range, map, zip), _Encoder.items),

@@ -89,7 +89,7 @@ def read_shard(f, name, samples, spoilt, torn, place):
             failed.append(data)
             raise ERRORS[len(failed) % len(ERRORS)]
         text = data[1:].decode()
-        return DECODED.get(text, text)
+        return copy.copy(DECODED.get(text, text))  # what a decoder returns is new each time
 
     answer = f(name, archive_of(samples, spoilt, torn, place), decode)
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
+
+import numpy as np
 import pytest
 
 from autograder import registry
 from autograder.exercise import drawn
 from autograder.judging.again import HARNESS, _with_other_values, results_of
 from autograder.judging.judge import Runners, chunks_of_file, judge_with
+from labkit.launch import called_again
 from labkit.relay.outcome import RankOutcome
 
 FORMULA = "math.ceil(global_batch_size / world_size) * seconds_per_image"
@@ -85,7 +90,67 @@ def test_memory_that_comes_back_in_every_call_is_seen(warm, reused, verdict):
     assert result.verdict == verdict
     wrong = [case for case in result.cases if case.verdict != "passed"]
     assert all(case.diagnosis == "keeps_something" for case in wrong)
-    assert all("was changed by a later call" in case.differs[0] for case in wrong)
+    assert all("it must be a new object in every call" in case.differs[0] for case in wrong)
+
+
+REMEMBERED = """
+import functools
+
+import torch
+
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    return RESULT
+
+@functools.cache
+def remembered(n, rank, world_size, shuffle, seed, epoch, drop_last):
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed + epoch)) if shuffle else torch.arange(n)
+    each = n // world_size if drop_last else -(-n // world_size)
+    return order[(torch.arange(each) * world_size + rank) % n].tolist()
+"""
+
+
+@pytest.mark.parametrize("result, verdict", [("list(REMEMBERED)", "passed"), ("REMEMBERED", "wrong")])
+def test_what_is_remembered_may_come_back_in_a_new_object_only(warm, result, verdict):
+    exercise = registry.find("stock_indices", "04")
+    call = "remembered(n, rank, world_size, shuffle, seed, epoch, drop_last)"
+    source = REMEMBERED.replace("RESULT", result.replace("REMEMBERED", call))
+    with Runners(warm) as runners:
+        found = judge_with(runners, exercise, chunks_of_file(source, "stock_indices", "answer.py"))
+    lines = [case.differs[0] for case in found.cases if case.verdict != "passed"]
+    assert found.verdict == verdict and all("had come back from an earlier call" in line for line in lines)
+
+
+def test_an_object_is_not_known_again_by_its_identity():
+    """The third call of a case gets the objects of the first, with the values of the case."""
+    kept: dict = {}
+
+    def total(numbers, table, array):
+        kept.setdefault(id(numbers), (numbers, sum(numbers) + sum(table.values()) + array.sum()))
+        return float(kept[id(numbers)][1])
+
+    calls = [([k, 2], {"a": k, k: 1}, np.full(2, k)) for k in (5, 7, 7)]
+    found = called_again.repeated(None)(total, [copy.deepcopy(list(call)) for call in calls])
+    assert [how for how, _, _ in found] == ["returned"] * 3
+    assert [value for _, value, _ in found] == [23.0, 31.0, 23.0]  # the last one is what it returned for the first
+    assert [after[:2] for _, _, after in found] == [list(call[:2]) for call in calls]
+
+
+def test_what_belongs_to_the_arguments_may_come_back_every_time():
+    found = called_again.repeated(None)(lambda rows: [rows, rows[0]], [[[[k], 2]] for k in (1, 2, 2)])
+    assert [how for how, _, _ in found] == ["returned"] * 3
+    constant: list = []
+    found = called_again.repeated(None)(lambda rows: [rows, constant], [[[[k], 2]] for k in (1, 2, 2)])
+    assert [how for how, _, _ in found] == ["returned", "shared", "shared"]
+
+
+def test_tensors_take_the_values_of_others_only_if_they_are_alike():
+    torch = importlib.import_module("torch")
+    refill = called_again.Refill(called_again.Calls(max, None))
+    old = [torch.zeros(3), torch.zeros(2), torch.zeros(2, requires_grad=True)]
+    new = [torch.ones(3), torch.ones(3), torch.ones(2)]
+    filled = refill.arguments(old, new)
+    assert [a is b for a, b in zip(filled, old, strict=True)] == [True, False, False]
+    assert all(torch.equal(a, b) for a, b in zip(filled, new, strict=True))
 
 
 def test_each_case_is_called_after_the_same_one_with_other_values():
@@ -168,7 +233,7 @@ def test_what_the_harness_cannot_have_sent_tells_nothing(sent):
 
 def test_a_harness_of_the_exercise_runs_in_each_call():
     space: dict = {"INNER": "def harness(f, *numbers):\n    return {'twice': [f(*numbers), f(*numbers)]}\n"}
-    exec(HARNESS, space)
+    exec(HARNESS.replace("ORDER", "in_order"), space)
     found = space["harness"](max, [[1, 2], [3, "x"], [5, 4]])
     assert [one[:2] for one in found] == [
         ["returned", {"twice": [2, 2]}],
@@ -176,5 +241,5 @@ def test_a_harness_of_the_exercise_runs_in_each_call():
         ["returned", {"twice": [5, 5]}],
     ]
     space = {"INNER": ""}
-    exec(HARNESS, space)
+    exec(HARNESS.replace("ORDER", "in_order"), space)
     assert found[0][2] == [1, 2] and space["harness"](max, [[1, 2]]) == [["returned", 2, [1, 2]]]
