@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder.compare import difference
 from autograder.exercise import Finding, Mistake, Record
-from autograder.exercises.kinds import PlainExercise, RefusingExercise
+from autograder.exercises.kinds import PlainExercise, RefusingExercise, as_floats
 from autograder.exercises.readings.budgets import (
     BESIROGLU,
     DAY,
@@ -821,7 +821,7 @@ class DaysAndEnergy(PlainExercise):
 
     signature = "days_and_energy(flops: float, cluster: dict, mtbf: float) -> tuple[float, float]"
     levels = {"no failures": 1, "failures": 2}
-    rtol = 1e-9  # exp(x) - 1 passes, a detour through float32 does not
+    rtol = 1e-9  # a detour through float32 does not pass, nor exp(x) - 1 where x is tiny
     mistakes = [
         Mistake(name, why, how, lambda c, slip=slip: costs(c, **slip))
         for name, why, how, slip in (
@@ -864,6 +864,8 @@ class DaysAndEnergy(PlainExercise):
         Mistake("infinity_times_zero", "Where nothing fails the result is not a number: M is infinite there, and "
                 "exp(0) - 1 is 0.", "Without failures `every` seconds of steps take every + save seconds.",
                 lambda c: (math.nan, math.nan) if c.mtbf == math.inf else None),
+        Mistake("digits_cancel", "Failures are so rare here that exp(x) is nearly 1: of exp(x) - 1, or 1 - exp(-x), few "
+                "digits are left.", "`math.expm1(x)` is exp(x) - 1 with all its digits."),
     ]  # fmt: skip
 
     def cluster(self, rng, gpus: int, every: float, save: float, restart: float) -> dict:
@@ -885,6 +887,9 @@ class DaysAndEnergy(PlainExercise):
                          "mtbf": 5.0 * year}  # fmt: skip
         yield failures, {"flops": flops[3], "cluster": self.cluster(rng, 4096, 3600.0, 240.0, 900.0),
                          "mtbf": float(rng.integers(2, 5)) * year / 2}  # fmt: skip
+        rare = {"gpus": 4, "peak": 312e12, "utilisation": 0.5, "watts": 400.0, "pue": 1.25}
+        rare |= {"every": 20.0, "save": 2.5, "restart": 100.0}
+        yield failures, {"flops": 3e21, "cluster": rare, "mtbf": 1.1e12}  # (every + save) / M is 8e-11
 
     def draw_further(self, rng):
         for level, mtbf in zip(self.levels, (math.inf, 4 * 365 * DAY), strict=True):
@@ -893,6 +898,13 @@ class DaysAndEnergy(PlainExercise):
 
     def right(self, **known):
         return costs(SimpleNamespace(**known))
+
+    def read(self, answer, flops, cluster, mtbf):
+        found, right = as_floats(answer), costs(SimpleNamespace(flops=flops, cluster=cluster, mtbf=mtbf))
+        if mtbf < 1e12 or mtbf == math.inf or len(found) != 2:
+            return None
+        error = np.abs(found / right - 1).max()
+        return Finding("digits_cancel", f"They are right to {error:.0e}.") if 2e-7 < error < 1e-4 else None
 
 
 def offered(parameters: float, gpus: int, utilisation: float, tokens: int = 1 << 22) -> dict:

@@ -1071,7 +1071,8 @@ def days_and_energy(
     - failures: with M, the mean time between failures of all GPUs together, `every`
       seconds of steps and a save take M (exp((every + save) / M) - 1) seconds on
       average. On the way there are exp((every + save) / M) - 1 failures; each costs
-      `restart` seconds more, in which nothing fails.
+      `restart` seconds more, in which nothing fails. exp(x) - 1 keeps its digits where
+      x is tiny: `math.expm1(x)`.
     - energy: all GPUs draw `watts` all the time, times the PUE.
 
     Example: 3.456e22 FLOPs on 1,000 GPUs of 1e15 FLOP/s, half of it used, with a save

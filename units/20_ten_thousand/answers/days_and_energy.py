@@ -9,8 +9,9 @@ def days_and_energy(flops, cluster, mtbf):
     if mtbf != math.inf:
         rate = gpus / mtbf
         succeeds = math.exp(-rate * taken)
-        failed = (1 - succeeds) / succeeds
-        until = 1 / rate - taken * succeeds / (1 - succeeds)
+        fails = -math.expm1(-rate * taken)
+        failed = fails / succeeds
+        until = 1 / rate - taken * succeeds / fails
         one = taken + failed * (until + cluster["restart"])
     steps = flops / cluster["peak"] / cluster["utilisation"] / gpus
     days = steps * one / cluster["every"] / 86400
@@ -37,7 +38,7 @@ def days_and_energy(flops, cluster, mtbf):
         seconds = intervals * piece
     else:
         all_together = mtbf / cluster["gpus"]
-        failures = intervals * (math.exp(piece / all_together) - 1)
+        failures = intervals * math.expm1(piece / all_together)
         seconds = failures * all_together + failures * cluster["restart"]
     kilowatts = cluster["gpus"] * cluster["watts"] / 1e3 * cluster["pue"]
     return [seconds / 86400, kilowatts * seconds / 3600]
@@ -50,6 +51,10 @@ def days_and_energy(flops, cluster, mtbf):
 -    return [seconds / 86400, kilowatts * seconds / 3600]
 +    idle = 0 if math.isinf(mtbf) else failures * cluster["restart"]
 +    return [seconds / 86400, kilowatts * (seconds - idle) / 3600]
+
+# %% wrong_exp_minus_one (right_pieces): wrong, digits_cancel, levels 1 0
+-        failures = intervals * math.expm1(piece / all_together)
++        failures = intervals * (math.exp(piece / all_together) - 1)
 
 # %% wrong_few_failures (right_pieces): wrong, failures_to_first_order, levels 1 0
 -        seconds = failures * all_together + failures * cluster["restart"]
@@ -108,6 +113,10 @@ def days_and_energy(flops, cluster, mtbf):
 # %% wrong_one_gpu_fails (right_formula): wrong, of_one_gpu, levels 1 0
 -        between = mtbf / gpus
 +        between = mtbf
+
+# %% wrong_one_minus_exp (right_attempts): wrong, digits_cancel, levels 1 0
+-        fails = -math.expm1(-rate * taken)
++        fails = 1 - succeeds
 
 # %% wrong_peak (right_formula): wrong, at_the_peak, levels 0 0
 -    work = flops / (gpus * cluster["peak"] * cluster["utilisation"])
