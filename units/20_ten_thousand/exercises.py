@@ -864,8 +864,8 @@ class DaysAndEnergy(PlainExercise):
         Mistake("infinity_times_zero", "Where nothing fails the result is not a number: M is infinite there, and "
                 "exp(0) - 1 is 0.", "Without failures `every` seconds of steps take every + save seconds.",
                 lambda c: (math.nan, math.nan) if c.mtbf == math.inf else None),
-        Mistake("digits_cancel", "Failures are so rare here that exp(x) is nearly 1: of exp(x) - 1, or 1 - exp(-x), few "
-                "digits are left.", "`math.expm1(x)` is exp(x) - 1 with all its digits."),
+        Mistake("digits_cancel", "Failures are so rare here that exp(x) is nearly 1: few digits are left of exp(x) - 1 "
+                "or 1 - exp(-x).", "`math.expm1(x)` is exp(x) - 1 with all its digits."),
     ]  # fmt: skip
 
     def cluster(self, rng, gpus: int, every: float, save: float, restart: float) -> dict:
