@@ -758,7 +758,7 @@ def epoch_generators(
     - both: a different seed, with the same rank and epoch, gives different numbers; the
       same arguments give the same numbers in every process. PyTorch's global generator
       stays as it is.
-    - seeding: of the number given to `manual_seed` the generator uses the lowest 32 bits.
+    - seeding: a generator uses only the lowest 32 bits of the seed that it is given.
 
     Example: ranks 0 and 1 in epoch 3: equal order, different noise.
     """
