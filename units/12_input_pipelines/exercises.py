@@ -70,7 +70,8 @@ class WriteShards(RefusingExercise):
     def draw(self, rng):
         read, uneven, wrong = self.levels
         for level, count, n in ((read, 6, 2), (read, 5, 1), (read, 4, 4), (uneven, 11, 4), (uneven, 9, 6),
-                                (read, 3, 1), (wrong, 3, 4), (wrong, 3, 0), (wrong, 3, -1), (wrong, 0, 1)):  # fmt: skip
+                                (read, 3, 1), (wrong, 3, 4), (wrong, 3, 0), (wrong, 3, -1), (wrong, 0, 1),
+                                (read, 2, 2)):  # fmt: skip
             words = [WORDS[k] for k in rng.permutation(len(WORDS))[:count]]
             samples = [[f"{word}.txt", f"{word} " * int(rng.integers(1, 400))] for word in words]
             if count == 5:  # a file may be empty, and lie in a folder
@@ -78,6 +79,8 @@ class WriteShards(RefusingExercise):
                 samples[1][0], samples[4][0] = (f"{'in-the-wood-' * 9}{samples[k][0]}" for k in (1, 4))  # over 100
             if level == read and count == 3:  # names that are no ASCII, and one name twice
                 samples[0][0], samples[2][0] = "Höhle/Bär.txt", samples[1][0]
+            if level == read and count == 2:  # names that look untidy, and are names all the same
+                samples[0][0], samples[1][0] = " Wood/An Oak .TXT", f"wood/../{samples[1][0]}"
             yield level, {"samples": samples, "n": n}
 
     def _case(self, level, known, options=None):

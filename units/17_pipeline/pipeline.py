@@ -368,7 +368,8 @@ def gpipe(block, loss_of, xs, ys, m, shape):
       the parameters of `block`. Any order that takes no longer than GPipe's is fine:
       m + p - 1 forward slots and as many backward slots.
     - one rank; fewer micro-batches than ranks: these must work as well.
-    - messages: only between neighbours, one per micro-batch in each direction.
+    - messages: only between neighbours, one per micro-batch in each direction; no
+      collective, no barrier.
 
     Example: p = 2, m = 2. Rank 0 sends two activations and receives two gradients.
     """
@@ -555,7 +556,8 @@ def one_f_one_b(block, loss_of, xs, ys, m, shape):
       `gpipe` and take no more time (m + p - 1 forward slots and as many backward
       slots), but keep at most p - rank micro-batches alive at any time.
     - one rank; fewer micro-batches than ranks: these must work as well.
-    - messages: only between neighbours, one per micro-batch in each direction.
+    - messages: only between neighbours, one per micro-batch in each direction; no
+      collective, no barrier.
 
     Example: p = 4, m = 8. Rank 0 keeps at most 4 micro-batches, rank 3 only one.
     """

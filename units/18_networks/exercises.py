@@ -14,7 +14,7 @@ import numpy as np
 from autograder.case import Answer, name_of
 from autograder.compare import difference
 from autograder.exercise import Case, Exercise, Finding, Mistake, Record, Run
-from autograder.exercises.kinds import PlainExercise, RefusingExercise, ReportExercise
+from autograder.exercises.kinds import PlainExercise, RefusingExercise, ReportExercise, fits
 from autograder.exercises.readings.messages import forbidden_collective
 from autograder.exercises.readings.networks import (
     ALGORITHMS,
@@ -615,6 +615,9 @@ class TopKMean(FeedbackExercise):
                 "It is what this rank itself has not sent: gradient + error, with zeros where it sent.",
                 lambda c: c.of("error_of_the_mean")),
         TOO_MANY_BYTES.but(how="Each rank sends k values and k indices, 16 k bytes, and no zeros."),
+        Mistake("ranks_differ", "The means are right to the last digits, and in these the ranks differ: they added in "
+                "different orders, and rounding depends on the order.",
+                "Add the ranks' values in one order everywhere, for example that of the ranks."),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -629,6 +632,7 @@ class TopKMean(FeedbackExercise):
                 (many, 3, 12, 2, 6, (0,)),
                 (many, 4, 9, 1, 8, ()),
                 (few, 4, 400, 4, 3, ()),
+                (one, 5, 12, 9, 1, ()),  # so many that the order of a sum shows
             )
         ]
 
@@ -656,7 +660,11 @@ class TopKMean(FeedbackExercise):
         given = max(rank.collective_bytes + rank.sent_bytes / max(1, p - 1) for rank in run.ranks)
         if case.level == list(self.levels)[2] and given > most:
             return Finding("too_many_bytes", f"A rank gave {given:,.0f} B in {steps} steps; {most} would do.")
-        return None
+        values = [rank.value for rank in run.ranks]
+        if case.level != list(self.levels)[0] or not fits(case, self.expected(case), values):
+            return None
+        first, *others = [[mean.values for mean in value["means"]] for value in values]
+        return Finding("ranks_differ") if any(not np.array_equal(first, other) for other in others) else None
 
 
 class PowerSgd(FeedbackExercise):

@@ -584,7 +584,7 @@ def top_k_mean(gradient: Tensor, error: Tensor, k: int) -> Tensor:
     gradient: float64 tensor (n,), this rank's gradient
     error: float64 tensor (n,), what this rank has not sent in earlier steps; changed
     k: int, 1 <= k <= n
-    Returns: float64 tensor (n,), the same on every rank
+    Returns: float64 tensor (n,), the same bits on every rank
 
     - one step: each rank chooses the k entries of gradient + error that are largest in
       magnitude (no two are equally large) and sets the others to zero. The result is

@@ -315,6 +315,10 @@ def write_shards(samples, n):
 +                info.size = len(content)
 +                tar.addfile(info, io.BytesIO(content))
 
+# %% wrong_tidied_names (right_tarinfo): wrong, not_the_samples, levels 0 1 1
+-                info = tarfile.TarInfo(key)
++                info = tarfile.TarInfo(key.strip())
+
 # %% wrong_without_folders (right_longer_ones_last): wrong, not_the_samples, levels 0 1 1
 -    if not 0 < n <= len(samples):
 +    if n < 1 or n > len(samples):

@@ -160,6 +160,10 @@ def gpipe(block, loss_of, xs, ys, m, shape):
 +    for q in block.parameters():
 +        dist.all_reduce(q.grad)
 
+# %% wrong_barrier_at_the_end (right_backwards_in_reverse): wrong, more_than_neighbours, levels 0 0
++    dist.barrier()
+     return total if rank == p - 1 else None
+
 # %% wrong_float32 (right_isend): wrong, lost_digits, levels 0 0
 -            x = torch.empty(shape, dtype=torch.float64)
 +            x = torch.empty(shape)

@@ -182,6 +182,10 @@ def top_k_mean(gradient, error, k):
 -        mean[i] += v
 +        mean[i] = v
 
+# %% wrong_own_values_first (right_messages): wrong, ranks_differ, levels 0 1 1
+-    for one in got:
++    for one in got[r:] + got[:r]:
+
 # %% wrong_positions: wrong, averages_positions, levels 0 0 0
 def top_k_mean(gradient, error, k):
     full = gradient + error
