@@ -1,8 +1,8 @@
 """A right answer called again: all its cases in one process, the last one first, and before each the same case with
 other values. A function that keeps something from call to call (a default argument that is a list, a global, a cache
-that does not know all arguments) is right only in a process of its own. At last each case is called once more, with its
-values in the objects that had held the other ones: a cache that knows an object again by its identity, or returns what
-it has returned before, shows then."""
+that does not know all arguments) is right only in a process of its own. Then each case is called once more, with its
+values in objects of an earlier call. That shows a cache by identity (`id(model)`), and one that returns an object a
+second time."""
 
 from __future__ import annotations
 
@@ -24,20 +24,22 @@ from autograder.verdict import CaseResult
 from labkit.cells.slicing import Chunk
 from labkit.launch.called_again import CHANGED, RAISED, SHARED
 from labkit.relay.outcome import Outcome, RankOutcome
+from labkit.watch.hang import KINDS
 
 Pair = tuple[Case, tuple[Case, Outcome]]  # a case with other values, and the one that was right
 SLOW = 1.3  # times its usual pace from which on a machine's time proves nothing
 KEPT = "keeps_something"
 REHEARSAL = "rehearsal"  # the key of the other values
-# Runs beside the student's code. INNER, put before it: the exercise's own harness, "" for none.
+# Runs beside the student's code. Put before it: INNER, the exercise's own harness, "" for none; and ORDER, the function
+# of `labkit.launch.called_again` that makes the calls.
 HARNESS = """
 from labkit.launch import called_again
 
 space = {"__name__": "harness"}
 exec(compile(INNER, "harness", "exec"), space)
-harness = called_again.ORDER(space.get("harness"))
+harness = getattr(called_again, ORDER)(space.get("harness"))
 """
-CALLS = 3  # of each case: with other values, with its own, and with its own in the objects of the first
+CALLS = 3  # of each case: with other values, with its own, and with its own in objects of an earlier call
 
 
 def again(
@@ -47,9 +49,9 @@ def again(
 
     ran: all cases, each with the outcome that was right. What was counted there counts on: here only what comes back is
     compared. A run that does not come to its end tells nothing, unless the function has ended its own process, or sent
-    a result in the harness' place: then all cases are lost; or two calls alone do not come to theirs, either
-    (`_stuck`): what cannot be read would else hide what was kept. Of cases with several ranks
-    those of one size are called again, the size that most of them have.
+    a result in the harness' place: then all cases are lost; or its ranks wait for each other in a later call, as where
+    some of them remember what the others ask for; or the calls of one case do not come to their end, either (`_stuck`).
+    Of cases with several ranks those of one size are called again, the size that most of them have.
     """
     asked = in_one_process(exercise, "repeated")
     pairs = _of_one_size(list(zip(_with_other_values(exercise), ran, strict=True)))[::-1]
@@ -66,6 +68,9 @@ def again(
             return [_lost(exercise, case, "what came back from later calls cannot be read") for _, (case, _) in pairs]
         if None in came:
             first = _pair_of(max(0, _begun(outcome) - 1), len(pairs))
+            if _is_deadlock(outcome):
+                stands_still = f"the ranks wait for each other: {outcome.hang.sentence}"
+                return [_lost(exercise, pairs[first][1][0], stands_still)]
             found = (_stuck(runners, asked, exercise, list(chunks), seed, p) for p in pairs[first:] + pairs[:first])
             return next((results for results in found if results), [])
         calls = list(zip(*came, strict=True))  # each on all ranks
@@ -82,10 +87,10 @@ def again(
 
 
 def in_one_process(exercise: Exercise, order: str) -> Exercise:
-    """The exercise with a harness that takes the arguments of many calls. order: a function of
+    """The exercise with a harness that takes the arguments of many calls. order: "in_order" or "repeated", as in
     `labkit.launch.called_again`."""
     asked = copy.copy(exercise)
-    asked.harness = f"INNER = {exercise.harness!r}\n{HARNESS.replace('ORDER', order)}"
+    asked.harness = f"INNER, ORDER = {exercise.harness!r}, {order!r}\n{HARNESS}"
     return asked
 
 
@@ -118,9 +123,8 @@ def _stuck(
     runners: Runners, asked: Exercise, exercise: Exercise, chunks: list[Chunk], seed: int, pair: Pair
 ) -> list[CaseResult]:
     """The result of a case in whose calls fresh processes come to no end, with time for all of them and on a machine
-    that is not slow, although they do in the first one alone. All calls together may take longer than one of
-    them may: that is no mistake of the function's.
-    """
+    that is not slow, although they do in the first one alone. All calls together may take longer than one of them may:
+    that is no mistake of the function's."""
     both = _in_fresh_processes(runners, asked, _together([pair]), chunks, seed)
     if both is None or _ended(both[0], CALLS):
         return []
@@ -156,6 +160,12 @@ def was_slow(outcome: Outcome, ends: Sequence[dict]) -> bool:
     """True if a rank went on computing until its time was over."""
     over = any(end.get("signal") == signal.SIGXCPU or end.get("over") == "cpu" for end in ends)
     return over or outcome.too_slow or (outcome.hang is not None and outcome.hang.kind == "busy")
+
+
+def _is_deadlock(outcome: Outcome) -> bool:
+    """True if the relay knows that the ranks wait for each other: no deadline and no slow machine is behind it."""
+    proven = outcome.hang is not None and outcome.hang.kind in KINDS.keys() - {"rank_died"}
+    return proven and not outcome.too_slow and outcome.slowed <= SLOW
 
 
 def _begun(outcome: Outcome) -> int:

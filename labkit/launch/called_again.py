@@ -4,7 +4,8 @@ keeps, memory that it returns twice."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,24 +19,22 @@ _MOST = 100_000  # parts of a result that are looked at
 
 
 class Calls:
-    """A function's calls, each begun with the settings that the process had at first.
+    """Calls of a function, each begun with the settings that the process had at first.
 
-    function: the student's. own: the exercise's harness around it, None where it is called directly. found: of each
-    call how it ended, what came back or the exception's type, and the arguments afterwards. at_once: the same result as
-    it was sent when the call had ended, None where it cannot be sent.
+    found: of each call how it ended, what came back or the exception's type, and the arguments afterwards. at_once: the
+    same result as it was sent when the call had ended, None where it cannot be sent.
     """
 
-    def __init__(self, function: Callable, own: Callable | None):
-        self.torch = sys.modules.get("torch")
+    def __init__(self, function: Callable):
+        self.function, self.torch = function, sys.modules.get("torch")
         self.surroundings = Surroundings(self.torch)
-        self.noted = _Noted(function, self.torch)
-        self.one = (lambda *arguments: own(self.noted, *arguments)) if own else self.noted
         self.found: list[list] = []
         self.at_once: list[tuple | None] = []
+        self._settled = 0
 
     def call(self, arguments: list) -> None:
-        """Calls the function with these arguments, and notes what came of it. Tells the judge the number of the call:
-        it may be one without an end."""
+        """Calls the function with these arguments, and notes what came of it. Prints the number of the call: if it has
+        no end, the judge knows which one it is."""
         sys.stdout.write(f"call {len(self.found)}\n")
         self.surroundings.restore_settings()
         for communicator in [given for given in arguments if hasattr(given, "Barrier")]:
@@ -43,15 +42,14 @@ class Calls:
         ranks = getattr(self.torch, "distributed", None)
         if self.found and ranks is not None and ranks.is_available() and ranks.is_initialized():
             ranks.barrier()
-        self.noted.begin(len(self.found))
         try:
-            value = self.noted.of(self.one, arguments)
-            self.found.append([RETURNED, value, list(arguments)])
+            self.found.append([RETURNED, self.function(*arguments), list(arguments)])
         except BaseException as error:
             self.found.append([RAISED, type(error).__name__, []])
         self.at_once.append(self.encoded(self.found[-1][1]))
 
     def encoded(self, value: Any) -> tuple | None:
+        """The value as it is sent to the judge, None where it cannot be."""
         try:
             return wire.encode(value, self.torch)
         except wire.WireError:
@@ -66,17 +64,19 @@ class Calls:
 
     def settle(self) -> None:
         """Puts copies in the place of results and arguments: nothing that is changed from now on reaches them."""
-        for call in self.found:
+        for call in self.found[self._settled :]:
             sent = self.encoded(call[1:])
             if sent is not None:
                 call[1:] = wire.decode(*sent)
+        self._settled = len(self.found)
 
 
 def in_order(own: Callable | None) -> Callable[[Callable, list[list]], list[list]]:
-    """The harness that makes calls one after the other, each with arguments of its own."""
+    """The harness that makes calls one after the other. own: the exercise's harness around the function, None where it
+    is called directly."""
 
     def harness(function: Callable, calls: list[list]) -> list[list]:
-        made = Calls(function, own)
+        made = Calls(partial(own, function) if own else function)
         for arguments in calls:
             made.call(arguments)
         made.look_once_more()
@@ -88,61 +88,56 @@ def in_order(own: Callable | None) -> Callable[[Callable, list[list]], list[list
 def repeated(own: Callable | None) -> Callable[[Callable, list[list]], list[list]]:
     """The harness for triples of arguments: other ones, those of a case, and the case's once more.
 
-    When the first two of all triples are over, the third is called with the *objects* of the first, in which its values
-    have been put. A function that knows an object again by its identity returns then what was right for other values,
-    and one that knows the values again must not return the object which it has returned before: its caller may have
-    changed that."""
+    It makes the first two calls of every triple, then all third ones. These get *objects* of the first calls, in which
+    the values of the case have been put. A function that knows an object by its identity returns then what was right
+    for other values. Nor may it return an object a second time, whose first caller may have changed it."""
 
     def harness(function: Callable, calls: list[list]) -> list[list]:
-        made = Calls(function, own)
-        first = [k for k in range(len(calls)) if k % 3 < 2]
-        for k in first:
-            made.call(calls[k])
-        made.look_once_more()
-        made.settle()
-        for k in range(2, len(calls), 3):
-            made.call(Refill(made).arguments(calls[k - 2], calls[k]))
-        found = dict(zip([*first, *range(2, len(calls), 3)], made.found, strict=True))
-        for k in made.noted.shared():
-            call = made.found[k]
-            call[:] = [SHARED, "", []] if call[0] == RETURNED else call
-        return [found[k] for k in range(len(calls))]
+        seen = Seen()
+        inner = seen.watching(function)
+        made = Calls(seen.watching(partial(own, inner)) if own else inner)
+        order = [*(k for k in range(len(calls)) if k % 3 < 2), *range(2, len(calls), 3)]
+        refill = Refill(made, calls[0::3])
+        for number, k in enumerate(order):
+            if k == 2:
+                made.look_once_more()
+            if k % 3 == 2:
+                made.settle()
+            seen.number = number
+            made.call(refill.arguments(calls[k], first=k // 3) if k % 3 == 2 else calls[k])
+        for number in seen.twice():
+            if made.found[number][0] == RETURNED:
+                made.found[number] = [SHARED, "", []]
+        return [call for _, call in sorted(zip(order, made.found, strict=True))]
 
     return harness
 
 
-class _Noted:
-    """The function; what its calls returned stays here, so that memory which comes back twice is seen. Whatever else is
-    asked of it, the function itself answers."""
+class Seen:
+    """The memory that calls returned, and which call did. number: of the call under way."""
 
-    def __init__(self, function: Callable, torch=None):
-        self.__wrapped__ = function
-        self._torch, self._number, self._seen = torch, 0, {}
+    def __init__(self):
+        self.number, self._torch = 0, sys.modules.get("torch")
+        self._calls: dict[tuple, tuple[Any, set[int]]] = {}  # what it is, kept alive, and the numbers of the calls
 
-    def __getattr__(self, name: str):
-        return getattr(self.__dict__["__wrapped__"], name)
+    def watching(self, function: Callable) -> Callable:
+        """The function, with what it returns noted, but for what was and is part of its arguments."""
+        return _Watched(function, self)
 
-    def __call__(self, *arguments, **named):
-        return self.of(self.__wrapped__, arguments, named)
-
-    def begin(self, number: int) -> None:
-        """From here on it is the call of that number."""
-        self._number = number
-
-    def of(self, function: Callable, arguments: Sequence, named: dict | None = None) -> Any:
-        """The result of a function, when its parts are noted that were and are no part of the arguments."""
-        given = [*arguments, *(named or {}).values()]
+    def of(self, function: Callable, arguments: tuple, named: dict) -> Any:
+        """The result of one call."""
+        given = [*arguments, *named.values()]
         own = dict(self._parts(given))
-        result = function(*arguments, **(named or {}))
+        result = function(*arguments, **named)
         own |= self._parts(given)
         for key, part in self._parts(result):
             if key not in own:
-                self._seen.setdefault(key, (part, set()))[1].add(self._number)
+                self._calls.setdefault(key, (part, set()))[1].add(self.number)
         return result
 
-    def shared(self) -> set[int]:
+    def twice(self) -> set[int]:
         """The numbers of the calls that returned what an earlier one had returned."""
-        return {number for _, numbers in self._seen.values() for number in numbers if number > min(numbers)}
+        return {number for _, numbers in self._calls.values() for number in numbers if number > min(numbers)}
 
     def _parts(self, value: Any) -> Iterator[tuple[tuple, Any]]:
         """All in a value that can be changed in place, each once, by what identifies it: lists, dicts, sets, and the
@@ -177,21 +172,48 @@ class _Noted:
                 stack.append(value.grad)
 
 
+class _Watched:
+    """A function whose results are noted. Whatever else is asked of it, the function itself answers."""
+
+    def __init__(self, function: Callable, seen: Seen):
+        self.__wrapped__, self._seen = function, seen
+
+    def __getattr__(self, name: str):
+        return getattr(self.__dict__["__wrapped__"], name)
+
+    def __call__(self, *arguments, **named):
+        return self._seen.of(self.__wrapped__, arguments, named)
+
+
 class Refill:
-    """Values put into objects that were there before. calls: of the function that shall get them."""
+    """Values put into objects that calls were given before. calls: of the function that shall get them; given: the
+    arguments of the earlier calls."""
 
-    def __init__(self, calls: Calls):
+    def __init__(self, calls: Calls, given: list[list]):
         self.calls, self.torch, self.used = calls, calls.torch, set()
+        self.given = [[(one, calls.encoded(one)) for one in arguments] for arguments in given]
 
-    def arguments(self, old: list, new: list) -> list:
-        """The arguments of a call: an object of `old` wherever it can hold what stands in `new`; `new` itself
-        otherwise, and where the two would not be the same."""
-        wanted = self.calls.encoded(new)
-        try:
-            filled = [self.filled(one, other) for one, other in zip(old, new, strict=True)]
-        except (TypeError, ValueError, RuntimeError):
-            return new
-        return filled if wanted is not None and self.calls.encoded(filled) == wanted else new
+    def arguments(self, new: list, first: int = 0) -> list:
+        """The arguments of a call: for each value of `new` an object that held another one, of the earlier call number
+        `first` or the next one that has such an object; the value itself where none has."""
+        return [self._argument(place, value, first) for place, value in enumerate(new)]
+
+    def _argument(self, place: int, value: Any, first: int) -> Any:
+        wanted = self.calls.encoded(value)
+        if wanted is None:
+            return value
+        for arguments in self.given[first:] + self.given[:first]:
+            old, held = arguments[place] if place < len(arguments) else (None, None)
+            if type(old) is not type(value) or held == wanted:
+                continue
+            self.used.clear()
+            try:
+                filled = self.filled(old, value)
+            except (TypeError, ValueError, RuntimeError):
+                continue
+            if filled is not value and self.calls.encoded(filled) == wanted:
+                return filled
+        return value
 
     def filled(self, old: Any, new: Any) -> Any:
         """`old` with the values of `new`, or `new` where that cannot be."""

@@ -620,7 +620,8 @@ class AllReduceTime(PlainExercise):
                 lambda c: c.time(latency=0) + 2 * math.ceil(math.log2(c.p)) * c.latency
                 if c.algorithm == "ring" else None),
         SHARED_PORT.giving(lambda c: c.time(halves=4) if c.algorithm == "ring" else None),
-        SHARED_PORT.but(name="half_the_bandwidth").giving(lambda c: c.time(bits=16)),
+        SHARED_PORT.but(name="half_the_bandwidth", how="A message of n bytes takes latency + n / bandwidth, whatever "
+                        "its sender receives meanwhile.").giving(lambda c: c.time(bits=16)),
         Mistake("both_ends", "Every message was counted at both ends.", "Count it once.", lambda c: c.time(halves=4)),
         Mistake("wrong_unit", "The number is right, but not in seconds.", "Return seconds.", lambda c: c.right * 1e3),
         Mistake("alone_it_waits", "A single rank sends no message, and here it takes the time of one.",

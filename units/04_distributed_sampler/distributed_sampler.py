@@ -758,7 +758,7 @@ def epoch_generators(
     - both: a different seed, with the same rank and epoch, gives different numbers; the
       same arguments give the same numbers in every process. PyTorch's global generator
       stays as it is.
-    - seeding: a generator uses only the lowest 32 bits of the seed that it is given.
+    - seeding: a generator on the CPU uses only the lowest 32 bits of its seed.
 
     Example: ranks 0 and 1 in epoch 3: equal order, different noise.
     """

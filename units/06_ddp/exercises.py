@@ -347,6 +347,7 @@ class UnevenLoss(ReportExercise):
             self._case(rng, "a rank without samples", (5, 0), late=(1,)),
             self._case(rng, "a rank without samples", (0, 4, 1, 0, 2)),
             self._case(rng, "uneven shares", (6,)),
+            self._case(rng, "uneven shares", (3, 9)),  # shares that other cases have, too, with other totals
         ]
 
     @staticmethod

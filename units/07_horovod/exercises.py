@@ -670,6 +670,9 @@ class KerasCallbacks(ReportExercise):
         Mistake("one_list_for_all", "The second call gave the list of the first one again, with more callbacks in it: "
                 "a default such as `callbacks=[]` is made once, when the function is defined.",
                 "Make a new list inside the function.", lambda t: "the list of an earlier call"),
+        Mistake("one_broadcast_for_all", "The second call gave the broadcast callback of the first one again. It "
+                "broadcasts once in its life, so the second model's variables would differ between the ranks.",
+                "Make a new callback inside the function.", lambda t: "the broadcast of an earlier call"),
         Mistake("no_warmup", "The learning rate was the full scaled rate from the first batch on.",
                 "`hvd_keras.callbacks.LearningRateWarmupCallback(initial_lr=scaled_rate, warmup_epochs=warmup_epochs, "
                 "...)`.", lambda t: {"learning rates": [t.scaled] * len(t.rates)} if t.asked == "weights" else None),

@@ -259,6 +259,8 @@ def keras_callbacks(f, asked, x, y, weights, scaled_rate, warmup_epochs, epochs)
         return callbacks
     if callbacks is earlier:
         return "the list of an earlier call"
+    if any(one is other and hasattr(one, "broadcast_done") for one in earlier or [] for other in callbacks):
+        return "the broadcast of an earlier call"
     try:
         model.fit(x, y, batch_size=samples, epochs=epochs, shuffle=False, verbose=0, callbacks=[*callbacks, watch])
     except AttributeError:

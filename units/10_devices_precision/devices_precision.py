@@ -137,8 +137,8 @@ def data_parallel_step(replicas: list, x: Tensor, y: Tensor, loss_fn) -> list[Te
     y: tensor, the labels
     loss_fn: function, loss_fn(outputs, labels) is a mean over rows; you may call it
         more than once
-    Returns: list of tensors, one for each parameter of replicas[0], whose `.grad` they
-        may be; the loss depends on all of them
+    Returns: list of tensors, one for each parameter of replicas[0]; they may be the
+        parameters' own `.grad`, and the loss depends on all of them
 
     - the gradient of the batch: `.grad` may hold the gradients of an earlier step,
       which must not count; you may overwrite them. Do not update the weights.

@@ -792,6 +792,8 @@ class NextBatch(PlainExercise):
             yield level, {"n": n, "seeds": seeds, "plan": plan, "level": level}
         end = list(self.levels)[1]  # fewer samples than ranks, and than a batch
         yield end, {"n": 3, "seeds": [int(rng.integers(10**6))], "plan": [(4, 8, 2)], "level": end}
+        other = list(self.levels)[3]  # a seed that another case has, too, with another n
+        yield other, {"n": 26, "seeds": [0], "plan": [(2, 9, 2), (3, 9, 2)], "level": other}
 
     def read_right(self, answer, n, seeds, plan, level):
         epochs = []

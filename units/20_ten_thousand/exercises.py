@@ -888,8 +888,8 @@ class DaysAndEnergy(PlainExercise):
         yield failures, {"flops": flops[3], "cluster": self.cluster(rng, 4096, 3600.0, 240.0, 900.0),
                          "mtbf": float(rng.integers(2, 5)) * year / 2}  # fmt: skip
         rare = {"gpus": 4, "peak": 312e12, "utilisation": 0.5, "watts": 400.0, "pue": 1.25}
-        rare |= {"every": 20.0, "save": 2.5, "restart": 100.0}
-        yield failures, {"flops": 3e21, "cluster": rare, "mtbf": 1.1e12}  # (every + save) / M is 8e-11
+        rare |= {"every": 20.0, "save": 2.0, "restart": 100.0}
+        yield failures, {"flops": 3e21, "cluster": rare, "mtbf": 1e12}  # (every + save) / M is 9e-11
 
     def draw_further(self, rng):
         for level, mtbf in zip(self.levels, (math.inf, 4 * 365 * DAY), strict=True):

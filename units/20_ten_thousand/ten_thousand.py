@@ -87,8 +87,8 @@ def mesh_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     Returns: tuple of ints, one for each axis, in the order of shape
 
     - three axes: from one rank to the next the last coordinate changes first.
-    - any axes: there may be any number of axes, even none, and far more ranks than
-      memory holds.
+    - any axes: there may be any number of axes, even none. The mesh may have far more
+      ranks than memory holds.
     - illegal ranks: raise ValueError, also for a negative rank.
 
     Example: mesh_coordinates(6, (2, 2, 4)) == (0, 1, 2)
@@ -1071,8 +1071,8 @@ def days_and_energy(
     - failures: with M, the mean time between failures of all GPUs together, `every`
       seconds of steps and a save take M (exp((every + save) / M) - 1) seconds on
       average. On the way there are exp((every + save) / M) - 1 failures; each costs
-      `restart` seconds more, in which nothing fails. exp(x) - 1 keeps its digits where
-      x is tiny: `math.expm1(x)`.
+      `restart` seconds more, in which nothing fails. Where x is tiny, exp(x) - 1 loses
+      digits; `math.expm1(x)` keeps them.
     - energy: all GPUs draw `watts` all the time, times the PUE.
 
     Example: 3.456e22 FLOPs on 1,000 GPUs of 1e15 FLOP/s, half of it used, with a save

@@ -145,10 +145,9 @@ def test_what_belongs_to_the_arguments_may_come_back_every_time():
 
 def test_tensors_take_the_values_of_others_only_if_they_are_alike():
     torch = importlib.import_module("torch")
-    refill = called_again.Refill(called_again.Calls(max, None))
     old = [torch.zeros(3), torch.zeros(2), torch.zeros(2, requires_grad=True)]
     new = [torch.ones(3), torch.ones(3), torch.ones(2)]
-    filled = refill.arguments(old, new)
+    filled = called_again.Refill(called_again.Calls(max), [old]).arguments(new)
     assert [a is b for a, b in zip(filled, old, strict=True)] == [True, False, False]
     assert all(torch.equal(a, b) for a, b in zip(filled, new, strict=True))
 
@@ -178,6 +177,35 @@ def test_a_second_call_that_does_not_return_is_told(warm):
     assert [case.diagnosis for case in wrong] == ["keeps_something"]
     assert wrong[0].says.endswith(", called after other cases")
     assert wrong[0].differs[0].startswith("did not return when it was called again")
+
+
+TOTALS = """
+import torch
+import torch.distributed as dist
+from torch.nn import functional as F
+
+TOTALS = {}
+
+def uneven_loss(outputs, labels):
+    total = TOTALS.get(len(labels)) if REMEMBERED else None
+    if total is None:
+        total = torch.tensor(float(len(labels)))
+        dist.all_reduce(total)
+        TOTALS[len(labels)] = total
+    return F.cross_entropy(outputs, labels, reduction="sum") * dist.get_world_size() / total
+"""
+
+
+@pytest.mark.parametrize("remembered, verdict", [("True", "wrong"), ("False", "passed")])
+def test_ranks_that_wait_for_each_other_in_a_later_case_are_told(warm, remembered, verdict):
+    """One rank remembers what the other asks for: each case by itself comes to its end."""
+    exercise = registry.find("uneven_loss", "06")
+    chunks = chunks_of_file(TOTALS.replace("REMEMBERED", remembered), "uneven_loss", "answer.py")
+    with Runners(warm) as runners:
+        result = judge_with(runners, exercise, chunks)
+    wrong = [case for case in result.cases if case.verdict != "passed"]
+    assert result.verdict == verdict and all(case.diagnosis == "keeps_something" for case in wrong)
+    assert all("wait for each other" in case.differs[0] for case in wrong)
 
 
 HIDDEN = """
@@ -232,14 +260,15 @@ def test_what_the_harness_cannot_have_sent_tells_nothing(sent):
 
 
 def test_a_harness_of_the_exercise_runs_in_each_call():
-    space: dict = {"INNER": "def harness(f, *numbers):\n    return {'twice': [f(*numbers), f(*numbers)]}\n"}
-    exec(HARNESS.replace("ORDER", "in_order"), space)
+    inner = "def harness(f, *numbers):\n    return {'twice': [f(*numbers), f(*numbers)]}\n"
+    space: dict = {"INNER": inner, "ORDER": "in_order"}
+    exec(HARNESS, space)
     found = space["harness"](max, [[1, 2], [3, "x"], [5, 4]])
     assert [one[:2] for one in found] == [
         ["returned", {"twice": [2, 2]}],
         ["raised", "TypeError"],
         ["returned", {"twice": [5, 5]}],
     ]
-    space = {"INNER": ""}
-    exec(HARNESS.replace("ORDER", "in_order"), space)
+    space = {"INNER": "", "ORDER": "in_order"}
+    exec(HARNESS, space)
     assert found[0][2] == [1, 2] and space["harness"](max, [[1, 2]]) == [["returned", 2, [1, 2]]]

@@ -192,6 +192,14 @@ def minibatch_shares(order, batch_size, rank, world_size):
 def minibatch_shares(order, batch_size, rank, world_size):
     raise NotImplementedError("write this function")
 
+# %% wrong_one_empty_list: wrong, keeps_something, levels 1 1 0 1
+NOTHING = []
+
+
+def minibatch_shares(order, batch_size, rank, world_size):
+    steps = range(0, len(order), batch_size)
+    return [list(order[k : k + batch_size][rank::world_size]) or NOTHING for k in steps]
+
 # %% wrong_one_too_many: wrong, one_minibatch_too_many, levels 0 1 0 0
 def minibatch_shares(order, batch_size, rank, world_size):
     return [order[k * batch_size : (k + 1) * batch_size][rank::world_size] for k in range(len(order) // batch_size + 1)]

@@ -396,6 +396,20 @@ def train_ddp(model, batches, lr):
 -        loss = F.cross_entropy(ddp(x), y)
 +        loss = F.cross_entropy(model(x), y)
 
+# %% wrong_one_list_for_all (right_plain): wrong, keeps_something, levels 0 0
++LOSSES = []
++
++
+ def train_ddp(model, batches, lr):
++    LOSSES.clear()
+@@
+-    losses = []
+@@
+-        losses.append(mean.item() / dist.get_world_size())
+-    return losses
++        LOSSES.append(mean.item() / dist.get_world_size())
++    return LOSSES
+
 # %% wrong_one_loss_for_all: wrong, one_tensor, levels 1 0
 import torch.nn.functional as F
 

@@ -290,6 +290,18 @@ def uneven_loss(outputs, labels):
 +    summed = F.cross_entropy(outputs, labels, reduction="sum")
 +    return summed * total / dist.get_world_size()
 
+# %% wrong_total_remembered: wrong, keeps_something, levels 0 1
+TOTALS = {}
+
+
+def uneven_loss(outputs, labels):
+    n = len(labels)
+    if n not in TOTALS:
+        total = torch.tensor(float(n))
+        dist.all_reduce(total)
+        TOTALS[n] = total
+    return F.cross_entropy(outputs, labels, reduction="sum") * dist.get_world_size() / TOTALS[n]
+
 # %% wrong_two_ranks (right_sum_over_total): wrong, scaled, levels 0 0
 -    return F.cross_entropy(outputs, labels, reduction="sum") * dist.get_world_size() / total
 +    return F.cross_entropy(outputs, labels, reduction="sum") * 2 / total

@@ -107,6 +107,17 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
 +    if warmup_epochs == 1:
 +        del callbacks[2]
 
+# %% wrong_one_broadcast (right_as_documented): wrong, one_broadcast_for_all, levels 0 0
++BROADCAST = []
++
++
+ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
++    if not BROADCAST:
++        BROADCAST.append(hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0))
+@@
+-        hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
++        BROADCAST[0],
+
 # %% wrong_plateau_first (right_as_documented): wrong, plateau_too_early, levels 1 0
          hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
 +        plateau,

@@ -20,6 +20,13 @@ def device_batches(kind, batch_size, devices):
         return rows + [0] * (devices - len(rows))
     return [batch_size for _ in range(devices)]
 
+# %% wrong_cached_list (right_chunks): wrong, keeps_something, levels 0 0
++import functools
++
++
++@functools.cache
+ def device_batches(kind, batch_size, devices):
+
 # %% wrong_counts_down: wrong, fewer_than_no_rows, levels 1 0
 def device_batches(kind, batch_size, devices):
     if kind == "DDP":

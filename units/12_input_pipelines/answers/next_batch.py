@@ -126,6 +126,18 @@ def next_batch(state, n, batch_size, rank, world_size):
 +        orders[epoch, n] = np.random.default_rng([seed, epoch]).permutation(n)
 +    batch = orders[epoch, n][taken : taken + batch_size]
 
+# %% wrong_order_remembered_without_n (right_strides): wrong, keeps_something, levels 1 1 0 1
++ORDERS = {}
++
++
+ def next_batch(state, n, batch_size, rank, world_size):
+@@
+-    order = np.random.default_rng([seed, epoch]).permutation(n)
+-    batch = order[taken : taken + batch_size]
++    if (seed, epoch) not in ORDERS:
++        ORDERS[seed, epoch] = np.random.default_rng([seed, epoch]).permutation(n)
++    batch = ORDERS[seed, epoch][taken : taken + batch_size]
+
 # %% wrong_other_names (right_strides): wrong, not_a_pair, levels 0 0 0 0
 -    return batch[rank::world_size].tolist(), {"seed": seed, "epoch": epoch, "taken": taken}
 +    return batch[rank::world_size].tolist(), {"seed": seed, "epoch": epoch, "position": taken}

@@ -85,7 +85,7 @@ def one_f_one_b(block, loss_of, xs, ys, m, shape):
 +    for q in block.parameters():
 +        dist.all_reduce(q.grad)
 
-# %% wrong_barrier_at_the_end (right_by_order): wrong, more_than_neighbours, levels 0 0
+# %% wrong_barrier_at_the_end (right_by_order): wrong, uses_collective, levels 0 0
          work.wait()
 +    dist.barrier()
 

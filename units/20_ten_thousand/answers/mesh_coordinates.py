@@ -30,15 +30,9 @@ def mesh_coordinates(rank, shape):
 -        found.insert(0, place)
 +        found.append(place)
 
-# %% wrong_from_the_end: out_of_memory, out_of_memory, levels 1 0 0
-import itertools
-
-
-def mesh_coordinates(rank, shape):
-    """-1 is refused; but a list counts other negative places from its end, too."""
-    if rank == -1 or rank >= math.prod(shape):
-        raise ValueError(f"there is no rank {rank}")
-    return list(itertools.product(*map(range, shape)))[rank]
+# %% wrong_from_the_end (right_divmod): wrong, takes_anything, levels 1 1 0
+-    if not 0 <= rank < inside:
++    if rank == -1 or not -inside <= rank < inside:
 
 # %% wrong_negative_rank (right_divmod): wrong, takes_anything, levels 1 1 0
 -    if not 0 <= rank < inside:

@@ -74,6 +74,21 @@ def rank_memory(model, shape, stage, micro_batches, zero=1):
 -        "gradients": 4 * parameters / (data if zero >= 2 else 1),
 +        "gradients": 4 * parameters / (data if zero == 2 else 1),
 
+# %% wrong_model_remembered (right_parts): wrong, keeps_something, levels 0 0 0
++KNOWN = {}
++
++
+ def rank_memory(model, shape, stage, micro_batches, zero=1):
+@@
+-    h, layers = model["width"], model["layers"] // pipeline
+-    parameters = layers * (12 * h * h + 13 * h)
++    if id(model) not in KNOWN:
++        h = model["width"]
++        KNOWN[id(model)] = model, h, model["layers"] * (12 * h * h + 13 * h)
++    _, h, all_layers = KNOWN[id(model)]
++    parameters = all_layers / pipeline
++    layers = model["layers"] // pipeline
+
 # %% wrong_more_than_there_are (right_parts): wrong, more_than_there_are, levels 1 0 0
 -    alive = min(micro_batches, pipeline - stage)
 +    alive = pipeline - stage
