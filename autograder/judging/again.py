@@ -45,19 +45,19 @@ CALLS = 3  # of each case: with other values, with its own, and with its own in 
 def again(
     runners: Runners, exercise: Exercise, chunks: Sequence[Chunk], seed: int, ran: Sequence[tuple[Case, Outcome]]
 ) -> list[CaseResult]:
-    """The results of the cases that are wrong when the same processes run them all; none where nothing is kept.
+    """The results of the cases that are wrong when the same processes run them all; none where nothing is kept. ran:
+    all cases, each with the outcome that was right. What was counted there counts on: here only what comes back is
+    compared.
 
-    ran: all cases, each with the outcome that was right. What was counted there counts on: here only what comes back is
-    compared. A run that does not come to its end tells nothing, unless the function has ended its own process, or sent
-    a result in the harness' place: then all cases are lost; or its ranks wait for each other in a later call, as where
-    some of them remember what the others ask for; or the calls of one case do not come to their end, either (`_stuck`).
+    A run without an end tells nothing, but for three reasons: the function has ended its own process, or sent a result
+    in the harness' place (all cases are lost); its ranks wait for each other, as where some remember what the others
+    ask for; the calls of one case alone have no end, either (`_stuck`).
     Of cases with several ranks those of one size are called again, the size that most of them have.
     """
-    asked = in_one_process(exercise, "repeated")
     pairs = _of_one_size(list(zip(_with_other_values(exercise), ran, strict=True)))[::-1]
     if not pairs:
         return []
-    together = _together(pairs)
+    asked, together = in_one_process(exercise, "repeated"), _together(pairs)
 
     def wrong(ranks: Ranks) -> list[CaseResult]:
         outcome, ends = runners.run(asked, together, list(chunks), seed, ranks)
@@ -67,12 +67,7 @@ def again(
         if any(rank.state == "returned" and one is None for rank, one in zip(outcome.ranks, came, strict=True)):
             return [_lost(exercise, case, "what came back from later calls cannot be read") for _, (case, _) in pairs]
         if None in came:
-            first = _pair_of(max(0, _begun(outcome) - 1), len(pairs))
-            if _is_deadlock(outcome):
-                stands_still = f"the ranks wait for each other: {outcome.hang.sentence}"
-                return [_lost(exercise, pairs[first][1][0], stands_still)]
-            found = (_stuck(runners, asked, exercise, list(chunks), seed, p) for p in pairs[first:] + pairs[:first])
-            return next((results for results in found if results), [])
+            return _without_end(runners, asked, exercise, list(chunks), seed, pairs, outcome)
         calls = list(zip(*came, strict=True))  # each on all ranks
         by_case = zip(pairs, calls[0::CALLS], calls[1::CALLS], calls[2::CALLS], strict=True)
         try:
@@ -117,6 +112,25 @@ def _together(pairs: Sequence[Pair], calls: int | None = None) -> Case:
     first = pairs[0][1][0]
     arguments = [(_calls(pairs, rank)[:calls],) for rank in range(first.world_size)]
     return replace(first, arguments=arguments, late=(), answers=_answers(pairs))
+
+
+def _without_end(
+    runners: Runners,
+    asked: Exercise,
+    exercise: Exercise,
+    chunks: list[Chunk],
+    seed: int,
+    pairs: list[Pair],
+    outcome: Outcome,
+) -> list[CaseResult]:
+    """The result of the case in which a run came to no end, or of the first one after it that is `_stuck`; none where
+    that tells nothing."""
+    first = _pair_of(max(0, _begun(outcome) - 1), len(pairs))
+    if _is_deadlock(outcome):
+        _, (case, _) = pairs[first]
+        return [_lost(exercise, case, f"the ranks wait for each other: {outcome.hang.sentence}")]
+    found = (_stuck(runners, asked, exercise, chunks, seed, pair) for pair in pairs[first:] + pairs[:first])
+    return next((results for results in found if results), [])
 
 
 def _stuck(
