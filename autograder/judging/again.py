@@ -6,11 +6,12 @@ second time."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from autograder.exercise import Case, Exercise, drawn
@@ -49,9 +50,9 @@ def again(
     all cases, each with the outcome that was right. What was counted there counts on: here only what comes back is
     compared.
 
-    A run without an end tells nothing, but for three reasons: the function has ended its own process, or sent a result
-    in the harness' place (all cases are lost); its ranks wait for each other, as where some remember what the others
-    ask for; the calls of one case alone have no end, either (`_stuck`).
+    Of a run without an end counts only this: the function has ended its own process, or sent a result in the harness'
+    place (all cases are lost); its ranks wait for each other, as where some remember what the others ask for; what the
+    calls of one case alone come to (`_stuck`).
     Of cases with several ranks those of one size are called again, the size that most of them have.
     """
     pairs = _of_one_size(list(zip(_with_other_values(exercise), ran, strict=True)))[::-1]
@@ -60,7 +61,8 @@ def again(
     asked, together = in_one_process(exercise, "repeated"), _together(pairs)
 
     def wrong(ranks: Ranks) -> list[CaseResult]:
-        outcome, ends = runners.run(asked, together, list(chunks), seed, ranks)
+        with _time_for_many_calls(runners):
+            outcome, ends = runners.run(asked, together, list(chunks), seed, ranks)
         if ended_itself(outcome, ends):
             return [_lost(exercise, case, "the process ended in a later call") for _, (case, _) in pairs]
         came = [results_of(rank, CALLS * len(pairs)) for rank in outcome.ranks]
@@ -68,14 +70,7 @@ def again(
             return [_lost(exercise, case, "what came back from later calls cannot be read") for _, (case, _) in pairs]
         if None in came:
             return _without_end(runners, asked, exercise, list(chunks), seed, pairs, outcome)
-        calls = list(zip(*came, strict=True))  # each on all ranks
-        by_case = zip(pairs, calls[0::CALLS], calls[1::CALLS], calls[2::CALLS], strict=True)
-        try:
-            with processor_time():
-                judged = [_judged(exercise, *alone, *three) for (_, alone), *three in by_case]
-        except TakesTooLong:
-            return [too_much_to_judge(exercise, case) for _, (case, _) in pairs]
-        return [result for result in judged[::-1] if result is not None]
+        return _wrong_ones(exercise, pairs, came)
 
     found = wrong(Ranks.SHARED)
     return wrong(Ranks.FRESH) if found and runners.served_before else found
@@ -126,7 +121,7 @@ def _without_end(
     """The result of the case in which a run came to no end, or of the first one after it that is `_stuck`; none where
     that tells nothing."""
     first = _pair_of(max(0, _begun(outcome) - 1), len(pairs))
-    if _is_deadlock(outcome):
+    if _is_deadlock(exercise, outcome):
         _, (case, _) = pairs[first]
         return [_lost(exercise, case, f"the ranks wait for each other: {outcome.hang.sentence}")]
     found = (_stuck(runners, asked, exercise, chunks, seed, pair) for pair in pairs[first:] + pairs[:first])
@@ -136,14 +131,16 @@ def _without_end(
 def _stuck(
     runners: Runners, asked: Exercise, exercise: Exercise, chunks: list[Chunk], seed: int, pair: Pair
 ) -> list[CaseResult]:
-    """The result of a case in whose calls fresh processes come to no end, with time for all of them and on a machine
-    that is not slow, although they do in the first one alone. All calls together may take longer than one of them may:
-    that is no mistake of the function's."""
+    """The result of a case whose calls, alone in fresh processes, show that something is kept, or in which these come
+    to no end, with time for all of them and on a machine that is not slow, although they do in the first one alone. All
+    calls together may take longer than one of them may: that is no mistake of the function's."""
     both = _in_fresh_processes(runners, asked, _together([pair]), chunks, seed)
-    if both is None or _ended(both[0], CALLS):
+    if both is None:
         return []
-    first = _in_fresh_processes(runners, asked, _together([pair], 1), chunks, seed)
-    if first is None or not _ended(first[0], 1):
+    if _ended(both[0], CALLS):
+        return _wrong_ones(exercise, [pair], [results_of(rank, CALLS) for rank in both[0].ranks])
+    first = None if both[0].slowed > SLOW else _in_fresh_processes(runners, asked, _together([pair], 1), chunks, seed)
+    if first is None or first[0].slowed > SLOW or not _ended(first[0], 1):
         return []
     waits = "did not return when it was called again, with other values before: it waits, or its loop never ends"
     unread = "came to no result that can be read when it was called again, with other values before"
@@ -153,17 +150,22 @@ def _stuck(
 def _in_fresh_processes(
     runners: Runners, asked: Exercise, case: Case, chunks: list[Chunk], seed: int
 ) -> tuple[Outcome, list[dict]] | None:
-    """The case's outcome with time for several calls, and how processes ended; None where there is no time left, and
-    for a machine that is slow, which proves nothing."""
-    slowed = runners.slowed
+    """The case's outcome with time for several calls, and how processes ended; None where there is no time left."""
     if runners.until - time.monotonic() < runners.limits.deadline:
         return None
+    with _time_for_many_calls(runners):
+        return runners.run(asked, case, chunks, seed, Ranks.FRESH)
+
+
+@contextlib.contextmanager
+def _time_for_many_calls(runners: Runners) -> Iterator[None]:
+    """Within, a case gets more processor time than one call may take."""
+    slowed = runners.slowed
     runners.slowed = max(2.0, 2 * slowed)
     try:
-        outcome, ends = runners.run(asked, case, chunks, seed, Ranks.FRESH)
+        yield
     finally:
         runners.slowed = slowed
-    return None if outcome.slowed > SLOW else (outcome, ends)
 
 
 def _ended(outcome: Outcome, calls: int) -> bool:
@@ -176,10 +178,11 @@ def was_slow(outcome: Outcome, ends: Sequence[dict]) -> bool:
     return over or outcome.too_slow or (outcome.hang is not None and outcome.hang.kind == "busy")
 
 
-def _is_deadlock(outcome: Outcome) -> bool:
-    """True if the relay knows that the ranks wait for each other: no deadline and no slow machine is behind it."""
-    proven = outcome.hang is not None and outcome.hang.kind in KINDS.keys() - {"rank_died"}
-    return proven and not outcome.too_slow and outcome.slowed <= SLOW
+def _is_deadlock(exercise: Exercise, outcome: Outcome) -> bool:
+    """True if it is known that the ranks wait for each other: no deadline and no slow machine is behind it. The relay
+    knows; of ranks in an MPI job only their silence is known, and a slow machine is silent, too."""
+    told = outcome.hang is not None and outcome.hang.kind in KINDS.keys() - {"rank_died"}
+    return told and not outcome.too_slow and (exercise.runtime != "mpi4py" or outcome.slowed <= SLOW)
 
 
 def _begun(outcome: Outcome) -> int:
@@ -212,6 +215,18 @@ def ended_itself(outcome: Outcome, ends: Sequence[dict]) -> bool:
         if rank.state == "dead" and (end.get("exit") is not None or by_itself):
             return True
     return False
+
+
+def _wrong_ones(exercise: Exercise, pairs: Sequence[Pair], came: Sequence[list[list]]) -> list[CaseResult]:
+    """The results of the pairs that are wrong, the last pair first. came: what each rank sent, see `results_of`."""
+    calls = list(zip(*came, strict=True))  # each on all ranks
+    by_case = zip(pairs, calls[0::CALLS], calls[1::CALLS], calls[2::CALLS], strict=True)
+    try:
+        with processor_time():
+            judged = [_judged(exercise, *alone, *three) for (_, alone), *three in by_case]
+    except TakesTooLong:
+        return [too_much_to_judge(exercise, case) for _, (case, _) in pairs]
+    return [result for result in judged[::-1] if result is not None]
 
 
 def _lost(exercise: Exercise, case: Case, *differs: str, when: str = "called after other cases") -> CaseResult:

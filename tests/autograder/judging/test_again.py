@@ -170,6 +170,18 @@ def test_calls_that_do_not_end_tell_nothing(warm):
     assert judged(warm, "while len(CALLS) > 3: pass").score == 2
 
 
+def test_the_calls_of_one_case_tell_what_the_run_of_all_could_not(warm):
+    """All cases together have no end, and those of one case have one, but come to another result."""
+    result = judged(
+        warm,
+        """
+    while len(CALLS) > 3: pass
+    ring = ring if len(CALLS) == 1 else 0.0""",
+    )
+    assert result.verdict == "wrong" and result.score < 2
+    assert {case.diagnosis for case in result.cases if case.verdict != "passed"} == {"keeps_something"}
+
+
 def test_a_second_call_that_does_not_return_is_told(warm):
     result = judged(warm, "while len(CALLS) > 1: pass")
     wrong = [case for case in result.cases if case.verdict != "passed"]

@@ -47,7 +47,7 @@ def hyperband_brackets(R, eta):
 +        n, r = (s_max + 1) // (s + 1) * eta**s, R * eta ** (-s)
 +        table.append([(n // eta**i, int(r * eta**i)) for i in range(s + 1)])
 
-# %% wrong_default_list (right_loop): wrong, keeps_something, levels 0 0 0 0
+# %% wrong_default_list (right_loop): wrong, keeps_something, levels 0 0 0 1
 -def hyperband_brackets(R, eta):
 +def hyperband_brackets(R, eta, table=[]):
 @@
