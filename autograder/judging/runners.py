@@ -134,7 +134,7 @@ class OnMpi(Runner):
 class OnHorovod(Runner):
     """Ranks forked for one case by a launcher that has imported TensorFlow and Horovod."""
 
-    cpu_seconds, hurried = 6, 1  # it builds graphs
+    cpu_seconds, hurried = 8, 1  # it builds graphs
     horovod = True
 
     def run(self, asked: CaseRequest) -> tuple[Outcome, list[dict]]:

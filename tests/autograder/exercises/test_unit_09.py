@@ -193,7 +193,8 @@ def train(warm_horovod, tmp_path):
         places = ("--data", f"{tmp_path}/Stanford_Online_Products", "--scratch", f"{tmp_path}/scratch")
         arguments = (str(LAB / "train_products_hvd.py"), *places, "--side", "32", "--batch-size", "6", *options)
         jobs = make_jobs([Chunk("program", 1, PROGRAM)], "go", [arguments] * 2, runtime="horovod")
-        outcome, _ = horovod_job.run(warm_horovod, jobs, limits=Limits(cpu_seconds=120, deadline=150))
+        limits = Limits(cpu_seconds=120, deadline=150)
+        outcome, _ = horovod_job.run(warm_horovod, jobs, limits=limits, windows=60)  # a rank may wait long for a disk
         assert [rank.state for rank in outcome.ranks] == ["returned"] * 2, (
             outcome.hang,
             [rank.error for rank in outcome.ranks],
