@@ -6,12 +6,11 @@ second time."""
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import itertools
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.exercise import Case, Exercise, drawn
@@ -61,8 +60,9 @@ def again(
     asked, together = in_one_process(exercise, "repeated"), _together(pairs)
 
     def wrong(ranks: Ranks) -> list[CaseResult]:
-        with _time_for_many_calls(runners):
-            outcome, ends = runners.run(asked, together, list(chunks), seed, ranks)
+        outcome, ends = runners.run(asked, together, list(chunks), seed, ranks)
+        if was_slow(outcome, ends):
+            outcome, ends = _in_fresh_processes(runners, asked, together, list(chunks), seed) or (outcome, ends)
         if ended_itself(outcome, ends):
             return [_lost(exercise, case, "the process ended in a later call") for _, (case, _) in pairs]
         came = [results_of(rank, CALLS * len(pairs)) for rank in outcome.ranks]
@@ -153,17 +153,10 @@ def _in_fresh_processes(
     """The case's outcome with time for several calls, and how processes ended; None where there is no time left."""
     if runners.until - time.monotonic() < runners.limits.deadline:
         return None
-    with _time_for_many_calls(runners):
-        return runners.run(asked, case, chunks, seed, Ranks.FRESH)
-
-
-@contextlib.contextmanager
-def _time_for_many_calls(runners: Runners) -> Iterator[None]:
-    """Within, a case gets more processor time than one call may take."""
     slowed = runners.slowed
     runners.slowed = max(2.0, 2 * slowed)
     try:
-        yield
+        return runners.run(asked, case, chunks, seed, Ranks.FRESH)
     finally:
         runners.slowed = slowed
 

@@ -8,6 +8,7 @@ takes the whole way through the cases; `until_named` goes only as far as it take
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,14 +134,16 @@ def run(
     key: str = PUBLIC_KEY,
     said: Callable[[Tried], None] = lambda tried: None,
     until_named: bool = False,
+    every: int = 1,
 ) -> list[Tried]:
     """Try every answer, but those to exercises that need what this Python does not have (`left_out`).
 
+    every: of an exercise's wrong answers only the first, and every so many-th after it.
     until_named: judge a wrong answer only until its verdict and its diagnosis are certain, and compare the levels
     judged until then; ranks that one answer has left in order serve the next. One that is not as declared then is
     judged from start to end, in ranks of its own, before that is said.
     """
-    tried, tries = [], [answer for answer in answers(folder, unit, exercise) if not answer.exercise.lacking]
+    tried, tries = [], list(_some(answers(folder, unit, exercise), every))
     shared = [answer.exercise for answer in tries] if until_named and launcher.isolation is None else []
     with (
         Runners(launcher, windows=_WINDOWS) as runners,
@@ -155,6 +158,16 @@ def run(
             tried.append(one)
             said(one)
     return tried
+
+
+def _some(entries: Iterator[BankAnswer], every: int) -> Iterator[BankAnswer]:
+    """Those that can be tried here: the right ones, and of each exercise's wrong ones every so many-th."""
+    wrong = Counter()
+    for answer in entries:
+        if not answer.exercise.lacking:
+            wrong[answer.exercise] += not answer.right
+            if answer.right or wrong[answer.exercise] % every == 1 % every:
+                yield answer
 
 
 def left_out(folder: Path = BANK, unit: str | None = None, exercise: str | None = None) -> str:
