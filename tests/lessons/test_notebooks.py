@@ -414,7 +414,7 @@ def test_links_to_other_pages_of_the_course_lead_somewhere(unit, work):
 
 # --- from start to end ------------------------------------------------------------------------------------------------
 
-CELL_DEADLINE = 90  # seconds; two notebooks run at a time, so a cell may take longer here than a student will see
+CELL_DEADLINE = 240  # seconds; three notebooks run at a time, so a cell may take longer here than a student will see
 # What a cell tagged `parameters` is given here instead of what it says: name -> Python. `make test-all`, and whoever
 # executes a notebook to keep its outputs, runs everything in full.
 SMALL: dict[str, dict[str, str]] = {
@@ -436,9 +436,14 @@ SMALL: dict[str, dict[str, str]] = {
     "20_ten_thousand": {"ROWS": "3", "REPLICAS": "2"},
 }
 FRAMEWORKS = {"07_horovod": "horovod", "09_multi_node_image_lab": "horovod", "13_tensorflow_strategies": "tensorflow"}
-every_unit_runs = pytest.mark.parametrize(
-    "unit", [pytest.param(u, marks=[needs(FRAMEWORKS[u])] if u in FRAMEWORKS else []) for u in UNITS]
-)
+UNSOLVED = UNITS if FULL else UNITS[::3]  # each unit's cells run in its solution, too
+
+
+def each(units: list[str]) -> pytest.MarkDecorator:
+    """A test for each of these units."""
+    return pytest.mark.parametrize(
+        "unit", [pytest.param(u, marks=[needs(FRAMEWORKS[u])] if u in FRAMEWORKS else []) for u in units]
+    )
 
 
 def with_values(source: str, values: dict[str, str]) -> str:
@@ -484,7 +489,7 @@ def needs_an_answer(cell: nbformat.NotebookNode) -> bool:
 
 def execute(unit: str, whose: str) -> nbformat.NotebookNode:
     """The notebook after it was run from start to end, with small parameters. Of a student's, `make test-all` runs
-    every cell, `make test` those that the answers make a difference to."""
+    every cell, `make test` those that the answers make a difference to, of every third unit."""
     folder = ROOT / ("notebooks" if whose == "student" else "solutions") / unit
     notebook = released(unit) if whose == "student" else builder.solution_notebook(ROOT, unit)
     values = {} if FULL else dict(SMALL.get(unit, {}))
@@ -535,7 +540,7 @@ def assert_every_cell_ran(notebook: nbformat.NotebookNode) -> None:
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
 
 
-@every_unit_runs
+@each(UNSOLVED)
 @pytest.mark.timeout(600)
 def test_a_student_can_run_all_cells_before_anything_is_solved(unit):
     """A cell that needs a function the student has not written yet is tagged raises-exception: Run All goes on behind
@@ -552,7 +557,7 @@ def test_a_student_can_run_all_cells_before_anything_is_solved(unit):
         assert "still to be written" in card and "NotImplementedError" in card, card
 
 
-@every_unit_runs
+@each(UNITS)
 @pytest.mark.timeout(600)
 def test_the_solution_gets_full_marks(unit):
     """Nothing fails, but for the %%ranks cells that hang on purpose: those set a deadline of their own."""

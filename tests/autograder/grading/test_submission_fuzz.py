@@ -26,7 +26,7 @@ from labkit.launch.launcher import Limits
 from labkit.relay.outcome import Outcome, RankOutcome
 
 ROOT = Path(__file__).resolve().parents[3]
-HOW_MANY = 10_000 if FULL else 200
+HOW_MANY = 10_000 if FULL else 60
 PARTS = 10
 SECONDS_EACH = 60  # far more than any may take; a stuck one would take forever
 
