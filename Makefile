@@ -36,7 +36,7 @@ test-torch:  ## those that PyTorch's build can change, once more with pip's defa
 	@$(BOOTSTRAP) setup
 	@$(RUN) python tools/default_torch.py $(OPTIONS)
 
-test-all:  ## both, with many more random cases: killed graders, damaged notebooks, full-size notebooks, every port (hours)
+test-all:  ## both, whole: every answer, port, script and unsolved notebook, full-size notebooks, many more random cases (hours)
 	@COURSE_TEST_ALL=1 $(MAKE) --no-print-directory test TIER=
 
 mutants:  ## put wrong pieces into a copy of our own code, one after the other, and tell which test notices (half an hour)
