@@ -680,8 +680,7 @@ for p in SOME_RANKS:
 # digits after the point that each loss keeps.
 
 # %% tags=["raises-exception"]
-def evaluated(logits, labels, sizes):
-    given = (logits, labels, sizes)
+def evaluated(*given):
     return [evaluate(*devices.counted(*given, digits), None) for digits in (None, 20)]
 
 
@@ -691,13 +690,11 @@ shards = [[509], [255, 254], thirds, quarters, uneven, [1] * 4 + [505], [73] * 6
 found = {None: set(), 20: set()}
 for sizes in shards:
     run = simulation.run(evaluated, len(sizes), (test_logits, test_labels, sizes))
-    for rank in run.ranks:
-        for digits, result in zip(found, rank.value):
-            found[digits].add(tuple(result))
+    for k, digits in enumerate(found):
+        found[digits] |= {tuple(rank.value[k]) for rank in run.ranks}
 for digits, results in found.items():
     print(f"digits {digits}, different losses: {len({loss for _, loss in results})}")
-    for accuracy, loss_value in sorted(results):
-        print(f"    {accuracy!r} {loss_value!r}")
+    print(*(f"    {right!r} {loss!r}" for right, loss in sorted(results)), sep="\n")
 each = run.ranks[0].collective_bytes // len(found)
 print("bytes that a rank passes on in each evaluation:", each)
 
