@@ -143,15 +143,15 @@ def test_a_script_that_sleeps_is_waited_for_once(tmp_path, warm, monkeypatch):
 
 
 def once_each() -> set[str]:
-    """Folders whose scripts ranks must run: of the wrong ones the first for every second diagnosis, of the right ones
-    every fourth."""
+    """Folders whose scripts ranks must run: of the wrong ones the first for every third diagnosis, of the right ones
+    every fifth."""
     scripted = [folder for folder in FOLDERS.values() if folder.scripted]
     first: dict[str, str] = {}
     for folder in scripted:
         for diagnosis in map(str, folder.expected.values()):
             first.setdefault(diagnosis, folder.name)
     wrong = list(dict.fromkeys(first.values()))
-    return {folder.name for folder in [f for f in scripted if f.right][::4]} | set(wrong[::2])
+    return {folder.name for folder in [f for f in scripted if f.right][::5]} | set(wrong[::3])
 
 
 def scripts() -> list:
