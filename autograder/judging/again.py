@@ -49,9 +49,10 @@ def again(
     all cases, each with the outcome that was right. What was counted there counts on: here only what comes back is
     compared.
 
-    Of a run without an end counts only this: the function has ended its own process, or sent a result in the harness'
-    place (all cases are lost); its ranks wait for each other, as where some remember what the others ask for; what the
-    calls of one case alone come to (`_stuck`).
+    A run that is too slow is made once more, with more processor time. One without an end costs points in three cases:
+    the function has ended its own process, or sent a result in the harness' place (all cases are lost); its ranks wait
+    for each other, for example because some remember what the others ask for; the calls of one case, made alone, are
+    wrong (`_stuck`).
     Of cases with several ranks those of one size are called again, the size that most of them have.
     """
     pairs = _of_one_size(list(zip(_with_other_values(exercise), ran, strict=True)))[::-1]
@@ -131,9 +132,11 @@ def _without_end(
 def _stuck(
     runners: Runners, asked: Exercise, exercise: Exercise, chunks: list[Chunk], seed: int, pair: Pair
 ) -> list[CaseResult]:
-    """The result of a case whose calls, alone in fresh processes, show that something is kept, or in which these come
-    to no end, with time for all of them and on a machine that is not slow, although they do in the first one alone. All
-    calls together may take longer than one of them may: that is no mistake of the function's."""
+    """The result of a case whose calls are wrong when they are made alone, in fresh processes; [] if they are right.
+
+    Wrong is also a later call that never ends where the first one does. On a slow machine that proves nothing: several
+    calls may take longer than one.
+    """
     both = _in_fresh_processes(runners, asked, _together([pair]), chunks, seed)
     if both is None:
         return []
@@ -174,8 +177,8 @@ def was_slow(outcome: Outcome, ends: Sequence[dict]) -> bool:
 def _is_deadlock(exercise: Exercise, outcome: Outcome) -> bool:
     """True if it is known that the ranks wait for each other: no deadline and no slow machine is behind it. The relay
     knows; of ranks in an MPI job only their silence is known, and a slow machine is silent, too."""
-    told = outcome.hang is not None and outcome.hang.kind in KINDS.keys() - {"rank_died"}
-    return told and not outcome.too_slow and (exercise.runtime != "mpi4py" or outcome.slowed <= SLOW)
+    reported = outcome.hang is not None and outcome.hang.kind in KINDS.keys() - {"rank_died"}
+    return reported and not outcome.too_slow and (exercise.runtime != "mpi4py" or outcome.slowed <= SLOW)
 
 
 def _begun(outcome: Outcome) -> int:

@@ -161,7 +161,8 @@ def run(
 
 
 def _some(entries: Iterator[BankAnswer], every: int) -> Iterator[BankAnswer]:
-    """Those that can be tried here: the right ones, and of each exercise's wrong ones every so many-th."""
+    """The answers to be tried: the right ones, and of each exercise's wrong ones the first and every so many-th after
+    it. None to an exercise that cannot be judged here."""
     wrong = Counter()
     for answer in entries:
         if not answer.exercise.lacking:

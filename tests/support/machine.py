@@ -36,8 +36,14 @@ FIXTURES = {
     "warm_horovod": ["horovod"],
     "came_out": ["jail"],
 }
+EVERY = 1 if FULL else 5  # so many-th wrong answer of an exercise is judged
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 needs, full = pytest.mark.needs, pytest.mark.full
+
+
+def some(things: list, every: int, first: int = 0) -> list:
+    """Every so many-th, beginning with number `first`; all in `make test-all`."""
+    return list(things) if FULL else list(things)[first::every]
 
 
 def cannot_enforce(missing: Iterable) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from machine import CHROMIUM, FULL
+from machine import CHROMIUM, FULL, some
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -206,7 +206,7 @@ class Formgrader:
 # -- the hub -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["local", "slurm"] if FULL else ["slurm"])
+@pytest.fixture(scope="module", params=some(["local", "slurm"], 2, first=1))
 def hub(request, tmp_path_factory) -> dict:
     """What `make hub` has printed: {"address", "passwords", ...}; and with it what no student may know: paths inside."""
     if reason := hub_tool.missing(request.param):

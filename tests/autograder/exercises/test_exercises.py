@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 import pytest
-from machine import FULL, needs
+from machine import EVERY, FULL, needs
 
 from autograder import values
 from autograder.compare import same
@@ -173,7 +173,7 @@ def test_the_bank(exercise, key, warm):
     """Verdict, diagnosis, and which levels are passed: those recorded under the public key. `make test` judges every
     fifth wrong answer, with as many levels as it takes to know its name; `make test-all` (and `make bank`) all.
     """
-    which = {"unit": exercise.unit, "exercise": exercise.function, "every": 1 if FULL else 5}
+    which = {"unit": exercise.unit, "exercise": exercise.function, "every": EVERY}
     tried = bank.run(warm, **which, key=key, until_named=not FULL)
     report = bank.summary(tried)
     assert report["short"] == [], json.dumps(report["short"], indent=2)
