@@ -114,5 +114,5 @@ def read_evaluation(pairs: np.ndarray, k: dict) -> Finding | str | None:
         if name is None and np.allclose(found, total / counts.sum(), rtol=1e-5):
             name = "narrow_type"
         if name:
-            return Finding(name, f"This concerns the {what}.")
+            return Finding(name, f"The {what} shows it.")
     return None
