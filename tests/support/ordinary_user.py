@@ -53,7 +53,7 @@ def main() -> None:
     for path in (home, home / "secret"):
         os.chown(path, uid, uid)
     environment = {"HOME": str(home), "TMPDIR": "/dev/shm", "MPLCONFIGDIR": str(home / "matplotlib")}
-    os.environ.update(environment, USER="student", LOGNAME="student", PYTHONDONTWRITEBYTECODE="1")
+    os.environ.update(environment, USER="student", LOGNAME="student")
     os.chdir("/")
     jail._become(uid)
     jail._prctl(jail._NO_NEW_PRIVS, 1)
