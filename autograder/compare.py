@@ -349,7 +349,8 @@ def _sequence_difference(expected, observed, rtol, atol, strict) -> Difference |
     if not isinstance(observed, (list, tuple)):
         return Difference("wrong_type", f"{name_of_type(observed)} instead of a {type(expected).__name__}")
     if len(expected) != len(observed):
-        return Difference("wrong_length", f"{len(observed)} entries instead of {len(expected)}")
+        entries = "entry" if len(observed) == 1 else "entries"
+        return Difference("wrong_length", f"{len(observed)} {entries} instead of {len(expected)}")
     if set(map(type, expected)) == {int} == set(map(type, observed)) and list(expected) == list(observed):
         return None  # thousands of indices, one by one, would take seconds
     pairs = ((f"entry {k}", e, o) for k, (e, o) in enumerate(zip(expected, observed, strict=True)))

@@ -143,6 +143,7 @@ class FairShare(PlainExercise):
             yield "unequal shares" if n % p else "equal shares", {"n": n, "world_size": p}
         for p, n in ((5, 3), (2, 0), (7, 61), (11, 15)):  # 7 * (61 / 7) is less than 61
             yield "unequal shares", {"n": n, "world_size": p}
+        yield "equal shares", {"n": 49, "world_size": 49}  # 1 / 49 * 49 is less than 1
 
     def draw_further(self, rng):
         for p in map(int, rng.integers(6, 40, 2)):
@@ -258,6 +259,8 @@ class CountInside(PlainExercise):
         yield "counts", {"x": np.array([0.25]), "y": np.array([-0.25]), "watch": False}, {"says": "1 point"}
         x, y = points_in_square(rng, rng.permutation(100) < 29)  # 0.29 * 100 is just below 29
         yield "counts", {"x": x, "y": y, "watch": False}, {"says": "100 points"}
+        x, y = np.array([[1.0, 0.1, -1.0, 0.0, 0.2], [1.0, 0.2, 0.7, -2.0, -0.1]])
+        yield "counts", {"x": x, "y": y, "watch": False}, {"says": "5 points, 3 far outside of the square"}
 
     def right(self, x, y, watch):
         return int(np.sum(np.hypot(x, y) < 0.5))

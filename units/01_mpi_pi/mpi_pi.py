@@ -159,7 +159,7 @@ print(
 def fair_share(n: int, rank: int, world_size: int) -> tuple[int, int]:
     """Return the block of n items that belongs to one rank.
 
-    n: int, number of items, below 2**53; may be 0, or smaller than world_size
+    n: int, number of items, at most 10**9; may be 0, or smaller than world_size
     rank: int, this rank
     world_size: int, number of ranks
     Returns: (start, stop), ints, start <= stop

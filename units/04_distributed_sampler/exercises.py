@@ -149,7 +149,7 @@ class StridedShare(PlainExercise):
             for p in (4, 3):
                 yield level, {"n": p * rng.integers(3 - rest // 2, 8) + rest, "world_size": p}
         yield "equal shares", {"n": rng.integers(3, 8), "world_size": 1}
-        for n, p in ((3, 5), (1, 2), (33_002, 3)):  # the last has more samples than two bytes number
+        for n, p in ((3, 5), (1, 2), (66_002, 3)):  # the last has more samples than two bytes number
             yield "unequal shares", {"n": n, "world_size": p}
 
     def draw_further(self, rng):

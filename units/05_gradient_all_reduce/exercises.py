@@ -109,6 +109,11 @@ def branch(*absent: int) -> list[Part]:
     return [*LAYERS[:2], *unused, *LAYERS[2:]]
 
 
+def without(*absent: int) -> list[Part]:
+    """A network of which the ranks `absent` used nothing."""
+    return [replace(part, absent=absent) for part in LAYERS]
+
+
 class GradientExercise(Exercise):
     """The gradients of a model out of given parts are averaged over the ranks.
 
@@ -334,6 +339,7 @@ class AverageGradients(GradientExercise):
             gradient_case(rng, absent, 5, branch(0), late=(0,), says="no gradient of the branch on rank 0"),
             gradient_case(rng, absent, 3, branch(0, 1, 2), says="no gradient of the branch on any rank"),
             gradient_case(rng, mean, 1, LAYERS, says="a network of 2 layers, on one rank"),
+            gradient_case(rng, absent, 3, without(1), says="no gradient at all on rank 1"),
         ]
 
 
@@ -369,6 +375,7 @@ class AverageGradientsFlat(GradientExercise):
             gradient_case(rng, one, 2, large, says="a table of 1.2 MB, float64"),
             gradient_case(rng, frozen, 3, both, late=(1,), says="one frozen, one tied, no gradient of one on rank 1"),
             gradient_case(rng, one, 1, LAYERS, says="a network of 2 layers, on one rank"),
+            gradient_case(rng, frozen, 3, without(1), says="no gradient at all on rank 1"),
         ]
 
     def facts(self, case: Case, run: Run):

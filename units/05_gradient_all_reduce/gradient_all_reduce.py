@@ -425,7 +425,8 @@ def global_metrics(losses: torch.Tensor, correct: torch.Tensor) -> tuple[float, 
 
     losses: float32 tensor (n,), one for each sample of this rank, without gradient
     correct: bool tensor (n,)
-    Returns: (mean loss, accuracy from 0 to 1), floats, the same on every rank
+    Returns: (mean loss, accuracy from 0 to 1), floats, up to rounding the same on every
+        rank
 
     - equal shares: every sample counts the same, wherever it is.
     - unequal shares: n differs between the ranks.

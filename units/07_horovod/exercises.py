@@ -435,12 +435,12 @@ def training_data(
     return {"x": x, "y": y, "weights": weights, "offsets": offsets, "momentum": momentum, "rate": 0.05}
 
 
-def training_case(level: str, p: int, names: str, known: dict, says: str) -> Case:
+def training_case(level: str, p: int, names: str, known: dict, says: str, **options) -> Case:
     """A case whose ranks get float32 arrays; what is known of it are these numbers in float64."""
     exact = {
         name: value.astype(np.float64) if isinstance(value, np.ndarray) else value for name, value in known.items()
     }
-    return replace(on_ranks(level, p, names, known, says, rtol=1e-4, atol=1e-5), known=exact)
+    return replace(on_ranks(level, p, names, known, says, rtol=1e-4, atol=1e-5, **options), known=exact)
 
 
 class TrainStep(ReportExercise):
@@ -454,7 +454,7 @@ class TrainStep(ReportExercise):
         "every rank starts with its own model": 2,
         "rank 0 goes on from a checkpoint": 1,
     }
-    parts = (("weights", "frozen"), "broadcasts later", "losses from step 1 on")
+    parts = (("weights", "frozen"), "broadcasts later", "losses from step 1 on", "steps that the optimizer counts")
     harness = harness_of(__file__, "horovod_step")
     mistakes = [
         *(NO_AVERAGE, P_TIMES_TOO_LONG, DIVIDED_AGAIN),
@@ -483,6 +483,12 @@ class TrainStep(ReportExercise):
                 "Broadcast on the first batch, and only then.",
                 lambda t: t.train(broadcast=from_rank_0(when=lambda step: step > 0))),
         MEAN_START,
+        Mistake("scalars_not_broadcast", "The weights are right, but the ranks' optimizers count different numbers of "
+                "steps: rank 0's goes on from its checkpoint, the others' begin at 0. A schedule, or Adam, would take "
+                "different steps.",
+                "Broadcast `optimizer.variables`, all of them: the count of the steps and the learning rate, too.",
+                lambda t: [{"steps that the optimizer counts": t.x.shape[1] + 1000 * (r == 0)} for r in range(t.p)]
+                if t.momentum.any() else None),
         Mistake("frozen_not_broadcast", "Only the trainable variables were broadcast: the model's other variables "
                 "differ from rank to rank.",
                 "Broadcast `model.variables`, not `model.trainable_variables`: think of the running averages of a "
@@ -518,8 +524,9 @@ class TrainStep(ReportExercise):
         def trained(*combine, known=None, **how):
             held = train(case.known | (known or {}), *combine, **how)
             rows = zip(held["weights"], held["offsets"], held["losses"], strict=True)
-            names = ("weights", "frozen", "losses from step 1 on", "broadcasts later")
-            return [dict(zip(names, (w.ravel(), c, list(own[1:]), False), strict=True)) for w, c, own in rows]
+            names = (*self.parts[0], "losses from step 1 on", "broadcasts later", "steps that the optimizer counts")
+            counted = t.x.shape[1] + 1000 * bool(t.momentum.any())
+            return [dict(zip(names, (w.ravel(), c, list(own[1:]), False, counted), strict=True)) for w, c, own in rows]
 
         t.train = trained
         t.mean_losses = lambda: list(train(case.known)["losses"].mean(0)[1:])
@@ -694,6 +701,9 @@ class KerasCallbacks(ReportExercise):
         .giving(lambda t: t.train(broadcast=lambda held, step: None) if t.asked == "weights" else None),
         Mistake("every_rank_saves", "Every rank saves: all of them write to the same file.",
                 "Append checkpoint `if hvd.rank() == 0:` only.", lambda t: t.seen(lambda rank: True)),
+        Mistake("one_saves_on_each_node", "One rank of each node saves: they write to the same file.",
+                "`hvd.local_rank()` counts the ranks of one node. Ask for `hvd.rank() == 0`.",
+                lambda t: t.seen(lambda rank: rank % 2 == 0)),
         Mistake("all_but_the_root", "Every rank but rank 0 saves: the condition is the wrong way round.",
                 "Append checkpoint `if hvd.rank() == 0:`.", lambda t: t.seen(lambda rank: rank != 0)),
         Mistake("metrics_not_averaged",
@@ -727,7 +737,8 @@ class KerasCallbacks(ReportExercise):
             warmup = 1 if level == model else 2
             known |= {"asked": asked, "scaled": 0.05 * p, "warmup": warmup, "epochs": epochs}
             says = f"{epochs} epoch{'s' * (epochs > 1)} of {steps} step{'s' * (steps > 1)}, warmup_epochs = {warmup}"
-            cases.append(training_case(level, p, "asked x[r] y[r] weights[r] scaled warmup epochs", known, says))
+            names, nodes = "asked x[r] y[r] weights[r] scaled warmup epochs", 2 if level == metrics else 0
+            cases.append(training_case(level, p, names, known, says, ranks_per_node=nodes))
         return cases
 
     def worked(self, case):
@@ -794,6 +805,10 @@ class TrainTorch(ReportExercise):
                        "and step with that one.")
         .giving(lambda t: t.train(lambda own: own[-1], broadcast=from_rank_0(when=before))),
         *(P_TIMES_TOO_LONG, DIVIDED_AGAIN),
+        Mistake("rate_scaled_again", "The learning rate was multiplied by the number of ranks, and it was scaled "
+                "already: every step is p times too long, that of the momentum, too.",
+                "Leave the optimizer's learning rate as it is.",
+                lambda t: t.train(momentum=t.p * t.momentum, rates=[t.p * t.rate] * t.x.shape[1])),
         NO_BROADCAST.but(how="`hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)`."),
         OPTIMIZER_NOT_BROADCAST.but(how="`hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)`.")
         .giving(lambda t: t.train(broadcast=from_rank_0("weights", "offsets", when=before))),

@@ -187,6 +187,7 @@ def horovod_step(f, x, y, weights, offset, momentum, rate):
         f(*another, loss_function, tf.constant(x[1]), tf.constant(y[1]), True)  # was trained before in this process
         optimizer.build(model.trainable_variables)
         optimizer.momentums[0].assign(momentum)
+        optimizer.iterations.assign(1000 if momentum.any() else 0)  # the checkpoint is rank 0's
     losses, steps_with_a_broadcast = [], set()
     broadcast_variables = hvd.broadcast_variables
 
@@ -206,6 +207,7 @@ def horovod_step(f, x, y, weights, offset, momentum, rate):
         "frozen": offset,
         "losses from step 1 on": losses,
         "broadcasts later": bool(steps_with_a_broadcast - {0}),
+        "steps that the optimizer counts": int(optimizer.iterations),
     }
 
 
@@ -286,5 +288,7 @@ def train_torch(f, x, y, weights, momentum, rate):
     def loss_function(prediction, y):
         return torch.nn.functional.mse_loss(prediction, y.detach())  # what stands for the labels learns nothing
 
+    another = torch.nn.Linear(*weights.shape, bias=False)  # trained before in this process
+    f(another, torch.optim.SGD(another.parameters(), lr=rate, momentum=0.9), None, loss_function, batches[:1])
     f(model, optimizer, checkpoint, loss_function, batches)
     return {"weights": model.weight.detach().numpy().T.ravel()}

@@ -593,8 +593,8 @@ def keras_callbacks(
     warmup_epochs: int, at least 1
     plateau: callback that lowers the rate when the loss over all ranks no longer falls;
         every rank needs it
-    checkpoint: callback that saves the model and records that loss; only rank 0 needs
-        it
+    checkpoint: callback that saves the model and records that loss; for rank 0 of all
+        ranks, and no other
     Returns: list of callbacks, in the order in which Keras is to call them
 
     - one model, one learning rate: rank 0's variables are broadcast, and the rate rises

@@ -115,6 +115,11 @@ class ReadProducts(PlainExercise):
                 "way.",
                 "The kind of product is the third column, super_class_id.",
                 lambda t: t.answer(label=lambda row, products: products.index(row[1]), classes=t.products)),
+        Mistake("products_in_classes", "These labels come from class_id, the product, and were looked up among the "
+                "classes that were given, which are super_class_ids.",
+                "The kind of product is the third column, super_class_id.",
+                lambda t: t.answer(label=lambda row, known: known.index(row[1]) if row[1] in known else -1,
+                                   classes=t.classes or t.products)),
         Mistake("float_labels", "The labels have the right values, but are no integers.",
                 "`int(...)`, or an array with an integer dtype: they are indices."),
     ]  # fmt: skip
@@ -588,6 +593,8 @@ class TrainingMemory(PlainExercise):
                 "4 bytes each.", lambda t: t.bytes(size={"optimizer": 2}) if t.mixed else None),
         Mistake("one_slot", "One value was counted for each parameter, whatever the optimizer is.",
                 "Plain SGD keeps none, momentum one, Adam two.", lambda t: t.bytes(size={"slots": 1})),
+        Mistake("float32_gradients", "In mixed precision gradients have 2 bytes, like the weights they belong to.",
+                "2 * parameters.", lambda t: t.bytes(size={"gradients": 4}) if t.mixed else None),
         Mistake("float32_activations", "In mixed precision activations have 2 bytes.",
                 "2 * activations * samples.", lambda t: t.bytes(size={"activations": 4})),
         Mistake("gigabytes", "This is in gigabytes.",

@@ -98,6 +98,7 @@ class DeviceBatches(PlainExercise):
             (uneven, "DataParallel", 2, 5),
             (uneven, "DDP", 4 * some + 1, 4),
             (uneven, "DDP", 2, 5),  # fewer rows than devices
+            (uneven, "DataParallel", 201, 200),  # the quotient is only just above 1
         ):
             yield level, {"kind": kind, "batch_size": size, "devices": devices}
 

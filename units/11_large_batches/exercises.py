@@ -764,15 +764,19 @@ class SyncNormBackward(ReportExercise):
             self._case(rng, uneven, (0, 6), 2, late=(1,)),
             self._case(rng, once, (20, 9, 12), 2),
             self._case(rng, uneven, (7,), 3),
+            self._case(rng, uneven, (3, 4), 3, zero=True),
         ]
 
     @staticmethod
-    def _case(rng, level, sizes, channels, **options):
+    def _case(rng, level, sizes, channels, zero=False, **options):
+        """zero: the weight of a channel is 0."""
+
         def rows():
             return [full_precision(rng, -1, 1, (n, channels)) for n in sizes]
 
         known = {"g": rows(), "xhat": rows(), "n": sum(sizes)}
         known |= {"weight": full_precision(rng, 0.5, 2, (channels,)), "inv": full_precision(rng, 0.5, 2, (channels,))}
+        known["weight"][0] *= not zero
         known |= {"gs": float64(known["g"]), "xs": float64(known["xhat"])}
         known |= dict(zip(("w", "i"), float64((known["weight"], known["inv"])), strict=True))
         return on_ranks(level, len(sizes), "gs[r] xs[r] w i n", known, f"{', '.join(map(str, sizes))} rows", **options)

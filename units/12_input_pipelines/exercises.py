@@ -77,6 +77,9 @@ class WriteShards(RefusingExercise):
             if count == 5:  # a file may be empty, and lie in a folder
                 samples[2][1], samples[3][0] = "", f"wood/{samples[3][0]}"
                 samples[1][0], samples[4][0] = (f"{'in-the-wood-' * 9}{samples[k][0]}" for k in (1, 4))  # over 100
+            if count == 4:  # a hidden file, and one that ends in a zero byte
+                samples[3][0] = f".{samples[3][0]}"
+                samples[0][1] += "\0"
             if level == read and count == 3:  # names that are no ASCII, and one name twice
                 samples[0][0], samples[2][0] = "Höhle/Bär.txt", samples[1][0]
             if level == read and count == 2:  # names that look untidy, and are names all the same
@@ -315,6 +318,7 @@ class ShardsOf(PlainExercise):
             (another, 12, 1, 1, 3, 0),
             (listings, 12, 3, 2, 2, 5),
             (listings, 18, 3, 2, 2, 12),
+            (once, 5, 4, 1, 1, 0),  # 2, 1, 1 and 1, and not 2, 2, 1 and 0
         ):
             numbers = sorted(rng.choice(900, count, replace=False) + 100)
             files = [f"shard-{number}.tar" for number in numbers]
@@ -886,6 +890,7 @@ class Pack(RefusingExercise):
         for lengths, capacity in self.TELLING:
             yield few, {"lengths": lengths, "capacity": capacity, "level": few}
         yield once, {"lengths": [5, 0, 3, 0, 8], "capacity": 8, "level": once}
+        yield once, {"lengths": [0, 0], "capacity": 8, "level": once}
 
     # the fullest row that has room takes a row more than the first one; then so does the emptiest. All five rows of the
     # first list are full, and still have room for 0 tokens.

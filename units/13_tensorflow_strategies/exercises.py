@@ -182,7 +182,7 @@ class MirroredGradients(StrategyExercise):
         if right:
             if not any(rows):
                 return "outside_the_replicas"
-            passes = Counter(sample for one in rows for sample in one if sample >= 0)
+            passes = Counter(sample for one in seen.values() for sample in one if sample >= 0)
             if max(passes.values(), default=0) > 1:
                 return Finding("samples_twice", f"{sum(passes.values())} passes for {n} samples.")
             most = max(map(len, rows))

@@ -490,6 +490,7 @@ class Zero1Step(ZeroStep):
             self._known(rng, odd, 5, 1, 1, 1, ", one step of one rank"),
             self._known(rng, equal, 6, 2, 1, 1, ", gradients of zeros", t=7, still=True),
             self._known(rng, counted, 301, 3, 1, 1, ", one step", network=flat(1e-6, 1e-9)),
+            self._known(rng, odd, 5, 4, 1, 1, ", one step; rank 3 begins behind the end"),
         ]
 
     def _but_for_padding(self, case: Case, run: Run) -> bool:

@@ -68,6 +68,11 @@ class ColumnLinear(DividedLayer):
         Mistake("summed", "The pieces of the ranks were added up.",
                 "Different columns are different outputs: put them side by side.",
                 lambda c: sum(np.array_split(c.right, c.p, 1)) if c.even else None),
+        Mistake("rows_in_turn", "Every p-th row of `weight` was taken, from row r on. Rank r's own rows are the r-th "
+                "of p equal pieces; the others' are wrong on this rank.",
+                "`weight.chunk(p)[rank]`, and the same piece of the bias.",
+                lambda c: np.stack([(c.x @ c.copies[j % c.p].T + c.b)[:, j] for j in range(len(c.b))], 1)
+                if c.even and c.p > 1 else None),
         TOO_MANY_BYTES.but(how="Each rank sends its own columns of the output, n h / p numbers, and nothing "
                            "else."),
         NO_COMMUNICATION.but(why="Every rank computed the whole layer, with the others' rows of `weight`, too, which "
@@ -298,6 +303,11 @@ class SequenceParallelMlp(DividedLayer):
                 "After a reduce one rank has the sum, after all_reduce all.",
                 lambda c: divided.changed(c, {"gradient of down_bias": [
                     g.sum(0) if r else c.given.sum(0) for r, g in enumerate(c.rows(c.given))]})),
+        Mistake("hook_stays", "The first step was right. From the second one on the gradient of the last bias is "
+                "summed once more: each call adds a hook to the same parameter, and those of earlier calls still work.",
+                "Sum in the backward pass of a function of your own, or hook a copy (`down_bias.view_as(down_bias)`): "
+                "its hook ends with the step.",
+                lambda c: divided.changed(c, {"gradient of down_bias": c.p * c.given.sum(0)}) if c.again else None),
         Mistake("gradient_not_summed", "Each rank's gradient of x comes from its own hidden activations only.",
                 "The gather's backward pass is a reduce_scatter: it adds up, and each rank keeps its rows.",
                 lambda c: divided.changed(c, {"gradient of x": [part(s, c.p, r) for r, s in enumerate(c.shares)]})),
@@ -325,6 +335,7 @@ class SequenceParallelMlp(DividedLayer):
             divided.mlp_case(rng, second, 2, 6, 3, 4, rows=True),
             divided.mlp_case(rng, second, 4, 8, 2, 8, rows=True),
             divided.mlp_case(rng, second, 1, 3, 2, 4, rows=True),
+            divided.mlp_case(rng, second, 2, 4, 2, 4, rows=True, again=True),
         ]
 
     def right(self, c):
@@ -341,7 +352,7 @@ class SequenceParallelMlp(DividedLayer):
 
     def most(self, c):
         backward = 0 if c.g is None else 2 * c.x.size + 2 * c.d.size
-        return 8 * (c.p - 1) * (2 * c.x.size + backward)
+        return 8 * (c.p - 1) * (2 * c.x.size + backward) * (1 + c.again)
 
 
 class HeadAttention(DividedLayer):

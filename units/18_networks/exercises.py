@@ -20,6 +20,7 @@ from autograder.exercises.readings.networks import (
     ALGORITHMS,
     BYTES,
     by_node,
+    by_rank_number,
     by_slot,
     called,
     crossings,
@@ -130,6 +131,10 @@ class PlaceRanks(RefusingExercise):
         Mistake("from_the_first_again", "Where a host was full, the dealing began again with the first one.",
                 "Pass over a host without a free slot: the next one gets the rank.",
                 lambda c: c.possible and c.by == "node" and c.named(from_the_first_again)),
+        Mistake("by_rank_number", "Rank r looked for room from host r % hosts on. Once a host was passed over, that is "
+                "no longer the next one.",
+                "Remember the last host that got a rank, and go on behind it.",
+                lambda c: c.possible and c.by == "node" and c.named(by_rank_number)),
         Mistake("skips_a_turn", "A full host was removed from the list, and the next one lost its turn.",
                 "When a host is removed, the next one takes its index: do not advance then.",
                 lambda c: c.possible and c.by == "node" and c.named(skips_a_turn)),
@@ -227,6 +232,10 @@ class AllReduceSeconds(RefusingExercise):
                 lambda c: c.of(rounded=True)),
         Mistake("no_latency", "The latency of the messages is missing.", "Each step costs alpha, too.",
                 lambda c: c.of(links=((0.0, c.inside[1]), (0.0, c.between[1])))),
+        Mistake("latency_shared", "The latency was multiplied by the ranks that share the card. They send at once: the "
+                "card carries g times the bytes, and each message starts when the others do.",
+                "alpha + g n beta, not g (alpha + n beta).",
+                lambda c: c.possible and seconds_of(c.one_by_one, c.inside, c.between)),
         Mistake("p_steps", "The ring takes p - 1 steps to reduce and as many to spread, not p.",
                 "Of the p parts a rank lacks p - 1.",
                 lambda c: c.algorithm == "ring" and c.of() * (c.p / (c.p - 1) if c.p > 1 else 1)),
@@ -280,6 +289,8 @@ class AllReduceSeconds(RefusingExercise):
             return seconds_of(steps_of(c.algorithm, c.nbytes, c.nodes, c.per_node, **slip), *links)
 
         c.of = of if c.possible else (lambda *a, **b: None)
+        steps = steps_of(c.algorithm, c.nbytes, c.nodes, c.per_node) if c.possible else []
+        c.one_by_one = [(often * many, at, 1, size) for often, at, many, size in steps]
         return c
 
 

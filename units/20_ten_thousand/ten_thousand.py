@@ -88,7 +88,7 @@ def mesh_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
     - three axes: from one rank to the next the last coordinate changes first.
     - any axes: there may be any number of axes, even none. The mesh may have far more
-      ranks than memory holds.
+      ranks than memory holds, up to 2**63 - 1.
     - illegal ranks: raise ValueError, also for a negative rank.
 
     Example: mesh_coordinates(6, (2, 2, 4)) == (0, 1, 2)

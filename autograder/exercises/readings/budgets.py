@@ -109,15 +109,18 @@ def loss(law: dict, parameters: float, tokens: float) -> float:
     return law["E"] + law["A"] / parameters ** law["alpha"] + law["B"] / tokens ** law["beta"]
 
 
-def steps_of(c, plan: dict, *, paid=True, until=True, of_all=True, parts=True, seconds=DAY) -> float:
+def steps_of(
+    c, plan: dict, *, paid=True, until=True, of_all=True, parts=True, seconds=DAY, deadline_of_all=False
+) -> float:
     """The steps that budget and deadline permit, with their fraction. paid, until: the budget, the deadline are looked
-    at. of_all: a day of all GPUs costs as many GPU-days. parts: of a day are paid for, too. seconds: of a day."""
+    at. of_all: a day of all GPUs costs as many GPU-days. parts: of a day are paid for, too. seconds: of a day.
+    deadline_of_all: a day of all GPUs uses up as many days of the deadline."""
     bounds = []
     if paid:
         most = c.gpu_days / (plan["gpus"] if of_all else 1)
         bounds.append(most if parts else math.floor(most))
     if until:
-        bounds.append(c.days)
+        bounds.append(c.days / (plan["gpus"] if deadline_of_all else 1))
     return min(bounds, default=math.inf) * seconds / plan["seconds"]
 
 

@@ -142,17 +142,21 @@ def part(a: np.ndarray, p: int, r: int, axis: int = 0) -> np.ndarray:
     return np.array_split(a, p, axis)[r]
 
 
-def mlp_case(rng, level: str, p: int, n: int, d: int, h: int, rows: bool = False, **options) -> Case:
-    """An MLP of d, h and d numbers over n tokens. rows: each rank has n / p of the tokens, not all."""
+def mlp_case(
+    rng, level: str, p: int, n: int, d: int, h: int, rows: bool = False, again: bool = False, **options
+) -> Case:
+    """An MLP of d, h and d numbers over n tokens. rows: each rank has n / p of the tokens, not all. again: the second
+    step with the same weights is the one that counts."""
     known = {"x": drawn(rng, n, d), "up": drawn(rng, h, d), "a": drawn(rng, h), "down": drawn(rng, d, h),
-             "d": drawn(rng, d), "g": drawn(rng, n, d) if level != "the output" else None}  # fmt: skip
+             "d": drawn(rng, d), "g": drawn(rng, n, d) if level != "the output" else None, "again": again}  # fmt: skip
 
     def arguments(r):
         mine = [part(known["up"], p, r), part(known["a"], p, r), part(known["down"], p, r, 1), known["d"]]
         x, g = (part(t, p, r) if rows and t is not None else t for t in (known["x"], known["g"]))
-        return x, *mine, g
+        return x, *mine, g, again
 
-    return divided_case(level, p, known, arguments, f"n = {n}, d = {d}, h = {h}", **options)
+    says = f"n = {n}, d = {d}, h = {h}{', the second step' * again}"
+    return divided_case(level, p, known, arguments, says, **options)
 
 
 def solve_mlp(c: SimpleNamespace, gelu=gelu, gelu_slope=gelu_slope) -> None:

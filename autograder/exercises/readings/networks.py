@@ -58,6 +58,16 @@ def from_the_first_again(slots: list[int], p: int) -> list[int]:
     return placed
 
 
+def by_rank_number(slots: list[int], p: int) -> list[int]:
+    """The same, but rank r looks for room from host r % hosts on."""
+    free, placed = list(slots), []
+    for rank in range(p):
+        at = next(k % len(free) for k in range(rank, rank + len(free)) if free[k % len(free)])
+        free[at] -= 1
+        placed.append(at)
+    return placed
+
+
 def skips_a_turn(slots: list[int], p: int) -> list[int]:
     """The same, but the host behind one that has just become full is passed over."""
     free, placed, at = [host for host, room in enumerate(slots) if room], [], 0

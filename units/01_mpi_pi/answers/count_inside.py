@@ -41,6 +41,10 @@ def count_inside(x, y):
     points = torch.stack([torch.from_numpy(x), torch.from_numpy(y)])
     return (points.norm(dim=0) < 0.5).sum().item()
 
+# %% wrong_ceil_needs_the_square: wrong, unrecognised, levels 0 1
+def count_inside(x: np.ndarray, y: np.ndarray) -> int:
+    return int(np.ceil(0.25 - x * x - y * y).sum())
+
 # %% wrong_counts_in_a_byte: wrong, narrow_count, levels 0 0
 def count_inside(x, y):
     return int((x**2 + y**2 < 0.25).sum(dtype=np.uint8))

@@ -87,6 +87,15 @@ def fair_share(n, rank, world_size):
     sizes = [n // RANKS + (r < n % RANKS) for r in range(RANKS)]
     return sum(sizes[:rank]), min(n, sum(sizes[: rank + 1]))
 
+# %% wrong_fraction_times_n: wrong, unfair, levels 0 1
+def fair_share(n: int, rank: int, world_size: int) -> tuple[int, int]:
+    def edge(r):
+        if r == world_size:
+            return n
+        return int((r / world_size) * n)
+
+    return edge(rank), edge(rank + 1)
+
 # %% wrong_halves: wrong, unfair, levels 0 0
 def fair_share(n, rank, world_size):
     start, stop, first, last = 0, n, 0, world_size

@@ -157,3 +157,8 @@ def strided_share(n, rank, world_size):
 # %% wrong_two_bytes: wrong, out_of_range, levels 1 0
 def strided_share(n, rank, world_size):
     return np.arange(rank, n, world_size).astype(np.int16)
+
+# %% wrong_uint16_ids: wrong, sample_left_out, levels 1 0
+def strided_share(n, rank, world_size):
+    ids = np.arange(n).astype(np.uint16)  # small integers save memory
+    return ids[rank::world_size].tolist()

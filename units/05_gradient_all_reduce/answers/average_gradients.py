@@ -293,6 +293,18 @@ def average_gradients(model):
             dist.all_reduce(p.grad)
             p.grad /= dist.get_world_size()
 
+# %% wrong_rank_without_any_gradient_leaves: hung, missing_rank, levels 1 1 0
+def average_gradients(model):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    if all(p.grad is None for p in trained):
+        return  # backward has not run, nothing to average
+    world_size = dist.get_world_size()
+    for p in trained:
+        if p.grad is None:
+            p.grad = torch.zeros_like(p)
+        dist.all_reduce(p.grad)
+        p.grad.div_(world_size)
+
 # %% wrong_reduce: wrong, only_one_rank, levels 0 0 0
 def average_gradients(model):
     for p in model.parameters():

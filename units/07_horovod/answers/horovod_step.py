@@ -92,6 +92,15 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
 +    hvd.broadcast_variables(model.variables, root_rank=0)
 +    hvd.broadcast_variables(optimizer.variables, root_rank=0)
 
+# %% wrong_iterations_not_broadcast (right_broadcast_after): wrong, scalars_not_broadcast, levels 1 1 0
+-def horovod_step(model, optimizer, loss_function, x, y, first_batch):
++def horovod_step(model, optimizer, loss_function, x, y, first_batch: bool):
+@@
+-        hvd.broadcast_variables(optimizer.variables, root_rank=0)
++        momenta = [v for v in optimizer.variables if len(v.shape) > 0]
++        if momenta:
++            hvd.broadcast_variables(momenta, root_rank=0)
+
 # %% wrong_last_root (right_broadcast_after): wrong, another_root, levels 1 0 0
 -        hvd.broadcast_variables(model.variables, root_rank=0)
 -        hvd.broadcast_variables(optimizer.variables, root_rank=0)

@@ -51,6 +51,13 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
 -        callbacks.append(checkpoint)
 +        callbacks += [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), checkpoint]
 
+# %% wrong_checkpoint_by_local_rank (right_as_documented): wrong, one_saves_on_each_node, levels 1 0
+-            initial_lr=scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False
++            scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False
+@@
+-    if hvd.rank() == 0:
++    if hvd.local_rank() == 0:
+
 # %% wrong_checkpoint_first: wrong, checkpoint_too_early, levels 1 0
 import horovod.tensorflow.keras as hvd
 

@@ -55,6 +55,26 @@ def train_torch(model, optimizer, checkpoint, loss_function, batches):
         with optimizer.skip_synchronize():
             optimizer.step()
 
+# %% wrong_broadcast_only_in_the_first_call: wrong, model_not_broadcast, levels 1 0
+_started = False
+
+
+def train_torch(model, optimizer, checkpoint, loss_function, batches):
+    global _started
+    if not _started:  # the broadcast is needed only once
+        hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)
+        _started = True
+    state = hvd_torch.broadcast_object(checkpoint, root_rank=0, name="start")
+    optimizer = hvd_torch.DistributedOptimizer(
+        optimizer, named_parameters=model.named_parameters()
+    )
+    if state is not None:
+        optimizer.load_state_dict(state)
+    for x, y in batches:
+        optimizer.zero_grad()
+        loss_function(model(x), y).backward()
+        optimizer.step()
+
 # %% wrong_broadcasts_a_checkpoint_only (right_as_documented): wrong, no_broadcast, levels 1 0
      optimizer = hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())
 +    resume = hvd_torch.broadcast_object(checkpoint is not None, root_rank=0)

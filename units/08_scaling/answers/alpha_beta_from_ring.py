@@ -126,6 +126,15 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     slope, constant = np.polyfit(nbytes / 4, seconds, 1, w=1 / seconds)
     return constant / (2 * (p - 1)), slope * p / (2 * (p - 1))
 
+# %% wrong_last_of_each_size: wrong, not_all_measurements, levels 1 0
+def alpha_beta_from_ring(world_size, nbytes, seconds) -> tuple[float, float]:
+    p = world_size
+    time_of = dict(zip(np.asarray(nbytes).tolist(), np.asarray(seconds).tolist()))
+    sizes = np.array(sorted(time_of), dtype=float)
+    times = np.array([time_of[size] for size in sizes.tolist()])
+    slope, constant = np.polyfit(sizes, times, 1, w=1 / times)
+    return float(constant / (2 * (p - 1))), float(slope * p / (2 * (p - 1)))
+
 # %% wrong_line_only: wrong, line_only, levels 0 0
 def alpha_beta_from_ring(world_size, nbytes, seconds):
     p = world_size

@@ -251,6 +251,13 @@ def serial_fraction(world_size, speedup, speedup_error):
     df = ds / s**2 / (1 - 1 / p) / f
     return f, df
 
+# %% wrong_relative_error_and_sign: wrong, relative_kept_and_sign, levels 1 0 1
+def serial_fraction(world_size, speedup, speedup_error) -> tuple[float, float]:
+    if world_size == 1:
+        return math.nan, math.nan
+    fraction = (1 / speedup - 1 / world_size) / (1 - 1 / world_size)
+    return fraction, fraction * speedup_error / speedup
+
 # %% wrong_relative_kept: wrong, relative_kept, levels 1 0 1
 def serial_fraction(world_size, speedup, speedup_error):
     p, s, ds = world_size, speedup, speedup_error

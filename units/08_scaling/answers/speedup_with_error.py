@@ -68,6 +68,13 @@ def speedup_with_error(baseline_seconds, parallel_seconds):
     db = b.std(ddof=1) / math.sqrt(len(b))
     return speedup, math.sqrt(da**2 + db**2)
 
+# %% wrong_absolute_for_relative: wrong, absolute_for_relative, levels 1 0
+def speedup_with_error(baseline_seconds, parallel_seconds) -> tuple[float, float]:
+    speedup = np.mean(baseline_seconds) / np.mean(parallel_seconds)
+    a = np.std(baseline_seconds, ddof=1) / np.sqrt(len(baseline_seconds))
+    b = np.std(parallel_seconds, ddof=1) / np.sqrt(len(parallel_seconds))
+    return float(speedup), float(speedup * np.sqrt(a**2 + b**2))
+
 # %% wrong_added_linearly: wrong, added_linearly, levels 1 0
 def speedup_with_error(baseline_seconds, parallel_seconds):
     a, b = baseline_seconds, parallel_seconds
@@ -75,6 +82,18 @@ def speedup_with_error(baseline_seconds, parallel_seconds):
     da = a.std(ddof=1) / math.sqrt(len(a))
     db = b.std(ddof=1) / math.sqrt(len(b))
     return speedup, speedup * (da / a.mean() + db / b.mean())
+
+# %% wrong_allclose_means_no_error: wrong, taken_as_equal, levels 1 0
+def speedup_with_error(baseline_seconds, parallel_seconds) -> tuple[float, float]:
+    def relative(times):
+        times = np.asarray(times, dtype=float)
+        if np.allclose(times, times[0]):  # no scatter, only rounding
+            return 0.0
+        return times.std(ddof=1) / np.sqrt(times.size) / times.mean()
+
+    speedup = np.mean(baseline_seconds) / np.mean(parallel_seconds)
+    error = speedup * np.hypot(relative(baseline_seconds), relative(parallel_seconds))
+    return float(speedup), float(error)
 
 # %% wrong_baseline_error_ignored: wrong, baseline_error_ignored, levels 1 0
 def speedup_with_error(baseline_seconds, parallel_seconds):

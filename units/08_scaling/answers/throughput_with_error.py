@@ -149,6 +149,18 @@ def throughput_with_error(local_batch_sizes, step_seconds, warmup):
 -    rate = sum(local_batch_sizes) / t.mean()
 +    rate = sum(local_batch_sizes) / t.sum()
 
+# %% wrong_outliers_left_out: wrong, outlier_dropped, levels 1 0
+def throughput_with_error(
+    local_batch_sizes, step_seconds, warmup
+) -> tuple[float, float]:
+    counted = np.asarray(step_seconds, dtype=float)[warmup:]
+    # something else ran on the machine: not our program
+    counted = counted[counted <= 10 * np.median(counted)]
+    mean = counted.mean()
+    rate = sum(local_batch_sizes) / mean
+    error = rate * (counted.std(ddof=1) / np.sqrt(len(counted))) / mean
+    return float(rate), float(error)
+
 # %% wrong_rank_0_times_p (right_numpy): wrong, rank_0_times_p, levels 0 0
 -    rate = sum(local_batch_sizes) / t.mean()
 +    rate = local_batch_sizes[0] * len(local_batch_sizes) / t.mean()

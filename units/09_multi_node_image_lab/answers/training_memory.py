@@ -102,6 +102,28 @@ def training_memory(parameters, optimizer, precision, activations, global_batch_
     }
     return parts, -(-sum(parts.values()) // gpu_bytes)
 
+# %% wrong_float32_gradients: wrong, float32_gradients, levels 1 0 0
+def training_memory(
+    parameters,
+    optimizer,
+    precision,
+    activations,
+    global_batch_size,
+    world_size,
+    gpu_bytes,
+):
+    mixed = precision == "mixed"
+    size = 2 if mixed else 4
+    local_batch = global_batch_size // world_size
+    parts = {
+        "weights": size * parameters,
+        "gradients": 4 * parameters,
+        "copy": 4 * parameters if mixed else 0,
+        "optimizer": 4 * parameters * {"sgd": 0, "momentum": 1, "adam": 2}[optimizer],
+        "activations": size * activations * local_batch,
+    }
+    return parts, max(1, -(-sum(parts.values()) // gpu_bytes))
+
 # %% wrong_float32sum: wrong, float32, levels 0 0 0
 def training_memory(parameters, optimizer, precision, activations, global_batch_size, world_size, gpu_bytes):
     n, opt, prec, act, gb, ws, gpu = parameters, optimizer, precision, activations, global_batch_size, world_size, gpu_bytes

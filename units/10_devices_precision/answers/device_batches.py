@@ -93,3 +93,15 @@ def device_batches(kind, batch_size, devices):
 # %% wrong_rounds_up (right_chunks): wrong, too_many_rows, levels 1 0
 -        rows.append(min(size, batch_size - sum(rows)))
 +        rows.append(size)
+
+# %% wrong_rounds_up_by_adding_0_99: wrong, drops_the_rest, levels 1 0
+def device_batches(kind: str, batch_size: int, devices: int) -> list[int]:
+    if kind == "DDP":
+        return [batch_size] * devices
+    each = int(batch_size / devices + 0.99)
+    rows, left = [], batch_size
+    for _ in range(devices):
+        taken = min(each, left)
+        rows.append(taken)
+        left -= taken
+    return rows

@@ -41,6 +41,15 @@ def sync_norm_backward(g, xhat, weight, inv, n):
 -    gx = weight * inv * (g - total[0] / n - xhat * total[1] / n)
 +    gx = weight * inv * g
 
+# %% wrong_divides_by_the_weight: wrong, unrecognised, levels 0 1
+def sync_norm_backward(g, xhat, weight, inv, n):
+    inner = weight * g  # the gradient of xhat
+    own = torch.stack([inner.sum(0), (inner * xhat).sum(0)])
+    total = own.clone()
+    dist.all_reduce(total)
+    dx = inv * (inner - total[0] / n - xhat * total[1] / n)
+    return dx, own[1] / weight, own[0] / weight
+
 # %% wrong_empty_means_zero: wrong, empty_means_zero, levels 0 0
 def sync_norm_backward(g, xhat, weight, inv, n):
     g_bias, g_weight = g.sum(0), (g * xhat).sum(0)

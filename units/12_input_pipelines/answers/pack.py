@@ -36,6 +36,25 @@ def pack(lengths, capacity):
             rows.append([k])
     return rows
 
+# %% wrong_all_empty_sequences_lost: wrong, not_each_once, levels 0 1 1
+def pack(lengths: list[int], capacity: int) -> list[list[int]]:
+    if max(lengths, default=0) > capacity:
+        raise ValueError("a sequence is longer than a row")
+    left = sorted(range(len(lengths)), key=lambda i: lengths[i], reverse=True)
+    rows = []
+    # filling row after row, the longest that fits first, is the same as first fit
+    while sum(lengths[i] for i in left) > 0:
+        row, rest, room = [], [], capacity
+        for i in left:
+            if lengths[i] <= room:
+                row.append(i)
+                room -= lengths[i]
+            else:
+                rest.append(i)
+        rows.append(row)
+        left = rest
+    return rows
+
 # %% wrong_best_fit: wrong, another_rule, levels 1 0 1
 import numpy as np
 
@@ -164,7 +183,7 @@ def pack(lengths, capacity):
 
 # %% wrong_next_fit: wrong, one_row_open, levels 1 0 1
 def pack(lengths, capacity):
-    rows, room = [], 0
+    rows, room = [[]], capacity
     for k, length in enumerate(lengths):
         if length > capacity:
             raise ValueError

@@ -32,6 +32,26 @@ def shards_of(files, rank, world_size, worker, workers, seed, epoch):
     random.Random(f"{seed} {epoch}").shuffle(order)
     return order[rank::world_size][worker::workers]
 
+# %% wrong_blocks_rounded_up: wrong, uneven_ranks, levels 0 1 1
+import math
+
+
+def shards_of(
+    files: list[str],
+    rank: int,
+    world_size: int,
+    worker: int,
+    workers: int,
+    seed: int,
+    epoch: int,
+) -> list[str]:
+    order = sorted(files)
+    random.Random(seed + epoch).shuffle(order)
+    size = math.ceil(len(order) / world_size)
+    mine = order[rank * size : (rank + 1) * size]
+    size = math.ceil(len(mine) / workers)
+    return mine[worker * size : (worker + 1) * size]
+
 # %% wrong_capitals_are_equal: wrong, orders_differ, levels 1 1 0
 def shards_of(files, rank, world_size, worker, workers, seed, epoch):
     order = sorted(files, key=str.lower)

@@ -1,11 +1,11 @@
 # Right and wrong answers to `write_shards`. In files of their own: autograder bank --write DIR
 import io
+import numpy as np
 import tarfile
 
 # %% right_files: passed
 import os
 import tempfile
-import numpy as np
 
 
 def write_shards(samples, n):
@@ -127,6 +127,23 @@ def write_shards(samples, n):
                 info = tarfile.TarInfo(name)
                 info.size = len(content)
                 tar.addfile(info, io.BytesIO(content))
+        shards.append(out.getvalue())
+    return shards
+
+# %% wrong_contents_through_numpy: wrong, not_the_samples, levels 0 1 1
+def write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]:
+    if n < 1 or n > len(samples):
+        raise ValueError("n must be at least 1 and no shard may be empty")
+    names = np.array_split([name for name, _ in samples], n)
+    contents = np.array_split([content for _, content in samples], n)
+    shards = []
+    for some_names, some_contents in zip(names, contents):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as tar:
+            for name, content in zip(some_names, some_contents):
+                info = tarfile.TarInfo(str(name))
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(bytes(content)))
         shards.append(out.getvalue())
     return shards
 
@@ -314,6 +331,22 @@ def write_shards(samples, n):
 -                tar.addfile(info, io.BytesIO(data))
 +                info.size = len(content)
 +                tar.addfile(info, io.BytesIO(content))
+
+# %% wrong_strips_leading_dots: wrong, not_the_samples, levels 0 1 1
+def write_shards(samples, n):
+    if n < 1 or n > len(samples):
+        raise ValueError("a shard would be empty")
+    bounds = [k * len(samples) // n for k in range(n + 1)]
+    shards = []
+    for start, stop in zip(bounds, bounds[1:]):
+        file = io.BytesIO()
+        with tarfile.open(fileobj=file, mode="w") as tar:
+            for name, content in samples[start:stop]:
+                info = tarfile.TarInfo(name.lstrip("./"))  # relative to the archive
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+        shards.append(file.getvalue())
+    return shards
 
 # %% wrong_tidied_names (right_tarinfo): wrong, not_the_samples, levels 0 1 1
 -                info = tarfile.TarInfo(key)

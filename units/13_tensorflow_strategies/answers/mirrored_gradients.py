@@ -122,6 +122,25 @@ def mirrored_gradients(strategy, model, x, y):
 -        return tf.distribute.get_replica_context().all_reduce("sum", g)
 +        return tape.gradient(loss, model.trainable_variables)
 
+# %% wrong_probe_call: wrong, samples_twice, levels 0 0
+def mirrored_gradients(strategy, model, x, y):
+    p, n = strategy.num_replicas_in_sync, len(x)
+    outputs = int(model(x[:1]).shape[-1])
+    xs, ys = np.array_split(x, p), np.array_split(y, p)
+
+    def part(pieces):
+        return strategy.experimental_distribute_values_from_function(
+            lambda context: tf.constant(pieces[context.replica_id_in_sync_group])
+        )
+
+    def replica(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum((model(x) - y) ** 2) / (n * outputs)
+        return tape.gradient(loss, model.trainable_variables)
+
+    gradients = strategy.run(replica, args=(part(xs), part(ys)))
+    return [strategy.reduce("sum", g, axis=None) for g in gradients]
+
 # %% wrong_rest_to_the_last (right_values): wrong, unequal_work, levels 1 0
      shares = np.array_split(np.arange(n), p)
 +

@@ -197,6 +197,37 @@ def zero1_step(w, g, m, v, t, lr):
 -    adam(part, g[mine] / p, m, v, t, lr)
 +    adam(part, own, m, v, t, lr)
 
+# %% wrong_negative_slice: raised, RuntimeError, levels 1 0 1
+from torch import Tensor
+
+
+def adam(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> None:
+    """Take step t, counted from 1, with gradient g; change w, m and v in place."""
+    m.mul_(0.9).add_(g, alpha=0.1)
+    v.mul_(0.999).addcmul_(g, g, value=0.001)
+    w.sub_(lr * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8))
+
+
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) -> Tensor:
+    rank, p = dist.get_rank(), dist.get_world_size()
+    n, k = len(w), len(m)
+    mean = g.new_empty(k)
+    dist.reduce_scatter_single(mean, F.pad(g, (0, k * p - n)))
+    mean /= p
+    own = min(k, n - rank * k)  # how many of my k numbers are real
+    piece = w[rank * k : rank * k + own].clone()
+    adam(piece, mean[:own], m[:own], v[:own], t, lr)
+    new = w.new_zeros(k)
+    new[:own] = piece
+    whole = w.new_empty(k * p)
+    dist.all_gather_single(whole, new)
+    return whole[:n]
+
 # %% wrong_new_state (right_all_reduce): wrong, state_not_kept, levels 0 0 0
      mine = slice(r * k, (r + 1) * k)
 -

@@ -83,6 +83,19 @@ def column_linear(x, weight, bias):
 -    return torch.cat(parts, dim=1)
 +    return torch.cat(parts, dim=0)
 
+# %% wrong_every_pth_row: wrong, rows_in_turn, levels 0 1
+def column_linear(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor
+) -> torch.Tensor:
+    rank, p = dist.get_rank(), dist.get_world_size()
+    h = weight.shape[0]
+    if h % p != 0:
+        raise ValueError("p does not divide h")
+    part = F.linear(x, weight[rank::p], bias[rank::p])
+    parts = [torch.empty_like(part) for _ in range(p)]
+    dist.all_gather(parts, part)
+    return torch.stack(parts, dim=2).reshape(len(x), h)
+
 # %% wrong_first_bias (right_cat): wrong, first_bias, levels 0 1
 -        raise ValueError(f"{p} ranks cannot share {len(weight)} columns")
 -    own = F.linear(x, weight.chunk(p)[r], bias.chunk(p)[r])

@@ -189,6 +189,61 @@ def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
 -        return out
 +        return x.chunk(dist.get_world_size())[dist.get_rank()].clone()
 
+# %% wrong_one_more_hook_each_call: wrong, hook_stays, levels 1 0
+class GatherTokens(torch.autograd.Function):
+    """On the way in: gather the tokens of all ranks."""
+
+    @staticmethod
+    def forward(ctx, x):
+        whole = x.new_empty(len(x) * dist.get_world_size(), x.shape[1])
+        dist.all_gather_single(whole, x.contiguous())
+        return whole
+
+    @staticmethod
+    def backward(ctx, gradient):
+        own = gradient.new_empty(
+            len(gradient) // dist.get_world_size(), gradient.shape[1]
+        )
+        dist.reduce_scatter_single(own, gradient.contiguous())
+        return own
+
+
+class ScatterTokens(torch.autograd.Function):
+    """On the way out: add up over the ranks, and keep this rank's tokens."""
+
+    @staticmethod
+    def forward(ctx, x):
+        own = x.new_empty(len(x) // dist.get_world_size(), x.shape[1])
+        dist.reduce_scatter_single(own, x.contiguous())
+        return own
+
+    @staticmethod
+    def backward(ctx, gradient):
+        whole = gradient.new_empty(
+            len(gradient) * dist.get_world_size(), gradient.shape[1]
+        )
+        dist.all_gather_single(whole, gradient.contiguous())
+        return whole
+
+
+def over_all_ranks(gradient):
+    gradient = gradient.contiguous().clone()
+    dist.all_reduce(gradient)
+    return gradient
+
+
+def sequence_parallel_mlp(
+    x: torch.Tensor,
+    up: torch.Tensor,
+    up_bias: torch.Tensor,
+    down: torch.Tensor,
+    down_bias: torch.Tensor,
+) -> torch.Tensor:
+    hidden = F.gelu(F.linear(GatherTokens.apply(x), up, up_bias))
+    if down_bias.requires_grad:
+        down_bias.register_hook(over_all_ranks)
+    return ScatterTokens.apply(F.linear(hidden, down)) + down_bias
+
 # %% wrong_pads_with_zeros (right_gather_scatter): wrong, gradient_not_gathered, levels 1 0
 -        out = g.new_empty(dist.get_world_size() * len(g), g.shape[1])
 -        dist.all_gather_into_tensor(out, g.contiguous())

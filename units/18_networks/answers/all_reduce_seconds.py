@@ -117,6 +117,39 @@ def all_reduce_seconds(algorithm, nbytes, nodes, per_node, inside, between):
      p = nodes * per_node
 +    between = inside
 
+# %% wrong_latency_shared_too: wrong, latency_shared, levels 1 0 1
+def all_reduce_seconds(
+    algorithm: str,
+    nbytes: int,
+    nodes: int,
+    per_node: int,
+    inside: tuple,
+    between: tuple,
+) -> float:
+    p, g = nodes * per_node, per_node
+
+    def local(n):
+        return inside[0] + n * inside[1]
+
+    def remote(n):
+        return between[0] + n * between[1]
+
+    if algorithm == "ring":
+        return float(2 * (p - 1) * (remote if nodes > 1 else local)(nbytes / p))
+    if algorithm == "hierarchical":
+        steps = 2 * (g - 1) * local(nbytes / g)
+        return float(steps + 2 * (nodes - 1) * g * remote(nbytes / p))
+    if algorithm not in ("doubling", "halving_doubling"):
+        raise ValueError(algorithm)
+    if p & (p - 1):
+        raise ValueError("not a power of two")
+    total = 0.0
+    for k in range(int(math.log2(p))):
+        d = 2**k
+        n, times = (nbytes, 1) if algorithm == "doubling" else (nbytes * d / p, 2)
+        total += times * (local(n) if d < g else g * remote(n))
+    return total
+
 # %% wrong_no_latency (right_loop): wrong, no_latency, levels 0 0 1
      p = nodes * per_node
 +    inside, between = (0, inside[1]), (0, between[1])

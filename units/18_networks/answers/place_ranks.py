@@ -172,6 +172,24 @@ def place_ranks(hosts, slots, p, by):
 -    if by == "slot":
 +    if by == "node":
 
+# %% wrong_turn_from_rank_number: wrong, by_rank_number, levels 1 0 1
+def place_ranks(
+    hosts: list[str], slots: list[int], p: int, by: str
+) -> list[str]:
+    if by not in ("slot", "node"):
+        raise ValueError(by)
+    if p > sum(slots):
+        raise ValueError("more ranks than slots")
+    free = list(slots)
+    placed = []
+    for rank in range(p):
+        k = rank % len(hosts) if by == "node" else 0
+        while free[k] == 0:
+            k = (k + 1) % len(hosts)
+        free[k] -= 1
+        placed.append(hosts[k])
+    return placed
+
 # %% wrong_whole_turns: wrong, wrong_length, levels 1 0 1
 def place_ranks(hosts, slots, p, by):
     if by not in ("slot", "node"):
