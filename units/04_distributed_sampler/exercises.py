@@ -869,7 +869,7 @@ class EpochGenerators(PlainExercise):
     def draw(self, rng):
         # Up to 10 ranks 10 * epoch + rank, or their digits glued together, are numbers of their own; not beyond.
         some = [0, 1, 2, 10, 11, 12, 16, 31, 32, 64, 99, 100, 101, 128, 200, 256, 500, 512, 777, 999, 1000]
-        for p, epochs in ((3, 100), (4, 100), (12, 100), (1, 100), (1001, 2)):
+        for p, epochs in ((3, 100), (4, 100), (12, 30), (1, 100), (1001, 2)):
             order, seeds = p == 3, [int(rng.integers(1000, 10_000)), 0]
             ranks = list(range(p)) if p < 1000 else some
             known = {"seeds": seeds, "epochs": epochs, "world_size": p, "ranks": ranks, "order": order}

@@ -805,10 +805,6 @@ class TrainTorch(ReportExercise):
                        "and step with that one.")
         .giving(lambda t: t.train(lambda own: own[-1], broadcast=from_rank_0(when=before))),
         *(P_TIMES_TOO_LONG, DIVIDED_AGAIN),
-        Mistake("rate_scaled_again", "The learning rate was multiplied by the number of ranks, and it was scaled "
-                "already: every step is p times too long, that of the momentum, too.",
-                "Leave the optimizer's learning rate as it is.",
-                lambda t: t.train(momentum=t.p * t.momentum, rates=[t.p * t.rate] * t.x.shape[1])),
         NO_BROADCAST.but(how="`hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)`."),
         OPTIMIZER_NOT_BROADCAST.but(how="`hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)`.")
         .giving(lambda t: t.train(broadcast=from_rank_0("weights", "offsets", when=before))),

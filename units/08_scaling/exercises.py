@@ -871,9 +871,9 @@ class AlphaBetaFromRing(NumbersExercise):
 
     @staticmethod
     def _twice(level: str) -> Case:
-        """Each size measured twice, 15 % above the line and 15 % below: whoever takes one of the two is on neither."""
+        """Each size measured twice, 9.5 % above the line and 9.5 % below: whoever takes one of the two is on neither."""
         known = {"p": 2, "alpha": 5e-6, "beta": 2e-10, "sizes": np.tile(10**4 * np.array([1, 4, 10, 25, 60, 100]), 2)}
-        known["times"] = 2 * (known["alpha"] + known["sizes"] / 2 * known["beta"]) * np.repeat([1.15, 0.85], 6)
+        known["times"] = 2 * (known["alpha"] + known["sizes"] / 2 * known["beta"]) * np.repeat([1.095, 0.905], 6)
         known["twice"] = True  # whose scatter cancels: a parabola gives the same line
         arguments, says = (2, known["sizes"], known["times"]), "p = 2, 6 sizes, each measured twice"
         return Case(level, 1, arguments, says, known=known, rtol=0.08, atol=0.0)

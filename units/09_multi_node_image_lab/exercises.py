@@ -115,11 +115,6 @@ class ReadProducts(PlainExercise):
                 "way.",
                 "The kind of product is the third column, super_class_id.",
                 lambda t: t.answer(label=lambda row, products: products.index(row[1]), classes=t.products)),
-        Mistake("products_in_classes", "These labels come from class_id, the product, and were looked up among the "
-                "classes that were given, which are super_class_ids.",
-                "The kind of product is the third column, super_class_id.",
-                lambda t: t.answer(label=lambda row, known: known.index(row[1]) if row[1] in known else -1,
-                                   classes=t.classes or t.products)),
         Mistake("float_labels", "The labels have the right values, but are no integers.",
                 "`int(...)`, or an array with an integer dtype: they are indices."),
     ]  # fmt: skip

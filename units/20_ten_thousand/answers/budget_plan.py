@@ -47,6 +47,23 @@ def budget_plan(gpu_days, days, plans, law):
          steps = math.floor(min(gpu_days / plan["gpus"], days) * 86400 / plan["seconds"])
 +        steps += steps > 0
 
+# %% wrong_deadline_in_gpu_days: wrong, deadline_in_gpu_days, levels 1 0 0
+def budget_plan(
+    gpu_days: float, days: float, plans: list[dict], law: dict
+) -> tuple[int, int]:
+    found = []
+    for place, plan in enumerate(plans):
+        seconds = min(gpu_days, days) * 86400
+        steps = math.floor(seconds / (plan["gpus"] * plan["seconds"]))
+        if steps >= 1:
+            loss = law["E"] + law["A"] / plan["parameters"] ** law["alpha"]
+            loss += law["B"] / (steps * plan["tokens"]) ** law["beta"]
+            found.append((loss, place, steps))
+    if not found:
+        raise ValueError("no affordable step")
+    _, place, steps = min(found)
+    return place, steps
+
 # %% wrong_exponents_swapped (right_loop): wrong, unrecognised, levels 0 0 1
 -        loss = law["A"] / plan["parameters"] ** law["alpha"] + law["B"] / tokens ** law["beta"]
 +        loss = law["A"] / plan["parameters"] ** law["beta"] + law["B"] / tokens ** law["alpha"]
