@@ -687,8 +687,8 @@ def train_torch(
     model: nn.Module; all its parameters are trained
     optimizer: new SGD with momentum and no weight decay for the model's parameters;
         its learning rate is already scaled
-    checkpoint: on rank 0 an optimizer's state_dict to resume from, or None; on the
-        other ranks None
+    checkpoint: on rank 0 an optimizer's state_dict to resume from, with the same
+        learning rate, or None; on the other ranks None
     loss_function: function, loss_function(prediction, y) is a mean over the minibatch
     batches: list of (x, y), this rank's minibatches
     Changes: model, by one step for each of `batches`; nothing is returned, and the

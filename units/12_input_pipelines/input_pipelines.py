@@ -179,8 +179,8 @@ def read_shard(name: str, archive: bytes, decode) -> tuple[list, list]:
 
     name: str, the name of the shard
     archive: bytes of a tar archive, not empty, which may be truncated
-    decode: function, decode(content) makes a sample from a file's bytes, or raises any
-        exception
+    decode: function, decode(content) makes a sample from a file's bytes, or raises an
+        `Exception` of any kind
     Returns: (samples, broken), two lists in the order of the archive: pairs (key,
         decoded sample), and pairs (name of the shard, key)
 

@@ -693,7 +693,7 @@ def best_trial(numbers: Tensor, validation: Tensor, test: Tensor) -> tuple[int, 
       number wins.
     - diverged trials: a trial whose loss is nan never wins.
     - no trial to choose: raise ValueError on every rank if every loss is nan.
-    - bytes: a rank sends at most 64 bytes, however many trials it has.
+    - bytes: a rank passes at most 64 bytes to collectives, however many trials it has.
 
     Example: losses [0.3] of trial 7 on rank 0 and [nan, 0.2] of trials 4 and 5 on rank
     1: trial 5 wins.

@@ -801,7 +801,7 @@ def clip_grad_norm_sharded(shards: list, max_norm: float) -> float:
       The norm is that of the full gradient, over all tensors and all ranks.
     - norm below the limit, empty shards, zero gradients: if norm <= max_norm nothing is
       scaled. Shards may be empty, and the gradient may be zero.
-    - one number sent: a single collective, on a single number.
+    - one number sent: each rank passes one number to a single collective.
 
     Example: p = 2, max_norm = 1. The shards [3] and [4] have the norm 5 and become
     [0.6] and [0.8].

@@ -565,8 +565,8 @@ def train_until_told(step: Callable, told: Callable, steps: int) -> int:
       rank, no rank takes that step.
     - told before the first step, or never: if a rank has been told before training
       begins, take no step and return 0. If no rank is told, take all steps.
-    - few bytes: in addition to what step() sends, each rank sends at most 8 bytes
-      before each step.
+    - few bytes: in addition to what step() sends, each rank passes at most 8 bytes to
+      collectives before each step.
 
     Example: steps = 7. If rank 1 is told just before the fifth step begins, every rank
     returns 4.
@@ -810,8 +810,8 @@ def checked_all_reduce(
     - a flip before the sum: if it changes a number by more than this limit, the verdict
       is False.
     - a flip after the sum: the same; the verdict is False on every rank.
-    - few bytes: in addition to x, each rank sends at most 64 bytes. Whatever you send
-      with `torch.distributed` arrives intact.
+    - few bytes: in addition to x, each rank passes at most 64 bytes to collectives.
+      Whatever you send with `torch.distributed` arrives intact.
     - unchanged: x.
 
     Example: two ranks with x = [1, 2] and [3, 4], whose numbers add up to 3 and 7. If
