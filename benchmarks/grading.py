@@ -54,7 +54,7 @@ class Cost:
     memory: list[tuple[float, int]]
 
     def graded(self) -> list[float]:
-        """When each submission was done."""
+        """The time at which each submission was done."""
         return [when for when, line in self.lines if ": graded, " in line]
 
     def warm(self, workers: int) -> float:

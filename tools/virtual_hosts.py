@@ -346,8 +346,8 @@ def _login(user: str, home: str) -> dict[str, str]:
 
 
 def started_at(pid: int) -> str:
-    """When a process started, in the kernel's count since the last start of the machine, and which start that was; ""
-    when there is no such process. Tells it from a later one with the same number."""
+    """The start time of a process in the kernel's count since boot, and the boot's id: together they tell it from a
+    later process with the same number. "" if there is no such process."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

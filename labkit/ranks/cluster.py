@@ -533,7 +533,7 @@ def _signal_name(number: int) -> str:
 
 
 def _start_time(pid: int) -> str:
-    """When a process started, in the operating system's own count; "" when there is none or it is a zombie."""
+    """The start time of a process, in the kernel's own count; "" if there is none or it is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

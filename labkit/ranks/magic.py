@@ -390,7 +390,8 @@ def _ended(raised: dict[int, dict[str, str]]) -> tuple[Remark | None, str]:
 
 
 def _began(runs: list[RankRequest], sent_at: float) -> float:
-    """When the last unfinished rank began to run the cell: importing torch first is no fault of the cell's."""
+    """The time at which the last unfinished rank began to run the cell: it is not the cell's fault that torch is
+    imported first."""
     found = recorder.began(_session.cluster.flight)
     times = [found.get(run.rank, 0.0) for run in runs if not run.is_done()]
     return max([when if when >= sent_at else sent_at + _IMPORT_LIMIT for when in times], default=sent_at)

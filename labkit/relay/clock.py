@@ -93,7 +93,7 @@ class Clock:
         self._push(ops, self._start_of(ops))
 
     def next_start(self) -> float:
-        """When the next of what is ready can begin; infinite where nothing is."""
+        """The earliest start among the ready operations; infinity if none is ready."""
         return self._ready[0][0] if self._ready else float("inf")
 
     def complete_earliest(self) -> list[Sequence[Operation]]:

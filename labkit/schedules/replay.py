@@ -48,12 +48,12 @@ class Replay:
 
     @property
     def finish(self) -> np.ndarray:
-        """When each rank had done its last action."""
+        """The time at which each rank finished its last action."""
         return np.array([ends[-1] for ends in self.ends])
 
     @property
     def elapsed(self) -> float:
-        """Until the last rank was done."""
+        """The time at which the last rank was done."""
         return float(self.finish.max())
 
     @property
