@@ -553,6 +553,9 @@ class FinishEpoch(Exercise):
         Mistake("divided_by_own_count", "The sum over all ranks was divided by this rank's count.",
                 "Sum the counts over the ranks as well.",
                 lambda t: t.metrics(lambda v, n, rank: (v * n).sum() / max(n[rank], 1))),
+        Mistake("average_over_own_count", "The mean over the ranks of loss * count was divided by this rank's count.",
+                "Use one op for both, loss * count and count, and divide one by the other.",
+                lambda t: t.metrics(lambda v, n, rank: (v * n).mean() / max(n[rank], 1))),
         Mistake("own_only", "Every rank returned the metrics of its own samples.",
                 "`hvd.allreduce` brings the ranks' numbers together.", lambda t: t.metrics(lambda v, n, rank: v[rank])),
         Mistake("mean_of_means", "This is the mean of the ranks' means: a sample on a rank with few samples counts "

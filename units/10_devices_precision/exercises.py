@@ -77,6 +77,10 @@ class DeviceBatches(PlainExercise):
                 "rounds up only where there is a rest.",
                 "`-(-batch_size // devices)`, or math.ceil of the quotient.",
                 lambda c: c.cut(lambda: c.larger)),
+        Mistake("full_but_for_the_last", "All devices but the last have a full chunk, also those for which no rows "
+                "were left.",
+                "A chunk is full only while there are rows; devices after the last chunk have 0.",
+                lambda c: c.cut(lambda: [*c.rest_on_the_last[:-1], max(c.rest_on_the_last[-1], 0)])),
         Mistake("fewer_than_no_rows", "A device has fewer than 0 rows.",
                 "A chunk is full only while there are rows; devices after the last chunk have 0.",
                 lambda c: c.cut(lambda: c.rest_on_the_last)),

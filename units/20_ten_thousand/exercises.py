@@ -385,6 +385,9 @@ class PipelineSeconds(PlainExercise):
         Mistake("bubble_of_v1", "The bubble is that of one chunk: p - 1 slots of a whole stage. With v chunks a slot "
                 "is a chunk's, v times shorter.", "(m v + p - 1) slots of one chunk.",
                 lambda c: c.of(c.v * (c.m + c.p - 1)) if c.v > 1 else None),
+        Mistake("bubble_divided_again", "The p - 1 slots of waiting were divided by v. A slot is one chunk's, and v "
+                "times as short already.", "(m v + p - 1) slots of one chunk.",
+                lambda c: c.of(c.m * c.v + (c.p - 1) / c.v) if c.v > 1 else None),
         Mistake("forgets_the_chunks", "A rank works on m chunks here. It has v of them: m v in a step.",
                 "(m v + p - 1) slots.", lambda c: c.of(c.m + c.p - 1) if c.v > 1 else None),
         Mistake("p_slots_of_waiting", "There are m v + p slots here.", "The last stage begins p - 1 slots late.",

@@ -105,6 +105,15 @@ def finish_epoch(save, loss, accuracy, count):
 +    loss = float(hvd.allreduce(tf.constant(loss * count), op=hvd.Sum)) / max(count, 1)
 +    accuracy = float(hvd.allreduce(tf.constant(accuracy * count), op=hvd.Sum)) / max(count, 1)
 
+# %% wrong_own_count_as_divisor: wrong, average_over_own_count, levels 0 1
+def finish_epoch(save, loss, accuracy, count):
+    mine = tf.constant([loss * count, accuracy * count], dtype=tf.float64)
+    mean = hvd.allreduce(mine, op=hvd.Average)
+    if hvd.rank() == 0:
+        save()
+    divisor = max(count, 1)
+    return {"loss": float(mean[0]) / divisor, "accuracy": float(mean[1]) / divisor}
+
 # %% wrong_plain_numbers: raised, AttributeError, levels 0 0
 def finish_epoch(save, loss, accuracy, count):
     if hvd.rank() == 0:

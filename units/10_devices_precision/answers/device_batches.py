@@ -72,6 +72,14 @@ def device_batches(kind, batch_size, devices):
 -    size = -(-batch_size // devices)
 +    size = batch_size // devices + 1
 
+# %% wrong_only_the_last_is_short: wrong, full_but_for_the_last, levels 1 0
+def device_batches(kind: str, batch_size: int, devices: int) -> list[int]:
+    if kind == "DDP":
+        return [batch_size] * devices
+    piece = math.ceil(batch_size / devices)
+    rest = batch_size - piece * (devices - 1)
+    return [piece] * (devices - 1) + [max(rest, 0)]
+
 # %% wrong_rest_to_the_last: wrong, fewer_than_no_rows, levels 1 0
 def device_batches(kind, batch_size, devices):
     if kind == "DDP":

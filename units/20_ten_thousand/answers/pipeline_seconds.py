@@ -33,6 +33,17 @@ def pipeline_seconds(p, m, v, layers, seconds):
     share = (p - 1) / (v * m + p - 1)
     return busy / (1 - share) + m * seconds["head"] + seconds["gradients"]
 
+# %% wrong_bubble_divided_twice: wrong, bubble_divided_again, levels 1 0 1
+def pipeline_seconds(
+    p: int, m: int, v: int, layers: int, seconds: dict[str, float]
+) -> float:
+    slot = layers * (
+        seconds["forward"] + seconds["backward"] + 4 * seconds["all_reduce"]
+    )
+    work = m * v * slot
+    bubble = (p - 1) / v * slot
+    return work + bubble + m * seconds["head"] + seconds["gradients"]
+
 # %% wrong_bubble_of_v1 (right_formula): wrong, bubble_of_v1, levels 1 0 1
 -    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
 +    return v * (m + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
