@@ -130,6 +130,7 @@ class FileWatch:
             os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, str(folders.base), *sys.path) if path
         )
         self._reading += (sys.prefix, sys.base_prefix)
+        sys.dont_write_bytecode = True  # Python writes it for itself: it is none of the script's files
         sys.addaudithook(self._look)
 
     def _look(self, event: str, arguments: tuple) -> None:
