@@ -871,7 +871,7 @@ class AlphaBetaFromRing(NumbersExercise):
 
     @staticmethod
     def _twice(level: str) -> Case:
-        """Each size measured twice, 9.5 % above the line and 9.5 % below: one of the two is on neither."""
+        """Each size measured twice, 9.5 % above the line and 9.5 % below: a fit to half of them misses the line."""
         known = {"p": 2, "alpha": 5e-6, "beta": 2e-10, "sizes": np.tile(10**4 * np.array([1, 4, 10, 25, 60, 100]), 2)}
         known["times"] = 2 * (known["alpha"] + known["sizes"] / 2 * known["beta"]) * np.repeat([1.095, 0.905], 6)
         known["twice"] = True  # whose scatter cancels: a parabola gives the same line

@@ -252,7 +252,7 @@ def with_other_losses(rng: np.random.Generator, known: dict, relabel: bool) -> d
 
 
 def greedy(seconds: list[float], after: list[int], workers: int) -> list[float]:
-    """The time at which each job is done, if no worker idles while a job may begin; of several the first one begins.
+    """The time at which each job is done if no worker idles while a job may begin; of several the first begins first.
 
     after[j]: the job that must be done before j may begin, or -1.
     """
