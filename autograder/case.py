@@ -26,7 +26,7 @@ class _Sentinel:
 
 
 # An expected value that is not looked at (for example on the ranks that are not the root).
-ANYTHING = _Sentinel("ANYTHING")
+ANYTHING = _Sentinel("anything")  # as a card shows it
 
 
 @dataclass(frozen=True)

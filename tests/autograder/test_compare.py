@@ -177,6 +177,10 @@ def test_of_long_nested_values_the_first_difference_is_shown():
     assert [len(line) - len(line.lstrip()) for line in observed.split("\n")[1:]] == [len("[{'layer 1': [")] * 2
 
 
+def test_what_may_be_anything_is_called_so():
+    assert show((526.5, ANYTHING)) == "(526.5, anything)"
+
+
 def test_of_two_dicts_what_differs_is_shown():
     expected = {"loss": np.array([1.0, 2.0]), "weights": np.zeros(3), "bias": np.ones(2)}
     shown = show_where_they_differ(expected, expected | {"loss": np.array([1.0, 3.0])}, 1e-6, 0)
