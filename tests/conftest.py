@@ -81,9 +81,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     tempfile.tempdir = None
 
 
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leaves out what tests a unit that the course leaves out (`frameworks = false` in course.toml)."""
-    return True if machine.is_of_a_unit_left_out(collection_path) else None
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out what tests a unit that the course leaves out (`frameworks = false` in course.toml), and in the tier of
+    the cluster the files without a test of it.
+    """
+    test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    elsewhere = test and config.getoption("tier") == "cluster" and not machine.may_need_a_cluster(collection_path)
+    return True if elsewhere or machine.is_of_a_unit_left_out(collection_path) else None
 
 
 def group_of(nodeid: str) -> str:

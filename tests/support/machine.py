@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import sys
 from collections import Counter
@@ -97,6 +98,14 @@ def needs_of(item: pytest.Item) -> set[str]:
     return {*marked, *(need for fixture in getattr(item, "fixturenames", ()) for need in FIXTURES.get(fixture, ()))}
 
 
+@functools.cache
+def may_need_a_cluster(path: Path) -> bool:
+    """True where the file of a test names what only `make test-cluster` has; the other files it need not import."""
+    fixtures = [fixture for fixture, wanted in FIXTURES.items() if CLUSTER.intersection(wanted)]
+    named = "|".join([*(f'"{need}"' for need in sorted(CLUSTER)), *(rf"\b{fixture}\b" for fixture in fixtures)])
+    return re.search(named, path.read_text(encoding="utf-8")) is not None
+
+
 def is_of_a_unit_left_out(path: Path) -> bool:
     """True for the file of the tests of a unit that this course leaves out: it imports what is not there."""
     return path.stem in {f"test_unit_{unit[:2]}" for unit in left_out()}
@@ -119,13 +128,15 @@ def choose(items: list[pytest.Item], tier: str | None, in_ci: bool) -> tuple[lis
             elsewhere["frameworks = true in course.toml"] += 1
             continue
         of_cluster = bool(wanted & CLUSTER)
+        if of_cluster and not may_need_a_cluster(item.path):
+            raise pytest.UsageError(f"{item.nodeid} needs {wanted & CLUSTER}: name it in that file, in quotes")
         reason = next(filter(None, map(lacking, sorted(wanted))), "") if tier != "test" or not of_cluster else ""
         if item.get_closest_marker("full") and not FULL:
             elsewhere["make test-all"] += 1
         elif tier == "test" and of_cluster:
             elsewhere["make test-cluster"] += 1
         elif tier == "cluster" and not of_cluster:
-            elsewhere["make test"] += 1
+            elsewhere["make test, in the same files"] += 1
         elif tier == "test" and reason and not in_ci:
             elsewhere[reason] += 1
         else:

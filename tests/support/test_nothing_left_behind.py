@@ -25,11 +25,11 @@ def suite(tmp_path):
         shutil.copy(TESTS / name, tmp_path / name)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
 
-    def run(text: str, *options: str, **variables: str) -> tuple[int, str]:
+    def run(text: str, *options: str, where: str = "test_it.py", **variables: str) -> tuple[int, str]:
         (tmp_path / "test_it.py").write_text(text)
         environment = {**os.environ, "CI": "", "COURSE_TEST_ALL": "", **variables}
         environment.pop("PYTEST_XDIST_WORKER", None)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "test_it.py"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, where]
         ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
         return ran.returncode, ran.stdout + ran.stderr
 
@@ -126,6 +126,22 @@ def test_for_hours():
 """
 
 
+HIDDEN = """
+import machine
+
+@machine.needs(*["bro" + "wser"])
+def test_in_a_browser():
+    pass
+"""
+
+
+def test_the_tier_of_the_cluster_imports_only_files_that_name_what_it_has(suite):
+    status, output = suite("import machine\n\nassert False, 'imported'\n", "--tier=cluster", where=".")
+    assert status == pytest.ExitCode.NO_TESTS_COLLECTED and "imported" not in output
+    status, output = suite(HIDDEN, "--tier=test")
+    assert status == pytest.ExitCode.USAGE_ERROR and "name it in that file" in output
+
+
 def test_each_tier_has_its_tests_and_says_where_the_others_are(suite):
     status, output = suite(NEEDS, "--tier=test")
     assert status == 0 and "2 passed, 4 deselected" in output and "skipped" not in output
@@ -134,7 +150,9 @@ def test_each_tier_has_its_tests_and_says_where_the_others_are(suite):
     status, output = suite(NEEDS, "--tier=test", CI="true")
     assert status == 1 and "2 passed" in output and "1 error" in output and "no compiler" in output
     status, output = suite(NEEDS, "--tier=cluster")
-    assert status == 0 and "1 passed, 1 skipped" in output and "not run here: 3 (make test)" in output
+    assert (
+        status == 0 and "1 passed, 1 skipped" in output and "not run here: 3 (make test, in the same files)" in output
+    )
     status, output = suite(NEEDS, COURSE_TEST_ALL="1")
     assert status == 0 and "4 passed, 2 skipped" in output and "deselected" not in output
 
