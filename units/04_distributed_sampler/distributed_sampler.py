@@ -149,7 +149,7 @@ tiles.shares(
 def strided_share(n: int, rank: int, world_size: int) -> list[int]:
     """Return the samples that this rank gets when n samples are dealt out one by one.
 
-    n: int, number of samples, at most 10 million
+    n: int, number of samples, from 0 to 10 million
     rank: int, this rank
     world_size: int, number of ranks
     Returns: list, array or tensor of ids, ints from 0 to n - 1, in the order in which
@@ -447,7 +447,7 @@ def minibatch_shares(
     """Return this rank's share of every minibatch of the sequential order.
 
     order: list of different ids in the order of this epoch, at least one
-    batch_size: int, samples of a minibatch
+    batch_size: int, samples of a minibatch, at least 1
     rank: int, this rank
     world_size: int, number of ranks
     Returns: list with a list, array or tensor of ids for each minibatch

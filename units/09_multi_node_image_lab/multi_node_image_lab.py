@@ -620,7 +620,7 @@ def network_bytes(node_of: list[int], nbytes: float, two_levels: bool) -> list[f
     node_of: list of ints, the node of each rank, numbered from 0 without gaps
     nbytes: float, bytes of the vector
     two_levels: bool
-    Returns: list of floats, one for each node
+    Returns: list of floats, one for each node, in the order of their numbers
 
     - one ring, node after node: with two_levels False, rank r sends to rank (r + 1) %
       p; every rank makes 2 (p - 1) sends of nbytes / p.

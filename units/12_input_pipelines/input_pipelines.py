@@ -285,7 +285,7 @@ def shards_of(
 ) -> list[str]:
     """Return the files that one worker of one rank reads in an epoch.
 
-    files: list of str, all names, in any order, which may differ between ranks
+    files: list of str, all names, each once, in an order that may differ between ranks
     rank: int, this rank
     world_size: int, number of ranks
     worker: int, this worker
@@ -438,7 +438,7 @@ def samples_per_second(
     - ranks that share the cores: each rank has cores / ranks of them for decoding, with
       or without workers.
     - no workers: if workers is 0, the program itself reads, decodes and steps, one
-      after the other.
+      after the other; while one rank reads, another may decode.
 
     Example: samples_per_second(0.03, 0.01, 0.005, 1, 4, 1) == 25.0
     """

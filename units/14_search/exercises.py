@@ -108,6 +108,8 @@ class LogGrid(RefusingExercise):
         yield wrong, {"low": 0.1, "high": 0.01, "n": 3}
         yield wrong, {"low": 0.5, "high": 0.5, "n": 3}
         yield wrong, {"low": 0.1, "high": 1.0, "n": 1}
+        yield wrong, {"low": -1.0, "high": -2.0, "n": 3}  # a ratio above 1, and points that are no learning rates
+        yield wrong, {"low": 0.1, "high": 1.0, "n": 0}
 
     def draw_further(self, rng):
         _, _, wrong = self.levels

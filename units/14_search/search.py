@@ -273,7 +273,7 @@ def farm(next_job, report, work) -> None:
     report: function, report(job, loss) records a result; job equals the pair that
         next_job returned
     work: function, work(config, epochs) does a job, which takes a long time, and
-        returns the loss, a float
+        returns the loss, a float, perhaps nan or inf
     Changes: nothing
 
     - every job once: only rank 0 calls next_job, as often as you like, and report, once

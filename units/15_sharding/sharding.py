@@ -325,7 +325,8 @@ def zero2_step(w: Tensor, gradients, m: Tensor, v: Tensor, t: int, lr: float) ->
     w: tensor of k * p parameters, padded, float32 or float64, the same on every rank;
         may be changed
     gradients: iterator; each iteration computes this rank's gradient of one
-        micro-batch, k * p numbers, always into the same buffer; there is at least one
+        micro-batch, k * p numbers, always into the same buffer, which you may
+        overwrite; there is at least one
     m, v, t, lr: as in `zero1_step`
     Returns: tensor of the k * p new parameters, padded like w, the same on every rank
 

@@ -70,6 +70,13 @@ def log_grid(low, high, n):
 -    return np.geomspace(low, high, n).tolist()
 +    return np.geomspace(low, high, n, endpoint=False).tolist()
 
+# %% wrong_only_the_ratio: wrong, takes_anything, levels 1 1 0
+def log_grid(low, high, n):
+    if n < 2 or low == 0 or high / low <= 1:
+        raise ValueError("illegal bounds")
+    ratio = high / low
+    return [low * ratio ** (k / (n - 1)) for k in range(n)]
+
 # %% wrong_powers (right_geomspace): wrong, powers_of_ten, levels 0 0 1
 -    return np.geomspace(low, high, n).tolist()
 +    return (10.0 ** np.round(np.linspace(np.log10(low), np.log10(high), n))).tolist()
