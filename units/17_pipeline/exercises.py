@@ -90,6 +90,8 @@ class Bubble(PlainExercise):
             yield "one chunk per rank", {"p": p, "m": m, "v": 1}
         for p, m, v in ((4, 8, 2), (4, 8, 4), (3, 3 * int(rng.integers(2, 9)) + 1, 5)):
             yield "v chunks per rank", {"p": p, "m": m, "v": v}
+        for level, v in (("one chunk per rank", 1), ("v chunks per rank", 2)):
+            yield level, {"p": 2, "m": 10**6, "v": v}  # no recursion gets as deep
 
     def draw_further(self, rng):
         for p in map(int, rng.integers(9, 90, 2)):

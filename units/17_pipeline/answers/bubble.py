@@ -56,6 +56,13 @@ def bubble(p, m, v=1):
 def bubble(p, m, v=1):
     return 100 * (p - 1) / (v * m + p - 1)
 
+# %% wrong_recursion: raised, RecursionError, levels 0 0
+def bubble(p: int, m: int, v: int = 1) -> float:
+    def passes(left):
+        return 0 if left == 0 else v + passes(left - 1)
+
+    return (p - 1) / (passes(m) + p - 1)
+
 # %% wrong_refuses_incomplete_groups: raised, ValueError, levels 1 0
 def bubble(p: int, m: int, v: int = 1) -> float:
     if v > 1 and m % p:
