@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 _HARMLESS_CELL_MAGICS = ("%%time", "%%timeit", "%%capture")
+_ADDING = {"add", "append", "extend", "insert", "register", "setdefault", "update"}
 _BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "get_ipython"}
 
 
@@ -43,7 +44,9 @@ class _Statement:
     line: int
     source: str
     binds: set[str] = field(default_factory=set)  # names it defines at the top level
-    touches: set[str] = field(default_factory=set)  # names whose items or attributes it assigns
+    touches: set[str] = field(default_factory=set)  # names whose items or attributes it assigns, in a loop or outside
+    adds_to: set[str] = field(default_factory=set)  # names to which it adds: update, register, ...
+    imports: bool = False
     reads_now: set[str] = field(default_factory=set)  # names it needs at once
     reads_later: set[str] = field(default_factory=set)  # names its functions need when they are called
     star_import: bool = False
@@ -117,6 +120,41 @@ def _segment(lines: Sequence[str], node: ast.stmt) -> str:
     return b"\n".join(wanted).decode()
 
 
+def _base_of(node: ast.expr) -> set[str]:
+    """The name at the left end of `a.b[c].d`, if there is one."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return {node.id} if isinstance(node, ast.Name) else set()
+
+
+def _at_once(node: ast.AST) -> Iterable[ast.AST]:
+    """A statement and what is in it, without the bodies of functions and classes: what runs when it runs."""
+    waiting = [node]
+    while waiting:  # no recursion: expressions may be nested deeper than Python's stack
+        node = waiting.pop()
+        yield node
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            waiting += node.decorator_list
+        elif not isinstance(node, ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _assigned_into(node: ast.stmt) -> set[str]:
+    """The names whose items or attributes a statement assigns, in a loop or outside."""
+    targets = (part for part in _at_once(node) if isinstance(part, (ast.Subscript, ast.Attribute)))
+    return set().union(*(_base_of(target.value) for target in targets if isinstance(target.ctx, ast.Store)))
+
+
+def _added_to(node: ast.stmt) -> set[str]:
+    """The names to which a statement adds something: `table.update(...)`, `copied.register(dict, copy_dict)`, and as
+    decorators `@copied.register` and `@table.add("name")`."""
+    calls = [part.func for part in _at_once(node) if isinstance(part, ast.Call)]
+    calls = [call for call in calls if isinstance(call, ast.Attribute) and call.attr in _ADDING]
+    for decorator in getattr(node, "decorator_list", []):
+        calls.append(decorator.func if isinstance(decorator, ast.Call) else decorator)
+    return set().union(*(_base_of(call) for call in calls if isinstance(call, ast.Attribute)))
+
+
 @functools.lru_cache(maxsize=MOST_KEPT)  # a notebook is sliced once per exercise
 def _statements(cell: Cell) -> tuple[_Statement, ...]:
     source = python_of(cell.source.replace("\r\n", "\n").replace("\r", "\n"))
@@ -138,15 +176,11 @@ def _statements(cell: Cell) -> tuple[_Statement, ...]:
             )
         except (SyntaxError, ValueError):
             continue
+        statement.imports = isinstance(node, (ast.Import, ast.ImportFrom))
+        statement.adds_to = _added_to(node)
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
             statement.star_import = True
-        for target in ast.walk(node) if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) else ():
-            if isinstance(target, (ast.Subscript, ast.Attribute)) and isinstance(target.ctx, ast.Store):
-                base = target.value
-                while isinstance(base, (ast.Subscript, ast.Attribute)):
-                    base = base.value
-                if isinstance(base, ast.Name):
-                    statement.touches.add(base.id)
+        statement.touches = _assigned_into(node)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             statement.reads_now.add(node.target.id)
         found.append(statement)
@@ -247,7 +281,11 @@ class _Reach:
         for k, statement in enumerate(statements):
             for name in statement.binds:
                 self.binding.setdefault(name, []).append(k)
-            for name in statement.touches:
+        own = {name for name, places in self.binding.items() if not all(statements[k].imports for k in places)}
+        for k, statement in enumerate(
+            statements
+        ):  # what decorators of modules (`@torch.no_grad()`) see is not kept there
+            for name in statement.touches | (statement.adds_to & own):
                 self.touching.setdefault(name, []).append(k)
         self.stars = [k for k, statement in enumerate(statements) if statement.star_import]
 

@@ -59,6 +59,23 @@ def test_decorators_classes_and_later_assignments_to_items():
     assert sliced(notebook, "f")[-1][1:] == (1, "@functools.cache\ndef f():\n    return Child().get()")
 
 
+def test_what_is_added_to_a_table_or_registered_travels_with_it():
+    notebook = cells(
+        "import functools\nimport torch\n\nTABLE, NAMES, later = {}, [], []",
+        "for k in range(3):\n    TABLE[k] = k * k",
+        "if TABLE:\n    NAMES.append('two')",
+        "@functools.singledispatch\ndef f(x):\n    return TABLE[x], NAMES",
+        "@f.register(str)\ndef _(x):\n    return 'a text'",
+        "@f.register\ndef _(x: float):\n    return 'a float'",
+        "f.register(list, len)",
+        "@torch.no_grad()\ndef experiment():\n    later.append(f(2))",
+        "later.append(open('/nonexistent'))\nprint(NAMES.index('two'), f(1))",
+    )
+    assert run(notebook, "f", 2) == (4, ["two"])
+    assert (run(notebook, "f", "x"), run(notebook, "f", 0.5), run(notebook, "f", [1, 2])) == ("a text", "a float", 2)
+    assert {label for label, _, _ in sliced(notebook, "f")} == {f"cell {k}" for k in range(1, 8)}
+
+
 def test_names_bound_in_blocks_and_by_try():
     notebook = cells(
         "try:\n    import nonexistent as np\nexcept ImportError:\n    import math as np",

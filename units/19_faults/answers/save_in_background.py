@@ -12,6 +12,41 @@ def save_in_background(state, write):
     pool.shutdown(wait=False)
     return future.result
 
+# %% right_singledispatch: passed
+from collections.abc import Callable
+from functools import singledispatch
+
+
+@singledispatch
+def _copied(value):
+    return value  # a number
+
+
+@_copied.register(torch.Tensor)
+def _(value):
+    return value.detach().clone()
+
+
+@_copied.register(dict)
+def _(value):
+    return {name: _copied(part) for name, part in value.items()}
+
+
+@_copied.register(list)
+def _(value):
+    return [_copied(part) for part in value]
+
+
+def save_in_background(state: dict, write: Callable) -> Callable:
+    executor = ThreadPoolExecutor(max_workers=1)
+    future = executor.submit(write, _copied(state))
+    executor.shutdown(wait=False)
+
+    def wait():
+        future.result()
+
+    return wait
+
 # %% right_thread: passed
 def cloned(value):
     if isinstance(value, torch.Tensor):
