@@ -84,6 +84,18 @@ def block_mistake(starts: np.ndarray, stops: np.ndarray, n: int) -> str | None:
     return next(name for name, holds in table if holds)
 
 
+def last_two_mistake(starts: np.ndarray, stops: np.ndarray, n: int, world_size: int) -> str | None:
+    """The name of what is wrong with the blocks start:stop of the last two ranks alone; None if they can be fair."""
+    quotient, rest = divmod(n, world_size)
+    up = quotient + (rest > 0)
+    table = [
+        ("out_of_range", starts.min() < 0 or stops.max() > n),
+        ("overlap", starts.max() < stops.min()),
+        ("unfair", not set((stops - starts).tolist()) <= {quotient, up}),
+    ]
+    return next((name for name, holds in table if holds), None)
+
+
 def is_cut_for(p: int, starts: np.ndarray, stops: np.ndarray, n: int) -> bool:
     """True if the blocks start:stop are those of p ranks, whatever stands in for ranks that p ranks do not have."""
     known = min(p, len(starts))
@@ -97,6 +109,10 @@ class FairShare(PlainExercise):
 
     signature = "fair_share(n, rank, world_size) -> tuple[int, int]"
     levels = {"equal shares": 1, "unequal shares": 1}
+    given = ("n", "world_size", "last_two")
+    rank_at = 1
+    # last_two: of thousands of ranks. An answer that writes millions of items out does so at every call.
+    harness = harness_of(__file__, "fair_share")
     reference = reference_of(__file__, "right_floor_of_both_ends")
     mistakes = [
         Mistake("not_a_pair", "Every rank needs the two ends of its block, but the function did not return a pair of "
@@ -140,28 +156,37 @@ class FairShare(PlainExercise):
         # The same n on more ranks and on fewer: who keeps an n's blocks and asks for no world_size is wrong.
         one, other = 20 * int(rng.integers(1, 10)) + 4, 12 * int(rng.integers(2, 12)) + 6
         for p, n in ((4, one), (3, other), (4, other), (5, one)):  # with 0, 0, 2 and 4 items left
-            yield "unequal shares" if n % p else "equal shares", {"n": n, "world_size": p}
+            yield self.whole(n, p)
         for p, n in ((5, 3), (2, 0), (7, 61), (11, 15)):  # 7 * (61 / 7) is less than 61
-            yield "unequal shares", {"n": n, "world_size": p}
-        yield "equal shares", {"n": 49, "world_size": 49}  # 1 / 49 * 49 is less than 1
+            yield "unequal shares", self.whole(n, p)[1]
+        yield self.whole(49, 49)  # 1 / 49 * 49 is less than 1
+        # float32 does not hold this n, nor int32 the product of n and a rank; and no recursion is that deep.
+        known = {"n": 17_000_003, "world_size": 2001, "last_two": True}
+        yield "unequal shares", known, {"says": "n = 17000003, the last two of 2001 ranks"}
 
     def draw_further(self, rng):
         for p in map(int, rng.integers(6, 40, 2)):
             n = p * int(rng.integers(50, 5000))
-            yield "equal shares", {"n": n, "world_size": p}
-            yield "unequal shares", {"n": n + int(rng.integers(1, p)), "world_size": p}
+            yield self.whole(n, p)
+            yield self.whole(n + int(rng.integers(1, p)), p)
 
-    def read_right(self, value, n, world_size):
+    @staticmethod
+    def whole(n: int, p: int) -> tuple[str, dict]:
+        return "unequal shares" if n % p else "equal shares", {"n": n, "world_size": p, "last_two": False}
+
+    def read_right(self, value, n, world_size, last_two):
         """Several ways to cut are right."""
-        listed = isinstance(value, list) and len(value) == world_size
+        first = world_size - 2 if last_two else 0
+        listed = isinstance(value, list) and len(value) == world_size - first
         if not listed or not all(map(is_pair, value)):
-            return Finding("not_a_pair", f"rank 0 got {value[0] if listed else value!r}.")
+            return Finding("not_a_pair", f"rank {first} got {value[0] if listed else value!r}.")
         blocks = np.array(value)
         if blocks.dtype.kind not in "iu":
-            return Finding("float_bounds", f"The block of rank 0 is {value[0]}.")
-        name = block_mistake(blocks[:, 0], blocks[:, 1], n)
+            return Finding("float_bounds", f"The block of rank {first} is {value[0]}.")
+        starts, stops = blocks.T
+        name = last_two_mistake(starts, stops, n, world_size) if last_two else block_mistake(starts, stops, n)
         ends = ", ".join(f"{start}:{stop}" for start, stop in blocks)
-        return name and Finding(name, f"Blocks of ranks 0, 1, ...: {ends} of n = {n}.")
+        return name and Finding(name, f"Blocks of ranks {first}, {first + 1}, ...: {ends} of n = {n}.")
 
 
 def is_pair(value: object) -> bool:
@@ -217,7 +242,8 @@ class CountInside(PlainExercise):
         Mistake("each_once", "Equal points were counted only once. Two darts in the same place are two darts.",
                 "Count the True values themselves: `np.count_nonzero(mask)`.", distinct_inside),
         Mistake("narrow_count", "The count was kept in a type that is too narrow for it: after 255, uint8 starts again "
-                "at 0.", "`np.count_nonzero(mask)` and `mask.sum()` count in 64 bits by themselves.",
+                "at 0, and float16 ends at 65504.",
+                "`np.count_nonzero(mask)` and `mask.sum()` count in 64 bits by themselves.",
                 lambda c: c.right % 256 if c.right > 255 else None),
         Mistake("counts_axes", "The answer is 1 for any points: `np.where` and `np.nonzero` return a tuple with one "
                 "array per axis, and its length is the number of axes.",
@@ -261,14 +287,23 @@ class CountInside(PlainExercise):
         yield "counts", {"x": x, "y": y, "watch": False}, {"says": "100 points"}
         x, y = np.array([[1.0, 0.1, -1.0, 0.0, 0.2], [1.0, 0.2, 0.7, -2.0, -0.1]])
         yield "counts", {"x": x, "y": y, "watch": False}, {"says": "5 points, 3 far outside of the square"}
+        x, y = np.array([[0.6, -0.45, 0.1, 0.48, -0.3], [0.0, 0.45, -0.65, -0.3, -0.44]])
+        yield "counts", {"x": x, "y": y, "watch": False}, {"says": "5 points, none of them inside"}
+        x, y = np.linspace(-0.48, 0.48, 70_001), np.full(70_001, 0.1)  # more than 16 bits count
+        yield "counts", {"x": x, "y": y, "watch": False}, {"says": "70001 points, all of them inside"}
 
     def right(self, x, y, watch):
         return int(np.sum(np.hypot(x, y) < 0.5))
 
     def of_exception(self, case, kind, text):
+        if kind == "OverflowError" and "infinity" in text:
+            return "narrow_count"
         return "mean_of_nothing" if "NaN" in text and not len(case.known["x"]) else None
 
     def read(self, answer, x, y, watch):
+        right = self.right(x, y, watch)
+        if right > 127 and isinstance(answer, int) and (answer - right) % 2**8 == 0:
+            return "narrow_count"
         x, y = x.astype("float32"), y.astype("float32")
         counts = [np.sum(np.hypot(x, y) < 0.5), np.sum(x * x + y * y < 0.25), np.sum(np.sqrt(x * x + y * y) < 0.5)]
         return "through_float32" if isinstance(answer, int) and answer in counts else None
@@ -323,6 +358,10 @@ class RankRng(PlainExercise):
                 "there.",
                 "Do no arithmetic with the seed, pass both numbers on: `default_rng([rank, seed])`, or "
                 "`SeedSequence(seed).spawn(world_size)[rank]`."),
+        Mistake("too_few_numbers", "Every generator was made with one number of at most 32 bits, and there are many "
+                "more pairs of seed and rank than such numbers: some pairs share a stream.",
+                "Pass both numbers on, with all their digits: `default_rng([rank, seed])`, or "
+                "`SeedSequence(seed).spawn(world_size)[rank]`."),
         Mistake("seed_plus_rank", "Experiments with different seeds share streams, as they do with seed + rank: 7 + 1 "
                 "and 8 + 0 are the same. In an average over seeds, the same points count several times.",
                 "Do no arithmetic with the seed, pass both numbers on: `default_rng([rank, seed])`, or "
@@ -348,8 +387,9 @@ class RankRng(PlainExercise):
         yield case(other, 12, [seed, seed + 1, 2 * seed, seed + 12, seed + 100, seed + 1000, 0, 1, 2, 11])
         yield case(other, 101, [0, 1], length=1, ranks=[0, 1, 2, 7, 10, 12, 16, 20, 32, 50, 64, 99, 100], of="0 and 1")
         # So many ranks, or seeds so far apart, that round numbers between them do not keep streams apart, either.
-        for ranks in ([0, 1, 128, 256, 512, 1000, 1024], [0, 4096, 5000, 8192, 10_000]):
-            yield case(other, ranks[-1] + 1, [0, 1], length=1, ranks=ranks, few=True, of="0 and 1")
+        most = [0, 1, 2**32 - 1], [0, 4096, 5000, 8192, 9_999]
+        for seeds, ranks in (([0, 1], [0, 1, 128, 256, 512, 1000, 1024]), most):
+            yield case(other, ranks[-1] + 1, seeds, length=1, ranks=ranks, few=True)
         yield case(other, 2, [seed, *(seed + step for step in steps)], length=1, of=f"{seed} to {seed + 2**31}")
 
     def read_right(self, value, seeds, ranks, **case):
@@ -364,8 +404,12 @@ class RankRng(PlainExercise):
         met = [(int(a), int(b)) for a, b in value["met"]]
         found = stream_mistake(seeds, ranks, np.asarray(value["draws"]), np.asarray(value["longer"]), met)
         if found is None and value.get("twin") is not None:
-            same = f"draws the same numbers as seed {value['twin']} on rank {ranks[0]}"
-            found = Finding("seed_plus_rank", f"Seed {seeds[0]} on rank {ranks[1]} {same}.")
+            (seed, rank), (other_seed, other_rank) = value["twin"]
+            detail = f"Seed {seed} on rank {rank} draws the same numbers as seed {other_seed} on rank {other_rank}."
+            found = Finding("seed_plus_rank", detail)
+        all_seeds = min(seeds) == 0 and max(seeds) == 2**32 - 1 and 0 < case["world_size"] - 1 in ranks
+        if found is None and all_seeds and value.get("narrow"):
+            found = "too_few_numbers"
         if found is None:
             found = near_streams(seeds, ranks, value["states"])
         if found is None and value["legacy"]:
@@ -511,18 +555,21 @@ class SumCounts(Exercise):
         def case(level, shape, dtype, teams):
             world_size = len(teams)
             while True:
-                if dtype == "float64":
-                    counts = full_precision(rng, 1, 1000, (world_size, *shape))
+                if dtype.startswith("float"):
+                    counts = full_precision(rng, 1, 1000, (world_size, *shape)).astype(dtype)
                 else:
-                    most = world_size**2 * math.prod(shape)  # a sum of sums of all elements fits, too
-                    counts = wide_integers(rng, (world_size, *shape), dtype, summands=most)
+                    most = world_size**2 * max(1, math.prod(shape))  # a sum of sums of all elements fits, too
+                    counts = wide_integers(rng, (world_size, *shape), dtype.removeprefix("u"), summands=most)
+                if dtype == "uint64":
+                    counts = counts.astype(dtype)
+                    counts.reshape(-1)[::2] += np.uint64(2**63)
                 split = any(teams)
                 arguments = [
                     (COMM, np.array(own), team if split else None) for own, team in zip(counts, teams, strict=True)
                 ]
                 says = f"{dtype}, shape {shape}" + (", `comm` holds some of them" if split else "")
                 case = Case(level, world_size, arguments, says=says, known={"counts": counts, "teams": np.array(teams)})
-                if world_size == 1 or tells_apart(self, case):
+                if world_size == 1 or not counts.size or tells_apart(self, case):
                     return case
 
         return [
@@ -532,6 +579,10 @@ class SumCounts(Exercise):
             case("sum on every rank", (4,), "float64", [0]),
             case("buffers", (1000,), "int64", [0, 0, 0]),
             case("buffers", (), "int64", [0, 0, 0, 0]),
+            case("sum on every rank", (2, 0), "int64", [0, 0]),
+            case("sum on every rank", (3,), "float32", [0, 0]),
+            case("sum on every rank", (3,), "uint64", [0, 0]),
+            case("buffers", (2, 3), "float64", [0, 0]),
         ]
 
     def worked(self, case):
@@ -632,6 +683,9 @@ class EstimatePi(Exercise):
                 "some of them.",
                 "Ask `comm` for rank and size, and call its methods, not those of MPI.COMM_WORLD.",
                 lambda c: [c.world.pi] * c.p if any(c.teams) else None),
+        Mistake("narrow_count", "The count was kept in a type that is too narrow for it: after 255, uint8 starts again "
+                "at 0, and after 32767, int16 goes on with -32768.",
+                "`np.count_nonzero(mask)` and `mask.sum()` count in 64 bits by themselves."),
         Mistake("draws_too_many", "More samples were drawn than the n that were asked for.",
                 "n counts the samples of all ranks together: let `fair_share` say how many this rank draws."),
         Mistake("unfair", "All samples were drawn, but the shares differ by more than one, and the largest share "
@@ -660,7 +714,19 @@ class EstimatePi(Exercise):
             case("unequal shares", 4, 43),
             case("unequal shares", 5, 35, teams=[0, 1, 0, 1, 0]),
             case("fewer samples than ranks", 5, 3),
+            self.many_points(rng),
         ]
+
+    @staticmethod
+    def many_points(rng):
+        """More points than 16 bits count, of all ranks together: on rank 0 all of them are inside, on rank 1 nineteen
+        of twenty."""
+        n, every = 70_002, np.array([[True] * 20, [True] * 19 + [False]])
+        inside = np.resize(every.T, (n, 2)).T.copy()
+        points = [points_in_square(rng, own) for own in every]  # `draw` begins anew with the first
+        known = {"n": n, "teams": np.zeros(2, int), "inside": inside, "points": points}
+        arguments = [(COMM, n, own, np.zeros(1, np.int64), None) for own in points]
+        return Case("equal shares", 2, arguments, says=f"n = {n}", known=known, rtol=1e-12)
 
     def prepared(self, rng, n: int, teams: np.ndarray) -> dict:
         """Points for every rank, and which of them lie inside.
@@ -744,8 +810,17 @@ class EstimatePi(Exercise):
             ("mean_of_means", none_empty and all_are([estimates.mean()] * p)),
             ("no_reduction", none_empty and all_are(estimates)),
             ("local_over_n", all_are(4 * counts / n)),
+            ("narrow_count", all(has_wrapped(value, int(counts.sum()), n) for value in values)),
         ]
         return next((name for name, holds in table if holds), None)
+
+
+def has_wrapped(value: object, inside: int, n: int) -> bool:
+    """True if a value is 4 / n times what is left of a number of points in a type of 8 or 16 bits."""
+    if not isinstance(value, int | float) or not abs(value) < math.inf:
+        return False
+    count = round(value * n / 4)
+    return inside > 127 and abs(count - value * n / 4) < 1e-6 and (count - inside) % 2**8 == 0
 
 
 class SamplesNeeded(PlainExercise):
@@ -753,6 +828,7 @@ class SamplesNeeded(PlainExercise):
 
     signature = "samples_needed(error) -> int"
     levels = {"n for an error": 1}
+    harness = harness_of(__file__, "samples_needed")
     mistakes = [
         Mistake("forgets_square", "n = sigma / error is missing a square: the error shrinks as 1 / sqrt(n), so half "
                 "the error takes four times the samples.", "Solve sigma / sqrt(n) = error for n.",
@@ -771,7 +847,8 @@ class SamplesNeeded(PlainExercise):
                 "`error` is absolute: 0.01 means 0.01, not one percent.",
                 lambda c: (SIGMA / math.pi / c.error) ** 2),
         Mistake("shrinks_with_error", "The smaller the error, the fewer samples were returned.",
-                "Solve sigma / sqrt(n) = error for n: n = (sigma / error)^2.", lambda c: (SIGMA * c.error) ** 2),
+                "Solve sigma / sqrt(n) = error for n: n = (sigma / error)^2.",
+                lambda c: (SIGMA * c.error) ** 2 if c.error > 1e-4 else None),
         Mistake("error_not_squared", "The standard deviation was squared, the error was not.",
                 "Square the whole quotient: n = (sigma / error)^2.", lambda c: SIGMA**2 / c.error),
         Mistake("rounded_down", "The number was rounded down, or to the nearest: with so few samples the error is "
@@ -787,7 +864,7 @@ class SamplesNeeded(PlainExercise):
                 "asked for.", "Return what the formula gives, rounded up: it is 1 from sigma on only.",
                 lambda c: 1 if c.error > 1e-5 else None),
         Mistake("overflow", "n has outgrown its integer type, and something else came out: int64 ends at about "
-                "9.2e18.", "Return a Python int, which has no limit: `math.ceil(...)`."),
+                "9.2e18, uint64 at 1.8e19.", "Return a Python int, which has no limit: `math.ceil(...)`."),
         Mistake("two_standard_errors", "This is four times the n that was asked for, which halves the error. A 95 % "
                 "interval is two standard errors wide on either side.",
                 "`error` is one standard error: n = (sigma / error)^2."),
@@ -807,6 +884,8 @@ class SamplesNeeded(PlainExercise):
         # 30.37 samples, 30.28 with sigma = 1.64: 31, and not 30, which is less than it takes.
         yield "n for an error", {"error": 0.298}, {"says": "error = 0.298", "rtol": 0.025}
         yield "n for an error", {"error": 1.1}, {"says": "error = 1.1", "rtol": 0.025}  # 2.2 samples: three
+        yield "n for an error", {"error": 1.7}, {"says": "error = 1.7", "rtol": 0.025}  # 0.93 samples: one
+        yield "n for an error", {"error": 1e-12}, {"says": "error = 1e-12", "rtol": 5e-3}  # more than 64 bits hold
 
     def right(self, error):
         return float(math.ceil((SIGMA / error) ** 2))
@@ -821,15 +900,17 @@ class SamplesNeeded(PlainExercise):
         if not isinstance(value, int | float) or not abs(value) < math.inf:
             return None
         value = float(max(-1.0, min(value, 1e300)))
+        shown = {m.name: m.value(SimpleNamespace(error=error)) for m in self.mistakes if m.value is not None}
         if error > SIGMA:  # one sample will do
+            if error < 2 and value == math.ceil(shown["variance_squared"]):
+                return "variance_squared"
             return "shrinks_with_error" if 1 < value < 100 else "too_many" if value > 1 else None
-        if value < 0 or self.right(error) > 2**63 and value in (0, 1, float(2**63 - 1)):
+        if value < 0 or self.right(error) > 2**63 and value in (0, 1, 2.0**63, 2.0**64):
             return "overflow"
         if error > 1:
             return None
         if value <= 1:
             return "shrinks_with_error"
-        shown = {m.name: m.value(SimpleNamespace(error=error)) for m in self.mistakes if m.value is not None}
         for name, shows in shown.items():
             if shows is not None and abs(value - shows) < max(1, 1e-12 * value):  # rounding is not the mistake
                 return name

@@ -11,6 +11,13 @@ import time
 
 import numpy as np
 
+from autograder.exercises.harness import as_lists
+
+
+def fair_share(fair_share, n, world_size, last_two):
+    ranks = range(world_size)[-2:] if last_two else range(world_size)
+    return [as_lists(fair_share(n, rank, world_size)) for rank in reversed(ranks)][::-1]
+
 
 def count_inside(count_inside, x, y, watch):
     if not watch:
@@ -102,22 +109,40 @@ def rank_rng(rank_rng, seeds, world_size, ranks, length, far, few):
                 of_ranks[: len(generators)] = [generator.random(8) for generator in generators]
     except (AttributeError, TypeError):  # a generator of another library, or none at all
         return {"made": type(every[0]).__name__}
+    numbers = [list(map(number_of, *of_seed)) for of_seed in zip(made[0], draws[0], strict=True)]
     if len(seeds) > 1 and len(ranks) > 1:
-        report["twin"] = twin(rank_rng, made[0][0][1], world_size, ranks[0])
+        report["twin"] = twin(rank_rng, numbers, draws[0], seeds, ranks, world_size)
+    report["narrow"] = all(number is not None and number < 2**32 for of_seed in numbers for number in of_seed)
     longer = np.array([generator.random(length) for generator in made[0][0]])
     return report | {"draws": draws, "longer": longer, "met": met(made[0][0], draws[0, 0, :, 0], far)}
 
 
-# The seed with which the first rank gets the stream of this generator, which is another (seed, rank)'s; None if none.
-# A generator made with one number keeps it: that number may be an experiment's, too.
-def twin(rank_rng, generator, world_size, first_rank):
-    sequence = getattr(getattr(generator, "bit_generator", None), "seed_seq", None)
+# The number that a generator was made with, and nothing else; None of any other. first: the first numbers it drew.
+def number_of(generator, first):
+    bits = getattr(generator, "bit_generator", None)
+    sequence = getattr(bits, "seed_seq", None)
     number = getattr(sequence, "entropy", None)
-    if not isinstance(number, (int, np.integer)) or not 0 <= number < 2**32 or getattr(sequence, "spawn_key", ()):
+    if not isinstance(number, (int, np.integer)) or number < 0 or getattr(sequence, "spawn_key", ()):
         return None
-    other = rank_rng(int(number), first_rank, world_size)
-    other = getattr(getattr(other, "bit_generator", None), "seed_seq", None)
-    return int(number) if getattr(other, "entropy", None) == number and not other.spawn_key else None
+    again = np.random.Generator(type(bits)(int(number))).random(len(first))
+    return int(number) if np.array_equal(again, first) else None
+
+
+# [[seed, rank], [seed, rank]] that share a stream; None if they are not easily found. numbers: with which the
+# generators were made, by seed and rank; first: the first numbers that they drew, shape (seeds, ranks, 8).
+def twin(rank_rng, numbers, first, seeds, ranks, world_size):
+    (one, other, *_), (later, *_), *_ = numbers
+    tries = []
+    if other is not None and other < 2**32:  # a number may be an experiment's, too
+        tries.append(((0, 1), (other, ranks[0])))
+    if None not in (one, other, later) and other != one:  # from seed to seed as far as from rank to rank, perhaps
+        steps, rest = divmod((later - one) * (ranks[1] - ranks[0]), other - one)
+        if not rest and 0 <= ranks[0] + steps < world_size:
+            tries.append(((1, 0), (seeds[0], ranks[0] + steps)))
+    for (i, k), pair in tries:
+        if pair != (seeds[i], ranks[k]) and np.array_equal(rank_rng(*pair, world_size).random(8), first[i, k]):
+            return [[seeds[i], ranks[k]], list(pair)]
+    return None
 
 
 # [i, k]: the first number of stream k has come up far down in stream i.
@@ -181,6 +206,13 @@ def estimate_pi(estimate_pi, comm, n, points, drawn, team):
         return x, y
 
     return estimate_pi(comm if team is None else comm.Split(team, comm.rank), n, draw)
+
+
+def samples_needed(samples_needed, error):
+    n = as_lists(samples_needed(error))
+    return (
+        float(n) if isinstance(n, int) and 2**62 < n < 2**200 else n
+    )  # so that it need not be right to the last digit
 
 
 def speedup_and_efficiency(speedup_and_efficiency, ranks, seconds):

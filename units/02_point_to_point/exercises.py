@@ -70,7 +70,7 @@ class WhoAmI(Exercise):
     ]  # fmt: skip
 
     def cases(self, rng):
-        return [Case("any number of ranks", p, ()) for p in (2, 4, 3, 5, 1)]
+        return [Case("any number of ranks", p, ()) for p in (2, 4, 3, 5, 1, 9)]
 
     def expected(self, case):
         return [(r, case.world_size) for r in range(case.world_size)]
@@ -241,6 +241,7 @@ class PrintInTurn(Exercise):
     never_alone = "gloo sends nothing to oneself, and a token that goes round a ring of one would be sent so"
     levels = {"in order": 1, "with slow ranks": 1}
     inputs = "free"
+    harness = harness_of(__file__, "printed_alone")
     mistakes = [
         Mistake("out_of_order", "The lines came out in another order than the ranks. Nothing made a rank wait for the "
                 "line before its own: which rank starts first is luck.",
@@ -250,7 +251,8 @@ class PrintInTurn(Exercise):
                 "the next rank can overtake it.",
                 "Receive, print, send, in this order."),
         Mistake("not_printed", "Some ranks printed nothing.",
-                "Every rank prints its own line, the first and the last, too; an empty line is a line."),
+                "Every rank prints its own line, the first and the last, too; an empty line is a line. Print to "
+                "standard output, with `print(line)` alone."),
         Mistake("printed_twice", "Some ranks printed more than their one line."),
         Mistake("printed_by_another", "Each rank must print its own line. Here one rank printed for others.",
                 "Send a token, not the text."),
@@ -328,6 +330,13 @@ def last_of_each_size(c: SimpleNamespace) -> tuple[float, float]:
     return float(alpha), float(beta)
 
 
+def first_of_each_size(c: SimpleNamespace) -> tuple[float, float]:
+    """The line through the first measurement of each size."""
+    sizes, first = np.unique(c.sizes, return_index=True)
+    beta, alpha = np.polyfit(sizes, c.times[first] / 2, 1)
+    return float(alpha), float(beta)
+
+
 def between_neighbours(c: SimpleNamespace) -> tuple[float, float]:
     """The slopes between neighbouring sizes, averaged by their distance; nan where two measurements are of one size."""
     order = np.argsort(c.sizes)
@@ -345,12 +354,13 @@ def without_the_first(c: SimpleNamespace) -> tuple[float, float]:
     return float(alpha), float(beta)
 
 
-def in_32_bits(c: SimpleNamespace) -> tuple[float, float] | None:
-    """The line of the normal equations with squares in 32 bits; None where the sizes have 64."""
-    if c.sizes.dtype.itemsize > 4:
+def in_its_integers(c: SimpleNamespace) -> tuple[float, float] | None:
+    """The line of the normal equations with squares in the integers of the sizes; None where they fit."""
+    if int(c.sizes.max()) ** 2 <= np.iinfo(c.sizes.dtype).max:
         return None
     k, n, t = len(c.sizes), c.sizes, c.times / 2
-    beta = (k * (n * t).sum() - n.sum() * t.sum()) / (k * (n * n).sum() - n.sum() ** 2)
+    with np.errstate(over="ignore"):
+        beta = (k * (n * t).sum() - n.sum() * t.sum()) / (k * (n * n).sum() - n.sum() ** 2)
     return float((t.sum() - beta * n.sum()) / k), float(beta)
 
 
@@ -392,7 +402,8 @@ class FitAlphaBeta(Exercise):
         Mistake("smallest_message", "Alpha is the time of the smallest message measured, including its bytes.",
                 "Alpha is where the line meets size 0.", lambda c: (float(c.times.min() / 2), c.beta)),
         Mistake("through_zero", "The second number is time divided by size, as if a message of no bytes took no time.",
-                "Fit both numbers: t(n) = alpha + beta n.", lambda c: (c.alpha, float(np.mean(c.times / 2 / c.sizes)))),
+                "Fit both numbers: t(n) = alpha + beta n.",
+                lambda c: (c.alpha, float(np.mean(c.times / 2 / c.sizes))) if c.sizes.all() else None),
         Mistake("two_points", "The line goes through the first and the last point only, so all other measurements are "
                 "wasted, and the scatter of those two goes straight into the result.",
                 "Fit all points by least squares, for example with `np.polyfit(sizes_bytes, times, 1)`.", two_points),
@@ -402,11 +413,15 @@ class FitAlphaBeta(Exercise):
                 between_neighbours),
         Mistake("last_of_each_size", "Where a size was measured several times, only its last time counts.",
                 "Fit all pairs; a dict keeps one time for each size.", last_of_each_size),
+        Mistake("first_of_each_size", "Where a size was measured several times, only one of its times counts, the "
+                "first or the fastest.", "Fit all pairs: the scatter of one time goes into the result, the others "
+                "would balance it.", first_of_each_size),
         Mistake("first_left_out", "The first measurement was left out, as if it were a warm-up. What came first in a "
                 "list is one of the measurements, and here it is the only one of its size.",
                 "Fit all pairs; who wants a warm-up leaves it out before, when measuring.", without_the_first),
-        Mistake("overflows", "The squares of the sizes were computed in the 32 bits of the array, and those of 46,341 "
-                "and more do not fit.", "Convert first: `np.asarray(sizes_bytes, dtype=float)`.", in_32_bits),
+        Mistake("overflows", "The squares of the sizes were computed in the integers of the array: those of 46,341 "
+                "and more do not fit into 32 bits, those of 3,037,000,500 and more not into 64.",
+                "Convert first: `np.asarray(sizes_bytes, dtype=float)`.", in_its_integers),
         Mistake("sorted_apart", "Sizes and times were sorted, each list by itself: the pairs are no longer pairs.",
                 "The order does not matter to a fit; to sort, take the pairs.", sorted_apart),
         Mistake("arrays_only", "Sizes and times are plain lists in this case, and something was done to them that only "
@@ -414,17 +429,21 @@ class FitAlphaBeta(Exercise):
                 "Begin with `np.asarray(sizes_bytes)` and `np.asarray(round_trip_s)`, which take lists and arrays."),
     ]  # fmt: skip
 
+    REPEATED = {"repeated": [0.93, 0.93, 0.93, 1.21], "spread": [0.8, 1, 1, 1.2]}  # times the right time
+
     def cases(self, rng):
         exact, scattered = self.levels
         found = []
-        kinds = ((exact, ""), (exact, ""), (scattered, ""), (exact, "lists"), (scattered, "repeated"))
+        kinds = [(exact, ""), (exact, ""), (scattered, ""), (exact, "lists")]
+        kinds += [(scattered, kind) for kind in self.REPEATED]
         for level, kind in kinds:
             alpha, beta = float(rng.uniform(2e-6, 9e-6)), float(rng.uniform(0.5e-10, 4e-10))
             n = alpha / beta  # the size at which latency and transfer cost the same
-            if kind == "repeated":  # the last measurement of each size is too slow, the others too fast
-                sizes = np.round(n * np.repeat(np.linspace(0.5, 4.5, 25), 4)).astype(np.int64)
-                times = 2 * (alpha + beta * sizes) * np.tile([0.93, 0.93, 0.93, 1.21], 25)
-                says, rtol = "25 sizes, each four times", 0.12
+            if kind in self.REPEATED:  # the last measurement of each size is too slow, the others too fast
+                k = 25 if kind == "repeated" else 27
+                sizes = np.round(n * np.repeat(np.linspace(0.5, 4.5, k), 4)).astype(np.int64)
+                times = 2 * (alpha + beta * sizes) * np.tile(self.REPEATED[kind], k)
+                says, rtol = f"{k} sizes, each four times", 0.12
             elif level == scattered:
                 sizes = np.round(n * np.linspace(0.5, 4.5, 101)).astype(np.int64)
                 times = 2 * (alpha + beta * sizes)
@@ -442,7 +461,16 @@ class FitAlphaBeta(Exercise):
             says += ", in lists" if kind == "lists" else ", int32" if sizes.dtype == np.int32 else ""
             known = {"alpha": alpha, "beta": beta, "sizes": sizes, "times": times}
             found.append(Case(level, 1, arguments, says, known=known, rtol=rtol, atol=0.0))
-        return found
+        return [*found, self._one_and_many(exact)]
+
+    @staticmethod
+    def _one_and_many(level) -> Case:
+        """One message of no bytes, the first; the others have a size whose square no int64 holds."""
+        alpha, beta, sizes = 0.25, 2e-10, np.array([0] + [6_000_000_001] * 11)
+        times = 2 * (alpha + beta * sizes)
+        known = {"alpha": alpha, "beta": beta, "sizes": sizes, "times": times}
+        says, lists = "no bytes once, then 6 GB 11 times, in lists", (sizes.tolist(), times.tolist())
+        return Case(level, 1, lists, says, known=known, rtol=1e-3, atol=0.0)
 
     def of_exception(self, case, kind, text):
         lists = isinstance(case.arguments[0], list)
@@ -457,7 +485,9 @@ class FitAlphaBeta(Exercise):
 
 def different_numbers(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """Numbers of which no two are equal, whole ones up to 900, and of which no narrower type holds a float64 or an
-    integer."""
+    integer. Of bool: no two rows are equal."""
+    if dtype == "bool":
+        return np.arange(np.prod(shape)).reshape(shape) % 3 == 0
     values = (1 + rng.permutation(900)[: np.prod(shape)]).reshape(shape)
     if dtype == "float64":
         return values * SURPLUS
@@ -517,6 +547,7 @@ class Exchange(Exercise):
             self._case(rng, any_, [2, 1, 0], "int32", (3,), "0 <-> 2, 1 alone, int32"),
             self._case(rng, any_, [4, 3, 2, 1, 0], "float64", (1,), "0 <-> 4, 1 <-> 3, 2 alone"),
             self._case(rng, near, [1, 0], "float64", (), "0 <-> 1, one number"),
+            self._case(rng, any_, [1, 0], "bool", (4,), "0 <-> 1, bool"),
         ]
 
     @staticmethod
@@ -623,6 +654,7 @@ class RingPass(Exercise):
             (any_size, 5, "int32", 1),
             (any_size, 1, "float64", 3),
             (any_size, 3, "int64", 0),
+            (any_size, 3, "bool", 4),
         ]
         return [self._case(rng, *size) for size in sizes]
 
@@ -638,7 +670,7 @@ class RingPass(Exercise):
     def per_rank(self, case, value):
         rows, ranks = case.known["rows"], range(case.world_size)
         held = [[value(r, row) for row in ranks] for r in ranks]
-        tables = [np.stack([0 * rows[0] if q is None else rows[q] for q in origins]) for origins in held]
+        tables = [np.stack([np.zeros_like(rows[0]) if q is None else rows[q] for q in origins]) for origins in held]
         return [Tensor(table, case.known["dtype"]) for table in tables]
 
     def facts(self, case, run):
@@ -661,6 +693,6 @@ class RingPass(Exercise):
             detail = f"Ranks 0, 1, ... sent {', '.join(map(str, sends))} messages; p - 1 is {p - 1}."
             return Finding("number_of_sends", detail)
         sent, needed = max(rank.sent_bytes for rank in run.ranks), (p - 1) * rows[0].nbytes
-        if sent > 2 * needed:  # room for the number of the row beside it
+        if needed and sent > 2 * needed:  # room for the number of the row beside it
             return Finding("whole_table", f"A rank sent {sent} bytes; {p - 1} rows have {needed}.")
         return needless_barrier(run)

@@ -1,6 +1,7 @@
 """The harnesses of unit 02's exercises: functions that run around the student's (`autograder.exercises.source`)."""
 
 import contextlib
+import io
 
 import torch
 import torch.distributed as dist
@@ -48,6 +49,12 @@ def sends_counted(f, value, source, destination, calls):
     with counted(f, calls):
         matrix = f(value, source, destination)
     return written_over(matrix)
+
+
+# What goes to stderr is not printed.
+def printed_alone(f, line):
+    with contextlib.redirect_stderr(io.StringIO()):
+        return f(line)
 
 
 # A copy of the matrix, which its caller then uses for something else: the next call must make another one.

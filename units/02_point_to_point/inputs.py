@@ -11,7 +11,7 @@ from autograder.case import Case, Tensor
 from autograder.inputs.common import SEEDS
 
 SHAPES = st.sampled_from([(), (0,), (1,), (4,), (2, 3), (2, 0), (1, 2, 2)])
-DTYPES = ["float64", "float32", "bfloat16", "float16", "int64", "int32", "int16", "uint8"]
+DTYPES = ["float64", "float32", "bfloat16", "float16", "int64", "int32", "int16", "uint8", "bool"]
 FLOATS = [0.0, -0.0, 1.0, -2.5, math.inf, -math.inf, math.nan]
 
 
@@ -20,6 +20,8 @@ def numbers(rng, dtype, shape):
     if dtype in ("int64", "int32", "int16", "uint8"):
         ends = np.iinfo(dtype)
         values = rng.choice(np.array([1, ends.max, ends.min, ends.max - 1, 0, 7], dtype), shape)
+    elif dtype == "bool":
+        values = rng.choice(np.array([True, False]), shape)
     else:
         values = rng.choice(np.array(FLOATS, "float64" if dtype == "float64" else "float32"), shape)
     values = np.asarray(values)
@@ -29,7 +31,7 @@ def numbers(rng, dtype, shape):
 
 
 def who_am_i(exercise):
-    return st.integers(1, 8).map(lambda p: Case("any number of ranks", p, ()))
+    return st.integers(1, 9).map(lambda p: Case("any number of ranks", p, ()))
 
 
 def a_matrix(exercise):
@@ -73,7 +75,7 @@ def fit_alpha_beta(exercise):
         known = {"alpha": alpha, "beta": beta, "sizes": sizes, "times": times}
         return Case("exact times", 1, arguments, f"{len(sizes)} sizes", known, rtol=1e-3, atol=0.0)
 
-    units = st.sampled_from([1, 1000, 2**20])
+    units = st.sampled_from([1, 1000, 2**20, 2**28])
     return st.builds(case, st.floats(1e-6, 1e-5), st.floats(1e-11, 1e-9), units, sizes, st.booleans()).filter(
         lambda case: case.known["beta"] * case.known["sizes"].max() > 1e-3 * case.known["alpha"]
     )

@@ -146,7 +146,7 @@ tiles.before_and_after(ranks.pull("before"), ranks.pull("after"))
 def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
     """Sum a tensor over all ranks, element by element.
 
-    x: contiguous tensor of numbers, of any shape and dtype, both the same on every rank
+    x: contiguous tensor of real numbers, any shape and dtype, both the same on all ranks
     Returns: a new tensor of that shape and dtype, on every rank
 
     - the matrix 1..12: every rank brings the same matrix.
@@ -180,7 +180,7 @@ check(sum_over_ranks)
 def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
     """Average a tensor over all ranks, element by element.
 
-    x: contiguous tensor of numbers, of any shape; shape and dtype are the same on all
+    x: contiguous tensor of real numbers, any shape; shape and dtype are the same on all
         ranks
     Returns: a new tensor of that shape, on every rank
 
@@ -276,7 +276,7 @@ picture(talkative_all_reduce)
 def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """Sum a tensor over all ranks, with rank 0 as the meeting point.
 
-    x: contiguous tensor of numbers, of any shape and dtype (but bool)
+    x: contiguous tensor of real numbers, of any shape and dtype (but bool)
     Returns: a new tensor, even if p is 1, of that shape and dtype, equal on all ranks
 
     - the sum, on every rank: every rank but 0 sends one message to rank 0 and receives
@@ -339,7 +339,7 @@ picture(server_all_reduce)
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """Sum a tensor over all ranks, up and down a tree of pairs.
 
-    x: contiguous tensor of numbers, of any shape and dtype (but bool)
+    x: contiguous tensor of real numbers, of any shape and dtype (but bool)
     Returns: a new tensor, even if p is 1, of that shape and dtype, equal on all ranks
 
     - powers of two: no collectives except a barrier. A rank sends at most 2 ceil(log2
@@ -409,7 +409,7 @@ picture(tree_all_reduce)
 def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
     """Sum a vector over all ranks by the library's reduce_scatter and all_gather.
 
-    x: contiguous tensor (n,) of numbers, of any dtype (but bool), n at least 1
+    x: contiguous tensor (n,) of real numbers, any dtype (but bool), n at least 1
     Returns: a new tensor (n,), even if p is 1, in the dtype of x, equal on all ranks
 
     - n divisible by p: every rank adds up a chunk of n / p elements.
@@ -463,7 +463,7 @@ check(all_reduce_in_two_halves)
 def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
     """Sum a vector over all ranks, talking to the two neighbours only.
 
-    x: contiguous tensor (n,) of numbers, of any dtype (but bool), n at least 1
+    x: contiguous tensor (n,) of real numbers, any dtype (but bool), n at least 1
     Returns: a new tensor (n,), even if p is 1, in the dtype of x, equal on all ranks
 
     - even sizes: p divides n. No collectives except a barrier.

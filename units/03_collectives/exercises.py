@@ -138,6 +138,15 @@ def with_zeros(case: Case) -> Case:
     return replace(case, arguments=arguments, says=says, known={**case.known, "parts": parts, "base": None})
 
 
+def with_infinity(case: Case) -> Case:
+    """The same case of floats with an infinity on the last rank."""
+    parts = [np.array(part) for part in case.known["parts"]]
+    parts[-1].flat[0] = np.inf
+    arguments = [(replace(given, values=part),) for (given,), part in zip(case.arguments, parts, strict=True)]
+    known = {**case.known, "parts": parts, "base": None}
+    return replace(case, arguments=arguments, says=f"{case.says}, one is inf", known=known)
+
+
 class SumOverRanks(SumExercise):
     """Sum over ranks"""
 
@@ -164,6 +173,10 @@ class SumOverRanks(SumExercise):
                 "instead of computed.",
                 "Let the ranks add up what they hold: `dist.all_reduce`.",
                 lambda c: 4 * SumOverRanks.MATRIX if c.total.shape == (3, 4) else None),
+        Mistake("zero_times_infinity", "Where a rank holds infinity the sum is nan: its number was multiplied by 0 on "
+                "the way, and infinity times 0 is no number.",
+                "Make zeros of their own, `torch.zeros_like(x)`; to add up, no rank has to bring zeros.",
+                lambda c: np.where(np.isinf(c.total), np.nan, c.total) if np.isinf(c.total).any() else None),
     ]  # fmt: skip
 
     def cases(self, rng):
@@ -177,6 +190,7 @@ class SumOverRanks(SumExercise):
             with_zeros(sum_case(rng, level, 5, (3, 2), "float64")),
         ]
         k = int(rng.choice([2, 3, 5, 6, 7, 8, 9]))  # not 4: four matrices 1..12 would be one rank's own
+        own.append(with_infinity(sum_case(rng, level, 2, (3,), "float64")))
         return [self._same(self.MATRIX), self._same(k * self.MATRIX, f", times {k}"), *own]
 
     @staticmethod
@@ -227,7 +241,7 @@ class MeanOverRanks(SumExercise):
         Mistake("floors_before_the_sum", "Each rank rounded its share before the sum, so up to p fractions were lost.",
                 "Convert to floating point before you divide."),
         Mistake("overflows", "The sum did not fit into the dtype in which it was added up: uint8 ends at 255 and "
-                "starts again at 0, int16 ends at 32,767.",
+                "starts again at 0, int16 ends at 32,767, int32 at 2,147,483,647, int64 at 2**63 - 1.",
                 "Convert to floating point before the all_reduce, not after it."),
     ]  # fmt: skip
 
@@ -246,6 +260,8 @@ class MeanOverRanks(SumExercise):
             sum_case(rng, "floating point", 1, (4,), "float64"),
             sum_case(rng, "floating point", 3, (), "float64"),
             self._integers(rng, 1, 10, 1000, "int64"),
+            self._integers(rng, 3, 2**30, 2**30 + 2**20, "int32"),
+            self._integers(rng, 3, 2**62, 2**62 + 2**40, "int64"),
         ]
 
     @staticmethod
@@ -257,10 +273,11 @@ class MeanOverRanks(SumExercise):
                 1 - part[0] % world_size if part[0] < high - world_size else 1 - part[0] % world_size - world_size
             )
         parts[-1][0] -= parts[-1][0] % world_size
+        given = [(Tensor(part, dtype),) for part in parts]
+        if world_size * high > 2**62:  # the sum is none of int64
+            parts = [part.astype(np.float64) for part in parts]
         known = {"parts": parts, "dtype": "float32", "integer": dtype}
-        return Case(
-            "integers", world_size, [(Tensor(part, dtype),) for part in parts], says=f"n = 8, {dtype}", known=known
-        )
+        return Case("integers", world_size, given, says=f"n = 8, {dtype}", known=known)
 
     def expected(self, case):
         return everywhere(case, total(case) / case.world_size)
@@ -281,8 +298,9 @@ class MeanOverRanks(SumExercise):
             name = next((name for name, way in ways if np.allclose(values, way)), None)
             if name:
                 return Finding(name)
-        if integer and whole.max() >= 2**15 and np.allclose(values, (whole + 2**15) % 2**16 / p - 2**15 / p):
-            return "overflows"
+        for half in (2.0**15, 2.0**31, 2.0**63):
+            if integer and whole.max() >= half and np.allclose(values, ((whole + half) % (2 * half) - half) / p):
+                return "overflows"
         for added in (whole, wrapped) if values.all() else ():
             ratios = added / values
             if np.allclose(ratios, ratios.flat[0]) and not math.isclose(ratios.flat[0], p, rel_tol=1e-4):
@@ -297,8 +315,9 @@ class ServerAllReduce(SumExercise):
 
     signature = "server_all_reduce(x: torch.Tensor) -> torch.Tensor"
     levels = {"the sum, on every rank": 1, "any dtype and shape": 1}
+    equal = True
     mistakes = [
-        *READINGS, *FROM_SENDS,
+        *READINGS, *FROM_SENDS, RANKS_DIFFER,
         Mistake("answers_too_early", "Rank 0 answered each rank as soon as it had heard from it, with the sum so far.",
                 "Two loops: first receive, then send.", lambda c: [c.total, *np.cumsum(c.parts, axis=0)[1:]]),
         Mistake("not_through_rank_0", "The sum is right, but here all messages go to rank 0 or come from it.",
@@ -318,6 +337,7 @@ class ServerAllReduce(SumExercise):
             sum_case(rng, "any dtype and shape", 2, (7, 10_000), "int32"),  # long, and still one message
             sum_case(rng, "any dtype and shape", 3, ()),
             sum_case(rng, level, 1, (4,)),
+            rounded(sum_case(rng, level, 4, (60,))),
         ]
 
     def rules(self, case, run):
@@ -363,6 +383,9 @@ class TreeAllReduce(SumExercise):
             sum_case(rng, "few steps", 16, (3,), "int64"),
             rounded(sum_case(rng, "few steps", 8, (60,))),
             sum_case(rng, "any number of ranks", 1, (4,)),
+            sum_case(rng, "any number of ranks", 6, (4,)),
+            sum_case(rng, "few steps", 15, (3,)),  # seven more than 8
+            rounded(sum_case(rng, "few steps", 6, (60,))),
         ]
 
     def named(self, case, name):
@@ -402,8 +425,9 @@ class AllReduceInTwoHalves(SumExercise):
     signature = "all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor"
     levels = {"n divisible by p": 1, "any n": 1}
     reading = staticmethod(contributions.read_chunks)
+    equal = True
     mistakes = [
-        *CHUNK_READINGS,
+        *CHUNK_READINGS, RANKS_DIFFER,
         Mistake("own_chunk_only", "Each rank returned its own summed chunk: this is only the first half.",
                 "all_gather joins the chunks.", lambda c: np.split(np.pad(c.total, (0, -c.total.size % c.p)), c.p)),
         NEVER_GATHERED.but(how="all_gather brings the summed chunks to every rank."),
@@ -434,6 +458,7 @@ class AllReduceInTwoHalves(SumExercise):
             sum_case(rng, "any n", 5, (3,), "int32"),
             sum_case(rng, "any n", 3, (1,)),
             sum_case(rng, "any n", 1, (5,)),
+            rounded(sum_case(np.random.default_rng(1), "any n", 5, (64,))),  # the last four depend on the order, too
         ]
 
     def named(self, case, name):
@@ -497,10 +522,10 @@ class RingAllReduce(SumExercise):
                 "The sum is right, but the ranks sent one after the other: a single link was busy.", ALL_SEND),
     ]  # fmt: skip
     records = [
-        Record("bytes sent by all ranks", "B", lambda case: case.level == "all links at once",
+        Record("bytes sent by all ranks", "B", lambda case: case.world_size == 8,
                lambda case, run: sum(run.link_bytes.values()), lambda case: 2 * (case.world_size - 1) * nbytes(case),
                lambda case: 2 * (case.world_size - 1) * nbytes(case), MOVES_TWICE),
-        Record("virtual time", "s", lambda case: case.level == "all links at once",
+        Record("virtual time", "s", lambda case: case.world_size == 8,
                lambda case, run: run.elapsed, lambda case: both_ways_round(case)),
     ]  # fmt: skip
 
@@ -516,6 +541,8 @@ class RingAllReduce(SumExercise):
             sum_case(rng, "uneven sizes", 5, (3,), late=(1,)),
             sum_case(rng, "all links at once", 8, (16,)),
             sum_case(rng, "uneven sizes", 1, (7,)),
+            sum_case(rng, "uneven sizes", 3, (10,), "int64"),
+            sum_case(rng, "all links at once", 5, (10,)),
         ]
 
     def of_exception(self, case, kind, text):
@@ -672,6 +699,9 @@ class AllReduceTime(PlainExercise):
             }
             says = f"{algorithm}, p = {p}, {size} B, {latency * 1e6:.0f} us, {gigabits:.0f} Gbit/s"
             yield level, known, {"says": says, "atol": 1e-15}
+        for p, size in ((6, 6 * 64_000), (4, 0)):
+            known = {"algorithm": "tree", "world_size": p, "nbytes": size, "latency": 3e-6, "bandwidth": 4e10}
+            yield first, known, {"says": f"tree, p = {p}, {size} B, 3 us, 40 Gbit/s", "atol": 1e-15}
 
     def right(self, algorithm, world_size, nbytes, latency, bandwidth, steps=None, halves=2, part=None, bits=8):
         """Seconds, with each factor open to a mistake: `steps` of each of the halves, in a message the `part` of the

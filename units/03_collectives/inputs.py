@@ -59,6 +59,10 @@ def mean_over_ranks(exercise):
         *(SEEDS, st.integers(1, 5), st.sampled_from(["int64", "int32", "int16", "uint8"])),
         *(st.integers(0, 200), st.integers(10, 50)),
     )
+    whole |= st.builds(
+        lambda seed, p, wide: exercise._integers(np.random.default_rng(seed), p, wide[1], wide[1] + 2**20, wide[0]),
+        *(SEEDS, st.integers(1, 5), st.sampled_from([("int32", 2**30), ("int64", 2**62)])),
+    )
     return floats.filter(lambda case: case.known["dtype"].startswith(("float", "bfloat"))) | whole
 
 

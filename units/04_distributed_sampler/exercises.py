@@ -149,7 +149,7 @@ class StridedShare(PlainExercise):
             for p in (4, 3):
                 yield level, {"n": p * rng.integers(3 - rest // 2, 8) + rest, "world_size": p}
         yield "equal shares", {"n": rng.integers(3, 8), "world_size": 1}
-        for n, p in ((3, 5), (1, 2), (66_002, 3)):  # the last has more samples than two bytes number
+        for n, p in ((3, 5), (1, 2), (66_002, 3), (0, 2)):  # the third has more samples than two bytes number
             yield "unequal shares", {"n": n, "world_size": p}
 
     def draw_further(self, rng):
@@ -238,8 +238,8 @@ class StockIndices(PlainExercise):
     ]  # fmt: skip
 
     def draw(self, rng):
-        def case(level, p, n, shuffle=False, drop_last=False, zero=False):
-            seed, epoch = (0, 0) if zero else seed_and_epoch(rng, n, shuffle)
+        def case(level, p, n, shuffle=False, drop_last=False, at=None):
+            seed, epoch = at or seed_and_epoch(rng, n, shuffle)
             options = {"shuffle": shuffle, "seed": seed, "epoch": epoch, "drop_last": drop_last}
             return level, {"n": n, "world_size": p, **options}
 
@@ -251,12 +251,17 @@ class StockIndices(PlainExercise):
         yield case("shuffle", 3, 3 * int(rng.integers(4, 8)), shuffle=True)
         yield case("shuffle", 4, 4 * int(rng.integers(3, 6)) + 2, shuffle=True)
         yield case("shuffle", 5, 5 * int(rng.integers(3, 5)) + 3, shuffle=True, drop_last=True)
-        yield case("shuffle", 3, 3 * int(rng.integers(4, 8)) + 1, shuffle=True, zero=True)
+        yield case("shuffle", 3, 3 * int(rng.integers(4, 8)) + 1, shuffle=True, at=(0, 0))
         yield case("shuffle", 1, int(rng.integers(5, 12)), shuffle=True)
         yield case("fewer samples than ranks", 5, 2)
         yield case("fewer samples than ranks", 12, 5, shuffle=True)
         yield case("fewer samples than ranks", 4, 3, drop_last=True)
         yield case("fewer samples than ranks", 11, 2)  # the order is needed five times and a half
+        yield case("padding", 2, 66_001, at=(7, 2))  # more samples than two bytes number
+        yield case("drop_last", 4, 4, drop_last=True, at=(7, 2))
+        yield case("shuffle", 3, 8, shuffle=True, at=(2**31 + 5, 1))  # a seed that no int32 holds
+        yield case("fewer samples than ranks", 5, 3, shuffle=True, drop_last=True, at=(7, 2))
+        yield case("fewer samples than ranks", 1031, 2, at=(7, 2))  # needed more often than Python recurses
 
     def order(self, n, shuffle, seed, epoch, **others) -> np.ndarray:
         return torch_order(n, seed + epoch) if shuffle else np.arange(n)
@@ -407,6 +412,10 @@ class TrainingBatches(Exercise):
                 "the loader makes the batch shorter by itself: do not limit batch_size."),
         Mistake("ranks_overlap", "The ranks deal from different packs: within one epoch some samples are trained on "
                 "twice and others never.", "All ranks need the same seed and the same epoch, and each its own rank."),
+        Mistake("other_seed_at_zero", "With seed 0 these are not the sampler's orders: 0 was treated as 'not given'.",
+                "0 is a seed like any other: hand it on without an `if` and without an `or`."),
+        Mistake("other_items", "A batch holds an item that the data set does not have: the items were changed, or put "
+                "into a type that is too narrow for them.", "Return what the loader yields, as it comes."),
         Mistake("samples_missing", "Some samples are in nobody's batches, and no others took their place.",
                 "Keep every batch that the loader yields, even the last, short one."),
         Mistake("uneven_shares", "Some ranks have more samples than others in an epoch, so they make more or longer "
@@ -421,8 +430,8 @@ class TrainingBatches(Exercise):
     ]  # fmt: skip
 
     def cases(self, rng):
-        def case(level, p, n, batch, epochs, **options):
-            seed = int(rng.integers(5, 1000))
+        def case(level, p, n, batch, epochs, seed=None, **options):
+            seed = int(rng.integers(5, 1000)) if seed is None else seed
             says = f"n = {n}, global batch {batch}, {epochs} {'epoch' if epochs == 1 else 'epochs'}, seed {seed}"
             known = {"n": n, "batch": batch, "epochs": epochs, "seed": seed}
             return Case(level, p, (n, batch, epochs, seed), says=says, known=known, **options)
@@ -436,6 +445,9 @@ class TrainingBatches(Exercise):
             case("incomplete batches", 1, 7, 3, 2),
             case("incomplete batches", 5, 2, 10, 1),  # filled up with more than there are: the order, and once more
             case("incomplete batches", 3, 7, 12, 1),  # a share of 3 is less than a batch, and more than 7 // 3
+            case("one epoch", 2, 6602, 2000, 1, seed=7),  # items that two bytes do not hold
+            case("three epochs", 3, 18, 6, 3, seed=0),
+            case("incomplete batches", 5, 1, 5, 1, seed=7),  # filled up with four times as many as there are
         ]
 
     def made(self, case, orders=None, drop_last=False, local=None, seeds=None) -> list[list[list[list[int]]]]:
@@ -475,8 +487,13 @@ class TrainingBatches(Exercise):
         if shares == wanted:
             return "other_batch_size"
         everything = set(range(0, 10 * n, 10))
+        if strangers := set(flat(flat(shares))) - everything:
+            return Finding("other_items", f"Item {min(strangers, key=str)}.")
         if n > p and all(set(share) == everything for share in flat(shares)):
             return "everybody_sees_everything"
+        lengths = [[len(share) for share in rank] for rank in shares]
+        if case.known["seed"] == 0 and lengths == [[len(share) for share in rank] for rank in wanted]:
+            return "other_seed_at_zero"  # the cases before this one have other seeds, and there it was right
         if epochs > 1 and all(share == rank[0] for rank in shares for share in rank):
             together = sum(len(rank[0]) for rank in shares)
             return (
@@ -561,6 +578,8 @@ class MinibatchShares(PlainExercise):
         Mistake("not_in_minibatches", "The ids are in one flat list.", "Return a list with one list per minibatch.",
                 lambda c: [flat(share) for share in c.right]),
         ITEMS, *BAD_DEALS,
+        Mistake("out_of_range", "A share holds an id that is not in the order.",
+                "Take the ids from `order` as they are, any integers, and in no type that is too narrow for them."),
         Mistake("mixes_minibatches", "In some step the ranks together do not hold the sequential minibatch: they hold "
                 "samples of another one.",
                 "First cut the order into minibatches of batch_size, then deal out each of them."),
@@ -596,6 +615,9 @@ class MinibatchShares(PlainExercise):
         yield case(fourth, 24, 1, 8)
         yield case(third, 9, 5, 4)  # a last one of a single sample
         yield case(second, 303, 3, 60)  # ids that no byte holds
+        yield case(first, 3600, 2, 3, permuted=False)  # more minibatches than Python recurses
+        order = [40_000, 2**24 + 1, 2**31 + 5, 7, 300, 2]  # any ids: what int16, float32 and int32 do not hold
+        yield second, {"order": order, "batch_size": 4, "world_size": 2}
 
     def right(self, order, batch_size, world_size):
         return split(order, batch_size, world_size)
@@ -619,7 +641,10 @@ class MinibatchShares(PlainExercise):
         sizes = {batch_size // p, math.ceil(batch_size / p)} - {0}
         if any(shares == [cut(share, size) for share in strides(pack, p)] for pack in packs for size in sizes):
             return "stock_then_cut"
-        found = deal_mistake([flat(share) for share in shares], n)
+        ids = flat(flat(share) for share in shares)
+        if strangers := set(map(int, ids)) - set(order):
+            return Finding("out_of_range", f"Id {min(strangers)}.")
+        found = deal_mistake([flat(share) for share in shares], n) if max(order) < n else None
         if found and found.diagnosis != "sample_twice":
             return found
         wanted = cut(order, batch_size)
@@ -694,7 +719,7 @@ class ExactAccuracy(Exercise):
                 "Add up counts: `dist.ReduceOp.SUM`, and divide once, by n."),
         Mistake("rounded", "The accuracy was rounded.", "Return it unrounded, and round only when you print it."),
         Mistake("narrow_count", "The counts were kept in a type that is too narrow for them: uint8 ends at 255, "
-                "float16 has no odd number above 2048, bfloat16 none above 256.",
+                "int16 at 32,767, float16 has no odd number above 2048, bfloat16 none above 256.",
                 "Count in int64, which is what `torch.tensor(3)` is, or in float64."),
         Mistake("integer_division", "The fraction is gone: integers were divided with `//` or rounded.",
                 "Divide with `/`."),
@@ -703,17 +728,20 @@ class ExactAccuracy(Exercise):
         Mistake("missing_rank", "A rank does not take part in the all_reduce that the others wait in: one without "
                 "samples that returned early, for example.",
                 "Every rank must call it; a rank without samples adds zero."),
-        Mistake("IndexError", "A rank asked for a sample that does not exist.",
-                "The ids are 0 to n - 1: end the share there."),
+        Mistake("IndexError", "Python stopped at the line above. If it says that there is no such sample, a rank asked "
+                "for one beyond the last.",
+                "The ids are 0 to n - 1: end the share there. It may also be that no sample is right, or that all are: "
+                "an array of counts may then be shorter."),
     ]  # fmt: skip
 
     def cases(self, rng):
         def case(level, p, n, hits=None, **options):
-            """hits: so many samples are right, an odd number that a narrow type cannot count and a wider one rounds."""
+            """hits: so many samples are right; many are an odd number that a narrow type cannot count and a wider one
+            rounds."""
             while True:
                 flags = rng.random(n) < 0.6 if hits is None else rng.permutation(np.arange(n) < hits)
                 case = Case(level, p, (n, flags), says=f"n = {n}", known={"n": n, "flags": flags}, **options)
-                if hits or self.telling(case):
+                if hits is not None or self.telling(case):
                     return case
 
         first, second, third = self.levels
@@ -725,6 +753,9 @@ class ExactAccuracy(Exercise):
             case(second, 3, 14),
             case(third, 5, 3),
             case(first, 1, 24, hits=15),
+            case(first, 2, 66_002, hits=65_541),  # more than two bytes count
+            case(first, 2, 4, hits=0),
+            case(second, 2, 5, hits=5),
         ]
 
     def telling(self, case) -> bool:
@@ -860,6 +891,9 @@ class EpochGenerators(PlainExercise):
                 "+ 1: one rank draws in this epoch what another draws in the next.",
                 "Give every pair (epoch, rank) its own number, for any number of ranks: for example epoch * "
                 "world_size + rank."),
+        Mistake("streams_overlap", "One stream begins where another goes on, as if both came from one generator that "
+                "was moved on by a few numbers: one rank draws now what another draws a moment later.",
+                "Seed every generator with a number of its own; do not draw from it to move it on."),
         Mistake("only_32_bits", "Two generators were seeded with different numbers and draw the same: "
                 "`manual_seed` takes a longer number, but a generator on the CPU uses its lowest 32 bits alone.",
                 "Keep what tells your numbers apart below 2**32: shift or multiply by less, or hash all four "
@@ -868,7 +902,8 @@ class EpochGenerators(PlainExercise):
 
     def draw(self, rng):
         # Up to 10 ranks 10 * epoch + rank, or their digits glued together, are numbers of their own; not beyond.
-        some = [0, 1, 2, 10, 11, 12, 16, 31, 32, 64, 99, 100, 101, 128, 200, 256, 500, 512, 777, 999, 1000]
+        # Of 1001 ranks these: whatever k is, from 1 to 1000, two of them differ by k, so that epoch * k + rank meets.
+        some = sorted({*range(33), *range(32, 1000, 32), 99, 100, 101, 200, 256, 500, 777, 999, 1000})
         for p, epochs in ((3, 100), (4, 100), (12, 30), (1, 100), (1001, 2)):
             order, seeds = p == 3, [int(rng.integers(1000, 10_000)), 0]
             ranks = list(range(p)) if p < 1000 else some
@@ -887,7 +922,7 @@ class EpochGenerators(PlainExercise):
                 return "shared_generator"
             made = value.get("made") if isinstance(value, dict) else type(value).__name__
             return Finding("not_generators", f"What came back: {made}.")
-        # shape (seeds, epochs, ranks): a stream is known by its first two 53-bit numbers
+        # shape (seeds, epochs, ranks): a stream is known by its first four 53-bit numbers
         which = value["order" if order else "noise"]
         streams = [[[tuple(numbers) for numbers in ranks] for ranks in epochs] for epochs in which]
         found = stream_mistake(streams, seeds, ranks, order)
@@ -923,6 +958,8 @@ def stream_mistake(streams, seeds: list[int], ranks: list[int], order: bool) -> 
                 name = "same_noise_every_epoch" if other == rank else "streams_meet"
                 where = f"Seed {seed}: rank {rank} in epoch {epoch} draws what rank {other} draws in epoch {before}."
                 return Finding("same_noise" if before == epoch else name, where)
+        if where := overlap(seen):
+            return Finding("streams_overlap", f"Seed {seed}: {where}")
     for epoch, of_seeds in enumerate(zip(*streams, strict=True)):
         for rank, *of_rank in zip(ranks, *of_seeds, strict=True):
             first: dict[tuple, int] = {}
@@ -933,3 +970,15 @@ def stream_mistake(streams, seeds: list[int], ranks: list[int], order: bool) -> 
                     return Finding(name, where)
                 first[stream] = seed
     return None
+
+
+def overlap(streams: dict[tuple, tuple[int, int]]) -> str:
+    """A sentence on two streams that have a number in common; "" where no two have. streams: the epoch and the rank in
+    which a stream was first drawn from."""
+    seen: dict[int, tuple[int, int]] = {}
+    for stream, (epoch, rank) in streams.items():
+        for number in stream:
+            before, other = seen.setdefault(number, (epoch, rank))
+            if (before, other) != (epoch, rank):
+                return f"a number of rank {rank} in epoch {epoch} is also one of rank {other} in epoch {before}."
+    return ""

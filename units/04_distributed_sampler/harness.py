@@ -20,7 +20,8 @@ def stock_indices(stock_indices, n, world_size, shuffle, seed, epoch, drop_last)
     stock.DistributedSampler.__init__ = counted
     try:
         rest = (shuffle, seed, epoch, drop_last)
-        stock_indices(n, 0, 2 * n + 1, *rest)  # the same order for other ranks: whoever keeps it must not pad it
+        more = 2 * n + 1 if n < 1000 else 7  # a list of n * more numbers is an answer's way of padding
+        stock_indices(n, 0, more, *rest)  # the same order for other ranks: whoever keeps it must not pad it
         rest = (world_size, *rest)
         ids = [as_lists(stock_indices(n, rank, *rest)) for rank in range(world_size)]
     finally:
@@ -99,7 +100,7 @@ def epoch_generators(epoch_generators, seeds, epochs, world_size, ranks):
         return {"made": "torch.Generator", "shared": True}
 
     def draw(generator):
-        return torch.randint(2**53, (2,), generator=generator).tolist()
+        return torch.randint(2**53, (4,), generator=generator).tolist()
 
     def table(which):
         return [[[draw(made[s, e, r][which]) for r in ranks] for e in range(epochs)] for s in seeds]

@@ -74,6 +74,8 @@ READINGS = [
             "Cut the vector up in the order in which it was put together, each piece as long as its gradient."),
     Mistake("weights_changed", "The parameters themselves were changed.",
             "Averaging touches `p.grad`, not `p`: the step is the optimizer's business."),
+    Mistake("buffers_changed", "Buffers were changed too: they hold other values than before the call.",
+            "Only `p.grad` of the parameters is averaged; a buffer has no gradient, and stays as it is."),
     Mistake("frozen_with_gradient", "A frozen parameter has a gradient now, of zeros. An optimizer leaves a parameter "
             "alone only where `p.grad` is None: with zeros, weight decay still moves it.",
             "Leave out what is not trained: `if not p.requires_grad: continue`."),
@@ -92,6 +94,7 @@ READINGS = [
 
 # What the parameters of a small network are called, and their shapes.
 LAYERS = [Part("first.weight", (4, 3)), Part("first.bias", (4,)), Part("last.weight", (2, 4)), Part("last.bias", (2,))]
+WITH_BUFFER = [*LAYERS[:2], Part("norm.running_mean", (4,), "buffer")]
 TIED = [
     Part("embed.weight", (3, 4)),
     Part("frozen.weight", (2, 5), "frozen"),
@@ -144,6 +147,8 @@ class GradientExercise(Exercise):
         found, left = gradients.read(case, run), {r.value["parameters"] for r in run.ranks if isinstance(r.value, dict)}
         if "changed" in left:
             return Finding("weights_changed", "After the call the parameters had other values than before.")
+        if "buffers changed" in left:
+            return Finding("buffers_changed")
         if found is None and "frozen with a gradient" in left:
             return Finding("frozen_with_gradient")
         if found and found.diagnosis == "own_only":
@@ -151,7 +156,21 @@ class GradientExercise(Exercise):
             silent = not called and not any(rank.sends for rank in run.ranks)
             detail = f"Called: {', '.join(called)}." if called else ""
             return Finding("no_communication" if silent else "detached_copy", detail)
-        return found or gradients.reduced_twice(case, run)
+        return found or sent_twice(case, run)
+
+
+def sent_twice(case: Case, run: Run) -> Finding | None:
+    """`gradients.reduced_twice`, also where the ranks gather, or bring zeros for what is frozen."""
+    frozen = sum(int(np.prod(part.shape)) for part in case.known["parts"] if part.kind == "frozen")
+    frozen *= {"float32": 4, "float64": 8}[case.known["dtype"]]
+    for fewer in (0, frozen):
+        ranks = [replace(rank, collective_bytes=rank.collective_bytes - fewer) for rank in run.ranks]
+        for rank, as_reduced in enumerate(ranks):
+            if set(as_reduced.collectives) - {"barrier"} <= {"all_gather", "all_gather_into_tensor"}:
+                ranks[rank] = replace(as_reduced, collectives=["all_reduce"] * bool(as_reduced.collectives))
+        if found := gradients.reduced_twice(case, replace(run, ranks=ranks)):
+            return found
+    return None
 
 
 BUFFERS = ("buffer", "passing")
@@ -196,6 +215,9 @@ class BroadcastParameters(Exercise):
         Mistake("requires_grad_changed",
                 "The values are right, but some parameter is trained now that was frozen, or frozen that was trained.",
                 "Leave `requires_grad` alone: `p.data`, or `torch.no_grad()`, is all that a broadcast in place needs."),
+        Mistake("gradient_changed", "The values are right, but a parameter has a gradient now that had none. With "
+                "zeros in `p.grad`, weight decay moves a parameter that an optimizer else leaves alone.",
+                "Copy the values only: `p.grad` stays as it is."),
         Mistake("other_memory", "The values are right, but they lie in new memory: whoever holds on to the old one (a "
                 "flat bucket of all parameters, a view, a second name of the same buffer) still sees the old values.",
                 "Copy into it: `dist.broadcast(t.data, src=0)` or `t.copy_(received)`, not `t.data = received`."),
@@ -233,6 +255,8 @@ class BroadcastParameters(Exercise):
         Part("scale", ()),
         Part("mask", (4,), "passing"),
     ]
+    WITHOUT_BIAS = [*PLAIN, Part("norm.bias", (), "none"), Part("causal", (4,), "buffer")]
+    TYPES = {"norm.num_batches_tracked": "int64", "causal": "bool"}  # of these names, whatever the others have
 
     def cases(self, rng):
         first, second = self.levels
@@ -242,20 +266,21 @@ class BroadcastParameters(Exercise):
             self._case(rng, second, 4, self.WITH_BUFFERS, "float32"),
             self._case(rng, second, 5, self.WITH_BUFFERS, "float64", late=(2,)),
             self._case(rng, first, 1, self.PLAIN, "float64"),
+            self._case(rng, second, 2, self.WITHOUT_BIAS, "float32"),
         ]
 
-    @staticmethod
-    def _case(rng, level, p, parts, dtype, **options):
-        held = {part.name: contributions.summands(rng, p, part.shape, dtype)[0] for part in parts}
+    def _case(self, rng, level, p, parts, dtype, **options):
+        there = [part for part in parts if part.kind != "none"]
+        held = {part.name: contributions.summands(rng, p, part.shape, dtype)[0] for part in there}
         held = {name: [full_width(rng, v, dtype) for v in values] for name, values in held.items()}
-        kinds = {part.name: "int64" if "num_batches" in part.name else dtype for part in parts}
+        kinds = {part.name: self.TYPES.get(part.name, dtype) for part in there}
         for name, kind in kinds.items():
             if kind == "int64":  # odd and above 2**53: neither a float nor int32 holds rank 0's
                 held[name] = [np.rint(values).astype(np.int64) * 2**45 + 2**53 + 1 for values in held[name]]
-        specs = [
-            [[part.name, part.kind, Tensor(held[part.name][rank], kinds[part.name]), None] for part in parts]
-            for rank in range(p)
-        ]
+            if kind == "bool":
+                held[name] = [np.arange(values.size) % 2 == (rank > 0) for rank, values in enumerate(held[name])]
+        given = [{name: Tensor(values[rank], kinds[name]) for name, values in held.items()} for rank in range(p)]
+        specs = [[[part.name, part.kind, own.get(part.name), None] for part in parts] for own in given]
         for name in held.keys() & {"mask", "first.weight"}:
             for values in held[name][1:]:
                 values.flat[0] = -np.inf  # 0 times that is no number
@@ -296,7 +321,8 @@ class BroadcastParameters(Exercise):
         if right | own == set(held):
             kinds = frozenset(part.kind for part in case.known["parts"] if part.name in own - right)
             detail = f"Still different: {', '.join(sorted(own - right))}."
-            return Finding(self.FORGOTTEN.get(kinds, "some_left_out"), detail)
+            another_type = own - right == {"causal"}  # the other buffers are right
+            return Finding("some_left_out" if another_type else self.FORGOTTEN.get(kinds, "some_left_out"), detail)
         for name, factor in (("averaged", p), ("summed", 1)):
             if hold(sent, lambda name, rank, factor=factor: sum(held[name]) / factor):
                 return name
@@ -340,6 +366,7 @@ class AverageGradients(GradientExercise):
             gradient_case(rng, absent, 3, branch(0, 1, 2), says="no gradient of the branch on any rank"),
             gradient_case(rng, mean, 1, LAYERS, says="a network of 2 layers, on one rank"),
             gradient_case(rng, absent, 3, without(1), says="no gradient at all on rank 1"),
+            gradient_case(rng, mean, 2, WITH_BUFFER, says="a buffer that differs between the ranks"),
         ]
 
 
@@ -376,6 +403,7 @@ class AverageGradientsFlat(GradientExercise):
             gradient_case(rng, frozen, 3, both, late=(1,), says="one frozen, one tied, no gradient of one on rank 1"),
             gradient_case(rng, one, 1, LAYERS, says="a network of 2 layers, on one rank"),
             gradient_case(rng, frozen, 3, without(1), says="no gradient at all on rank 1"),
+            gradient_case(rng, one, 2, WITH_BUFFER, says="a buffer that differs between the ranks"),
         ]
 
     def facts(self, case: Case, run: Run):
@@ -623,21 +651,27 @@ class TrainStep(Exercise):
             self._case(rng, unequal, [(1, 2, 3, 7), (4, 1, 1, 1)], late=(3,)),
             self._case(rng, empty, [(2, 3, 0, 4), (0, 5, 2, 1)]),
             self._case(rng, empty, [(3, 1, 1, 0, 0), (1, 0, 0, 0, 0)], late=(4,)),
+            self._case(rng, equal, [(2, 2), (3, 3)], rows=(2,), fresh=True),
+            self._case(rng, empty, [(2, 0, 3), (1, 2, 0)], "float32", fresh=True),
         ]
 
     @staticmethod
-    def _case(rng, level, counts, **options):
-        """A case of two minibatches, with counts[step][rank] samples on each rank."""
+    def _case(rng, level, counts, dtype="float64", rows=(), fresh=False, **options):
+        """A case of two minibatches, with counts[step][rank] samples on each rank. rows: a sample has so many, and the
+        model adds them up. fresh: there are no gradients of a step before."""
         weights = [rng.normal(size=shape) for shape in ((5, 4), (5,), (3, 5), (3,))]
-        steps = [[(rng.normal(size=(n, 4)), rng.integers(0, 3, n)) for n in step] for step in counts]
+        steps = [[(rng.normal(size=(n, *rows, 4)), rng.integers(0, 3, n)) for n in step] for step in counts]
         lr = float(rng.integers(5, 15)) / 19  # 19: no product of lr with a number of ranks or samples is 1
         p = len(counts[0])
         arguments = []
         for rank in range(p):
-            shares = [[Tensor(x, "float64"), Tensor(y, "int64")] for x, y in (step[rank] for step in steps)]
-            arguments.append(([Tensor(w, "float64") for w in weights], shares, lr))
+            shares = [[Tensor(x, dtype), Tensor(y, "int64")] for x, y in (step[rank] for step in steps)]
+            arguments.append(([Tensor(w, dtype) for w in weights], shares, lr, *[True] * fresh))
+        if rows:
+            steps = [[(x.sum(axis=1), y) for x, y in step] for step in steps]
         says = f"{', '.join(map(str, counts[0][:-1]))} and {counts[0][-1]} samples, then {sum(counts[1])} more"
-        known = {"weights": weights, "steps": steps, "lr": lr}
+        says += f", {dtype}" * (dtype != "float64") + f", a sample is {' x '.join(map(str, rows))} x 4" * bool(rows)
+        known = {"weights": weights, "steps": steps, "lr": lr, "dtype": dtype}
         return Case(level, p, arguments, says=says, known=known, rtol=1e-5, atol=1e-6, **options)
 
     NAMES = ("0.weight", "0.bias", "2.weight", "2.bias")
@@ -650,7 +684,7 @@ class TrainStep(Exercise):
             loss, gradients_ = loss_and_gradients(weights, x, y)
             weights = [w - case.known["lr"] / len(y) * g for w, g in zip(weights, gradients_, strict=True)]
             losses.append(loss / len(y))
-            after.append({name: Tensor(w, "float64") for name, w in zip(self.NAMES, weights, strict=True)})
+            after.append({name: Tensor(w, case.known["dtype"]) for name, w in zip(self.NAMES, weights, strict=True)})
         return [{"loss": losses, "after step 1": after[0], "after step 2": after[1]}] * case.world_size
 
     def facts(self, case: Case, run: Run):
@@ -727,7 +761,7 @@ class TrainStep(Exercise):
         found = np.array([[number(loss) for loss in rank.value["loss"]] for rank in run.ranks])
         if np.isnan(found).any():
             return "loss_is_nan"
-        if np.allclose(found, right, rtol=1e-6):
+        if np.allclose(found, right, rtol=1e-5):
             return None
         shares = case.known["steps"][0]
         counts = np.array([len(y) for _, y in shares])
@@ -775,6 +809,7 @@ class AverageAndClip(GradientExercise):
     """Clip the averaged gradient"""
 
     signature = "average_and_clip(model: nn.Module, max_norm: float) -> float"
+    any_type = "the norm may be a tensor of one element, of any shape"
     all_hear = True
     levels = {"norm above the limit": 1, "norm below the limit": 1, "frozen parameters, zero gradients": 1}
     uses = ("average_gradients", "average_gradients_flat")
@@ -819,6 +854,9 @@ class AverageAndClip(GradientExercise):
         Mistake("clipped_by_value", "Each element was cut off at max_norm, which changes the gradient's direction.",
                 "Scale all elements by one factor.",
                 lambda c: {name: np.clip(mean, -c.limit, c.limit) for name, mean in c.means.items()}),
+        Mistake("infinite_limit", "A max_norm of infinity, which means 'do not clip', was divided by infinity: that is "
+                "not a number.", "Only divide where norm > max_norm: then max_norm is finite.",
+                lambda c: scaled(c.means, np.nan) if c.limit == math.inf else None),
         Mistake("zero_divided", "A gradient of zeros has the norm 0, and 0 / 0 is not a number.",
                 "Only divide where norm > max_norm.", lambda c: None if c.norm else scaled(c.means, np.nan)),
         Mistake("ZeroDivisionError", "Python stopped at the line above: a gradient of zeros has the norm 0, and "
@@ -837,6 +875,7 @@ class AverageAndClip(GradientExercise):
             unlimited = gradient_case(rng, level, p, parts, **options)
             limit = round(share * norm_of(self.worked(unlimited).means.values()), 3)
             tolerance = 1e-6 if share < 1 else None  # torch's own clipping adds 1e-6 to the norm
+            tolerance = 1e-5 if unlimited.known["dtype"] == "float32" else tolerance
             return limited(unlimited, limit, f"{says}, max_norm {limit:g}", tolerance)
 
         return [
@@ -848,6 +887,8 @@ class AverageAndClip(GradientExercise):
             limited(of_zeros(gradient_case(rng, odd, 2, LAYERS)), 1.0, "zeros"),
             limited(of_zeros(gradient_case(rng, odd, 2, LAYERS)), 0.0, "zeros, max_norm 0"),
             case(long, 1, LAYERS, 0.3, "too long, on one rank"),
+            case(long, 3, LAYERS, 0.3, "too long, float32", dtype="float32"),
+            limited(gradient_case(rng, short, 2, LAYERS), math.inf, "no limit"),
         ]
 
     def worked(self, case):
@@ -894,7 +935,7 @@ class AverageAndClip(GradientExercise):
             return read
         frozen = any(rank.value["parameters"] == "frozen with a gradient" for rank in run.ranks)
         if any(np.isnan(v).any() for values in held for v in values.values()):
-            return "zero_divided"
+            return "infinite_limit" if c.limit == math.inf else "zero_divided"
         right, norms = c.clipped_by(c.norm), [number(rank.value["norm"]) for rank in run.ranks]
         if all(np.allclose(values[name], right[name], rtol=1e-5) for values in held for name in right):
             if np.allclose(norms, c.norm, rtol=1e-5):

@@ -208,7 +208,7 @@ print(model[1].weight[0, :3].tolist())
 def average_gradients(model: nn.Module) -> None:
     """Replace the gradient of every trained parameter by its mean over all ranks.
 
-    model: nn.Module, after backward and before the step
+    model: nn.Module, after backward and before the step; its parameters have one dtype
     Changes: `p.grad`, in place or by assigning a new tensor; nothing else
 
     - the mean, on every rank: it is computed in the dtype of the gradients, not in a
@@ -423,7 +423,8 @@ dist.all_reduce(mean_of_means, op=dist.ReduceOp.AVG)
 def global_metrics(losses: torch.Tensor, correct: torch.Tensor) -> tuple[float, float]:
     """Return the mean loss and the accuracy over the samples of all ranks.
 
-    losses: float32 tensor (n,), one for each sample of this rank, without gradient
+    losses: float32 tensor (n,), finite and at least 0, one for each sample of this
+        rank, without gradient
     correct: bool tensor (n,)
     Returns: (mean loss, accuracy from 0 to 1), floats, up to rounding the same on every
         rank

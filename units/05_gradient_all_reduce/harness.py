@@ -7,7 +7,8 @@ from torch import nn
 
 # The model of a rank. `spec` is one [name, kind, value, gradient] per part; kind is "parameter", "frozen", "buffer",
 # "passing" (a buffer that is not in the state_dict), "transposed" (a parameter whose memory is not contiguous),
-# "turned" (only that of its gradient) or "tied to NAME" (that parameter under a second name).
+# "turned" (only that of its gradient), "tied to NAME" (that parameter under a second name) or "none" (the names of a
+# parameter and a buffer that the layer does without).
 def build(spec):
     model, made = nn.Module(), {}
     for name, kind, value, gradient in spec:
@@ -17,6 +18,10 @@ def build(spec):
             if not hasattr(module, step):
                 module.add_module(step, nn.Module())
             module = getattr(module, step)
+        if kind == "none":
+            module.register_parameter(leaf, None)
+            module.register_buffer(f"{leaf}_buffer", None)
+            continue
         if kind in ("buffer", "passing"):
             module.register_buffer(leaf, value, persistent=kind == "buffer")
             continue
@@ -66,17 +71,23 @@ def gradients(model):
     return {n: torch.zeros_like(p) if p.grad is None else p.grad for n, p in model.named_parameters()}
 
 
-def kept(model, before):
+def copies(tensors):
+    return [t.detach().clone() for t in tensors]
+
+
+def kept(model, before, buffers=()):
     if not all(torch.equal(p, q) for p, q in zip(model.parameters(), before, strict=False)):
         return "changed"
+    if not all(torch.equal(b, c) for b, c in zip(model.buffers(), buffers, strict=False)):
+        return "buffers changed"
     return "kept" if all(p.requires_grad or p.grad is None for p in model.parameters()) else "frozen with a gradient"
 
 
 def averaged(f, spec):
     model = apart_in_sets(lambda: build(spec))
-    before = [p.detach().clone() for p in model.parameters()]
+    before, buffers = copies(model.parameters()), copies(model.buffers())
     f(model)
-    return {**gradients(model), "parameters": kept(model, before)}
+    return {**gradients(model), "parameters": kept(model, before, buffers)}
 
 
 def broadcast_parameters(f, spec):
@@ -91,20 +102,29 @@ def broadcast_parameters(f, spec):
         said = "replaced"
     elif [p.requires_grad for p in after] != trained:
         said = "requires_grad changed"
+    elif any(p.grad is not None for p in after):
+        said = "gradient changed"
     elif [t.data_ptr() for t in [*after, *model.buffers()]] != [t.data_ptr() for t in memory]:
         said = "other memory"
     tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
     return {**tensors, "parameters": said}
 
 
-def train_step(f, weights, shares, lr):
-    model = apart_in_sets(lambda: nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)).double())
+# A network of two layers that adds up the rows of each sample first, if it has several.
+class RowsFirst(nn.Sequential):
+    def forward(self, x):
+        return super().forward(x.sum(1) if x.dim() > 2 else x)
+
+
+# fresh: no step was taken before this one.
+def train_step(f, weights, shares, lr, fresh=False):
+    model = apart_in_sets(lambda: RowsFirst(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3)).to(weights[0].dtype))
     model[1].register_parameter("tied", model[0].weight)  # a second name
     with torch.no_grad():
         for p, w in zip(model.parameters(), weights, strict=False):
             p.copy_(w)
     for p in model.parameters():
-        p.grad = torch.ones_like(p)  # left over from a step before
+        p.grad = None if fresh else torch.ones_like(p)  # left over from a step before
     losses, after = [], []
     for x, y in shares:
         losses.append(f(model, x, y, lr))
@@ -114,6 +134,8 @@ def train_step(f, weights, shares, lr):
 
 def average_and_clip(f, spec, max_norm):
     model = apart_in_sets(lambda: build(spec))
-    before = [p.detach().clone() for p in model.parameters()]
+    before = copies(model.parameters())
     norm = f(model, max_norm)
+    if isinstance(norm, torch.Tensor) and norm.numel() == 1:
+        norm = norm.reshape(())
     return {"norm": norm, **gradients(model), "parameters": kept(model, before)}

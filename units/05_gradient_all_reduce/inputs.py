@@ -47,7 +47,7 @@ def _named(drawn) -> list[Part]:
 
 
 def gradients_of(exercise):
-    kinds = ["parameter", "parameter", "frozen", "tied"]
+    kinds = ["parameter", "parameter", "frozen", "tied", "buffer"]
     if exercise.function == "average_gradients_flat":  # elsewhere gradients are contiguous
         kinds += ["transposed", "turned"]
 
@@ -63,20 +63,20 @@ def gradients_of(exercise):
 
 
 def broadcast_parameters(exercise):
-    kinds = ["parameter", "frozen", "buffer", "passing"]
+    kinds = ["parameter", "frozen", "buffer", "passing", "none"]
+    further = [[], [Part("norm.num_batches_tracked", (), "buffer")], [Part("causal", (4,), "buffer")]]
 
-    def named(parts, counter):
-        parts = [Part(part.name, part.shape, part.kind) for part in parts]
-        return [*parts, Part("norm.num_batches_tracked", (), "buffer")] if counter else parts
+    def named(parts, more):
+        return [*(Part(part.name, part.shape, part.kind) for part in parts), *more]
 
     def on(p):
         return st.builds(
-            lambda rng, parts, counter, dtype: exercise._case(
-                rng, next(iter(exercise.levels)), p, named(parts, counter), dtype
+            lambda rng, parts, more, dtype: exercise._case(
+                rng, next(iter(exercise.levels)), p, named(parts, more), dtype
             ),
             generators(),
             models(p, kinds),
-            st.booleans(),
+            st.sampled_from(further),
             DTYPES,
         )
 
@@ -87,14 +87,15 @@ def average_and_clip(exercise):
     """Norms below, above and far from max_norm, which may be 0 or infinite; gradients of zeros."""
     shares = st.sampled_from([0.0, 1e-6, 0.5, 0.999, 1.001, 3.0, math.inf])
 
-    def case(rng, p, parts, share):
-        unlimited = gradient_case(rng, next(iter(exercise.levels)), p, parts)
+    def case(rng, p, parts, share, dtype):
+        unlimited = gradient_case(rng, next(iter(exercise.levels)), p, parts, dtype)
         norm = UNIT.norm_of(exercise.worked(unlimited).means.values())
         limit = share if share in (0.0, math.inf) else share * norm
-        return UNIT.limited(unlimited, limit, f"max_norm {limit:g}", 1e-6 if share < 1 else None)
+        rtol = 1e-5 if dtype == "float32" else 1e-6 if share < 1 else None
+        return UNIT.limited(unlimited, limit, f"max_norm {limit:g}", rtol)
 
     def on(p):
-        return st.builds(case, generators(), st.just(p), models(p, ["parameter", "frozen", "tied"]), shares)
+        return st.builds(case, generators(), st.just(p), models(p, ["parameter", "frozen", "tied"]), shares, DTYPES)
 
     return RANKS.flatmap(on)
 
@@ -119,8 +120,11 @@ def train_step(exercise):
     def steps(p):
         return st.lists(st.lists(st.integers(0, 4), min_size=p, max_size=p).filter(any), min_size=2, max_size=2)
 
-    counts = RANKS.flatmap(steps)
-    return st.builds(lambda rng, counts: exercise._case(rng, next(iter(exercise.levels)), counts), generators(), counts)
+    counts, rows = RANKS.flatmap(steps), st.sampled_from([(), (), (1,), (3,)])
+    return st.builds(
+        lambda rng, counts, *others: exercise._case(rng, next(iter(exercise.levels)), counts, *others),
+        *(generators(), counts, DTYPES, rows, st.booleans()),
+    )
 
 
 INPUTS = {

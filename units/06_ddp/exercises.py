@@ -36,6 +36,28 @@ def as_tensors(batch: tuple[np.ndarray, np.ndarray]) -> tuple[Tensor, Tensor]:
     return Tensor(batch[0], "float64"), Tensor(batch[1], "int64")
 
 
+def in_float32(values: np.ndarray) -> np.ndarray:
+    """The numbers that float32 makes of them."""
+    return values.astype(np.float32).astype(np.float64)
+
+
+def as_images(batch: tuple[np.ndarray, np.ndarray]) -> tuple[Tensor, Tensor]:
+    """Samples of shape (2, d / 2) in float32."""
+    return Tensor(batch[0].reshape(len(batch[0]), 2, -1), "float32"), Tensor(batch[1], "int64")
+
+
+def make_extreme(starts, batches, sizes) -> None:
+    """Large inputs, with weights as small, so that gradients are long; and class 1 is so likely that float64 has the
+    probability 0 for the label of the first sample of each batch."""
+    d, h, c = sizes
+    for start in starts:
+        start[: h * d] /= 1000
+        start[1 - c] += 900
+    for x, labels in itertools.chain(*batches):
+        x *= 1000
+        labels[:1] = 0
+
+
 def loss_and_gradient(values: np.ndarray, batch, sizes, total: float | None = None) -> tuple[float, np.ndarray]:
     """Cross-entropy summed over a batch and divided by `total` (None: its number of samples), and the gradient of
     that."""
@@ -90,7 +112,7 @@ class TrainDDP(ReportExercise):
     any_type = "the losses may stay in the tensor in which they were averaged"
     levels = {"the weights of the sequential run": 2, "the loss of all ranks": 1}
     may_lose = LABELS
-    parts = ("weights", "passes", "trains", "losses")
+    parts = ("weights", "dtype kept", "passes", "trains", "losses")
     harness = harness_of(__file__, "train_ddp")
     mistakes = [
         Mistake("not_wrapped", "Every rank trained its own model from its own start: nothing passed between the ranks.",
@@ -138,6 +160,11 @@ class TrainDDP(ReportExercise):
         Mistake("low_precision", "The weights are right only to some digits: something was converted to float32, "
                 "float16 or bfloat16 on the way.",
                 "Model and batches are float64 here; keep this dtype, also for the gradients that are sent."),
+        Mistake("log_of_softmax", "The weights are not finite, although the outputs are: where they are far apart, "
+                "softmax gives a probability of 0, whose logarithm is -inf.",
+                "`F.cross_entropy`, or the log_softmax of the outputs: both never compute the probability itself."),
+        Mistake("dtype_changed", "The model has another dtype than before: the caller's samples no longer fit it.",
+                "Leave the dtype as it is: the batches are in that of the model."),
         Mistake("other_steps",
                 "All ranks hold the same weights, but not those that plain SGD reaches on the whole minibatches.",
                 "`torch.optim.SGD(..., lr=lr)`, no other optimizer and no schedule; one step for each entry of "
@@ -178,20 +205,30 @@ class TrainDDP(ReportExercise):
         return [
             self._case(rng, weights, 2, (4, 5, 3), 3, 4),
             self._case(rng, weights, 3, (3, 4, 4), 4, 2, late=(1,)),
-            self._case(rng, weights, 5, (4, 3, 2), 2, 3),
+            self._case(rng, weights, 5, (4, 3, 2), 2, 3, images=True),
             self._case(rng, losses, 3, (4, 4, 3), 3, 2, late=(0,)),
             self._case(rng, losses, 4, (4, 5, 3), 1, 2),
-            self._case(rng, weights, 1, (4, 3, 3), 2, 3),
+            self._case(rng, weights, 1, (4, 3, 3), 12, 3, extreme=True),  # more steps than a schedule waits for
         ]
 
     @staticmethod
-    def _case(rng, level, p, sizes, steps, local, **options):
+    def _case(rng, level, p, sizes, steps, local, images=False, extreme=False, **options):
+        """images: float32 samples of shape (2, d / 2). extreme: long gradients, and logits so far apart that softmax
+        gives 0 for the first label of each minibatch."""
         starts = [start_values(rng, sizes) for _ in range(p)]
         batches = [[draw_batch(rng, local, sizes) for _ in range(steps)] for _ in range(p)]
         lr = float(rng.integers(3, 8)) / 10
+        if extreme:
+            make_extreme(starts, batches, sizes)
+        if images:
+            options |= {"rtol": 1e-4, "atol": 1e-6}
+            starts = [in_float32(start) for start in starts]
+            batches = [[(in_float32(x), labels) for x, labels in own] for own in batches]
         known = {"starts": starts, "batches": batches, "lr": lr, "sizes": sizes, "local": local}
-        known["sent"] = [[as_tensors(batch) for batch in own] for own in batches]
+        known |= {"images": images, "extreme": extreme}
+        known["sent"] = [[(as_images if images else as_tensors)(batch) for batch in own] for own in batches]
         says = f"{steps} {'step' if steps == 1 else 'steps'}, {local} samples per rank and step"
+        says += ", float32 samples of two axes" * images + ", large inputs, logits far apart" * extreme
         return on_ranks(level, p, "starts[r] sizes sent[r] lr", known, says, **options)
 
     def worked(self, case):
@@ -218,15 +255,20 @@ class TrainDDP(ReportExercise):
     def expected(self, case):
         t = self.worked(case)
         losses = list(t.losses) if case.level == "the loss of all ranks" else ANYTHING
-        return [{"weights": t.end(), "losses": losses, "passes": ANYTHING, "trains": True}] * t.p
+        seen = {"dtype kept": True, "passes": ANYTHING, "trains": True}
+        return [{"weights": t.end(), "losses": losses, **seen}] * t.p
 
     def facts(self, case: Case, run: Run):
         t, values = self.worked(case), returned(run)
         held, right = [value["weights"] for value in values], t.end()
-        if not all(close(weights, right) for weights in held):
+        if t.extreme and not np.isfinite(held).all():
+            return "log_of_softmax"
+        if not all(close(weights, right, *(1e-4, 1e-6) if t.images else (1e-6, 1e-8)) for weights in held):
             return self._other_weights(t, held, right)
-        if not all(close(weights, right, 1e-9, 1e-12) for weights in held):
+        if not t.images and not all(close(weights, right, 1e-9, 1e-12) for weights in held):
             return Finding("low_precision", "Right to about 7 digits.")
+        if not all(value["dtype kept"] for value in values):
+            return "dtype_changed"
         few, steps = min(value["passes"] for value in values), len(t.losses)
         if few < steps:
             return Finding("by_hand", f"{few} forward passes went through DistributedDataParallel, for {steps} steps.")
@@ -255,7 +297,7 @@ class TrainDDP(ReportExercise):
             if close(held[0], t.end(decay=decay), 1e-7, 1e-9):
                 return Finding("weight_decay", f"It is {decay:.2g}.")
         error = np.abs(held[0] - right).max() / np.abs(right).max()
-        if error < 10**-2.5 and not close(held[0], t.starts[0]):
+        if error < 10**-2.5 and not t.extreme and not close(held[0], t.starts[0]):
             return Finding("low_precision", f"Right to about {-np.log10(error):.0f} digits.")
         return "other_steps" if np.isfinite(held[0]).all() else None
 
@@ -308,8 +350,8 @@ class UnevenLoss(ReportExercise):
                 lambda t: 1 / t.total / t.p),
         Mistake("scaled_by_a_loss", "The loss was scaled by the loss of all ranks, so that its value is the mean over "
                 "all samples. That also scales the gradient, by a wrong factor.",
-                "Only the gradient of the returned loss matters, not its value. The factor depends only on counts: "
-                "world_size / total, for the sum over the rank's samples.",
+                "The factor depends only on counts: world_size / total, for the sum over the rank's samples. The mean "
+                "over the ranks then is the mean over all samples.",
                 lambda t: t.mean_loss * t.one_over_own),
         Mistake("cut_from_graph", "What you return has no gradient: it was cut off from the outputs.",
                 "No `.item()`, `.detach()` or `torch.tensor(loss)` on the way from the outputs to the returned loss."),
@@ -326,12 +368,16 @@ class UnevenLoss(ReportExercise):
           for name in ("missing_rank", "mismatched_dtype")),
         SCALED.but(how="Check the factors: every sample counts 1 / total, and DDP divides by world_size."),
         Mistake("count_overflows",
-                "The number of samples does not fit the type in which it was counted: uint8 ends at 255, and float16 "
-                "holds no odd number above 2048.",
+                "The number of samples does not fit the type in which it was counted: uint8 ends at 255, int16 at "
+                "32767, and float16 holds no odd number above 2048.",
                 "Count in int64, which is what `torch.tensor(3)` is, or in float32 or float64."),
         Mistake("low_precision", "The gradient is right only to some digits: the outputs are float64 here, and "
                 "something was converted to a narrower type on the way to the loss.",
                 "Keep the dtype of the outputs, also for the loss."),
+        Mistake("other_value", "The gradient is right, but the mean of the returned losses over the ranks is not the "
+                "mean cross-entropy over all samples.",
+                "What was subtracted to keep the numbers small, such as the largest output, belongs to the loss: add "
+                "it again."),
         Mistake("other_gradient",
                 "All ranks hold the same gradient, but not that of the mean cross-entropy over all samples.",
                 'The plain cross-entropy, `F.cross_entropy(outputs, labels, reduction="sum")`, times one factor: '
@@ -348,18 +394,21 @@ class UnevenLoss(ReportExercise):
             self._case(rng, "a rank without samples", (0, 4, 1, 0, 2)),
             self._case(rng, "uneven shares", (6,)),
             self._case(rng, "uneven shares", (3, 9)),  # shares that other cases have, too, with other totals
+            self._case(rng, "uneven shares", (16384, 16393)),  # more than a count of 16 bits holds
         ]
 
     @staticmethod
     def _case(rng, level, counts, far=False, **options):
-        """far: the logits of a sample are so far apart that softmax gives 0 for a label of each rank with samples."""
+        """far: the logits of two samples of each rank are so far apart that softmax gives 0 for a label: class 1 has
+        the largest of them all in the first one, and the smallest in the second."""
         sizes = (4, 5, 3)
         known = {"values": start_values(rng, sizes), "sizes": sizes}
         known["shares"] = [draw_batch(rng, n, sizes) for n in counts]
         if far:
-            known["values"][-2] += 900  # the bias of class 1
-            for _, labels in known["shares"]:
-                labels[:1] = 0
+            w1, b1, w2, _ = np.split(known["values"], np.cumsum([20, 5, 15]))  # views
+            w1[:4], b1[0], w2[5] = (3, 0, 0, 0), 0, 900  # class 1 has 900 times the tanh of three times a feature
+            for x, labels in known["shares"]:
+                x[:1, 0], x[1:2, 0], labels[:2] = 2, -2, 0
         known["x"], known["y"] = zip(*map(as_tensors, known["shares"]), strict=True)
         says = f"shares of {', '.join(map(str, counts[:-1]))} and {counts[-1]} samples" + ", logits far apart" * far
         return on_ranks(level, len(counts), "values sizes x[r] y[r]", known, says, rtol=2e-7, atol=1e-12, **options)
@@ -400,14 +449,17 @@ class UnevenLoss(ReportExercise):
             return "no_gradient_of_the_others"
         ratio = float(first @ right / (right @ right))
         if close(first, right, 2e-7, 1e-12):
-            return None
+            mean, wanted = np.mean([value["loss"] for value in values]), self.worked(case).mean_loss
+            said = f"The mean of the losses is {mean:.4g}, not {wanted:.4g}."
+            return None if np.isclose(mean, wanted, 1e-5) else Finding("other_value", said)
         if close(first, right, 1e-4, 1e-6):
             return "low_precision"
         if name := self._other_scale(case, first):
             return name
         if not close(first, ratio * right, 1e-5, 1e-9):
             return "other_gradient"
-        overflows = total > 255 and np.isclose(ratio, total / (total % 256)) or total > 2048 and abs(ratio - 1) < 0.01
+        wrapped = [count for count in (total % 256, total - 2**16) if count]  # as uint8 and int16 count it
+        overflows = np.isclose(ratio, total / np.array(wrapped)).any() or total > 2048 and abs(ratio - 1) < 0.01
         return "count_overflows" if overflows else Finding("scaled", f"It is {ratio:.4g} times what it should be.")
 
     def _other_scale(self, case, gradient) -> str | None:
@@ -428,7 +480,7 @@ class Accumulate(ReportExercise):
     signature = "accumulate(ddp: DistributedDataParallel, micro_batches: list) -> None"
     levels = {"the gradient of all samples": 1, "one synchronisation": 2}
     may_lose = LABELS
-    parts = ("gradient", ("largest", "graphs", "kept", "on", "mode"))
+    parts = ("gradient", ("largest", "graphs", "kept", "on", "mode", "hooks"))
     harness = harness_of(__file__, "accumulate")
     mistakes = [
         Mistake("own_gradient", "Each rank holds the gradient of its own samples: no backward pass was synchronised.",
@@ -464,7 +516,7 @@ class Accumulate(ReportExercise):
         SCALED.but(how="Divide each loss by the number of micro-batches, and nothing by the number of ranks."),
         Mistake("synchronises_every_time", "The gradient is right, but it was sent more than once.",
                 "All micro-batches but the last go inside `with ddp.no_sync():`, the forward pass too: there DDP "
-                "decides whether to synchronise."),
+                "decides whether to synchronise. After the last one all ranks hold the same gradient."),
         Mistake("one_big_batch", "The gradient is right, but all micro-batches went through the model at once.",
                 "Take one after the other: accumulation exists because they do not fit into memory together."),
         Mistake("graphs_kept", "The gradient is right, but a forward pass ran before the backward pass of an earlier "
@@ -478,6 +530,9 @@ class Accumulate(ReportExercise):
         Mistake("left_in_training_mode", "The gradient is right, but what was in evaluation mode before the call is in "
                 "training mode after it: the model, or a part of it that is frozen.",
                 "Leave the mode as it is, or set it back before you return: the caller counts on it."),
+        Mistake("hooks_left", "The gradient is right, but a hook was left on the parameters: it changes the gradient "
+                "of the caller's next backward pass, too.",
+                "Divide each loss instead, or call `remove()` on what `register_hook` returned."),
         Mistake("left_switched_off",
                 "The gradient is right, but the model was left with its synchronisation switched off.",
                 "Use `with ddp.no_sync():`, which switches it on again at its end."),
@@ -534,28 +589,30 @@ class Accumulate(ReportExercise):
             return "weights_changed"
         if changed := [value["mode"] for value in values if value["mode"] != "as it was"]:
             return "left_in_eval_mode" if changed[0] == "evaluation" else "left_in_training_mode"
+        if not all(value["hooks"] == "none" for value in values):
+            return "hooks_left"
         if case.level != "one synchronisation":
             return None
         if k > 1 and any(value["largest"] > case.known["local"] for value in values):
             return Finding("one_big_batch", f"{values[0]['largest']} samples went through the model at once.")
         if kept := [value["graphs"] for value in values if value["graphs"] > 1]:
             return Finding("graphs_kept", f"{max(kept)} forward passes were waiting for their backward pass.")
-        kind, sent = self._most_sent(run)
-        if sent > 1.5 * right.nbytes:
-            times = f"{sent / right.nbytes:.0f} times the {right.nbytes} B of the gradient"
-            return Finding("synchronises_every_time", f"Rank 0 handed {sent} B to {kind}, {times}.")
+        sent = self._sent(run)
+        if (total := sum(sent.values())) > 1.5 * right.nbytes:
+            times = f"{total / right.nbytes:.0f} times the {right.nbytes} B of the gradient"
+            return Finding("synchronises_every_time", f"Rank 0 handed {total} B to {' and '.join(sent)}, {times}.")
         return None if all(value["on"] for value in values) else "left_switched_off"
 
     @staticmethod
-    def _most_sent(run: Run) -> tuple[str, int]:
-        """The operation by which rank 0 sent most after the first barrier, the harness's, and how many bytes that
-        were."""
+    def _sent(run: Run) -> dict[str, int]:
+        """The bytes that rank 0 gave to each operation after the first barrier, the harness's."""
         own = [event for event in run.events if event.rank == 0]
         begin = next((k for k, event in enumerate(own) if event.kind == "barrier"), -1)
         sent: dict[str, int] = {}
         for event in own[begin + 1 :]:
-            sent[event.kind] = sent.get(event.kind, 0) + (event.nbytes or 0)
-        return max(sent.items(), key=lambda item: item[1], default=("nothing", 0))
+            if event.nbytes:
+                sent[event.kind] = sent.get(event.kind, 0) + event.nbytes
+        return sent
 
 
 class Buckets(PlainExercise):
@@ -643,6 +700,8 @@ class Buckets(PlainExercise):
                 20,
                 70,
             ),  # exactly full: the first and the second
+            (first, [1] * 1200, 1, 1),  # more than Python's functions call each other
+            (second, [0, 0], 20, 30),  # not one byte, and a bucket all the same
         ):
             says = f"{len(sizes)} parameters, first_cap = {first_cap} B, cap = {cap} B"
             yield level, {"sizes": sizes, "first_cap": first_cap, "cap": cap}, {"says": says}
@@ -746,6 +805,7 @@ def carried(sizes, first_cap, cap) -> list[list[int]]:
 
 
 BUFFERS = {"mean_module.batches", "mean_module.seen"}
+OPTIMIZERS = ("state_dict", "a part of the state_dict", "another state", "other settings")
 SCRATCH = "mean_module.scratch"  # not persistent: no entry of the state_dict
 
 
@@ -794,6 +854,12 @@ class SaveCheckpoint(Exercise):
         Mistake("no_param_groups", "The optimizer's momentum is in the file, its settings are not (`param_groups`: the "
                 "learning rate, for example): `optimizer.load_state_dict` refuses that.",
                 "Save the whole `optimizer.state_dict()`."),
+        Mistake("other_state", "The optimizer's momentum is in the file, but not under the numbers of the parameters: "
+                "`optimizer.load_state_dict` takes it without an error, and then no parameter has any.",
+                "Save `optimizer.state_dict()`, which numbers the parameters."),
+        Mistake("other_settings", "The optimizer's settings in the file (`param_groups`) are not those it has, or some "
+                "are missing: the weight decay, for example.",
+                "Save the whole `optimizer.state_dict()`."),
         Mistake("other_momentum", "The momentum in the file is not the optimizer's, or is right only to some digits.",
                 "Save `optimizer.state_dict()` unchanged, in its dtype."),
         Mistake("other_epoch", "The epoch in the file is not the one you were given.", "Store `epoch` unchanged."),
@@ -814,20 +880,21 @@ class SaveCheckpoint(Exercise):
             self._case(rng, first, 3, (3, 3, 2), older=True),
             self._case(rng, second, 3, (3, 4, 2), late=(0,)),
             self._case(rng, second, 4, (4, 3, 3), late=(0,)),
-            self._case(rng, first, 1, (4, 3, 2), epoch=0),
+            self._case(rng, first, 1, (4, 3, 2), epoch=0, adam=True),
         ]
 
     @staticmethod
-    def _case(rng, level, p, sizes, late=(), older=False, epoch=None):
+    def _case(rng, level, p, sizes, late=(), older=False, epoch=None, adam=False):
         known = {"values": start_values(rng, sizes), "velocity": start_values(rng, sizes), "sizes": sizes}
         epoch = known["epoch"] = int(rng.integers(3, 90)) if epoch is None else epoch
         known["seen"] = float(rng.integers(1, 100))
         known["older"] = epoch - 2 if older else 0
         over = f", over a checkpoint of epoch {epoch - 2}" if older else ""
         says = "rank 0 is late" if late else f"epoch {epoch}{over}"
-        says += ", two ranks on a machine" * (p > 2)
+        says += ", two ranks on a machine" * (p > 2) + ", Adam" * adam
+        known["adam"] = adam
         # What is saved is what was there, bit by bit.
-        return on_ranks(level, p, "values velocity sizes epoch seen older", known, says, late=late, rtol=0, atol=0)
+        return on_ranks(level, p, "values velocity sizes epoch seen older adam", known, says, late=late, rtol=0, atol=0)
 
     def expected(self, case):
         known = case.known
@@ -840,6 +907,7 @@ class SaveCheckpoint(Exercise):
             "counts": [2 * int(known["seen"]) + 1],
             "optimizer": "state_dict",
             "momentum": known["velocity"],
+            "dtypes kept": True,
             "weights_only": True,
         }
         others = ANYTHING if case.level == "contents of the file" else "there"
@@ -856,17 +924,20 @@ class SaveCheckpoint(Exercise):
             "never_written": mine["file"] == "never written",
             "older_file_kept": case.known["older"] and epoch == case.known["older"],
             "other_entries": mine.get("entries") != right["entries"],
-            "whole_object": isinstance(model, str) or optimizer not in ("state_dict", "a part of the state_dict"),
+            "whole_object": isinstance(model, str) or optimizer not in OPTIMIZERS,
             "module_prefix": any(name.startswith("module.") for name in model),
             "buffers_missing": set(model) < set(right["model"]) and not set(right["model"]) - set(model) - BUFFERS,
             "scratch_buffers": model == sorted([*right["model"], SCRATCH]),
             "other_names": model != right["model"],
             "no_momentum": "momentum" not in mine,
-            "no_param_groups": optimizer != "state_dict",
+            "no_param_groups": optimizer == "a part of the state_dict",
+            "other_state": optimizer == "another state",
+            "other_settings": optimizer == "other settings",
             "other_momentum": not np.array_equal(mine.get("momentum"), right["momentum"]),
             "other_epoch": epoch != right["epoch"],
             "other_weights": not np.array_equal(mine.get("weights"), right["weights"])
-            or mine.get("counts") != right["counts"],
+            or mine.get("counts") != right["counts"]
+            or not mine.get("dtypes kept"),
             "needs_pickle": mine.get("weights_only") is False,
             "missing_barrier": early and case.level != "contents of the file",
         }
@@ -911,6 +982,10 @@ class LoadCheckpoint(ReportExercise):
         Mistake("learning_rate_not_restored", "Weights and momentum came from the file, the learning rate did not.",
                 '`optimizer.load_state_dict(checkpoint["optimizer"])` restores all of it.',
                 lambda t: t.go_on(t.saved, t.saved, t.new)),
+        Mistake("settings_not_restored", "Weights, momentum and learning rate came from the file, the optimizer's "
+                "other settings did not: its weight decay, for example.",
+                '`optimizer.load_state_dict(checkpoint["optimizer"])` restores all of it.',
+                lambda t: t.go_on(t.saved, t.saved, t.saved, t.new)),
         Mistake("rank_0_only", "Only rank 0 loaded the file: DDP makes the ranks equal when it is built, not later, so "
                 "they stay different for ever.",
                 "Every rank loads the file.", lambda t: t.go_on(t.on_rank_0, t.on_rank_0, t.on_rank_0)),
@@ -934,7 +1009,7 @@ class LoadCheckpoint(ReportExercise):
         Mistake("file_gone", "The file no longer exists: after the next interruption there would be no checkpoint.",
                 "Only read the file."),
         Mistake("epoch_off_by_one", "The epoch returned is one more or one less than the one in the file.",
-                "Return the epoch in the file, with nothing added."),
+                "Return the epoch in the file, an integer, with nothing added: float32 has no odd number above 2**24."),
         Mistake("no_epoch", "The weights are right, but the epoch is not returned.",
                 'The caller has to know where to continue: `checkpoint["epoch"]`.'),
     ]  # fmt: skip
@@ -943,7 +1018,7 @@ class LoadCheckpoint(ReportExercise):
         (level,) = self.levels
         return [
             self._case(rng, level, 2, (4, 5, 3)),
-            self._case(rng, level, 3, (3, 4, 2), late=(0,)),
+            self._case(rng, level, 3, (3, 4, 2), epoch=2**24 + 1, late=(0,)),  # float32 has not this number
             self._case(rng, level, 5, (3, 3, 2), epoch=0),
         ]
 
@@ -962,15 +1037,17 @@ class LoadCheckpoint(ReportExercise):
 
     def worked(self, case):
         """go_on: two steps of SGD with momentum and mean gradients, from what each rank holds: what was saved, or what
-        is new."""
+        is new. settings: momentum and weight decay, which come with the rates if they are not named."""
         t = super().worked(case)
         t.saved, t.new, t.on_rank_0 = [True] * t.p, [False] * t.p, [True] + [False] * (t.p - 1)
 
-        def go_on(weights, momenta, rates):
+        def go_on(weights, momenta, rates, settings=None):
             starts = [t.values if saved else t.start[0] for saved in weights]
             velocities = np.array([t.velocity * saved for saved in momenta])
+            settings = np.array(settings or rates)[:, None]
             rates = np.array([[t.lr / 2 if saved else t.lr] for saved in rates])
-            return list(sgd(starts, t.batches, t.sizes, rates, MOMENTUM, velocities)[0])
+            momentum, decay = np.where(settings, 0.8, MOMENTUM), np.where(settings, 0.1, 0)
+            return list(sgd(starts, t.batches, t.sizes, rates, momentum, velocities, decay)[0])
 
         t.go_on = go_on
         return t
@@ -990,6 +1067,10 @@ class LoadCheckpoint(ReportExercise):
             for part in ("weights", "seen")
         }
         if wrong["weights"]:
+            t = self.worked(case)
+            rate_alone = t.go_on(t.saved, t.new, t.saved, t.new)
+            if all(close(v["weights"], found, 1e-10, 1e-11) for v, found in zip(values, rate_alone, strict=True)):
+                return "momentum_not_loaded"
             return "low_precision" if all(close(v["weights"], right["weights"], 0.01, 0.01) for v in values) else None
         if wrong["seen"]:
             return "buffers_not_loaded"

@@ -38,23 +38,32 @@ def with_buffer(values, sizes, seen):  # as batch normalisation has them
     model = build(values, sizes)
     # "module." is a part of its buffers' names, too, and they begin with letters of "module."
     model.add_module("mean_module", nn.Identity())
-    model.mean_module.register_buffer("seen", torch.tensor([seen], dtype=torch.float64))
+    model.mean_module.register_buffer("seen", torch.tensor([seen], dtype=torch.float32))  # narrower than the rest
     model.mean_module.register_buffer("batches", torch.tensor([2 * int(seen) + 1]))  # not every buffer holds floats
     return model
 
 
-def with_momentum(model, velocity, lr):
-    optimizer = torch.optim.SGD(model.parameters(), lr=lr, momentum=0.9)
+def with_momentum(model, velocity, lr, **settings):
+    optimizer = torch.optim.SGD(model.parameters(), lr=lr, **({"momentum": 0.9} | settings))
     for parameter, part in zip(model.parameters(), parted(velocity, model), strict=False):
         optimizer.state[parameter]["momentum_buffer"] = part.clone()
     return optimizer
 
 
-def place_of_checkpoint():
+# An optimizer whose state is not that of SGD.
+def with_moments(model, velocity, lr):
+    optimizer = torch.optim.Adam(model.parameters(), lr=lr)
+    for parameter, part in zip(model.parameters(), parted(velocity, model), strict=False):
+        moments = {"step": torch.tensor(3.0), "exp_avg": part.clone(), "exp_avg_sq": part**2}
+        optimizer.state[parameter].update(moments)
+    return optimizer
+
+
+def place_of_checkpoint(name="checkpoint.pt"):
     # Where the ranks of one case find each other's files; the launcher removes the folder when the case is over.
     folder = os.path.join(tempfile.gettempdir(), f"labkit-case-{os.getppid()}")
     os.makedirs(folder, exist_ok=True)
-    return folder, os.path.join(folder, "checkpoint.pt")
+    return folder, os.path.join(folder, name)
 
 
 # What f returns, called as torchrun starts it where each machine has two ranks: the local rank is 0 on every machine.
@@ -85,12 +94,17 @@ def train_ddp(f, values, sizes, batches, lr):
 
     DistributedDataParallel.forward = counted
     model = build(values, sizes)
+    if batches[0][0].dim() > 2:  # as images: a network for samples of two axes
+        model = nn.Sequential(nn.Flatten(1, 2), *model)
+    model = model.to(batches[0][0].dtype)
+    dtypes = [parameter.dtype for parameter in model.parameters()]
     try:
         losses = f(model, batches, lr)
     finally:
         DistributedDataParallel.forward = forward
-    weights, trains = flat(model.parameters()), all(module.training for module in model.modules())
-    return {"weights": weights, "losses": plain(losses), "passes": sum(passes), "trains": trains}
+    seen = {"passes": sum(passes), "trains": all(module.training for module in model.modules())}
+    seen["dtype kept"] = [parameter.dtype for parameter in model.parameters()] == dtypes
+    return {"weights": flat(model.parameters()).astype("float64"), "losses": plain(losses), **seen}
 
 
 def uneven_loss(f, values, sizes, x, y):
@@ -129,10 +143,17 @@ def mode_since(before, model):
     return "training" if any(new and not old for old, new in pairs) else "as it was"
 
 
+# The gradient of a minibatch, without DDP; it goes through the hooks of the parameters.
+def gradient_alone(model, batch):
+    outputs = model(batch[0])
+    return flat(torch.autograd.grad(functional.cross_entropy(outputs, batch[1]), list(model.parameters())))
+
+
 def accumulate(f, values, sizes, micro_batches, one_twice, evaluates):
     if one_twice:
         micro_batches = [micro_batches[-1], *micro_batches[1:]]
     module = build(values, sizes)
+    alone = gradient_alone(module, micro_batches[0])
     rows, nodes, alive = [], [], []
 
     def note(_, inputs, output):
@@ -141,26 +162,28 @@ def accumulate(f, values, sizes, micro_batches, one_twice, evaluates):
             nodes.append(output.grad_fn)
         alive.append(sum(map(is_alive, nodes)))
 
-    module.register_forward_hook(note)
+    noting = module.register_forward_hook(note)
     model = DistributedDataParallel(module)
     if evaluates:
         (model if evaluates == "all of it" else module[1]).eval()
     before = modes(model)
     dist.barrier()  # what was sent before it, the constructor has sent
     f(model, micro_batches)
+    noting.remove()
     kept = bool((flat(model.parameters()) == values).all())
+    hooks = "left" if kept and abs(gradient_alone(module, micro_batches[0]) - alone).max() > 1e-9 else "none"
     seen = {"largest": max(rows, default=0), "graphs": max(alive, default=0), "on": model.require_backward_grad_sync}
-    return {"gradient": gradients(model), "kept": kept, "mode": mode_since(before, model), **seen}
+    return {"gradient": gradients(model), "kept": kept, "hooks": hooks, "mode": mode_since(before, model), **seen}
 
 
-def save_checkpoint(f, values, velocity, sizes, epoch, seen, older):
-    folder, path = place_of_checkpoint()
+def save_checkpoint(f, values, velocity, sizes, epoch, seen, older, adam):
+    folder, path = place_of_checkpoint("checkpoint.pt" if older else "last")
     rank = dist.get_rank()
     alone = dist.new_group([rank], use_local_synchronization=True)
     module = with_buffer(values, sizes, seen)
     module.mean_module.register_buffer("scratch", torch.zeros(1, dtype=torch.float64), persistent=False)
     model = DistributedDataParallel(module, process_group=alone)
-    optimizer = with_momentum(model, velocity, 0.25)
+    optimizer = (with_moments if adam else with_momentum)(model, velocity, 0.25)
     written_by_others = rank == 0 and bool(os.listdir(folder))
     if rank == 0 and older:
         torch.save({"model": {"0.weight": torch.zeros(1)}, "optimizer": {}, "epoch": older}, path)
@@ -200,7 +223,7 @@ def save_checkpoint(f, values, velocity, sizes, epoch, seen, older):
         return {"file": "written by this rank" if mine else "there" if there else "not there yet"}
     if written_by_others:
         return {"file": "written by another rank"}
-    return {"file": "there", **contents(path)} if there else {"file": "never written"}
+    return {"file": "there", **contents(path, module, optimizer)} if there else {"file": "never written"}
 
 
 def content_of(path, weights_only):
@@ -210,7 +233,29 @@ def content_of(path, weights_only):
         return None
 
 
-def contents(path):
+# The names in a state_dict of an optimizer, and its settings.
+def names_in(state):
+    states = {str(key): sorted(map(str, entry)) for key, entry in state.get("state", {}).items()}
+    return states, [{name: str(value) for name, value in group.items()} for group in state.get("param_groups", [])]
+
+
+def optimizer_in(content, optimizer):
+    found = {"optimizer": "state_dict" if isinstance(content, dict) else type(content).__name__}
+    if not isinstance(content, dict):
+        return found
+    groups, (states, settings) = content.get("param_groups"), names_in(optimizer.state_dict())
+    if not groups or groups[0].get("lr") != 0.25:
+        found["optimizer"] = "a part of the state_dict"
+    elif content.get("state") and names_in(content)[0] != states:
+        found["optimizer"] = "another state"
+    elif names_in(content)[1] != settings:
+        found["optimizer"] = "other settings"
+    if moments := [s.get("momentum_buffer", s.get("exp_avg")) for s in content.get("state", {}).values()]:
+        found["momentum"] = None if any(m is None for m in moments) else flat(moments)
+    return found
+
+
+def contents(path, module, right_optimizer):
     content, weights_only = content_of(path, True), True
     if content is None:
         content, weights_only = content_of(path, False), False
@@ -226,15 +271,8 @@ def contents(path):
     if isinstance(model, dict) and all(isinstance(value, torch.Tensor) for value in model.values()):
         found["weights"] = flat([value for value in model.values() if value.is_floating_point()])
         found["counts"] = [int(value) for value in model.values() if value.dtype == torch.int64]
-    found["optimizer"] = "state_dict" if isinstance(optimizer, dict) else type(optimizer).__name__
-    if isinstance(optimizer, dict):
-        groups = optimizer.get("param_groups")
-        if not groups or groups[0].get("lr") != 0.25 or groups[0].get("momentum") != 0.9:
-            found["optimizer"] = "a part of the state_dict"
-        states = optimizer.get("state", {})
-        if states:
-            found["momentum"] = flat([s["momentum_buffer"] for s in states.values()])
-    return found
+        found["dtypes kept"] = all(model[n].dtype == v.dtype for n, v in module.state_dict().items() if n in model)
+    return found | optimizer_in(optimizer, right_optimizer)
 
 
 class NamesDiffer(Exception):
@@ -247,7 +285,7 @@ def load_checkpoint(f, values, velocity, sizes, epoch, start, batches, lr, seen)
     def loaded(values, seen, epoch):
         if dist.get_rank() == 0:
             saved = with_buffer(values, sizes, seen)
-            old = with_momentum(saved, velocity, lr / 2)
+            old = with_momentum(saved, velocity, lr / 2, momentum=0.8, weight_decay=0.1)
             torch.save({"model": saved.state_dict(), "optimizer": old.state_dict(), "epoch": epoch}, path)
         module = with_buffer(start, sizes, 0)
         model = DistributedDataParallel(module)  # its constructor waits for all ranks: the file is there

@@ -18,10 +18,12 @@ def level_of(exercise) -> str:
 
 
 def train_ddp(exercise):
-    def case(rng, p, sizes, steps, local):
-        return exercise._case(rng, level_of(exercise), p, sizes, steps, local)
+    def case(rng, p, sizes, steps, local, images, extreme):
+        images = images and sizes[0] % 2 == 0 and not extreme
+        return exercise._case(rng, level_of(exercise), p, sizes, steps, local, images, extreme)
 
-    return st.builds(case, GENERATORS, RANKS, SIZES, st.integers(1, 4), st.integers(1, 4))
+    steps = st.integers(1, 4) | st.just(12)
+    return st.builds(case, GENERATORS, RANKS, SIZES, steps, st.integers(1, 4), st.booleans(), st.booleans())
 
 
 def uneven_loss(exercise):
@@ -47,11 +49,11 @@ def buckets(exercise):
 
 
 def save_checkpoint(exercise):
-    def case(rng, p, sizes, late, older, epoch):
-        return exercise._case(rng, level_of(exercise), p, sizes, (0,) if late else (), older, epoch)
+    def case(rng, p, sizes, late, older, epoch, adam):
+        return exercise._case(rng, level_of(exercise), p, sizes, (0,) if late else (), older, epoch, adam)
 
     epochs = st.sampled_from([0, 1, 2, 5, 2**40])
-    return st.builds(case, GENERATORS, RANKS, SIZES, st.booleans(), st.booleans(), epochs)
+    return st.builds(case, GENERATORS, RANKS, SIZES, st.booleans(), st.booleans(), epochs, st.booleans())
 
 
 def load_checkpoint(exercise):

@@ -85,6 +85,7 @@ class InitAndPin(PlainExercise):
             (one, [(0, 0)], 1, "1 rank, one machine, 1 GPU"),
             (several, in_turn, gpus, dealt),
             (several, [(0, 0), (1, 0)], 0, "2 ranks, one machine, 0 GPUs"),
+            (one, [(0, 0)], 4, "1 rank, one machine, 4 GPUs"),
         ):
             yield level, {"places": places, "gpus": n, "order": self._order(rng, places)}, {"says": says}
 
@@ -284,6 +285,7 @@ class LearningRate(PlainExercise):
             (after, [10, 11, 50], 4, 10),
             (after, [0, 1, 9], 5, 0),
             (after, [0, 3, 6, 8], 1, 6),
+            (during, [2500, 4999], 8, 5000),  # more steps than Python's functions call each other
         ):
             rate = float(rng.integers(11, 100)) / (1000 if p != 3 else 7e6)  # a small one with many digits, too
             says = f"base_rate {rate}, world_size {p}, warmup_steps {warmup}, steps {', '.join(map(str, steps))}"
@@ -362,8 +364,9 @@ def train(known, combine=lambda own: own[-1].mean(0), broadcast=None, rates=None
     """Train x W + c by SGD with momentum, each step on one minibatch per rank: weights, offsets, momentum and losses.
 
     known: x (ranks, steps, n, d), y (ranks, steps, n, k), weights W (ranks, d, k), offsets c (ranks, k; frozen),
-        momentum m (ranks, d, k) and rate. The loss is the mean of (x W + c - y)**2; its gradient is 2 / (n k) x^T (x W
-        + c - y). The update is Keras's: m <- 0.9 m - rate g; W <- W + m (PyTorch keeps -m / rate).
+        momentum m (ranks, d, k), rate, and sometimes `factor`, that of the momentum instead of 0.9. The loss is the
+        mean of (x W + c - y)**2; its gradient is 2 / (n k) x^T (x W + c - y). The update is Keras's: m <- 0.9 m - rate
+        g; W <- W + m (PyTorch keeps -m / rate).
 
     combine: what is applied, from the ranks' own gradients (ranks, d, k) of all steps so far. broadcast(held, step):
         changes the arrays in place after a step; None: `from_rank_0()`. rates: one learning rate per step. Losses are
@@ -379,7 +382,7 @@ def train(known, combine=lambda own: own[-1].mean(0), broadcast=None, rates=None
         losses.append((error**2).mean((1, 2)))
         own.append(2 * np.einsum("rnd,rnk->rdk", x, error) / error[0].size)
         rate = known["rate"] if rates is None else rates[step]
-        held["momentum"] = MOMENTUM * held["momentum"] - rate * combine(own)
+        held["momentum"] = known.get("factor", MOMENTUM) * held["momentum"] - rate * combine(own)
         held["weights"] = held["weights"] + held["momentum"]
         broadcast(held, step)
     return held | {"losses": np.array(losses).T}
@@ -443,6 +446,9 @@ def training_case(level: str, p: int, names: str, known: dict, says: str, **opti
     return replace(on_ranks(level, p, names, known, says, rtol=1e-4, atol=1e-5, **options), known=exact)
 
 
+STEP = "x[r] y[r] weights[r] offsets[r] built[r] rate first"  # the arguments of its harness
+
+
 class TrainStep(ReportExercise):
     """One training step"""
 
@@ -454,7 +460,7 @@ class TrainStep(ReportExercise):
         "every rank starts with its own model": 2,
         "rank 0 goes on from a checkpoint": 1,
     }
-    parts = (("weights", "frozen"), "broadcasts later", "losses from step 1 on", "steps that the optimizer counts")
+    parts = (("weights", "frozen"), "broadcasts later", "losses", "steps that the optimizer counts")
     harness = harness_of(__file__, "horovod_step")
     mistakes = [
         *(NO_AVERAGE, P_TIMES_TOO_LONG, DIVIDED_AGAIN),
@@ -477,6 +483,8 @@ class TrainStep(ReportExercise):
                 "step sends a whole model over the network.",
                 "Averaged gradients keep equal models equal: broadcast `if first_batch:` only.",
                 lambda t: {"broadcasts later": True}),
+        Mistake("no_first_loss", "The first step returned no loss.", "Return it in every step, the first one, too.",
+                lambda t: [{"losses": [None, *one["losses"][1:]]} for one in t.train()] if t.first == 0 else None),
         *(NO_BROADCAST, OPTIMIZER_NOT_BROADCAST),
         Mistake("broadcast_late", "The broadcast came too late: a step was taken with gradients of different models, "
                 "and after every later step the state of the other ranks is thrown away.",
@@ -498,7 +506,7 @@ class TrainStep(ReportExercise):
                 "`model(x, training=True)`.", lambda t: t.train(known={"x": t.x / 2})),
         Mistake("mean_loss", "Each rank returned the mean of all ranks' losses.",
                 "Return the loss of this rank's minibatch as it is; only gradients are averaged.",
-                lambda t: {"losses from step 1 on": t.mean_losses()}),
+                lambda t: {"losses": t.mean_losses()}),
         NOT_ALL_RANKS,
     ]  # fmt: skip
 
@@ -514,8 +522,10 @@ class TrainStep(ReportExercise):
             # Built on all ranks or on none: Keras gives variables made by `build` other names than those made by the
             # first step, and Horovod matches by name.
             known["built"] = list(known["momentum"]) if level == resumed else [None] * p
+            # The step from which on the losses are alike, whether the broadcast is before the first step or behind it.
+            known["first"] = int(bool(how))
             says = "4 steps of 4 samples" + (", the first one all zeros" if how else "")
-            cases.append(training_case(level, p, "x[r] y[r] weights[r] offsets[r] built[r] rate", known, says))
+            cases.append(training_case(level, p, STEP, known, says))
         return cases
 
     def worked(self, case):
@@ -524,12 +534,13 @@ class TrainStep(ReportExercise):
         def trained(*combine, known=None, **how):
             held = train(case.known | (known or {}), *combine, **how)
             rows = zip(held["weights"], held["offsets"], held["losses"], strict=True)
-            names = (*self.parts[0], "losses from step 1 on", "broadcasts later", "steps that the optimizer counts")
+            names = (*self.parts[0], "losses", "broadcasts later", "steps that the optimizer counts")
             counted = t.x.shape[1] + 1000 * bool(t.momentum.any())
-            return [dict(zip(names, (w.ravel(), c, list(own[1:]), False, counted), strict=True)) for w, c, own in rows]
+            columns = ((w.ravel(), c, list(own[t.first :]), False, counted) for w, c, own in rows)
+            return [dict(zip(names, column, strict=True)) for column in columns]
 
         t.train = trained
-        t.mean_losses = lambda: list(train(case.known)["losses"].mean(0)[1:])
+        t.mean_losses = lambda: list(train(case.known)["losses"].mean(0)[t.first :])
         return t
 
     def expected(self, case):
@@ -664,6 +675,9 @@ class FinishEpoch(Exercise):
         return next((name for name, answer in answers.items() if fits(case, [one[:1] for one in answer], first)), None)
 
 
+CALLBACKS = "asked x[r] y[r] weights[r] offsets[r] scaled warmup epochs"  # the arguments of its harness
+
+
 class KerasCallbacks(ReportExercise):
     """The Keras callbacks"""
 
@@ -671,7 +685,7 @@ class KerasCallbacks(ReportExercise):
     runtime = "horovod"
     inputs = "free"
     levels = {"one model, one learning rate": 2, "one loss, one checkpoint": 1}
-    parts = ("learning rates", "weights", ("losses checkpoint saw", "losses plateau saw"))
+    parts = ("learning rates", ("weights", "frozen"), ("losses checkpoint saw", "losses plateau saw"))
     harness = harness_of(__file__, "keras_callbacks")
     mistakes = [
         Mistake("momentum_correction", "LearningRateWarmupCallback tries to correct the momentum, which in this Keras "
@@ -702,6 +716,10 @@ class KerasCallbacks(ReportExercise):
                 lambda t: t.train(broadcast=from_the_last) if t.asked == "weights" else None),
         NO_BROADCAST.but(how="`hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0)`, on every rank.")
         .giving(lambda t: t.train(broadcast=lambda held, step: None) if t.asked == "weights" else None),
+        Mistake("frozen_not_broadcast", "Only the trainable variables were broadcast: the model's other variables "
+                "differ from rank to rank.",
+                "`hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0)` broadcasts all of them.",
+                lambda t: t.train(broadcast=from_rank_0("weights")) if t.asked == "weights" else None),
         Mistake("every_rank_saves", "Every rank saves: all of them write to the same file.",
                 "Append checkpoint `if hvd.rank() == 0:` only.", lambda t: t.seen(lambda rank: True)),
         Mistake("one_saves_on_each_node", "One rank of each node saves: they write to the same file.",
@@ -736,12 +754,11 @@ class KerasCallbacks(ReportExercise):
             known = training_data(rng, p, steps, 4, **how)
             for name in ("x", "y"):  # every epoch goes through the same minibatches
                 known[name] = np.tile(known[name], (1, epochs, 1, 1))
-            known["offsets"][:] = 0
             warmup = 1 if level == model else 2
             known |= {"asked": asked, "scaled": 0.05 * p, "warmup": warmup, "epochs": epochs}
             says = f"{epochs} epoch{'s' * (epochs > 1)} of {steps} step{'s' * (steps > 1)}, warmup_epochs = {warmup}"
-            names, nodes = "asked x[r] y[r] weights[r] scaled warmup epochs", 2 if level == metrics else 0
-            cases.append(training_case(level, p, names, known, says, ranks_per_node=nodes))
+            nodes = 2 if level == metrics else 0
+            cases.append(training_case(level, p, CALLBACKS, known, says, ranks_per_node=nodes))
         return cases
 
     def worked(self, case):
@@ -755,8 +772,9 @@ class KerasCallbacks(ReportExercise):
         t.own = train(case.known)["losses"][:, 0]
 
         def trained(**how):
-            weights = train(case.known, rates=t.rates, **how)["weights"]
-            return [{"learning rates": list(t.rates), "weights": one.ravel()} for one in weights]
+            held, rates = train(case.known, rates=t.rates, **how), list(t.rates)
+            rows = zip(held["weights"], held["offsets"], strict=True)
+            return [{"learning rates": rates, "weights": w.ravel(), "frozen": c} for w, c in rows]
 
         def seen(saves=lambda rank: rank == 0, plateau="mean", checkpoint="mean"):
             """The losses that both callbacks saw in the only epoch, which has one batch."""
@@ -791,6 +809,9 @@ class KerasCallbacks(ReportExercise):
         return "every_rank_saves" if saving[0] else "all_but_the_root" if any(saving) else None
 
 
+TORCH = "x[r] y[r] weights[r] saved[r] rate factor"  # the arguments of its harness
+
+
 class TrainTorch(ReportExercise):
     """The same in PyTorch"""
 
@@ -822,6 +843,10 @@ class TrainTorch(ReportExercise):
                 "the old one, but not its state.",
                 "Load the checkpoint into the DistributedOptimizer, then broadcast its state.",
                 lambda t: t.train(momentum=0 * t.momentum)),
+        Mistake("another_momentum", "These are the steps of another optimizer, with a momentum of 0.9: that of the "
+                "optimizer you were given is another one.",
+                "Use the optimizer that you were given, in Horovod's wrapper.",
+                lambda t: t.train(factor=MOMENTUM) if t.factor != MOMENTUM else None),
         Mistake("AssertionError", "A rule of Horovod's optimizer was broken, most likely this one: every `backward()` "
                 "is followed by `step()` of the *wrapped* optimizer, and only then by the next zero_grad() or "
                 "backward().",
@@ -844,16 +869,17 @@ class TrainTorch(ReportExercise):
             known = training_data(rng, p, steps, 4, **how)
             known["offsets"][:] = 0
             known["saved"] = [known["momentum"][0] if "resumed" in how else None, *[None] * (p - 1)]
+            known["factor"] = MOMENTUM if how else 0.8
             says = f"{steps} steps of 4 samples" + (", the first one all zeros" if how else "")
-            says += "; rank 0 has a checkpoint" if "resumed" in how else ""
-            cases.append(training_case(level, p, "x[r] y[r] weights[r] saved[r] rate", known, says))
+            says += "; rank 0 has a checkpoint" if "resumed" in how else f", momentum {known['factor']}"
+            cases.append(training_case(level, p, TORCH, known, says))
         return cases
 
     def worked(self, case):
         t = super().worked(case)
 
-        def trained(*combine, momentum=t.momentum, **how):
-            held = train({**case.known, "momentum": momentum}, *combine, **how)
+        def trained(*combine, momentum=t.momentum, factor=t.factor, **how):
+            held = train({**case.known, "momentum": momentum, "factor": factor}, *combine, **how)
             return [{"weights": weights.ravel()} for weights in held["weights"]]
 
         t.train = trained

@@ -172,7 +172,24 @@ def build(kernel, offset):
     return model
 
 
-def horovod_step(f, x, y, weights, offset, momentum, rate):
+# Calls `noted` whenever something is broadcast, by whichever name it is called.
+def watch_broadcasts(noted):
+    import horovod.tensorflow.functions as functions
+    import horovod.tensorflow.mpi_ops as mpi_ops
+
+    def watched(function):
+        def called(*arguments, **options):
+            noted()
+            return function(*arguments, **options)
+
+        return called
+
+    functions._make_broadcast_group_fn = watched(functions._make_broadcast_group_fn)
+    functions._make_inplace_broadcast_group_fn = watched(functions._make_inplace_broadcast_group_fn)
+    mpi_ops.MPI_LIB.horovod_broadcast = watched(mpi_ops.MPI_LIB.horovod_broadcast)
+
+
+def horovod_step(f, x, y, weights, offset, momentum, rate, first):
     hvd.init()
     squares = tf.keras.losses.MeanSquaredError()
 
@@ -189,23 +206,17 @@ def horovod_step(f, x, y, weights, offset, momentum, rate):
         optimizer.momentums[0].assign(momentum)
         optimizer.iterations.assign(1000 if momentum.any() else 0)  # the checkpoint is rank 0's
     losses, steps_with_a_broadcast = [], set()
-    broadcast_variables = hvd.broadcast_variables
-
-    def noted(*arguments, **options):
-        steps_with_a_broadcast.add(len(losses))
-        return broadcast_variables(*arguments, **options)
-
-    hvd.broadcast_variables = noted
+    watch_broadcasts(lambda: steps_with_a_broadcast.add(len(losses)))
     for step in range(len(x)):
         losses.append(f(model, optimizer, loss_function, tf.constant(x[step]), tf.constant(y[step]), step == 0))
     if all(loss is None for loss in losses):
         return None
-    losses = [loss.numpy() if hasattr(loss, "numpy") else loss for loss in losses[1:]]
+    losses = [loss.numpy() if hasattr(loss, "numpy") else loss for loss in losses[first:]]
     kernel, offset = model.get_weights()
     return {
         "weights": kernel.ravel(),
         "frozen": offset,
-        "losses from step 1 on": losses,
+        "losses": losses,
         "broadcasts later": bool(steps_with_a_broadcast - {0}),
         "steps that the optimizer counts": int(optimizer.iterations),
     }
@@ -245,13 +256,11 @@ class Watch(tf.keras.callbacks.Callback):
         self.rates.append(float(self.model.optimizer.learning_rate.numpy()))
 
 
-def keras_callbacks(f, asked, x, y, weights, scaled_rate, warmup_epochs, epochs):
+def keras_callbacks(f, asked, x, y, weights, offset, scaled_rate, warmup_epochs, epochs):
     hvd_keras.init()
     steps, samples = x.shape[0] // epochs, x.shape[1]
     x, y = (array[:steps].reshape(-1, array.shape[-1]) for array in (x, y))
-    model = tf.keras.Sequential([tf.keras.layers.Dense(weights.shape[1], use_bias=False)])
-    model.build((None, weights.shape[0]))
-    model.set_weights([weights])
+    model = build(weights, offset)
     optimizer = hvd_keras.DistributedOptimizer(tf.keras.optimizers.SGD(scaled_rate, momentum=0.9))
     model.compile(optimizer=optimizer, loss="mse", run_eagerly=True)
     plateau, checkpoint, watch = Reader(), Reader(), Watch()
@@ -271,24 +280,40 @@ def keras_callbacks(f, asked, x, y, weights, scaled_rate, warmup_epochs, epochs)
         raise
     if asked == "losses":
         return {"losses plateau saw": plateau.losses, "losses checkpoint saw": checkpoint.losses}
-    return {"learning rates": watch.rates, "weights": model.get_weights()[0].ravel()}
+    kernel, offset = model.get_weights()
+    return {"learning rates": watch.rates, "weights": kernel.ravel(), "frozen": offset}
 
 
-def train_torch(f, x, y, weights, momentum, rate):
+# A linear model of two parameters, where it has more outputs than one.
+class Linear(torch.nn.Module):
+    def __init__(self, weights):
+        super().__init__()
+        blocks = np.split(weights, [1], axis=1) if weights.shape[1] > 1 else [weights]
+        self.parts = torch.nn.ParameterList(torch.from_numpy(block.T.copy()) for block in blocks)
+
+    def forward(self, x):
+        return torch.cat([x @ part.T for part in self.parts], dim=1)
+
+
+def train_torch(f, x, y, weights, saved, rate, factor):
     hvd_torch.init()
-    model = torch.nn.Linear(*weights.shape, bias=False)
-    with torch.no_grad():
-        model.weight.copy_(torch.from_numpy(weights.T.copy()))
-    optimizer, checkpoint = (torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9) for _ in range(2))
-    if momentum is not None:
-        checkpoint.state[model.weight]["momentum_buffer"] = torch.from_numpy(-momentum.T.copy() / rate)
-    checkpoint = None if momentum is None else checkpoint.state_dict()
+
+    def made(start):
+        model = Linear(start)
+        return model, torch.optim.SGD(model.parameters(), lr=rate, momentum=factor)
+
+    model, optimizer = made(weights)
+    checkpoint = None
+    if saved is not None:
+        other, resumed = made(weights)
+        for parameter, part in zip(other.parts, Linear(-saved / rate).parts, strict=True):
+            resumed.state[parameter]["momentum_buffer"] = part.detach().clone()
+        checkpoint = resumed.state_dict()
     batches = [(torch.from_numpy(x[step]), torch.from_numpy(y[step])) for step in range(len(x))]
 
     def loss_function(prediction, y):
         return torch.nn.functional.mse_loss(prediction, y.detach())  # what stands for the labels learns nothing
 
-    another = torch.nn.Linear(*weights.shape, bias=False)  # trained before in this process
-    f(another, torch.optim.SGD(another.parameters(), lr=rate, momentum=0.9), None, loss_function, batches[:1])
+    f(*made(weights + 1), None, loss_function, batches[:1])  # trained before in this process
     f(model, optimizer, checkpoint, loss_function, batches)
-    return {"weights": model.weight.detach().numpy().T.ravel()}
+    return {"weights": torch.cat([part.detach() for part in model.parts]).numpy().T.ravel()}

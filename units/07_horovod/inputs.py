@@ -65,7 +65,8 @@ def horovod_step(exercise):
         known = UNIT.training_data(rng, **(sizes | how))
         known["built"] = list(known["momentum"]) if "resumed" in how else [None] * sizes["p"]
         level = resumed if "resumed" in how else own if how else equal
-        return UNIT.training_case(level, sizes["p"], "x[r] y[r] weights[r] offsets[r] built[r] rate", known, str(sizes))
+        known["first"] = int(bool(how))
+        return UNIT.training_case(level, sizes["p"], UNIT.STEP, known, str(sizes))
 
     return trained().map(case)
 
@@ -104,10 +105,9 @@ def keras_callbacks(exercise):
         known = UNIT.training_data(rng, **(sizes | how))
         for name in ("x", "y"):  # every epoch goes through the same minibatches
             known[name] = np.tile(known[name], (1, more["epochs"], 1, 1))
-        known["offsets"][:] = 0
         known |= more | {"scaled": 0.05 * sizes["p"]}
-        names = "asked x[r] y[r] weights[r] scaled warmup epochs"
-        return UNIT.training_case(model if more["asked"] == "weights" else metrics, sizes["p"], names, known, str(more))
+        level = model if more["asked"] == "weights" else metrics
+        return UNIT.training_case(level, sizes["p"], UNIT.CALLBACKS, known, str(more))
 
     asked = st.sampled_from(["weights", "losses"])
     return trained({"asked": asked, "epochs": st.integers(1, 3), "warmup": st.integers(1, 4)}).map(case)
@@ -115,15 +115,14 @@ def keras_callbacks(exercise):
 
 def train_torch(exercise):
     def case(drawn):
-        rng, sizes, how, _ = drawn
+        rng, sizes, how, more = drawn
         equal, resumed = exercise.levels
         known = UNIT.training_data(rng, **(sizes | how))
         known["offsets"][:] = 0
         known["saved"] = [known["momentum"][0] if "resumed" in how else None, *[None] * (sizes["p"] - 1)]
-        names = "x[r] y[r] weights[r] saved[r] rate"
-        return UNIT.training_case(resumed if how else equal, sizes["p"], names, known, str(sizes))
+        return UNIT.training_case(resumed if how else equal, sizes["p"], UNIT.TORCH, known | more, str(sizes))
 
-    return trained().map(case)
+    return trained({"factor": st.sampled_from([0.9, 0.5])}).map(case)
 
 
 INPUTS = {

@@ -166,8 +166,13 @@ class ValueAndError(NumbersExercise):
 
 
 def in_error(of: Callable[[SimpleNamespace], float]) -> Callable[[SimpleNamespace], tuple[float, float] | None]:
-    """The values that a mistake gives which is in the error alone."""
-    return lambda c: (c.value, float(of(c))) if c.both and math.isfinite(c.value) else None
+    """The values that a mistake gives which is in the error alone; none where its error is nan."""
+
+    def values(c):
+        error = float(of(c)) if c.both and math.isfinite(c.value) else math.nan
+        return None if math.isnan(error) else (c.value, error)
+
+    return values
 
 
 class Throughput(ValueAndError):
@@ -175,6 +180,10 @@ class Throughput(ValueAndError):
 
     signature = "throughput_with_error(local_batch_sizes, step_seconds, warmup) -> tuple[float, float]"
     levels = {"images per second": 1, "its standard error": 1}
+    may_lose = {
+        "int64": "whole seconds are small",
+        "integers of both widths": "whole seconds enter quotients, whatever their width",
+    }
     mistakes = [
         Mistake("mean_of_rates", "You averaged the rates of the steps. A slow step then counts as much as a fast one, "
                 "although it lasts longer, and the result is too high.",
@@ -267,7 +276,16 @@ class Throughput(ValueAndError):
             case(error, [31, 28, 16, 25, 20], 10, 3),
             self._nearly_equal(error),
             case(error, [16, 24], 12, 1, disturbed=60),
+            self._short(rate, [32], [2.9, 1.7, 1.1, 0.31, 0.34], 3),  # more warm-up than half of the steps
+            self._short(error, [8], [9, 2, 3], 1),
         ]
+
+    @staticmethod
+    def _short(level, batches, seconds, warmup):
+        """The fewest steps that can be left: two. A clock may show whole seconds."""
+        known = {"batches": np.array(batches), "seconds": np.array(seconds), "warmup": warmup}
+        says = f"batches {listed(batches)}, steps of {listed(seconds)} s, warmup {warmup}"
+        return Case(level, 1, (batches, known["seconds"], warmup), says=says, known=known, rtol=EXACT, atol=0.0)
 
     @staticmethod
     def _nearly_equal(level):
@@ -318,6 +336,10 @@ class SpeedupWithError(ValueAndError):
 
     signature = "speedup_with_error(baseline_seconds, parallel_seconds) -> tuple[float, float]"
     levels = {"speedup": 1, "its standard error": 1}
+    may_lose = {
+        "int64": "whole seconds are small",
+        "integers of both widths": "whole seconds enter quotients, whatever their width",
+    }
     mistakes = [
         Mistake("upside_down", "The speedup is upside down: it falls where the run gets faster.",
                 "Mean of the baseline over mean of the parallel run.", lambda c: 1 / c.value),
@@ -402,7 +424,16 @@ class SpeedupWithError(ValueAndError):
             case(error, (7, 5), 1.3, steady=0),
             case(error, (5, 7), 1.3, steady=1),
             self._nearly_equal(error),
+            self._few(error, [4, 5], [2, 2, 2]),
+            self._few(error, [4.0, 4.0], [2.0, 2.0]),
         ]
+
+    @staticmethod
+    def _few(level, slow, fast):
+        """The fewest runs. A clock may show whole seconds, and the same ones every time."""
+        known = {"slow": np.array(slow), "fast": np.array(fast)}
+        says = f"{listed(slow)} s and {listed(fast)} s"
+        return Case(level, 1, tuple(known.values()), says=says, known=known, rtol=EXACT, atol=0.0)
 
     @staticmethod
     def _nearly_equal(level):
@@ -434,6 +465,8 @@ class SpeedupWithError(ValueAndError):
         if not close(value, c.value):
             ways = ("mean_of_ratios", pairs.mean()), ("mean_of_ratios", np.mean(c.slow[:, None] / c.fast))
             return next((name for name, wrong in ways if close(value, wrong)), None)
+        if math.isnan(error) and not c.error:
+            return "ratio_of_errors"  # 0 / 0
         ways = (
             ("absolute_errors", standard_error(c.slow)),
             ("absolute_errors", standard_error(c.fast)),
@@ -467,7 +500,8 @@ class ScalingEfficiency(Exercise):
                 "Test both conditions on all rows.", lambda c: ("strong", c.right) if c.kind == "neither" else None),
         Mistake("whole_batches_only", "The local batch is the same in all rows, and no whole number. That is weak "
                 "scaling, too.",
-                "Compare global batch / ranks unrounded, whole or not.",
+                "Compare global batch / ranks unrounded, whole or not, with `np.allclose`: the last bit of a quotient "
+                "may differ.",
                 lambda c: ("neither", c.right) if c.kind == "weak" and np.any(c.batches % c.ranks) else None),
         Mistake("needs_one_rank", "No row of this table has one rank, and the answer needs one.",
                 "Compare with the first row, however many ranks it has: neither the kind nor the efficiencies need "
@@ -552,6 +586,14 @@ class ScalingEfficiency(Exercise):
             case(other, [1, 2, 4, 8], [256, 320, 192, 256], "ranks 1, 2, 4, 8, global batches 256, 320, 192, 256"),
             case(other, [1, 2, 4, 8], [64, 160, 192, 512], "ranks 1, 2, 4, 8, local batches 64, 80, 48, 64"),
             case(other, [1, 2, 4, 8], [64, 120, 264, 512], "ranks 1, 2, 4, 8, local batches 64, 60, 66, 64"),
+            # as many images more for each rank more, but not on each
+            case(other, [1, 2, 4], [100, 150, 250], "ranks 1, 2, 4, global batches 100, 150, 250"),
+            case(other, [1, 2], [100, 150], "ranks 1, 2, global batches 100, 150"),
+            # nearly the same is not the same
+            case(other, [1, 3, 5], [256, 255, 255], "ranks 1, 3, 5, global batches 256, 255, 255"),
+            case(other, [2, 4, 8], [2048, 4095, 8191], "ranks 2, 4, 8, global batches 2048, 4095, 8191"),
+            # the same, but not to the last bit when its mean is taken, or when it is multiplied by the ranks
+            case(other, [13, 26, 39], [70, 140, 210], "ranks 13, 26, 39, global batches 70, 140, 210"),
         ]
 
     def worked(self, case):
@@ -632,8 +674,13 @@ class SerialFraction(ValueAndError):
         Mistake("absolute_value", "The sign was taken away. A negative fraction says that the speedup is superlinear.",
                 "Return what the formula gives.", lambda c: abs(c.value)),
         Mistake("percent", "The fraction is given in percent.", "1.0: nothing is shared.", lambda c: 100 * c.value),
-        Mistake("largest_speedup", "1/f is the largest speedup, not f.", "Return f.", lambda c: 1 / c.value),
+        Mistake("largest_speedup", "1/f is the largest speedup, not f.", "Return f.",
+                lambda c: 1 / c.value if c.value else None),
         SWAPPED,
+        Mistake("zero_fraction", "With a perfect speedup the fraction is 0, and its error was taken to be 0, too, or "
+                "computed with a division by the fraction.",
+                "The slope gives the error, whatever the fraction is: error / S² / (1 - 1/p).",
+                in_error(lambda c: 0.0 if c.value == 0 else math.nan)),
         Mistake("error_not_carried", "This is the error of the speedup. The fraction is a function of it, and its "
                 "error is smaller or larger.",
                 "Multiply by the slope: df/dS = -1 / (S² (1 - 1/p)).", in_error(lambda c: c.ds)),
@@ -648,7 +695,7 @@ class SerialFraction(ValueAndError):
                 "the fraction. That holds for products and quotients; f is a difference.",
                 "Multiply by the slope: error / S² / (1 - 1/p).", in_error(lambda c: c.value * c.ds / c.s)),
         Mistake("relative_error", "This is the relative error of the fraction.",
-                "Multiply it by the fraction.", in_error(lambda c: c.error / c.value)),
+                "Multiply it by the fraction.", in_error(lambda c: c.error / c.value if c.value else math.nan)),
         NEGATIVE.giving(in_error(lambda c: -c.error)),
         Mistake("inverse_of_error", "The error was put into the formula in the place of the speedup.",
                 "Multiply by the slope: error / S² / (1 - 1/p).", in_error(lambda c: (1 / c.ds - 1 / c.p) / c.scale)),
@@ -699,6 +746,7 @@ class SerialFraction(ValueAndError):
             Case(single, 1, (1, 1.0, 0.03), says="p = 1, S = 1.00", known={"p": 1, "s": 1.0, "ds": 0.03}),
             # a run against itself, measured: not 0 / 0
             Case(single, 1, (1, 1.02, 0.03), says="p = 1, S = 1.02", known={"p": 1, "s": 1.02, "ds": 0.03}),
+            Case(error, 1, (4, 4.0, 0.1), says="p = 4, S = 4.00, perfect", known={"p": 4, "s": 4.0, "ds": 0.1}),
         ]
 
     def right(self, case):
@@ -714,6 +762,9 @@ class SerialFraction(ValueAndError):
         c.p = math.nan if c.single else c.p
         c.scale = 1 - 1 / c.p
         return c
+
+    def of_exception(self, case, kind, text):
+        return "zero_fraction" if kind == "ZeroDivisionError" and case.known["p"] == case.known["s"] > 1 else None
 
     def read(self, c, value, error=math.nan):
         if c.single:
@@ -740,7 +791,9 @@ def fit(
     return of_line(c, constant, slope)
 
 
-def power_law(c: SimpleNamespace) -> tuple[float, float]:
+def power_law(c: SimpleNamespace) -> tuple[float, float] | None:
+    if not c.sizes.all():
+        return None
     slope, constant = np.polyfit(np.log(c.sizes / c.p), np.log(c.times / c.steps), 1)
     return math.exp(constant), float(slope)
 
@@ -807,7 +860,8 @@ class AlphaBetaFromRing(NumbersExercise):
                 lambda c: (c.times.min() / c.steps, c.beta) if c.exact else None),
         Mistake("through_zero", "beta comes from time divided by size, as if an empty vector took no time.",
                 "Fit a line with both numbers free.",
-                lambda c: (c.alpha, np.mean(c.times / c.sizes) * c.p / c.steps) if c.exact else None),
+                lambda c: (c.alpha, np.mean(c.times / c.sizes) * c.p / c.steps)
+                if c.exact and c.sizes.all() else None),
         Mistake("two_points", "The line goes through two measurements only, with their disturbances.",
                 "Fit all of them, for example with `np.polyfit(nbytes, seconds, 1)`.",
                 lambda c: None if c.exact else fit(c, [0, -1])),
@@ -851,7 +905,37 @@ class AlphaBetaFromRing(NumbersExercise):
                 times, says, rtol = constant + slope * sizes, f"p = {p}, {len(sizes)} sizes", 1e-8
             known = {"p": p, "alpha": alpha, "beta": beta, "sizes": sizes, "times": times}
             found.append(Case(level, 1, (p, sizes, times), says, known=known, rtol=rtol, atol=0.0))
-        return [*found, self._by_satellite(exact), self._by_modem(exact), self._twice(scattered)]
+        return [
+            *found,
+            self._by_satellite(exact),
+            self._by_modem(exact),
+            self._twice(scattered),
+            *self._further(exact, scattered),
+        ]
+
+    @staticmethod
+    def _further(exact: str, scattered: str) -> Iterator[Case]:
+        """Two sizes, of which one is 0; squares of sizes that leave 64 bits; each size measured three times, once much
+        too slow: lines of any weights lie up to 7 % below the mean, the line of the medians 15 %."""
+        for level, p, alpha, beta, sizes, says in (
+            (exact, 3, 1.0, 0.25, [0, 6], "p = 3, 2 sizes, one of them 0"),
+            (exact, 2, 1e-3, 1e-10, [10**9, 2 * 10**9, 4 * 10**9], "p = 2, 3 sizes, gigabytes"),
+            (
+                scattered,
+                3,
+                5e-6,
+                2e-10,
+                3 * [10**4, 4 * 10**4, 10**5, 6 * 10**5],
+                "p = 3, 4 sizes, each measured 3 times",
+            ),
+        ):
+            known = {"p": p, "alpha": alpha, "beta": beta, "sizes": np.array(sizes)}
+            known["times"] = 2 * (p - 1) * (alpha + known["sizes"] / p * beta)
+            if level == scattered:
+                known["times"] *= np.repeat([1.3, 0.85, 0.85], 4) / 0.965
+                known["twice"] = True
+            arguments, rtol = (p, known["sizes"], known["times"]), 1e-8 if level == exact else 0.08
+            yield Case(level, 1, arguments, says, known=known, rtol=rtol, atol=0.0)
 
     @staticmethod
     def _by_satellite(level: str) -> Case:
@@ -936,6 +1020,8 @@ def exact_fits(c: SimpleNamespace) -> Iterator[tuple[str, tuple]]:
     """(name, what it gives) of wrong fits to times on a line."""
     if c.sizes[0] == c.sizes[-1]:
         yield "two_points", fit(c, [0, -1])
+    for power in WEIGHTS if len(c.sizes) == 2 else ():
+        yield "more_than_a_line", fit(c, degree=2, power=power)
     if np.any(c.sizes % c.p):
         for power in WEIGHTS:
             yield "whole_chunks", fit(c, sizes=c.sizes // c.p * c.p, power=power)
@@ -950,7 +1036,15 @@ def scattered_fits(c: SimpleNamespace, got: list[float]) -> Iterator[tuple[str, 
         half = len(c.sizes) // 2
         for part in (slice(1, None), slice(-1), slice(1, -1), slice(half), slice(half, None)):
             yield "not_all_measurements", fit(c, part, power=power)
-    if len(np.unique(c.sizes)) < len(c.sizes):
+    sizes = np.unique(c.sizes)
+    if len(sizes) < len(c.sizes):
+        of_each = [c.times[c.sizes == size] for size in sizes]
+        for pick, power in itertools.product((np.median, np.min), WEIGHTS):
+            times = np.array([pick(times) for times in of_each])
+            yield (
+                "not_all_measurements",
+                fit(SimpleNamespace(**vars(c) | {"sizes": sizes, "times": times}), power=power),
+            )
         return
     k, j = np.triu_indices(len(c.sizes), 1)
     neighbours = np.diff(c.times) / np.diff(c.sizes)
@@ -1073,7 +1167,17 @@ class StepSeconds(NumbersExercise):
             ),
             case(overlapped, 5, 320, 0.6, 0.23, "p = 5, hidden = 0.6, all of it fits"),
             case(overlapped, 4, 80, 1.0, 2.1, "p = 4, hidden = 1, not all of it fits"),
+            case(overlapped, 8, 5, 0.5, 2.1, "p = 8, global batch 5, hidden = 0.5, not all of it fits"),
+            self._large(plain),
         ]
+
+    @staticmethod
+    def _large(level):
+        """Two images on one rank and one on each of 122; gradients whose bytes 32 bits do not count."""
+        known = {"p": 123, "batch": 124, "per_image": 5e-4, "parameters": 12 * 10**8 + 7}
+        known |= {"alpha": 5e-6, "beta": 1e-10, "hidden": 0.0}
+        says = "p = 123, global batch 124, 1200000007 parameters, hidden = 0"
+        return Case(level, 1, tuple(known.values()), says=says, known=known, rtol=EXACT, atol=0.0)
 
     def formula(self, case, overlap="right", **changed):
         """Source: as for labkit.scaling.step_time and ring_all_reduce_time."""

@@ -104,6 +104,9 @@ class ReadProducts(PlainExercise):
         Mistake("labels_shifted", "The labels begin with 1.",
                 "A network counts its outputs from 0.",
                 lambda t: t.answer(label=lambda row, classes: classes.index(row[2]) + 1)),
+        Mistake("labels_in_a_byte", "The labels went through uint8, which ends at 255: the next one became 0.",
+                "Python's integers, or an array of int64.",
+                lambda t: t.answer(label=lambda row, classes: classes.index(row[2]) % 256)),
         Mistake("order_of_appearance", "The labels were given in the order in which the ids appear. Another list, or a "
                 "shuffled one, would get other labels.",
                 "Sort the ids first: `sorted(set(ids))`.",
@@ -121,35 +124,42 @@ class ReadProducts(PlainExercise):
 
     def draw(self, rng):
         paths, labels, test = self.levels
-        for level, ids, n, end, says in (
+        many = list(range(300, 0, -1))
+        for level, ids, n, end, says, *odd in (
             (paths, (1, 2, 3), 7, "\n", "7 images"),
             (paths, (4, 5), 5, "", "5 images, no line break at the end"),
             (paths, (6, 9), 6, "\n\n\n", "6 images, empty lines at the end"),
             (labels, (3, 4, 5, 6), 9, "\n", "super classes 3, 4, 5 and 6"),
             (labels, (11, 2, 10, 6), 12, "\n", "super classes 2, 6, 10 and 11"),
             (test, (8, 3, 12), 8, "\n", "classes 12, 7, 3 and 8; none of 7 in the list"),
+            (paths, (7,), 1, "\n", "1 image"),
+            (paths, (7, 8), 6, "\n", "6 images, not all of them .JPG", {1: ".png", 4: ".jpg"}),
+            (labels, (40, 2, 7), 6, "\n", "super classes 2, 7 and 40"),
+            (test, (1, 44, 45), 8, "\n", "300 classes, images of the last and of two others"),
         ):
-            rows = self._rows(rng, ids, n)
+            rows = self._rows(rng, ids, n, *odd)
             text = "\n".join([HEADER, *(" ".join(map(str, row)) for row in rows)]) + end
-            known = {"text": text, "classes": [12, 7, 3, 8] if level == test else None}
+            given = many if 45 in ids else [12, 7, 3, 8]
+            known = {"text": text, "classes": given if level == test else None}
             yield level, {**known, "asked": "paths" if level == paths else "all", "rows": rows}, {"says": says}
 
     @staticmethod
-    def _rows(rng, ids, n) -> list[tuple[int, int, int, str]]:
+    def _rows(rng, ids, n, ends=None) -> list[tuple[int, int, int, str]]:
         """The list's lines: the ids in no order (the first to appear is the first of `ids`), two photos of most
         products.
 
         The image_ids are in no order either, no folder's name stands where its id does in the alphabet, and one image
-        is there twice.
+        is there twice. ends: how the names of some images end, if not in .JPG.
         """
         first, product = int(rng.integers(1, 60_000)), int(rng.integers(100, 11_000))
         order = [ids[k // 2 % len(ids)] for k in range(n)]
         rows = []
         for k, super_class in enumerate(order):
-            name = f"{rng.integers(110_000_000_000, 391_000_000_000)}_{k % 2}.JPG"
-            image, folder = first + (n - 2 - k) % n, FOLDERS[-super_class]
+            name = f"{rng.integers(110_000_000_000, 391_000_000_000)}_{k % 2}{(ends or {}).get(k, '.JPG')}"
+            image, folder = first + (n - 2 - k) % n, FOLDERS[-super_class % len(FOLDERS)]
             rows.append((image, product + 3 * (k // 2), super_class, f"{folder}_final/{name}"))
-        rows[3] = (rows[3][0], *rows[0][1:])
+        if n > 3:
+            rows[3] = (rows[3][0], *rows[0][1:])
         return rows
 
     @staticmethod
@@ -271,10 +281,13 @@ class PreparedImages(ReportExercise):
             (one, 3, 3, (False,), "3 ranks on one node"),
             (already, 4, 2, (False, True), "2 ranks on each of 2 nodes; node 1 has the images"),
             (already, 3, 2, (True, False), "2 ranks on node 0, which has the images, 1 on node 1"),
+            (one, 2, 2, (False,), "2 ranks on one node; load() returns a tuple, images and labels"),
         ):
             images = [rng.integers(0, 256, 4) for _ in ready]
             known = {"per_node": per_node, "ready": np.repeat(ready, per_node)[:p].tolist()}
-            known["images"] = np.repeat(images, per_node, axis=0)[:p]
+            known["images"] = list(np.repeat(images, per_node, axis=0)[:p])
+            if "tuple" in says:
+                known["images"] = [(one, one[:2] % 12) for one in known["images"]]
             found.append(on_ranks(level, p, "ready[r] images[r]", known, says, ranks_per_node=per_node))
         return found
 
@@ -363,6 +376,8 @@ class EpochBatches(SharesExercise):
             (equal, 4, ((64, 4), (48, 6))),
             (unequal, 3, ((50, 4), (41, 5), (8, 2))),  # in shares of 3 a buffer shows that lacks room for one image
             (unequal, 4, ((45, 3), (402, 30))),
+            (equal, 2, ((960, 60),)),  # larger shares than some buffers
+            (unequal, 2, ((121, 6), (48, 8))),  # a quotient just above a whole number, and an odd one
         ):
             case = self.case(rng, level, p, sizes, f"{p} ranks, 2 on a node; ", np.sort)
             seed = int(rng.integers(1, 1000)) if level == unequal else 0  # a seed like any other
@@ -491,6 +506,7 @@ class GoOn(ReportExercise):
             (fresh, 3, 0, None, "no checkpoint"),
             (resumed, 4, 2, many, f"{many} epochs finished, 2 ranks on each node"),
             (resumed, 2, 1, 0, "a checkpoint from the first epoch, 1 rank on each node"),
+            (resumed, 2, 0, 5, "5 epochs finished, Adam"),
         ):
             known = {"kernel": draw(p, 3, 2), "offset": draw(p, 2), "saved": None}
             if level == resumed:
@@ -501,7 +517,8 @@ class GoOn(ReportExercise):
             # every rank has an optimizer of its own, too
             known |= {"steps": (3 + rng.permutation(p)).tolist(), "momentum": draw(p, 3, 2)}
             known["checkpoint"] = [known["saved"], *[None] * (p - 1)]
-            names = "kernel[r] offset[r] steps[r] momentum[r] checkpoint[r]"
+            known["adam"] = "Adam" in says
+            names = "kernel[r] offset[r] steps[r] momentum[r] checkpoint[r] adam"
             found.append(on_ranks(level, p, names, known, says, rtol=1e-6, atol=1e-7, ranks_per_node=per_node))
         return found
 
@@ -630,6 +647,7 @@ class TrainingMemory(PlainExercise):
             (large, "adam", "float32", 64, 2, 33.7, "tens of billions of parameters, Adam, float32"),
             (large, "adam", "mixed", 32, 4, 47.3, "tens of billions of parameters, Adam, mixed precision"),
             (large, "adam", "mixed", 32, 4, 19, "GPUs filled to the last byte, Adam, mixed precision"),
+            (mixed, "momentum", "mixed", 4, 16, 5.7, "momentum, 4 ranks"),
         ):
             gpu = int(rng.choice([32, 48, 80])) * 10**9
             known = {"parameters": 1, "optimizer": optimizer, "precision": precision, "activations": 0}
@@ -750,6 +768,7 @@ class NetworkBytes(PlainExercise):
             (two, [1, 1, 0, 0] * 2, True, "2 nodes with 4 ranks each, dealt out in pairs, node 1 first"),
             (two, [0, 0, 1, 1, 2, 2] * 2, True, "3 nodes with 4 ranks each, dealt out in pairs"),
             (two, [0] * 3, True, "one node with 3 ranks"),
+            (dealt, [0, 1, 1, 0], False, "2 nodes with 2 ranks each, the first and the last rank on one node"),
         ):
             nbytes = float(
                 2310 * rng.integers(500, 4000) + rng.choice([1, 13, 17, 19, 23])

@@ -232,13 +232,15 @@ class NotAnInt(TypeError):
     pass
 
 
-def go_on(f, kernel, offset, steps_before, momentum_before, checkpoint):
+def go_on(f, kernel, offset, steps_before, momentum_before, checkpoint, adam=False):
     hvd.init()
     model = build(kernel, offset)
-    optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.9)
+    optimizer = tf.keras.optimizers.Adam(0.1) if adam else tf.keras.optimizers.SGD(0.1, momentum=0.9)
     optimizer.build(model.trainable_variables)
     optimizer.iterations.assign(steps_before)
-    optimizer.momentums[0].assign(momentum_before)
+    slots = [variable for variable in optimizer.variables if tuple(variable.shape) == kernel.shape]
+    for slot in slots:  # one, or Adam's two
+        slot.assign(momentum_before)
     asked = 0
 
     def read_checkpoint():
@@ -247,8 +249,7 @@ def go_on(f, kernel, offset, steps_before, momentum_before, checkpoint):
         if checkpoint is None:
             return None
         epochs, kernel, offset, steps, momentum = checkpoint
-        held = {tuple(variable.shape): value for variable, value in zip(optimizer.momentums, [momentum], strict=False)}
-        values = [held.get(tuple(variable.shape)) for variable in optimizer.variables]
+        values = [momentum if tuple(one.shape) == kernel.shape else None for one in optimizer.variables]
         integers = iter([steps])
         values = [
             variable.numpy() if value is None else value
@@ -269,5 +270,5 @@ def go_on(f, kernel, offset, steps_before, momentum_before, checkpoint):
         "weights": kernel.ravel(),
         "not trainable": offset,
         "steps": int(optimizer.iterations.numpy()),
-        "momentum": optimizer.momentums[0].numpy().ravel(),
+        "momentum": slots[-1].numpy().ravel(),
     }

@@ -13,16 +13,18 @@ from autograder.inputs.strategies import plain_cases
 from autograder.registry import module_of
 
 UNIT = module_of("09_multi_node_image_lab")
-IDS = st.sampled_from([1, 2, 3, 9, 10, 11, 12])
+IDS = st.sampled_from([1, 2, 3, 9, 10, 11, 12, 300])
 
 
 def read_products(exercise):
     """Lists of one image, of images that are there twice; with a line break at the end, none and many."""
-    photo = st.tuples(st.integers(1, 99), st.integers(1, 9), IDS, st.sampled_from(["a/b.JPG", "c_final/10.JPG"]))
+    photo = st.tuples(
+        st.integers(1, 99), st.integers(1, 9), IDS, st.sampled_from(["a/b.JPG", "c_final/10.JPG", "c_final/9.png"])
+    )
     rows = st.lists(photo, min_size=1)
     end = st.sampled_from(["", "\n", "\n\n\n"])
     asked = st.sampled_from(["paths", "all"])
-    order = st.none() | st.permutations([1, 2, 3, 9, 10, 11, 12]).map(list)
+    order = st.none() | st.permutations([1, 2, 3, 9, 10, 11, 12, 300]).map(list)
 
     def of(drawn):
         rows, end, asked, classes = drawn
@@ -123,7 +125,8 @@ def go_on(exercise):
             known["saved"] = (epochs, draw(inputs, outputs), draw(outputs), steps, draw(inputs, outputs))
         known |= {"steps": (3 + rng.permutation(p)).tolist(), "momentum": draw(p, inputs, outputs)}
         known["checkpoint"] = [known["saved"], *[None] * (p - 1)]
-        names, says = "kernel[r] offset[r] steps[r] momentum[r] checkpoint[r]", f"{epochs} epochs, {steps} steps"
+        known["adam"] = bool(rng.integers(2))
+        names, says = "kernel[r] offset[r] steps[r] momentum[r] checkpoint[r] adam", f"{epochs} epochs, {steps} steps"
         return on_ranks(level, p, names, known, says, rtol=1e-6, atol=1e-7, ranks_per_node=per_node)
 
     places = st.sampled_from([(1, 0), (1, 1), (2, 0), (2, 1), (3, 0), (3, 3), (4, 2)])

@@ -103,6 +103,7 @@ class DeviceBatches(PlainExercise):
             (uneven, "DDP", 4 * some + 1, 4),
             (uneven, "DDP", 2, 5),  # fewer rows than devices
             (uneven, "DataParallel", 201, 200),  # the quotient is only just above 1
+            (uneven, "DataParallel", 20_001, 20_000),  # and more devices than Python recurses
         ):
             yield level, {"kind": kind, "batch_size": size, "devices": devices}
 
@@ -189,19 +190,23 @@ class DataParallelStep(ReportExercise):
                 (uneven, 4, 5),  # the smaller share is not that of the last device, which gets nothing
                 (once, 4, 3),
                 (once, 3, 7),
+                (whole, 1, 4),
             )
-        ]
+        ] + [self._case(rng, uneven, 3, 8, classes=True)]
 
     @staticmethod
-    def _case(rng, level, p, n):
-        x, y = rng.normal(size=(n, 3)), rng.normal(size=(n, 2))
+    def _case(rng, level, p, n, classes=False):
+        """classes: the labels are one class for each row, the loss is the cross-entropy."""
+        x, y = rng.normal(size=(n, 3)), rng.integers(0, 2, n) if classes else rng.normal(size=(n, 2))
         weights = [[rng.normal(size=(3, 2)), rng.normal(size=2)] for _ in range(p)]
         if (p, n) in ((4, 8), (3, 8)):  # a parameter of all replicas is right already: the first, or the last
             for replica in weights[1:]:
                 replica[p == 3] = weights[0][p == 3]
         known = {"x": x, "y": y, "weights": weights, "replicas": p}
-        arguments = ([tensor(w) for w, _ in weights], [tensor(b) for _, b in weights], tensor(x), tensor(y))
-        return Case(level, 1, arguments, f"{n} rows on {p} devices", known)
+        labels = tensor(y, "int64") if classes else tensor(y)
+        arguments = ([tensor(w) for w, _ in weights], [tensor(b) for _, b in weights], tensor(x), labels)
+        says = f"{n} rows on {p} device{'s' * (p > 1)}{', a class for each row' * classes}"
+        return Case(level, 1, arguments, says, known)
 
     def worked(self, case):
         """gradients(factors): each shard's own mean gradient times its factor, added up. even: the right factors."""
@@ -215,7 +220,12 @@ class DataParallelStep(ReportExercise):
         def gradient(shard):
             x, y = c.x[shard], c.y[shard]
             out = np.tanh(x @ w + b)
-            g = 2 * (out - y) / y.size * (1 - out**2)
+            if y.ndim == 1:  # classes
+                share = np.exp(out) / np.exp(out).sum(axis=1, keepdims=True)
+                of_out = (share - np.eye(2)[y]) / len(y)
+            else:
+                of_out = 2 * (out - y) / y.size
+            g = of_out * (1 - out**2)
             return [x.T @ g, g.sum(axis=0)]
 
         def gradients(factors, shards=c.shards):
@@ -329,6 +339,9 @@ class ScaledStep(ReportExercise):
                 "sum, or norm, is too large for float16.",
                 "Test each element: `gradient.isfinite().all()`.",
                 lambda c: [tensor(c.weights, "float32"), True] if c.sums else None),
+        Mistake("largest_is_infinite", "65,504, the largest number of float16, was taken for an infinity, and the step "
+                "was skipped.", "It is finite: `gradient.isfinite().all()`.",
+                lambda c: [tensor(c.weights, "float32"), True] if c.largest else None),
         Mistake("lengthens", "A gradient that is shorter than max_norm was lengthened to it.",
                 "Only where its norm is above max_norm: `min(1, max_norm / norm)`.", lambda c: c.lengthened()),
         Mistake("steps_on_overflow", "There are infinities or NaNs in the new weights.",
@@ -366,15 +379,23 @@ class ScaledStep(ReportExercise):
                 (large, 0, 1, 2.0**14, 2.0, none, {"sums": True}),  # together more than float16 holds
                 (clip, -3, 1, 2.0**8, 0.125, 0.75, {}),
                 (clip, -14, -12, 2.0**12, 0.5, 0.25, {}),
+                (clip, -3, 1, 2.0**8, 0.125, 0.75, {"table": True}),
+                (large, -20, -16, 2.0**10, 2.0, none, {"edge": 65504 / 2**10}),  # the largest number of float16
+                (large, -9, -6, 1000.0, 2.0, none, {"edge": 64.0}),  # 2**10 times this is infinite
             )
         ]
 
     @staticmethod
-    def _case(rng, level, low, high, scale, lr, max_norm, overflow=0, nan=False, lost=False, sums=False):
+    def _case(rng, level, low, high, scale, lr, max_norm, overflow=0, nan=False, sums=False, table=False, edge=0.0,
+              **known):  # fmt: skip
+        """table: weights of two dimensions, where the largest gradients share no row and no column. edge: one gradient,
+        far larger than the others."""
         n = 24 if sums else 6  # 24 numbers from 2^14 on: their norm, too, is more than float16 holds
         while True:
             slopes = rng.choice(MANTISSAS, n) * 2.0 ** rng.integers(low, high, n) * rng.choice([-1, 1], n)
             slopes[0], slopes[1] = 1.25 * 2.0**low, -1.5 * 2.0 ** (high - 1)
+            if table:
+                slopes[[2, 4]], slopes[5] = 2.0**low, 1.5 * 2.0 ** (high - 1)
             norm = float(np.linalg.norm(slopes))
             rounded = [float(np.float16(norm)) / norm, float(np.float16(max_norm / np.float16(norm))) * norm / max_norm]
             if math.isinf(max_norm) or min(abs(one - 1) for one in rounded) > 1e-4:
@@ -385,12 +406,16 @@ class ScaledStep(ReportExercise):
             slopes[3] = np.nan
         if sums:
             slopes = np.abs(slopes)
-        weights = rng.uniform(0.5, 2, n).astype(np.float32)
-        known = {"weights": weights, "slopes": slopes.astype(np.float32), "scale": scale, "lr": lr, "norm": max_norm}
-        known["sums"] = sums
+        if edge:
+            slopes[2] = edge
+        weights, slopes = (one.reshape((2, 3) if table else n).astype(np.float32)
+                           for one in (rng.uniform(0.5, 2, n), slopes))  # fmt: skip
+        known |= {"weights": weights, "slopes": slopes, "scale": scale, "lr": lr, "norm": max_norm, "sums": sums}
+        known["largest"] = edge * scale == 65504
         arguments = (tensor(weights, "float32"), tensor(slopes, "float32"), scale, lr, max_norm)
         says = f"gradients from 2^{low} to 2^{high}, scale {scale:g}, max_norm {max_norm:g}"
-        says += ", all of one sign" if sums else ""
+        says += ", all of one sign" * sums + ", 2 rows and 3 columns" * table
+        says += f", one is {edge:g}" if edge else ""
         return Case(level, 1, arguments, says + (", one is NaN" if nan else ""), known)
 
     def worked(self, case):
@@ -445,7 +470,7 @@ class ScaledStep(ReportExercise):
         c = self.worked(case)
         if c.skip or values.shape != c.weights.shape or math.isinf(c.norm):
             return False
-        step, right = c.weights.astype(float) - values, c.weights.astype(float) - c.new
+        step, right = ((c.weights.astype(float) - new).ravel() for new in (values, c.new))
         factor = (step @ right) / (right @ right)
         return 1e-5 < abs(factor - 1) < 3e-3 and bool(np.allclose(step, factor * right, rtol=1e-4, atol=3e-7))
 
@@ -494,10 +519,12 @@ class DynamicScale(PlainExercise):
             (doubles, "000000000", 1),
             (halves, "1111", 1),
             (doubles, "0000", 1),
+            (halves, "0110", 50),
+            (doubles, "0" * 3000, 1000),  # more steps than Python recurses
         ):
             start = 2.0 ** int(rng.integers(8, 20))
             fixed = {"111": 2.0, "1111": 2.0**-120, "0" * 9: 2.0**23, "0000": 2.0**120}  # no floor, and no ceiling
-            start = fixed.get(pattern, start)
+            start = fixed.get(pattern, 3.0 if pattern == "0110" else start)
             known = {"found_inf": [one == "1" for one in pattern], "start": start, "growth_interval": interval}
             yield level, known, {"atol": 0.0}
 
@@ -515,7 +542,7 @@ class DynamicScale(PlainExercise):
             return None
         if all(found_inf) and answer[0] == answer[-1] and answer[0] not in (0.0, 1.0, start):
             return "has_a_floor"
-        alike = not any(found_inf)
+        alike = growth_interval < 3 and not any(found_inf)
         return "has_a_ceiling" if alike and answer[0] == answer[-1] or alike and answer[-3] == answer[-1] else None
 
     def worked(self, case):
@@ -576,6 +603,7 @@ class FoundInfAnywhere(Exercise):
                 (one, 4, {3: np.inf}, {"n": 40}),
                 (same, 1, {0: np.inf}, {}),
                 (same, 1, {}, {}),
+                (one, 3, {}, {}),
             )
         ]
 
@@ -673,6 +701,7 @@ class Evaluate(Exercise):
                 (root, (4, 9, 3), {"root": 2}),
                 (root, (5, 2, 7), {"root": 0}),
                 (root, (0, 6, 3, 8), {"root": 1, "late": (1,)}),
+                (root, (0, 6, 3), {"root": 0}),  # the root itself has no samples
             )
         ]
 
@@ -926,7 +955,10 @@ class MacroF1(CountedExercise):
                 (one, (60_000, 44_000, 40_000), 3, (), ()),  # more than 16 bits can count
                 (one, (70, 44), 2, (), ()),  # three counts for each class are more than a matrix
             )
-        ] + [self._case(rng, missing, (21, 30), 4, (), (), unlabelled=(2,))]
+        ] + [
+            self._case(rng, missing, (21, 30), 4, (), (), unlabelled=(2,)),
+            self._case(rng, one, (5, 3), 1, (), ()),
+        ]
 
     def _case(self, rng, level, counts, classes, absent, late, unlabelled=()):
         """Drawn until the mistakes can be told apart. absent: classes that nobody has and nobody predicts. unlabelled:
@@ -943,9 +975,9 @@ class MacroF1(CountedExercise):
                 np.add.at(m, (a, b), 1)
             known = {"matrices": matrices, "classes": classes, "missing": bool(absent)}
             arguments = [(tensor(b, "int64"), tensor(a, "int64"), classes) for a, b in zip(labels, said, strict=True)]
-            says = f"{', '.join(map(str, counts))} samples, {classes} classes"
+            says = f"{', '.join(map(str, counts))} samples, {classes} class{'es' * (classes > 1)}"
             case = Case(level, len(counts), arguments, says, known, late=late)
-            if len(counts) == 1 or self._telling(case):
+            if len(counts) == 1 or classes == 1 or self._telling(case):
                 return case
 
     def _telling(self, case) -> bool:

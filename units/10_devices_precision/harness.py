@@ -17,16 +17,21 @@ class Replica(torch.nn.Module):
         return torch.tanh(x @ self.weight + self.bias)
 
 
+def mean_loss(outputs, labels):
+    of = torch.nn.functional.cross_entropy if labels.dim() == 1 else torch.nn.functional.mse_loss
+    return of(outputs, labels)
+
+
 def data_parallel_step(f, weights, biases, x, y):
     seen = [[] for _ in weights]
     replicas = [Replica(*one) for one in zip(weights, biases, seen, strict=False)]
-    f(list(replicas), x, y, torch.nn.functional.mse_loss)  # an earlier step, with the weights of which nothing is left
+    f(list(replicas), x, y, mean_loss)  # an earlier step, with the weights of which nothing is left
     for replica, rows, *own in zip(replicas, seen, weights, biases, strict=False):
         replica.weight, replica.bias = (torch.nn.Parameter(one.clone()) for one in own)
         for parameter in replica.parameters():
             parameter.grad = torch.ones_like(parameter)
         rows.clear()
-    gradients = f(list(replicas), x, y, torch.nn.functional.mse_loss)
+    gradients = f(list(replicas), x, y, mean_loss)
     weights = [[parameter.detach() for parameter in replica.parameters()] for replica in replicas]
     if not isinstance(gradients, torch.Tensor) and hasattr(gradients, "__iter__"):
         gradients = [one.detach() if isinstance(one, torch.Tensor) else one for one in gradients]

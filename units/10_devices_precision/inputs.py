@@ -20,22 +20,22 @@ def device_batches(exercise):
 
 
 def dynamic_scale(exercise):
-    starts = st.sampled_from([1.0, 2.0, 65536.0, 2.0**24, 2.0**60])
+    starts = st.sampled_from([1.0, 2.0, 3.0, 65536.0, 2.0**24, 2.0**60])
     found = st.lists(st.booleans(), max_size=20)
     return plain_cases(exercise, found_inf=found, start=starts, growth_interval=st.integers(1, 4))
 
 
 def data_parallel_step(exercise):
     level = st.just(next(iter(exercise.levels)))
-    return st.builds(exercise._case, DRAWN, level, FEW_RANKS, st.integers(1, 11))
+    return st.builds(exercise._case, DRAWN, level, FEW_RANKS, st.integers(1, 11), st.booleans())
 
 
 def scaled_step(exercise):
     """Gradients below, within and above what float16 holds, alone and with a NaN; norms on both sides of max_norm."""
     low, width = st.integers(-30, 4), st.integers(1, 8)
-    powers = st.sampled_from([1.0, 2.0, 2.0**10, 2.0**16, 2.0**24])
+    powers = st.sampled_from([1.0, 2.0, 1000.0, 2.0**10, 2.0**16, 2.0**24])
     norms = st.sampled_from([math.inf, 1e-4, 0.25, 0.75, 64.0])
-    odd = st.sampled_from([{}, {"overflow": 2}, {"nan": True}])
+    odd = st.sampled_from([{}, {"overflow": 2}, {"nan": True}, {"table": True}])
 
     def case(rng, low, width, scale, lr, norm, odd):
         return exercise._case(rng, next(iter(exercise.levels)), low, low + width, scale, lr, norm, **odd)

@@ -207,6 +207,9 @@ class AccumulateUneven(ReportExercise):
         Mistake("missing_rank", "A rank has left out a backward pass that the others wait in: DDP synchronises in that "
                 "of the last micro-batch.",
                 "Every rank goes through the last one, with no rows, too: its gradient is zero then."),
+        Mistake("one_parameter", "Only the first parameter's gradient was added up over the ranks; those of the others "
+                "are each rank's own.", "Go through all of `ddp.parameters()`.",
+                lambda c: c.first_parameter() if c.cut else None),
         Mistake("own_gradient", "Each rank has the gradient of its own rows: nothing was synchronised.",
                 "Put the forward and backward pass of the last micro-batch outside of `no_sync()`.",
                 lambda c: [{"gradient": Tensor(g, "float64")} for g in c.own(c.p / c.n)]),
@@ -244,20 +247,23 @@ class AccumulateUneven(ReportExercise):
             self._case(rng, once, [[2, 3, 1, 4], [1, 1, 2, 3]], width=40),
             self._case(rng, once, [[2, 3], [1, 4], [5, 2]], width=40, late=(1,)),
             self._case(rng, none, [[2, 0, 3, 1], [0, 0], [1, 0]]),
+            self._case(rng, alike, [[3, 1], [2, 5]], cut=1),
         ]
 
     @staticmethod
-    def _case(rng, level, sizes, width=3, **options):
+    def _case(rng, level, sizes, width=3, cut=0, **options):
+        """cut: the model holds so many of its weights in a parameter of their own, behind the others."""
         batches = [
             [(full_precision(rng, -1, 1, (n, width)), full_precision(rng, -1, 1, (n,))) for n in of] for of in sizes
         ]
-        known = {"weight": full_precision(rng, -1, 1, (width,)), "batches": batches, "sizes": sizes}
+        known = {"weight": full_precision(rng, -1, 1, (width,)), "batches": batches, "sizes": sizes, "cut": cut}
         known |= {
             "n": sum(map(sum, sizes)),
             "sent": [[float64(part) for part in zip(*of, strict=True)] for of in batches],
         }
         says = "; ".join(f"rank {r}: {', '.join(map(str, of))}" for r, of in enumerate(sizes))
-        return on_ranks(level, len(sizes), "weight sent[r] n", known, f"rows on {says}", **options)
+        says += "; two parameters" * bool(cut)
+        return on_ranks(level, len(sizes), "weight sent[r] n cut", known, f"rows on {says}", **options)
 
     def worked(self, case):
         c = super().worked(case)
@@ -278,6 +284,13 @@ class AccumulateUneven(ReportExercise):
             return [{"gradient": Tensor(first + c.p / c.n * sum(of[1:]), "float64")} for of in sums]
 
         c.own = lambda weight: [weight * sum(of) for of in sums]
+
+        def first_parameter():
+            first = np.arange(len(c.weight)) < len(c.weight) - c.cut
+            whole = sum(map(sum, sums)) / c.n
+            return [{"gradient": Tensor(np.where(first, whole, own), "float64")} for own in c.own(1)]
+
+        c.first_parameter = first_parameter
         c.first_synchronised = first_synchronised
         return c
 
@@ -353,6 +366,9 @@ class TrustStep(ReportExercise):
         Mistake("one_ratio", "One ratio was used for all layers.", "Every tensor has a ratio of its own.",
                 lambda c: c.steps(lambda k, r: c.ratio(*(np.concatenate([x[j] for j in range(len(x))]) for x in
                                                         (c.whole_w, c.whole_u))))),
+        Mistake("eps_added", "A small number was added to the norm of the update: where that is small itself, the step "
+                "is too short.", "trust * |w| / |u|, with nothing added; where |u| is 0 the factor is 1.",
+                lambda c: c.steps(lambda k, r: c.of_norms(c.norm(c.whole_w[k]), c.norm(c.whole_u[k]) + 1e-12))),
         Mistake("capped", "The factor was limited to 10, as in some programs for LAMB: layers with a larger factor "
                 "make too short steps.", "trust * |w| / |u|, however large.",
                 lambda c: c.steps(lambda k, r: min(10.0, c.ratio(c.whole_w[k], c.whole_u[k])))),
@@ -361,6 +377,10 @@ class TrustStep(ReportExercise):
                 lambda c: c.steps(lambda k, r: min(1.0, c.ratio(c.whole_w[k], c.whole_u[k])))),
         Mistake("rate_forgotten", "`lr` was not used.", "w -= lr * factor * u, whatever the factor is.",
                 lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k]) / c.lr, others=1 / c.lr)),
+        Mistake("small_is_zero", "A small norm was taken for one of 0.",
+                "Only where a norm is 0 itself the factor is 1.",
+                lambda c: c.steps(lambda k, r: c.ratio(c.whole_w[k], c.whole_u[k])
+                                  if min(c.norm(c.whole_w[k]), c.norm(c.whole_u[k])) > 1e-8 else 1)),
         Mistake("plain_step", "No ratio was used.", "Where `adapt` is True, w -= lr * trust * |w| / |u| * u.",
                 lambda c: c.steps(lambda k, r: 1)),
         Mistake("adapts_all", "Tensors were adapted where `adapt` is False.",
@@ -406,16 +426,18 @@ class TrustStep(ReportExercise):
             self._case(rng, shards, [(3, 2), (2, 4)], zeros=((0, 1), (1, 0))),
             self._case(rng, shards, [(3, 0, 2), (1, 2, 0), (60, 60, 60)], adapt=[True, False, True], late=(1,)),
             self._case(rng, shards, [(3, 0), (4, 0), (2, 0)], large=(2.0**13, 2.0**-40)),  # rank 1 has nothing at all
+            self._case(rng, whole, [(4,)], small=2.0**-30),
+            self._case(rng, whole, [(4,), (6,)], small=2.0**-8, faint=2.0**-22),
         ]
 
     @staticmethod
-    def _case(rng, level, sizes, adapt=None, zero=(), zeros=(), large=(), small=1.0, **options):
+    def _case(rng, level, sizes, adapt=None, zero=(), zeros=(), large=(), small=1.0, faint=1.0, **options):
         """sizes: of each tensor, the size of each rank's shard. zero: which weights are zero, and which update. zeros:
         likewise, but (rank, tensor), of one shard alone. large: factors for the weights of the first tensors. small: a
-        factor for everything."""
+        factor for everything. faint: one for all updates."""
         p = len(sizes[0])
         w = [[small * full_precision(rng, -1, 1, (of[r],)) for of in sizes] for r in range(p)]
-        u = [[small * full_precision(rng, -4, 4, (of[r],)) for of in sizes] for r in range(p)]
+        u = [[small * faint * full_precision(rng, -4, 4, (of[r],)) for of in sizes] for r in range(p)]
         for r in range(p):
             for name, k in zip((w, u), zero, strict=False):
                 name[r][k][:] = 0.0
@@ -434,6 +456,7 @@ class TrustStep(ReportExercise):
         says += ", one with weights of zero, one with an update of zero" * bool(zero)
         says += ", a rank's shard of zeros" * bool(zeros)
         says += ", one of large and one of tiny weights, none of them on rank 1" * bool(large)
+        says += ", tiny updates" * (faint < 1)
         return on_ranks(level, p, "ws[r] us[r] adapt lr trust", known, says, **options)
 
     def worked(self, case):
@@ -477,6 +500,11 @@ class TrustStep(ReportExercise):
 def is_huge(value: object, right: float) -> bool:
     """True if a number is infinite or thousands of times what is right, and positive."""
     return isinstance(value, float) and value > 1e3 * abs(right)
+
+
+def is_tiny(value: object, right: float) -> bool:
+    """True if a number is less than a tenth of what is right, and neither 0 nor negative."""
+    return isinstance(value, float) and 0 < value < right / 10
 
 
 class NoiseScale(ReportExercise):
@@ -529,6 +557,9 @@ class NoiseScale(ReportExercise):
         Mistake("signal_cut_off", "A negative estimate of |G|^2 was replaced by a small positive number, and S divided "
                 "by that is huge.",
                 "Single estimates scatter: divide by the estimate as it is. It is negative at times, and never 0."),
+        Mistake("signal_padded", "A small number was added to the estimate of |G|^2, or took its place: where "
+                "gradients are small, it is the larger of the two.",
+                "Divide by the estimate as it is: it is never 0."),
         Mistake("sign_lost", "A negative estimate lost its sign: means over many steps come out too large.",
                 "Single estimates scatter; return them as they are.", lambda c: c.noises(abs(c.right_noise))),
         TOO_MANY,
@@ -544,18 +575,21 @@ class NoiseScale(ReportExercise):
             self._case(rng, estimate, 5, 6, 1, apart=1e-3),
             self._case(rng, one_more, 3, 50, 4),
             self._case(rng, alone, 1, 4, 8),
+            self._case(rng, estimate, 2, 5, 8, scale=2.0**-24),
         ]
 
     @staticmethod
-    def _case(rng, level, p, n, b, negative=False, apart=1.0, **options):
+    def _case(rng, level, p, n, b, negative=False, apart=1.0, scale=1.0, **options):
         """negative: whether the estimate is, as where the ranks' gradients point away from each other. apart: a factor
-        of their differences; small, a square that was rounded to float32 shows."""
+        of their differences; small, a square that was rounded to float32 shows.
+        scale: a factor of all gradients."""
         g = full_precision(rng, 0.5, 1.5, (n,)) + apart * full_precision(rng, -0.7, 0.7, (p, n))
         g += rng.uniform(0, 1e-6, (p, n))  # so many digits that dividing by p and multiplying again shows
         if negative:
             g[1::2] *= -1
-        known = {"g": list(g), "sent": float64(g), "b": b}
-        return on_ranks(level, p, "sent[r] b", known, f"{n} numbers, b = {b}", **options)
+        g *= scale
+        known = {"g": list(g), "sent": float64(g), "b": b, "scale": scale}
+        return on_ranks(level, p, "sent[r] b", known, f"{n} {'tiny ' * (scale < 1)}numbers, b = {b}", **options)
 
     def worked(self, case):
         c = super().worked(case)
@@ -593,6 +627,8 @@ class NoiseScale(ReportExercise):
         right = self.expected(case)[0]["noise"]
         if right < 0 and all(isinstance(v, dict) and is_huge(v["noise"], right) for v in values):
             return "signal_cut_off"
+        if case.known["scale"] < 1 and all(isinstance(v, dict) and is_tiny(v["noise"], right) for v in values):
+            return "signal_padded"
         if case.level != list(self.levels)[1]:
             return None
         return too_much(run, 1, 2 * (p - 1) * (len(case.known["g"][0]) + 1) * 8)
@@ -651,6 +687,7 @@ class GlobalMoments(ReportExercise):
             self._case(rng, far, (30, 0, 8), 4, far=3e5, rtol=1e-8),
             self._case(rng, far, (0, 25, 8), 3, far=3e5, rtol=1e-8),  # whoever shifts by rank 0's mean shifts by 0
             self._case(rng, uneven, (7,), 3),
+            self._case(rng, uneven, (4, 2), 1),
         ]
 
     @staticmethod
@@ -765,6 +802,7 @@ class SyncNormBackward(ReportExercise):
             self._case(rng, once, (20, 9, 12), 2),
             self._case(rng, uneven, (7,), 3),
             self._case(rng, uneven, (3, 4), 3, zero=True),
+            self._case(rng, uneven, (4, 2), 1),
         ]
 
     @staticmethod
@@ -838,6 +876,9 @@ class GhostBatchNorm(Refusable):
                 lambda c: c.normed(c.ghost, outside=True)),
         Mistake("eps_forgotten", "eps is missing.", "The root of variance + eps.",
                 lambda c: c.normed(c.ghost, eps=0.0) if c.ghost > 1 else None),
+        Mistake("default_eps", "eps is 1e-5, whatever the argument says.",
+                "Hand `eps` on: `F.batch_norm(..., eps=eps)`, or add it to the variance as it is.",
+                lambda c: c.normed(c.ghost, eps=1e-5) if c.ghost > 1 else None),
         Mistake("digits_cancel", "Far from zero, the mean of the squares and the square of the mean agree in most of "
                 "their digits: their difference has few correct digits.",
                 "Take the mean of the squared distances from the group's mean, or `var`."),
@@ -851,18 +892,24 @@ class GhostBatchNorm(Refusable):
             yield self._drawn(rng, groups, n, ghost, channels, far=2**16 * (ghost == 5))
         for n, ghost in ((10, 4), (3, 5), (6, 0), (6, -2)):
             yield self._drawn(rng, none, n, ghost, 2)
+        yield self._drawn(rng, groups, 6, 2, 1)
+        yield self._drawn(rng, groups, 1, 1, 3)
+        yield self._drawn(rng, groups, 6, 3, 2, near=2.0**-10, eps=1e-12)
 
     @staticmethod
-    def _drawn(rng, level, n, ghost, channels, far=0):
-        """far: how far from zero the rows lie; then they are such that float32 holds them."""
+    def _drawn(rng, level, n, ghost, channels, far=0, near=1.0, eps=None):
+        """far: how far from zero the rows lie; then they are such that float32 holds them. near: a factor of the
+        rows."""
         sign = np.where(np.arange(n) % 2, 1, -1)[:, None] * rng.choice([-1, 1], channels)
         for _ in range(500):
             rows = sign * full_precision(rng, 0.5, 1, (n, channels)) + rng.uniform(0, 0.5, (n, channels))
             if ghost < 2 or n % ghost or _alike_in_float32(rows, ghost):
                 break
-        rows = np.round(rows * 64) / 64 + far if far else rows
-        known = {"x": Tensor(rows, "float64"), "rows": rows, "ghost": ghost, "eps": float(rng.uniform(0.01, 0.03))}
-        return level, known, {"says": f"{n} rows{', far from zero' * bool(far)}, ghost = {ghost}"}
+        rows = np.round(rows * 64) / 64 + far if far else rows * near
+        eps = float(rng.uniform(0.01, 0.03)) if eps is None else eps
+        known = {"x": Tensor(rows, "float64"), "rows": rows, "ghost": ghost, "eps": eps}
+        where = ", far from zero" * bool(far) + ", close to each other" * (near < 1)
+        return level, known, {"says": f"{n} row{'s' * (n != 1)}{where}, ghost = {ghost}"}
 
     def right(self, x, rows, ghost, eps):
         if ghost < 1 or len(rows) % ghost:
@@ -954,6 +1001,9 @@ class TrainAndValidate(ReportExercise):
         Mistake("before_its_step", "The validation came before its step: it used the weights of one step less.",
                 "step(k) first, then the validation.",
                 lambda c: c.when(lambda k: (k + 1) % c.every == 0, 0)),
+        Mistake("never_after_step_0", "The validation after step 0 is missing.",
+                "With `every` = 1 one follows each step, the first as well.",
+                lambda c: c.when(lambda k: k > 0 and (k + 1) % c.every == 0, 1) if c.every == 1 else None),
         Mistake("after_the_first", "The validation came after step 0, `every`, and so on.",
                 "When `every`, 2 `every` ... steps are done.", lambda c: c.when(lambda k: k % c.every == 0, 1)),
         Mistake("validates_later", "All validations used the weights of the last step.",
@@ -991,18 +1041,23 @@ class TrainAndValidate(ReportExercise):
             self._case(rng, once, 1, 4, 2, 6),
             self._case(rng, nobody, 4, 6, 2, 12),
             self._case(rng, nobody, 3, 4, 2, 11),
+            self._case(rng, once, 2, 1, 1, 4100),  # a count that float16 does not hold
+            self._case(rng, once, 2, 2, 3, 5),  # no validation
+            self._case(rng, nobody, 4, 4, 2, 10),
         ]
 
     @staticmethod
     def _case(rng, level, p, steps, every, n, **options):
         """Right or not, for each number of steps that are done: drawn until one mistake counts other than another."""
         parts, looked = TrainAndValidate.shares_of(p, n), sorted({1, every - 1, every, 2 * every})
+        looked, last = [k for k in looked if k <= steps], min(every, steps)
         while True:
             table = (rng.random((steps + 1, n)) < 0.6).astype(np.int64)
             table[:, -1] = 1
             counts = [table[k].sum() for k in looked]
-            means = [table[every][a:b].mean() for a, b in parts if b > a]
-            uneven = abs(np.mean(means) - table[every].mean()) > 0.01 or n % p == 0 or n < p
+            means = [table[last][a:b].mean() for a, b in parts if b > a]
+            uneven = abs(np.mean(means) - table[last].mean()) > 0.01 or n % p == 0 or n < p
+            uneven = uneven and (n < 2048 or counts[-1] % 2)
             if len(set(counts)) == len(counts) - (n < p) and len(set(means)) > (p > 1) and n not in counts and uneven:
                 known = {"table": table, "judge": name_of(table), "steps": steps, "every": every, "n": n}
                 says = f"n = {n}, {steps} steps, every = {every}"

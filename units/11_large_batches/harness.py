@@ -29,13 +29,19 @@ def is_alive(node):
 
 
 class Model(torch.nn.Module):
-    def __init__(self, weight):
+    """Its weights are one parameter or, with a `cut`, two: the last so many are the second."""
+
+    def __init__(self, weight, cut):
         super().__init__()
-        self.weight = torch.nn.Parameter(torch.from_numpy(weight).clone())
+        first, last = torch.from_numpy(weight).clone().split([len(weight) - cut, cut])
+        self.weight = torch.nn.Parameter(first)
+        if cut:
+            self.last = torch.nn.Parameter(last)
         self.rows, self.nodes, self.alive = [], [], []
 
     def forward(self, x):
-        out = x @ self.weight
+        weights = list(self.parameters())
+        out = x @ (torch.cat(weights) if len(weights) > 1 else weights[0])
         self.rows.append(len(x))
         if out.grad_fn is not None:
             self.nodes.append(out.grad_fn)
@@ -43,15 +49,15 @@ class Model(torch.nn.Module):
         return out
 
 
-def accumulate_uneven(f, weight, micro_batches, n):
-    module = Model(weight)
+def accumulate_uneven(f, weight, micro_batches, n, cut):
+    module = Model(weight, cut)
     model = DistributedDataParallel(module)
     dist.barrier()
     f(model, list(zip(*micro_batches, strict=False)), n)
-    grad = module.weight.grad
+    parameters = list(module.parameters())
     return {
-        "gradient": torch.zeros_like(module.weight) if grad is None else grad,
-        "kept": bool((module.weight.detach() == torch.from_numpy(weight)).all()),
+        "gradient": torch.cat([torch.zeros_like(w) if w.grad is None else w.grad for w in parameters]),
+        "kept": bool((torch.cat(parameters).detach() == torch.from_numpy(weight)).all()),
         "silent": not model.require_backward_grad_sync,
         "largest": max(module.rows, default=0),
         "graphs": max(module.alive, default=0),

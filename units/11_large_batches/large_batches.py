@@ -924,7 +924,7 @@ def ghost_batch_norm(x, ghost, eps):
 
     x: float64 tensor (rows, C), at least one row, whose values may be far from zero
     ghost: int, rows of a group
-    eps: float, added to the variance; above 0 where all values of a group are equal
+    eps: float, above 0, added to the variance
     Returns: float64 tensor (rows, C)
 
     - each group by itself: in each group and channel subtract the mean and divide by
@@ -933,7 +933,7 @@ def ghost_batch_norm(x, ghost, eps):
       the number of rows.
     - unchanged: x.
 
-    Example: rows [0], [2], [5], [9], ghost 2, eps 0: each group becomes [-1], [1].
+    Example: rows [0], [2], [5], [9], ghost 2, eps 1e-12: each group becomes [-1], [1].
     """
     ### BEGIN SOLUTION
     if ghost < 1 or len(x) % ghost:

@@ -85,6 +85,10 @@ class WriteShards(RefusingExercise):
             if level == read and count == 2:  # names that look untidy, and are names all the same
                 samples[0][0], samples[1][0] = " Wood/An Oak .TXT", f"wood/../{samples[1][0]}"
             yield level, {"samples": samples, "n": n}
+        # each character of a content is a byte; names that no folder could hold side by side, or at all
+        names = ["./An Oak.txt", "wood//elm.txt", 300 * "x", "pine", "pine/cone.txt"]
+        contents = [bytes(range(256)).decode("latin-1"), "\r\n\xff", "x", "a pine", "a cone"]
+        yield read, {"samples": [list(one) for one in zip(names, contents, strict=True)], "n": 1}
 
     def _case(self, level, known, options=None):
         case = super()._case(level, known, options)
@@ -127,6 +131,9 @@ class ReadShard(PlainExercise):
     given = ("name", "samples", "spoilt", "torn", "place")
     harness = harness_of(__file__, "read_shard")
     mistakes = [
+        Mistake("shard_not_named", "The bytes are no archive, and the second list is empty.",
+                "Then the shard itself is broken: (name, None).",
+                lambda c: c.none and {**c.right, "broken": []} or None),
         Mistake("names_nothing", "Samples that could not be read are left out and not named.",
                 "The second list names them: (name of the shard, key of the sample).",
                 lambda c: {**c.right, "broken": []}),
@@ -136,10 +143,14 @@ class ReadShard(PlainExercise):
                 "Append only decoded samples."),
         Mistake("whole_shard_lost", "Because of one broken place no sample of the shard is read.",
                 "Go from member to member with `tar.next()`: the samples before the break are whole.",
-                lambda c: {"samples": [], "broken": [[c.name, None]]} if c.right["broken"] else None),
+                lambda c: {"samples": [], "broken": [[c.name, None]]}
+                if c.right["broken"] and (c.right["samples"] or len(c.right["broken"]) > 1) else None),
+        Mistake("no_file_is_no_archive", "An archive without any file is whole, but named as broken.",
+                "The shard itself is broken only where `tarfile.open` fails.",
+                lambda c: not c.samples and {"samples": [], "broken": [[c.name, None]]} or None),
         Mistake("break_not_named", "The sample in which the archive ends is not named.",
                 "Reading the torn sample raises `tarfile.ReadError`: its header is whole and has its key.",
-                lambda c: (c.ends or c.torn == "no archive") and {**c.right, "broken": [
+                lambda c: c.ends and {**c.right, "broken": [
                     b for b in c.right["broken"] if b[1] != c.ends]} or None),
         Mistake("names_the_break_alone", "The shard is named as torn, but not the torn sample.",
                 "Catch the error of `read` where the key is known.",
@@ -155,14 +166,15 @@ class ReadShard(PlainExercise):
                     *c.right["broken"], [c.name, c.torn]]} or None),
         Mistake("one_of_each_key", "Of two samples with one key only one is left.",
                 "An archive may hold several files of one name: a list of pairs keeps them all, a dict does not.",
-                lambda c: c.place == "twice" and {**c.right, "samples": [
-                    list(pair) for pair in dict(c.right["samples"]).items()]} or None),
+                lambda c: c.place in ("twice", "both") and {
+                    "samples": [list(pair) for pair in dict(c.right["samples"]).items()],
+                    "broken": [list(pair) for pair in dict.fromkeys(map(tuple, c.right["broken"]))]} or None),
         Mistake("none_is_broken", "A decoded sample that is None, 0 or empty was taken for a failure.",
                 "Decoding has failed only if `decode` raises; whatever it returns is a sample."),
         Mistake("empty_is_broken", "A file without content was taken for a broken one.",
                 "Whether a sample is broken is for `decode` to say, and for an exception when you read."),
         Mistake("folder_cut", "The folder is missing from a key.", "The key is the whole `member.name`.",
-                lambda c: c.place == "plain" and {**c.right, "samples": [
+                lambda c: c.place in ("plain", "names") and {**c.right, "samples": [
                     [key.split("/")[-1], sample] for key, sample in c.right["samples"]]} or None),
         Mistake("not_named_by_both", "A pair names the shard and the sample.",
                 "Append `(name, member.name)`.", lambda c: {**c.right, "broken": [k for _, k in c.right["broken"]]}),
@@ -198,6 +210,14 @@ class ReadShard(PlainExercise):
             bad = keys[1 : 2 * spoilt : 2] if spoilt < count else keys
             known = {"name": f"shard-{int(rng.integers(1000)):05d}.tar", "samples": samples, "spoilt": bad}
             yield level, known | {"torn": keys[torn] if isinstance(torn, int) else torn, "place": place}
+        for level, names, spoilt, torn, place in (
+            (spoilt_, ["oak", "elm", "oak", "fir"], ["oak"], "", "both"),
+            (whole, [".oak.txt", "./elm.txt", "Höhle/Bär.txt"], [], "", "names"),
+            (torn_, ["oak", "elm", "fir"], [], "oak", "in the sample"), (torn_, ["oak"], [], "oak", "in its header"),
+            (torn_, ["oak"], [], "no archive", "short"), (whole, [], [], "", ""),
+        ):  # fmt: skip
+            samples = [[key, f"{WORDS[k]} " * 99] for k, key in enumerate(names)]
+            yield level, {"name": "last.tar", "samples": samples, "spoilt": spoilt, "torn": torn, "place": place}
 
     def _case(self, level, known, options=None):
         case = super()._case(level, known, options)
@@ -207,12 +227,17 @@ class ReadShard(PlainExercise):
         state = {"": "whole", "no archive": "no tar archive at all"}.get(known["torn"], f"{where} {known['torn']}")
         said = f"{len(known['samples'])} samples, {len(known['spoilt'])} of them damaged, {state}"
         odd = {"odd": ", decoded to None, 0, [], False and texts", "twice": ", two of one key"}
-        odd |= {"plain": ", one in a folder and one empty"}
+        odd |= {"plain": ", one in a folder and one empty", "both": ", two of one key", "short": ": 2 bytes"}
+        odd |= {"names": ", two with a dot in front and one in no ASCII"}
         said += odd.get(known["place"], "")
         return Case(level, 1, case.arguments, said, case.known)
 
+    @staticmethod
+    def no_archive(samples, torn, place):
+        return torn == "no archive" or (place == "in its header" and torn == samples[0][0])
+
     def right(self, name, samples, spoilt, torn, place, **rest):
-        if torn == "no archive":
+        if self.no_archive(samples, torn, place):
             return {"samples": [], "broken": [[name, None]]}
         keys = [key for key, _ in samples]
         upto = keys.index(torn) + (place in ("behind it", "at its end")) if torn else len(keys)
@@ -222,7 +247,7 @@ class ReadShard(PlainExercise):
 
     def worked(self, case):
         c = super().worked(case)
-        c.ends = c.torn if c.place in self.WITHIN else None
+        c.ends, c.none = c.torn if c.place in self.WITHIN else None, self.no_archive(c.samples, c.torn, c.place)
 
         def until():
             first = c.right["broken"][:1]
@@ -329,6 +354,10 @@ class ShardsOf(PlainExercise):
             seeds = [seed, seed + 5]  # not the same modulo the number of files
             known = {"files": files, "seeds": seeds, "epochs": epochs, "world_size": p, "workers": workers}
             yield level, {**known, "turned": turned, "level": level}
+        known = {"seeds": [25, 30], "epochs": 1, "world_size": 2, "workers": 2, "level": once}
+        yield once, {**known, "files": [], "turned": 0}
+        files = [f"shard-{zeros}{k}.tar" for k in range(6) for zeros in ("", "0")]  # a number in two ways
+        yield listings, {**known, "files": files, "turned": 5, "level": listings}
 
     def _case(self, level, known, options=None):
         case = super()._case(level, known, options)
@@ -703,6 +732,7 @@ class Utilisation(PlainExercise):
         yield ahead, {"make": [steady, slow, bursts], "step": 2.0, "depth": 2}
         yield ahead, {"make": [slow, [3.0, *steady[1:]]], "step": 2.0, "depth": 4}
         yield ahead, {"make": [[3.0] * 4, [1.0, 5.0, 5.0, 1.0]], "step": 2.0, "depth": 9}  # more than there are
+        yield one, {"make": [[0.123456789, 7.7, 0.1]], "step": 0.3, "depth": 1}  # seconds that are not rounded
 
     def _telling(self, known, p) -> bool:
         other = [bands(**known | {"depth": depth}) for depth in {0, 1, known["depth"], known["depth"] + 1, 10**6}]
@@ -891,6 +921,8 @@ class Pack(RefusingExercise):
             yield few, {"lengths": lengths, "capacity": capacity, "level": few}
         yield once, {"lengths": [5, 0, 3, 0, 8], "capacity": 8, "level": once}
         yield once, {"lengths": [0, 0], "capacity": 8, "level": once}
+        yield few, {"lengths": list(range(1, 100)), "capacity": 100, "level": few}
+        yield once, {"lengths": [1] * 3000, "capacity": 100, "level": once}
 
     # the fullest row that has room takes a row more than the first one; then so does the emptiest. All five rows of the
     # first list are full, and still have room for 0 tokens.
@@ -934,8 +966,10 @@ class Pack(RefusingExercise):
         full = max((sum(lengths[k] for k in row) for row in rows), default=0)
         if full > capacity:
             return Finding("overfull", f"{full} tokens in a row of {capacity}.")
+        if level != "few rows":
+            return None
         best, rows = len(first_fit(lengths, capacity)), [row for row in rows if row]
-        if level != "few rows" or len(rows) <= best:
+        if len(rows) <= best:
             return None
         name = "one_row_open" if len(rows) >= self._one_open(lengths, capacity) else "too_many_rows"
         others = [first_fit(lengths, capacity, pick=pick) for pick in (min, max)]

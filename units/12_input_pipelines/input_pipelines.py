@@ -290,7 +290,7 @@ def shards_of(
     world_size: int, number of ranks
     worker: int, this worker
     workers: int, number of workers of each rank
-    seed: int
+    seed: int, from 0 to 2**31 - 1
     epoch: int
     Returns: list of str, in the order in which they are read
 
@@ -709,8 +709,9 @@ def next_batch(
 ) -> tuple[list[int], dict]:
     """Return this rank's share of the next batch, and the state after it.
 
-    state: dict with "seed", "epoch" and "taken", the number of samples of this epoch
-        that all ranks together have taken; a run starts with epoch 0 and taken 0
+    state: dict with "seed", from 0 to 2**31 - 1, "epoch" and "taken", the number of
+        samples of this epoch that all ranks together have taken; a run starts with
+        epoch 0 and taken 0
     n: int, number of samples in an epoch
     batch_size: int, number of samples of all ranks together
     rank: int, this rank

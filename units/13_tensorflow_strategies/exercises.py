@@ -80,6 +80,10 @@ class TfConfig(PlainExercise):
         yield cannot, {"hosts": many, "indices": [-1]}, {"says": "4 workers, index -1"}
         yield cannot, {"hosts": [*three, three[0]], "indices": [1]}, {"says": "4 workers, two at the same address"}
         yield cannot, {"hosts": [*many, many[2]], "indices": [0]}, {"says": "5 workers, two at the same address"}
+        begins = {"hosts": ["node1:1234", "node1:12345"], "indices": [0, 1]}  # one address begins with the other
+        yield own, begins, {"says": "2 on one machine, ports 1234 and 12345"}
+        twice = [many[0], many[1], many[1], many[2]]
+        yield cannot, {"hosts": twice, "indices": [0]}, {"says": "4 workers, the second and the third the same"}
 
     @staticmethod
     def _text(hosts, index, kind="worker") -> str:
@@ -450,6 +454,11 @@ class Port(StrategyExercise):
         Mistake("chief_elsewhere", "Worker 0 saved to another path, where the checkpoint will not be found.",
                 "Worker 0 saves to 'checkpoint'.",
                 lambda t: {"saved to": "a place of its own"} if t.index == 0 else None),
+        Mistake("saves_weights", "`save` got something else than a Keras model: it writes the model that you built.",
+                "`save(model, path)`, not `save(model.get_weights(), path)`.",
+                lambda t: {"saved to": ("a place of its own" if t.index else "the checkpoint") + ", not the model"}),
+        Mistake("trained_by_the_chief", "Worker 0 trained, this worker did not: with several workers, the chief would "
+                "wait forever for the others' gradients.", "Every worker calls `fit`."),
         Mistake("saved_each_epoch", "The model was saved after each epoch, and not at all where there are none.",
                 "Save once, after the last epoch."),
         Mistake("one_place_for_the_others", "All workers but the chief save to the same place: with three of them, two "
@@ -464,7 +473,7 @@ class Port(StrategyExercise):
     def cases(self, rng):
         same, one = self.levels
         made = []
-        for level, index, replicas, epochs in ((same, 0, 2, 2), (same, 0, 1, 1), (one, 1, 3, 0)):
+        for level, index, replicas, epochs in ((same, 1, 2, 2), (same, 0, 1, 1), (one, 1, 3, 0)):
             n = 4 * replicas if replicas > 1 else 8
             known = {"replicas": replicas, "index": index, "epochs": epochs, "local_batch": 2, "rate": 0.0625}
             known |= {"x": full_precision(rng, -1, 1, (n, 3)), "y": full_precision(rng, 1, 2, (n, 2))}
@@ -493,19 +502,22 @@ class Port(StrategyExercise):
         t = self.worked(case)
         weights = t.train(t.rate * t.replicas, t.together)
         saved = "a place of its own" if t.index else "the checkpoint"
+        if t.index and t.epochs:  # the other level asks where this worker saves
+            saved = ANYTHING
         at_work = t.replicas if t.epochs else ANYTHING
         return [dict(zip(self.parts, (True, at_work, True, weights, "fine", saved), strict=True))]
 
     def read(self, t, report, right):
+        saves = report["saved to"].split(" and ")
+        if t.epochs > 1 and len(saves) == t.epochs and saves[0].endswith("before the last step"):
+            return "saved_each_epoch"
         if right:
             return None
         if not report["made under the strategy"]:
             return "model_outside_scope"
         if t.epochs and report["replicas at work"] < t.replicas:
-            return "one_replica_only"
+            untrained = np.array_equal(report["weights"], t.weights)
+            return "trained_by_the_chief" if t.index and untrained else "one_replica_only"
         if report["policies"] == "OFF":
             return "auto_shard_off"
-        saves = report["saved to"].split(" and ")
-        if t.epochs > 1 and len(saves) == t.epochs and saves[0].endswith("before the last step"):
-            return "saved_each_epoch"
         return None if report["samples in order"] else "shuffled"

@@ -63,13 +63,22 @@ class Probe(tf.keras.layers.Layer):
         return x
 
 
+class Frozen(tf.keras.layers.Layer):
+    # Adds a variable that is not trained: 0.
+    def build(self, shape):
+        self.shift = self.add_weight(name="shift", shape=(shape[-1],), initializer="zeros", trainable=False)
+
+    def call(self, x):
+        return x + self.shift
+
+
 def mirrored_gradients(f, replicas, x, y, weights, offset):
     strategy, seen = mirrored(replicas), {}
     with strategy.scope():
         dense = tf.keras.layers.Dense(weights.shape[1], dtype="float64")
-        model = tf.keras.Sequential([Probe(strategy, seen), dense])
+        model = tf.keras.Sequential([Probe(strategy, seen), Frozen(dtype="float64"), dense])
         model.build((None, weights.shape[0]))
-        model.set_weights([weights, offset])
+        dense.set_weights([weights, offset])
     seen.clear()
     found = f(strategy, model, x, y)
     if not isinstance(found, (list, tuple)):
@@ -155,17 +164,21 @@ class Worker:
         return contextlib.nullcontext()
 
 
+def labels(minibatch):
+    return minibatch[1] if isinstance(minibatch, tuple) else minibatch
+
+
 def steps_of(found, strategy, replicas):
     # One list of minibatches for each step of one worker; None where the dataset was not handed to the strategy.
     if isinstance(strategy, Worker):
         if not isinstance(found, Handed):
             return None
-        minibatches = [np.ravel(one).tolist() for one in itertools.islice(iter(found.minibatches), 200)]
+        minibatches = [np.ravel(labels(one)).tolist() for one in itertools.islice(iter(found.minibatches), 200)]
         return [minibatches[k : k + replicas] for k in range(0, len(minibatches), replicas)]
     if not isinstance(found, tf.distribute.DistributedDataset):
         return None
     return [
-        [np.ravel(one).tolist() for one in strategy.experimental_local_results(values)]
+        [np.ravel(one).tolist() for one in strategy.experimental_local_results(labels(values))]
         for values in itertools.islice(iter(found), 100)
     ]
 
@@ -175,7 +188,9 @@ def distribute(f, samples, batch, workers, replicas):
     for index in range(workers):
         tf.get_logger().setLevel("ERROR")
         strategy = mirrored(replicas) if workers == 1 else Worker(workers, index, replicas)
-        found = f(tf.data.Dataset.from_tensor_slices(samples), strategy, batch)
+        pairs = len(samples) % 2 == 0  # as images with labels
+        held = (np.zeros((len(samples), 2)), samples) if pairs else samples
+        found = f(tf.data.Dataset.from_tensor_slices(held), strategy, batch)
         if found is None:
             return None
         own = steps_of(found, strategy, replicas)
@@ -211,7 +226,8 @@ def places(saved, index, trained):
         others = path in [one for one, _ in saved.get(index + 1, [])]
         where = "the same place as another worker" if others else "a place of its own"
         where = "the checkpoint" if path == "checkpoint" else where
-        words.append(where if np.array_equal(weights, trained) else where + ", before the last step")
+        what = "" if np.array_equal(weights, trained) else ", before the last step"
+        words.append(where + (", not the model" if weights is None else what))
     return " and ".join(words) or "nothing"
 
 
@@ -234,10 +250,10 @@ def port(f, replicas, index, x, y, weights, local_batch, rate, epochs):
         seen.clear()
         return model
 
-    for worker in (index, index + 1) if index else (index,):  # does the next one save to the same place?
+    for worker in (index, index + 1) if index and not epochs else (index,):  # does the next one save to the same place?
 
         def save(model, path, worker=worker):
-            now = made[-1][0].get_weights()[0] if made else None
+            now = model.get_weights()[0] if isinstance(model, tf.keras.Model) else None
             saved.setdefault(worker, []).append((os.path.normpath(str(path)), now))
 
         f(strategy, worker, build_model, x, y, local_batch, rate, epochs, save)

@@ -9,7 +9,7 @@ from autograder.inputs.common import SEEDS
 from autograder.inputs.strategies import plain_cases
 from autograder.values import full_precision
 
-HOSTS = ["a:1", "a:2", "b:1", "node10:20000", "localhost:12345", "10.0.0.1:80"]
+HOSTS = ["a:1", "a:2", "a:12", "b:1", "node10:20000", "localhost:12345", "10.0.0.1:80"]
 
 
 def tf_config(exercise):

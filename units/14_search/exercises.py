@@ -110,6 +110,7 @@ class LogGrid(RefusingExercise):
         yield wrong, {"low": 0.1, "high": 1.0, "n": 1}
         yield wrong, {"low": -1.0, "high": -2.0, "n": 3}  # a ratio above 1, and points that are no learning rates
         yield wrong, {"low": 0.1, "high": 1.0, "n": 0}
+        yield any_, {"low": 1.0, "high": 1.0 + 1e-9, "n": 3}  # a factor below what a loop allows for rounding
 
     def draw_further(self, rng):
         _, _, wrong = self.levels
@@ -126,6 +127,23 @@ class LogGrid(RefusingExercise):
 
 
 MIXED = {"batch": ["choice", [16, "all", 0.5]], "layers": ["int", 0, 3]}
+PAIRS = {"kernel": ["choice", [[3, 3], [5, 5]]], "shift": ["uniform", -1.0, 1.0]}
+BOUNDS = SPACE | {"lr": ["log", 0.5, 300.0], "momentum": ["uniform", -2.0, 3.0], "layers": ["int", -2, 1]}
+
+
+def as_they_come(space: dict) -> dict:
+    """The space with tuples as the texts that the harness makes of them."""
+    return {
+        name: [kind, [repr(tuple(v)) if isinstance(v, (list, tuple)) else v for v in ends[0]]]
+        if kind == "choice" else [kind, *ends] for name, (kind, *ends) in space.items()
+    }  # fmt: skip
+
+
+def within_space(one: dict) -> dict:
+    """A configuration of `BOUNDS` with its values at the same places in `SPACE`."""
+    (_, low, high), (_, least, most) = BOUNDS["lr"], SPACE["lr"]
+    rate = least * (most / least) ** (math.log(one["lr"] / low) / math.log(high / low))
+    return one | {"lr": rate, "momentum": (one["momentum"] + 2) / 5 * 0.95, "layers": one["layers"] + 3}
 
 
 class RandomConfigs(PlainExercise):
@@ -197,19 +215,29 @@ class RandomConfigs(PlainExercise):
         yield seeds, known, {"says": "n = 120, seeds 1, 2 and 11"}
         known = {"space": SPACE, "n": 1001, "seed": 1, "sizes": [[1, 1], [2, 1]]}
         yield seeds, known, {"says": "n = 1001, seeds 1 and 2"}
+        known = {"space": BOUNDS, "n": 800, "seed": 25, "sizes": [[25, 1]]}
+        yield drawn, known, {"says": "n = 800, other bounds, some below zero"}
+        known = {"space": PAIRS, "n": 12, "seed": 25, "sizes": [[25, p] for p in (1, 1, 1)]}
+        yield drawn, known, {"says": 'n = 12, ("choice", ((3, 3), (5, 5)))'}
+        sizes = [[1, 10_001, 10_000], [2, 10_001, 0]]  # the one configuration of a rank
+        known = {"space": {"lr": SPACE["lr"]}, "n": 10_001, "seed": 1, "sizes": sizes}
+        yield seeds, known, {"says": "n = 10,001, on 10,001 ranks: the last of seed 1, and rank 0 of seed 2"}
+        known = {"space": SPACE, "n": 20, "seed": 1, "sizes": [[seed, 1] for seed in (1, 1001, 10_001, 100_001)]}
+        yield seeds, known, {"says": "n = 20, seeds 1, 1001, 10,001 and 100,001"}
 
     def read_right(self, answer, space, n, seed, sizes):
         runs = [run if isinstance(run, list) else [] for run in answer] if isinstance(answer, list) else []
-        if [len(run) for run in runs] != [p for _, p in sizes]:
+        if [len(run) for run in runs] != [len(some) or p for _, p, *some in sizes]:
             return "not_configurations"
+        come = as_they_come(space)
         for run in runs:
-            if not all(isinstance(s, list) and all(is_in(space, one) for one in s) for s in run):
-                return "choices_of_one_type" if space == MIXED else "not_configurations"
+            if not all(isinstance(s, list) and all(is_in(come, one) for one in s) for s in run):
+                return "choices_of_one_type" if space in (MIXED, PAIRS) else "not_configurations"
         whole = [counted([one for share in run for one in share]) for run in runs]
-        if any(sum(run.values()) != n for run in whole[:1]):
+        if sum(whole[0].values()) != min(n, sum(len(some) or n for _, _, *some in sizes[:1])):
             return "not_n"
         if n == 800:
-            return shape_of_draws(runs[0][0])
+            return shape_of_draws(list(map(within_space, runs[0][0])) if space == BOUNDS else runs[0][0])
         if sizes[0][0] != sizes[1][0]:
             return self._of_seeds(whole, sizes)
         return self._of_shares(runs, whole, n)
@@ -217,8 +245,8 @@ class RandomConfigs(PlainExercise):
     @staticmethod
     def _of_seeds(whole, sizes):
         if whole[0] == whole[1]:
-            return "ignores_the_seed"
-        seeds = [seed for seed, _ in sizes]
+            return "ignores_the_seed" if len(sizes[0]) == 2 else "other_seeds_overlap"
+        seeds = [seed for seed, *_ in sizes]
         shared = {(a, b): (whole[a] & whole[b]).total() for a in range(len(seeds)) for b in range(a)}
         most = max((often for (a, b), often in shared.items() if seeds[a] - seeds[b] == 1), default=0)
         if 2 * most > whole[0].total():
@@ -265,7 +293,7 @@ class Farm(Exercise):
                 "were rounded on the way.",
                 "Send them as int64 (or float64): float32 holds only even whole numbers above 16,777,216, and "
                 "int32 none above 2,147,483,647."),
-        Mistake("NotAnInt", "`work` was called with a float, or a tensor of floats, which cannot be an index.",
+        Mistake("NotAnInt", "`work` was called with a float, or with a tensor, which is no int either.",
                 "`work(int(message[0]), int(message[1]))`."),
         Mistake("trained_twice", "A job was worked on more than once.",
                 "Rank 0 alone calls next_job, and gives each job to one worker."),
@@ -302,18 +330,22 @@ class Farm(Exercise):
             self._case(rng, idle, 5, [-1] * 11, long=1),
             self._case(rng, later, 4, tree, long=1),
             self._case(rng, later, 3, [-1, 0, 0, 0, 3, 3]),
+            self._case(rng, once, 3, [-1] * 6, drawn=False),
+            self._case(rng, idle, 3, [-1] * 6, epochs=2**53),
         ]
 
     @staticmethod
-    def _case(rng, level, p, after, long=None, drawn=True):
+    def _case(rng, level, p, after, long=None, drawn=True, epochs=None):
         """long: one of the first jobs, which takes so long that others end before it; who waits for it is late. drawn:
-        the losses, or else nan, 0 and 1, which are losses like others."""
+        the losses, or else nan, 0, 1, -1, inf and -inf, which are losses like others. epochs: those of a job."""
         n = len(after)
         jobs = [[int(c), int(e)] for c, e in zip(rng.permutation(50)[:n] + 1, rng.integers(1, 30, n), strict=True)]
         if n > 3 and level != "every job once":  # a whole number that neither float32 nor int32 holds
             jobs[3][0] = 5_123_456_789
         if n > 3:  # numbers that somebody might take for a sign
             jobs[0] = [0, 0]
+        if epochs:
+            jobs[4] = [7, epochs]
         while True:
             seconds = rng.uniform(1e-3, 4e-3, n)
             if long is not None:
@@ -321,7 +353,7 @@ class Farm(Exercise):
             ends = sorted(greedy(seconds.tolist(), after, max(1, p - 1)))
             if all(b - a > 2e-5 for a, b in pairwise(ends)):
                 break
-        losses = rng.uniform(-3, 3, n).tolist() if drawn else [math.nan, 0.0, 1.0]
+        losses = rng.uniform(-3, 3, n).tolist() if drawn else [math.nan, 0.0, 1.0, -1.0, math.inf, -math.inf][:n]
         known = {"jobs": jobs, "seconds": seconds.tolist(), "losses": losses, "after": after}
         judge = name_of(jobs, known["seconds"], losses)
         answers = {judge: Answer(partial(worked_on, known), (range(n),))}
@@ -429,7 +461,7 @@ class BestTrial(Exercise):
         Mistake("losses_rounded", "Losses that differ in the ninth digit were taken for equal: they were compared in "
                 "float32, or rounded.",
                 "Compare float64 with float64: `torch.tensor(loss, dtype=torch.float64)`.",
-                lambda c: c.best(by=c.validation.astype(np.float32))),
+                lambda c: None if (np.abs(c.validation) > 3e38).any() else c.best(by=c.validation.astype(np.float32))),
         Mistake("number_rounded", "The number of the winner was rounded: it went through float32, which above "
                 "16,777,216 holds only some of the even whole numbers.",
                 "`numbers.double()`: float64 holds whole numbers up to 2**53."),
@@ -437,7 +469,7 @@ class BestTrial(Exercise):
                 "The error travels, too: let all other ranks add 0, or send it along with the loss."),
         Mistake("takes_anything", "There is no trial to choose, and the function returned something all the same.",
                 "Raise a ValueError, on every rank."),
-        Mistake("sends_all_trials", "The winner is right, but ranks send all their trials.",
+        Mistake("sends_all_trials", "The answer is right, but ranks pass all their trials to collectives.",
                 "Each rank's best is enough: loss, number and test error."),
     ]  # fmt: skip
 
@@ -458,16 +490,23 @@ class BestTrial(Exercise):
             self._case(rng, nobody, (0, 0)),
             self._case(rng, nobody, (2, 3, 0), nan=("all",)),
             self._case(rng, chosen, (9,)),
+            self._case(rng, chosen, (99, 40)),
+            self._case(rng, chosen, (8, 9), lowest=-1.8),
+            self._case(rng, few, (5, 0, 8), lowest=0.0),
+            self._case(rng, diverged, (9, 0, 8), nan=(0.3,), scale=1e300),
+            self._case(rng, nobody, (40, 40), nan=("all",)),
         ]
 
     @staticmethod
     def _case(
-        rng, level, sizes, ties=False, nan=(), within=False, close=False, scale=1.0, zero=False, wide=0, below=False
-    ):
+        rng, level, sizes, ties=False, nan=(), within=False, close=False, scale=1.0, zero=False, wide=0, below=False,
+        lowest=None,
+    ):  # fmt: skip
         """ties: each rank has the smallest loss once, or rank 1 alone has it four times (within). close: the two
         smallest losses differ in the ninth digit, and the larger one has the smaller number. scale: of the losses.
         zero: the winner, on the last rank, has the number 0, which who sends zeros takes for no trial. wide: it has
-        this one, which int32 does not hold. below: all test errors are below zero, like a log-likelihood."""
+        this one, which int32 does not hold. below: all test errors are below zero, like a log-likelihood. lowest: the
+        smallest of all losses."""
         n, starts = sum(sizes), np.cumsum([0, *sizes])
         while True:
             numbers, order = rng.permutation(400)[:n] + 100, rng.permutation(n)
@@ -490,6 +529,7 @@ class BestTrial(Exercise):
             if wide:
                 numbers[np.argmin(validation)] = wide
             test -= 5.0 * below
+            validation += 0.0 if lowest is None else lowest - validation.min()
             validation *= scale
             for share in nan:
                 if share == "all":
@@ -550,7 +590,7 @@ class BestTrial(Exercise):
         right, answers = self.worked(case).best(), [rank.value for rank in run.ranks]
         if not right:
             raised = [isinstance(a, dict) and a.get("raises") == "ValueError" for a in answers]
-            return None if all(raised) else "takes_anything"
+            return self._sent(run) if all(raised) else "takes_anything"
         pairs = [a.get("winner") if isinstance(a, dict) else None for a in answers]
         if not all(isinstance(a, list) and len(a) == 2 and type(a[0]) in (int, float) for a in pairs):
             return None
@@ -565,10 +605,12 @@ class BestTrial(Exercise):
         if any(a[0] != right[0] for a in pairs):
             tests = all(isinstance(a[1], float) and abs(a[1] - right[1]) < 1e-9 for a in pairs)
             return "place_for_number" if tests and all(a[0] < 100 for a in pairs) else None
-        most = max(rank.sent_bytes + rank.collective_bytes for rank in run.ranks)
-        if most > 64:
-            return Finding("sends_all_trials", f"A rank handed over {most} bytes; 24 would do.")
-        return None
+        return self._sent(run)
+
+    @staticmethod
+    def _sent(run):
+        most = max(rank.collective_bytes for rank in run.ranks)
+        return Finding("sends_all_trials", f"A rank handed over {most} bytes; 24 would do.") if most > 64 else None
 
 
 # -- who goes on -------------------------------------------------------------------------------------------------------
@@ -610,6 +652,8 @@ class SuccessiveHalving(PlainExercise):
                 "Compare float64 with float64: `torch.tensor(loss, dtype=torch.float64)`.",
                 lambda c: {**c.right, "rungs": halving(SimpleNamespace(
                     **{**c.case.known, "curves": c.curves.astype(np.float32)}))}),
+        Mistake("NotAnInt", "`train` was called with a float for the epochs.",
+                "Whole numbers all the way: r * eta**k."),
         Mistake("nan_stays", "A configuration whose loss is nan comes before one with a number.",
                 "nan counts as worse than any number: `sorted` alone does not know that."),
         Mistake("not_rungs", "The answer is not a list of lists of configuration numbers."),
@@ -654,6 +698,10 @@ class SuccessiveHalving(PlainExercise):
             self._chosen(rng, 9, odd=True),
             {"says": "n = 9, r = 1, R = 9, eta = 3; inf, nan, and ties in rung 1"},
         )
+        known = {"n": 9, "r": 1, "R": 9, "eta": 3, "counted": False}
+        losses = np.array([0.5, 0.0, -0.25, -np.inf, 1.0, 0.75, 2.0, 3.0, 4.0])
+        yield odd, known | {"curves": np.repeat(losses[:, None], 10, axis=1)}, {"says": "n = 9; losses of 0 and below"}
+        yield odd, known | {"curves": np.zeros((0, 10)), "n": 0}, {"says": "n = 0, r = 1, R = 9, eta = 3"}
 
     @staticmethod
     def _chosen(rng, n, odd=False):
@@ -823,6 +871,10 @@ class AshaNext(PlainExercise):
                 "math.isnan, not math.isfinite.", lambda c: c.of("inf_is_no_loss")),
         Mistake("last_of_equals", "Of two equal losses the larger number goes up first.",
                 "The smaller number goes first.", lambda c: c.of("last_of_equals")),
+        Mistake("losses_rounded", "Losses that differ in the ninth digit were taken for equal: they were compared in "
+                "float32, or rounded.",
+                "Compare float64 with float64: Python's own floats.",
+                lambda c: {**c.right, "job": listed(asha(c.rounded))}),
         Mistake("diverged_do_not_count", "None goes up because a configuration that diverged was not counted among the "
                 "m that have finished.",
                 "m is the number of all that have finished, len(finished[k]).",
@@ -892,6 +944,20 @@ class AshaNext(PlainExercise):
             known = {"finished": [rung, [[i, 0.3] for i in gone], []], "started": [begun, gone, []]}
             known |= {"n": 9, "eta": eta}
             yield level, known, {"says": f"n = 9, eta = {eta}"}
+        yield from self._fixed(up, odd)
+
+    @staticmethod
+    def _fixed(up, odd):
+        rungs = [dict.fromkeys(range(8), 0.5), {0: 0.4, 1: 0.4, 2: 0.6, 3: 0.7}, {0: 0.4, 1: 0.3}, {}]
+        for level, eta, says, finished, started in (
+            (up, 3, "losses that differ in the ninth digit", [{0: 0.5 + 1e-9, 1: 0.5, 2: 0.9}, {}], [[0, 1, 2], []]),
+            (up, 3, "nothing has begun", [{}, {}, {}], [[], [], []]),
+            (up, 2, "four rungs", rungs, [list(range(8)), [0, 1, 2, 3], [0, 1], []]),
+            (up, 3, "a single rung", [{0: 0.5, 1: 0.4, 2: 0.6}], [[0, 1, 2, 3]]),
+            (odd, 3, "a loss of -inf", [{0: -math.inf, 1: 0.5, 2: 0.7, 3: 0.9}, {}], [[0, 1, 2, 3], [1]]),
+        ):
+            known = {"finished": [[list(pair) for pair in rung.items()] for rung in finished], "started": started}
+            yield level, known | {"n": 9, "eta": eta}, {"says": f"n = 9, eta = {eta}, {says}"}
 
     def _show(self, shown, right, known, nobody_runs):
         """True if these mistakes give what neither a right answer nor another mistake gives, and, where `nobody_runs`
@@ -908,6 +974,8 @@ class AshaNext(PlainExercise):
     def worked(self, case):
         c = super().worked(case)
         c.of = lambda slip: {"job": listed(asha(state(**case.known), slip)), "changed": False}
+        rounded = [[[i, float(np.float32(loss))] for i, loss in rung] for rung in c.finished]
+        c.rounded = state(**case.known | {"finished": rounded})
         return c
 
 
@@ -1001,6 +1069,10 @@ class Spectral(PlainExercise):
         x = np.array(list(product([-1.0, 1.0], repeat=3)))
         known = {"x": x, "y": 1.0 + 2.5 * x[:, 0], "degree": 0, "s": 1}
         yield noisy, known, {"says": "8 trials of 3 switches, degree 0, s = 1"}
+        x = np.array(list(product([-1.0, 1.0], repeat=5)))
+        y = (2.0 * x[:, :4].prod(axis=1) + 1.25 * x[:, 4] - 0.75) / 10_000
+        known = {"x": x, "y": y, "degree": 4, "s": 3}
+        yield clean, known, {"says": "32 trials of 5 switches, degree 4, s = 3, small losses"}
 
     @staticmethod
     def _data(rng, m, n, degree, s, noise, beyond, close, constant):

@@ -1,6 +1,7 @@
 """The harnesses of unit 14's exercises: functions that run around the student's (`autograder.exercises.source`)."""
 
 import itertools
+import numbers
 import operator
 
 import numpy as np
@@ -11,6 +12,8 @@ from labkit.relay.charging import ask
 
 def plain(one):
     value = one.tolist() if hasattr(one, "tolist") else one
+    if isinstance(value, tuple):
+        return repr(tuple(plain(part) for part in value))
     return value if isinstance(value, (bool, int, float, str)) else repr(value)
 
 
@@ -25,10 +28,14 @@ def drawn(f, kinds, n, seed, rank, p, process):
         return listed(f(dict(kinds), n, seed, rank, p))
 
 
-def random_configs(f, space, n, seed, sizes):
-    kinds = {name: tuple(tuple(x) if isinstance(x, list) else x for x in one) for name, one in space.items()}
-    later = [k == 2 for k in range(len(sizes))]  # the third in another process
-    return [[drawn(f, kinds, n, s, r, p, r + new) for r in range(p)] for (s, p), new in zip(sizes, later, strict=False)]
+def tupled(one):
+    return tuple(tupled(part) for part in one) if isinstance(one, (list, tuple)) else one
+
+
+def random_configs(f, space, n, seed, sizes):  # sizes: seed, number of ranks, and which ranks, if not all
+    kinds = {name: tupled(one) for name, one in space.items()}
+    runs = [(s, p, some or range(p), k == 2) for k, (s, p, *some) in enumerate(sizes)]  # the third in another process
+    return [[drawn(f, kinds, n, s, r, p, r + new) for r in some] for s, p, some, new in runs]
 
 
 class NoSuchJob(RuntimeError):
@@ -56,10 +63,9 @@ def farm(f, jobs, judge, after):
         reported.append((tuple(int(k) for k in job), loss))
 
     def work(config, epochs):
-        try:
-            job = operator.index(config), operator.index(epochs)
-        except TypeError:
-            raise NotAnInt(f"work({config}, {epochs}): two ints, with which one can look up a configuration") from None
+        if not isinstance(config, numbers.Integral) or not isinstance(epochs, numbers.Integral):
+            raise NotAnInt(f"work({config}, {epochs}): two ints, with which one can look up a configuration")
+        job = int(config), int(epochs)
         if job not in jobs:
             raise NoSuchJob(f"work{job}: next_job has never given that")
         worked.append(list(job))
@@ -97,7 +103,10 @@ def successive_halving(f, curves, n, r, R, eta):
     had = {}
 
     def train(i, epochs):
-        i, epochs = int(i), int(epochs)
+        try:
+            i, epochs = int(i), operator.index(epochs)
+        except TypeError:
+            raise NotAnInt(f"train({i}, {epochs}): the epochs are an int") from None
         if not (0 <= i < n and 1 <= epochs <= R):
             raise ValueError(f"train({i}, {epochs}): there are {n} configurations, and {R} epochs at most")
         if epochs < had.get(i, 0):

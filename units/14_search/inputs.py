@@ -13,7 +13,7 @@ from autograder.exercises.readings.search import products
 from autograder.inputs.common import COUNTS, RANKS, SEEDS
 from autograder.inputs.strategies import plain_case, plain_cases
 
-ENDS = st.sampled_from([-1.0, 0.0, 1e-300, 1e-6, 0.5, 1.0, 1.5, 300.0, 1e300])
+ENDS = st.sampled_from([-1.0, 0.0, 1e-300, 1e-6, 0.5, 1.0, 1.0 + 1e-9, 1.5, 300.0, 1e300])
 
 
 def log_grid(exercise):
@@ -26,13 +26,13 @@ def hyperband_brackets(exercise):
 
 
 def asha_next(exercise):
-    """Histories of rungs: the best may have been started, losses are equal, nan or inf."""
-    losses = st.sampled_from([0.0, 0.25, 0.5, 0.5, 1.0, math.inf, math.nan])
+    """Histories of rungs: the best may have been started, losses are equal, nearly so, nan or inf."""
+    losses = st.sampled_from([0.0, 0.25, 0.5, 0.5, 0.5 + 2**-30, 1.0, math.inf, -math.inf, math.nan])
 
     def history(size):
         numbers = range(size)
         rungs = st.lists(
-            st.dictionaries(st.sampled_from(numbers), losses) if size else st.just({}), min_size=1, max_size=3
+            st.dictionaries(st.sampled_from(numbers), losses) if size else st.just({}), min_size=0, max_size=3
         )
         begun = st.lists(st.sets(st.sampled_from(numbers)) if size else st.just(set()), min_size=3, max_size=3)
         return st.tuples(rungs, begun, st.integers(0, 3)).map(lambda drawn: _consistent(size, *drawn))
@@ -65,6 +65,9 @@ def random_configs(exercise):
         "shift": ("uniform", -2.0, 3.0),
         "one": ("int", 3, 3),
         "wide": ("int", -5, 2**53 + 1),
+        "rise": ("uniform", 1.0, 3.0),
+        "below": ("int", -3, 2),
+        "pairs": ("choice", ((3, 3), (5, 5))),
         "only": ("choice", ("relu",)),
         "flag": ("choice", (True, False)),
     }
@@ -92,7 +95,8 @@ def farm(exercise):
         after = [-1 if parent is None else parent % k if k else -1 for k, parent in enumerate(later)]
         level = list(exercise.levels)[2 if after else 0]
         long = long % len(after) if after and long is not None else None
-        return exercise._case(np.random.default_rng(seed), level, p, after, long)
+        wide = 2**53 if len(after) > 4 and seed % 2 else None
+        return exercise._case(np.random.default_rng(seed), level, p, after, long, len(after) > 6 or seed % 3 > 0, wide)
 
     parents = st.lists(st.none() | st.integers(0, 9), max_size=9)
     return st.tuples(SEEDS, st.integers(1, 6), parents, st.none() | st.integers(0, 9)).map(case)
@@ -102,7 +106,7 @@ def best_trial(exercise):
     """Losses that are equal, zero, tiny or huge, or nan; numbers of trials from 0 to 2**53; ranks without trials."""
     losses = st.sampled_from([0.0, -0.0, 0.5, 0.5, 0.5 + 2**-40, -1.0, 1e300, 5e-324, math.nan])
     errors = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1e-9])
-    numbers = st.integers(0, 40) | st.integers(2**53 - 40, 2**53)
+    numbers = st.integers(0, 400) | st.integers(2**53 - 40, 2**53)
 
     def case(drawn):
         sizes, numbers, losses, errors = drawn
@@ -119,7 +123,7 @@ def best_trial(exercise):
         lists = (st.lists(one, min_size=n, max_size=n) for one in (losses, errors))
         return st.tuples(st.just(sizes), st.lists(numbers, min_size=n, max_size=n, unique=True), *lists)
 
-    return st.lists(st.integers(0, 4), min_size=1, max_size=4).flatmap(of).map(case)
+    return st.lists(st.sampled_from([0, 1, 2, 3, 4, 40]), min_size=1, max_size=4).flatmap(of).map(case)
 
 
 def successive_halving(exercise):
@@ -147,7 +151,7 @@ def spectral(exercise):
     sizes = st.permutations([2.0, 1.25, -0.75, -3.0, 0.5])
 
     def of(drawn):
-        n, degree, s, sizes, places, whole = drawn
+        n, degree, s, sizes, places, whole, scale = drawn
         x = np.array(list(product([-1.0, 1.0], repeat=n)))
         sets, table = products(x, degree)
         s = min(s, len(sets))
@@ -156,11 +160,12 @@ def spectral(exercise):
         sizes = np.abs(table.T @ y) / len(y)
         ordered = np.sort(sizes)[::-1]
         s = next((k for k in range(s, 0, -1) if ordered[k - 1] > 0.1), 0)
-        known = {"x": x.astype(np.int64) if whole else x, "y": y, "degree": degree, "s": s}
+        known = {"x": x.astype(np.int64) if whole else x, "y": y / scale, "degree": degree, "s": s}
         return plain_case(exercise, known) if s else None
 
     places = st.permutations(range(8))
-    drawn = st.tuples(st.integers(1, 5), st.integers(0, 4), st.integers(1, 5), sizes, places, st.booleans())
+    scales = st.sampled_from([1, 10_000])
+    drawn = st.tuples(st.integers(1, 5), st.integers(0, 4), st.integers(1, 5), sizes, places, st.booleans(), scales)
     return drawn.map(of).filter(lambda case: case is not None)
 
 

@@ -157,7 +157,7 @@ def random_configs(
         ("uniform", low, high), a float; ("int", low, high), an int, both ends included,
         all equally likely; or ("choice", values), one of the values
     n: int, number of configurations of all ranks together
-    seed: int, the seed of the whole search
+    seed: int, the seed of the whole search, from 0 to 2**31 - 1
     rank: int, this rank
     world_size: int, number of ranks
     Returns: list of dicts such as {"lr": 0.01, "layers": 2, "activation": "relu"}
@@ -484,7 +484,7 @@ for rung in (1, 3, 9, 27):
 def hyperband_brackets(R: int, eta: int) -> list[list[tuple[int, int]]]:
     """Return the brackets of Hyperband with their rungs.
 
-    R: int, largest number of epochs of a configuration
+    R: int, largest number of epochs of a configuration, at most 10**9
     eta: int, the factor between two rungs
     Returns: list of brackets, from s_max down to 0, each a list of rungs
         (configurations, epochs), ints

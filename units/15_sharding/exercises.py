@@ -64,6 +64,7 @@ class MemoryPerRank(PlainExercise):
 
     signature = "memory_per_rank(params: int, p: int, stage: int, optimizer: str, mixed: bool) -> int"
     any_type = "bytes may come as the float that a division gives"
+    rtol = 1e-13  # whole numbers
     levels = {"Adam in mixed precision": 1, "other optimizers, float32, and padding": 1, "illegal arguments": 1}
     harness = harness_of(__file__, "memory_per_rank")
     mistakes = [
@@ -145,6 +146,9 @@ class MemoryPerRank(PlainExercise):
         for p, stage in ((8, 4), (8, -1), (0, 3), (-2, 0)):
             yield case(wrong, int(rng.integers(100, 200)), p, stage, "adam", True)
         yield case(wrong, 0, 0, 3, "adam", True)
+        yield case(others, 24, 8, 3, "adam", True)  # an odd quotient: (x + 0.5) rounds to the even one
+        yield case(others, 2**24 + 1, 1, 0, "sgd", False)  # which float32 does not hold
+        yield case(others, 0, 4, 3, "adam", True)
 
     def draw_further(self, rng):
         _, others, wrong = self.levels
@@ -216,7 +220,7 @@ class Shard(PlainExercise):
         Mistake("not_side_by_side", "The shards hold what lies side by side in memory, but `flat` is a view here: "
                 "its numbers are not neighbours there.",
                 "Cut by index, `flat[a:b]`: it takes the strides of the view into account.",
-                lambda c: tensors(shards_of(np.repeat(c.values, 2)[: len(c.values)], c.p), c.dtype)
+                lambda c: tensors(shards_of(c.in_memory[1 : len(c.values) + 1], c.p), c.dtype)
                 if c.p == 2 else None),
         Mistake("padding_not_zeros", "The numbers of the vector are right, but the padding after them is not zeros.",
                 "`flat.new_zeros(...)`: empty memory holds anything, and inf or nan times 0 is nan."),
@@ -258,6 +262,7 @@ class Shard(PlainExercise):
         c = super().worked(case)
         c.values, c.dtype = c.flat.values, c.flat.dtype
         c.k = size_of_shard(len(c.values), c.p)
+        c.in_memory = np.stack([c.values[::-1], c.values], axis=1).ravel()  # as the harness lays it where p is 2
         return c
 
 
@@ -305,6 +310,8 @@ class Unshard(Exercise):
                 (few, 2, 5, "float64", {}),
                 (few, 0, 1, "float64", {}),
                 (once, 400, 4, "float64", {}),
+                (once, 401, 4, "float64", {}),
+                (few, 3, 2, "bfloat16", {}),
             )
         ]
 
@@ -472,7 +479,7 @@ class Zero1Step(ZeroStep):
         MOVES_TOO_MUCH, TOO_MANY, SIZES,
     ]  # fmt: skip
     records = [
-        Record("bytes moved", "B", lambda case: case.level == "limited traffic",
+        Record("bytes moved", "B", lambda case: case.level == "limited traffic" and case.known["dtype"] == "float64",
                lambda case, run: over_the_links(run),
                lambda case: 2 * (case.world_size - 1) * case.known["n"] * BYTES,
                lambda case: 2 * (case.world_size - 1) * case.known["n"] * BYTES,
@@ -491,6 +498,7 @@ class Zero1Step(ZeroStep):
             self._known(rng, equal, 6, 2, 1, 1, ", gradients of zeros", t=7, still=True),
             self._known(rng, counted, 301, 3, 1, 1, ", one step", network=flat(1e-6, 1e-9)),
             self._known(rng, odd, 5, 4, 1, 1, ", one step; rank 3 begins behind the end"),
+            self._known(rng, counted, 300, 3, 1, 1, ", one step, float32", dtype="float32", network=flat(1e-6, 1e-9)),
         ]
 
     def _but_for_padding(self, case: Case, run: Run) -> bool:
@@ -512,7 +520,7 @@ class Zero1Step(ZeroStep):
             return "padding_not_zeros" if self._but_for_padding(case, run) else None
         p, k, steps = case.world_size, size_of_shard(case.known["n"], case.world_size), len(case.known["g"])
         if case.level == list(self.levels)[2]:
-            if over_the_links(run) > 3 * (p - 1) * p * k * BYTES * steps:
+            if over_the_links(run) > 3 * (p - 1) * p * k * np.dtype(case.known["dtype"]).itemsize * steps:
                 return "moves_too_much"
             if max(map(len, called(run))) > 2 * steps:
                 return Finding("too_many_collectives", f"Called: {', '.join(called(run)[0])}.")
@@ -575,6 +583,8 @@ class Zero2Step(ZeroStep):
             self._known(rng, several, 10, 3, 1, 3, ", 3 micro-batches"),
             self._known(rng, counted, 300, 3, 1, 2, ", 2 micro-batches"),
             self._known(rng, shard, 300, 3, 1, 3, ", 3 micro-batches", cancels=True),
+            self._known(rng, several, 7, 1, 1, 3, ", 3 micro-batches, one rank"),
+            self._known(rng, counted, 300, 3, 1, 2, ", 2 micro-batches, float32", dtype="float32"),
         ]
 
     def _known(self, rng, level, n, p, steps, micro, says="", **options):
@@ -599,7 +609,7 @@ class Zero2Step(ZeroStep):
         values, last = [rank.value for rank in run.ranks], self.worked(case).ranks_last
         right = is_right(self, case, run)
         p, micro = case.world_size, case.known["g"].shape[1]
-        whole = size_of_shard(case.known["n"], p) * p * BYTES
+        whole = size_of_shard(case.known["n"], p) * p * np.dtype(case.known["dtype"]).itemsize
         if right and case.level == list(self.levels)[2] and over_the_links(run) > (p - 1) * whole * (micro + 1):
             return "moves_too_much"
         if case.level == list(self.levels)[3] and (right or fits(case, last(), values)):
@@ -696,6 +706,7 @@ class Zero3(ReportExercise):
             self._case(rng, moved, even, 3),
             self._case(rng, freed, even, 3, changes=True),
             self._case(rng, ahead, even, 3, network=flat(1e-5, 1e-8)),
+            self._case(rng, moved, odd, 3),
         ]
 
     @staticmethod
@@ -792,7 +803,9 @@ class Zero3(ReportExercise):
                 for kind, nbytes in (("all_gather", sizes[0]), ("reduce_scatter", p * sizes[0]))
             )
             computing = layers * (FORWARD + BACKWARD)
-            if run.elapsed > computing + layers * scatter + 2.5 * gather:
+            # layer 0 is waited for, and the last one where it is gathered once more
+            again = over_the_links(run) > ((p - 1) * p * (3 * layers - 0.5)) * sizes[0]
+            if run.elapsed > computing + layers * scatter + (1.5 + again) * gather:
                 beside = 1e6 * (run.elapsed - computing)
                 return Finding("waits_for_every_gather", f"{beside:.0f} us passed in which no layer was computed.")
         return None
@@ -851,8 +864,8 @@ class Checkpointed(ReportExercise):
                 "generator was seeded.",
                 "Do not seed: save the generator's state before the first run, and restore it before the second.",
                 lambda c: {"masks": "not those of the plain run"} if c.draws else None),
-        Mistake("generator_set_back", "After `backward` the random number generator stands where the second run left "
-                "it: the next step draws numbers that this one has drawn already.",
+        Mistake("generator_set_back", "After `backward` the random number generator stands where a run of the blocks "
+                "left it: numbers that have been drawn already are drawn again.",
                 "Run a segment again inside `torch.random.fork_rng(devices=[])`, which restores the generator.",
                 lambda c: {"masks": "alike, but the generator was set back"} if c.draws else None),
         Mistake("recomputes_too_often", "A block was run more than twice.",
@@ -1026,15 +1039,17 @@ class ClipShards(ReportExercise):
             self._case(rng, long, plain, 0.0),
             self._case(rng, long, [(4,), (2,)], 0.3),
             self._case(rng, once, [(40, 40, 40)] * 3, 0.5),
+            self._case(rng, short, plain, None, 0.0),
         ]
 
     @staticmethod
-    def _case(rng, level, sizes, share, **options):
-        """sizes: of each tensor, the size of each rank's shard. share: of the norm; None: a gradient of zeros."""
+    def _case(rng, level, sizes, share, limit=1.0, **options):
+        """sizes: of each tensor, the size of each rank's shard. share: of the norm, the limit; None: a gradient of
+        zeros, with this limit."""
         p = len(sizes[0])
         shards = [[rng.normal(size=of[r]) * (share is not None) for of in sizes] for r in range(p)]
         norm = float(np.sqrt(sum((one**2).sum() for mine in shards for one in mine)))
-        limit = 1.0 if share is None else round(share * norm, 4)
+        limit = limit if share is None else round(share * norm, 4)
         arguments = [(tensors(mine), limit) for mine in shards]
         known = {"shards": shards, "norm": norm, "limit": limit}
         return Case(level, p, arguments, f"{len(sizes)} tensors, norm {norm:.3g}, max_norm {limit:g}", known, **options)

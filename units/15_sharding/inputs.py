@@ -74,7 +74,7 @@ def clip_grad_norm_sharded(exercise):
 
     share = st.sampled_from([None, 0.0, 0.001, 0.3, 0.999, 1.001, 3.0])
     level = st.sampled_from(list(exercise.levels)[:2])
-    return st.builds(exercise._case, DRAWN, level, FEW_RANKS.flatmap(sizes), share)
+    return st.builds(exercise._case, DRAWN, level, FEW_RANKS.flatmap(sizes), share, st.sampled_from([1.0, 0.0]))
 
 
 INPUTS = {

@@ -3,6 +3,8 @@ costs on the wire."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from autograder.exercise import ANYTHING, Finding, Mistake, Tensor
@@ -44,8 +46,23 @@ CUT_OFF = Mistake("gradients_cut_off", "The output is right, but nothing before 
 USES_COLLECTIVE = Mistake("uses_collective", "The values are right, but a collective was called.",
                           "Here only neighbours exchange messages: isend, irecv, send and recv.")  # fmt: skip
 
+HOOK_STAYS = Mistake("hook_stays", "The first pass was right. From the second one on the gradient of x is summed once "
+                     "more: each call adds a hook to the same tensor, and those of earlier calls still work.",
+                     "Sum in the backward pass of a function of your own, or hook a copy (`x.view_as(x)`): its hook "
+                     "ends with the step.")  # fmt: skip
 ONE_RANK = Mistake("only_one_rank", "Only rank 0 holds the sum.",
                    "After a reduce one rank has it, after all_reduce all.")  # fmt: skip
+
+
+def after_evaluation(case):
+    """The same MLP; a forward pass without a backward pass goes before, and `.grad` holds an earlier step's ones."""
+    arguments = [(*one[:-1], "evaluation") for one in case.arguments]
+    says = f"{case.says}, after an evaluation; the gradients are added to ones"
+    return replace(case, arguments=arguments, says=says, known=case.known | {"evaluated": True})
+
+
+def evaluated(case) -> bool:
+    return case.known.get("evaluated", False)
 
 
 class ColumnLinear(DividedLayer):
@@ -221,6 +238,8 @@ class TpMlp(DividedLayer):
                 "gradient.",
                 "f's `backward` has to return the sum of the gradients; `x.detach()` or None end the pass there.",
                 lambda c: c.changed(**{"gradient of x": 0 * c.gx})),
+        HOOK_STAYS.giving(
+            lambda c: c.changed(**{"gradient of x": c.p * c.gx}) if evaluated(c.case) else None),
         Mistake("f_and_g_exchanged", "f and g are exchanged: x was summed over the ranks on the way in, and the output "
                 "was not summed on the way out.",
                 "In front of the columns f (forward nothing, backward a sum), behind the rows g.",
@@ -241,6 +260,7 @@ class TpMlp(DividedLayer):
             divided.mlp_case(rng, second, 3, 2, 5, 6),
             divided.mlp_case(rng, second, 1, 2, 3, 4),
             divided.mlp_case(rng, second, 2, 1, 3, 4),
+            after_evaluation(divided.mlp_case(rng, second, 2, 2, 3, 4)),
         ]
 
     def right(self, c):
@@ -260,15 +280,15 @@ class TpMlp(DividedLayer):
 
     def rules(self, case, run):
         n, d = case.known["x"].shape
-        backward = case.known["g"] is not None
+        calls = 1 + (case.known["g"] is not None) + evaluated(case)
         if case.world_size == 1:  # who has nobody to talk to may say so, or not
             return None
         for rank, rank_run in enumerate(run.ranks):
             called = list(rank_run.collectives)
-            if called != ["all_reduce"] * (1 + backward) or rank_run.sends:
+            if called != ["all_reduce"] * calls or rank_run.sends:
                 more = f" and sent {rank_run.sends} messages" if rank_run.sends else ""
                 return Finding("not_two_all_reduces", f"Rank {rank} called {', '.join(called) or 'nothing'}{more}.")
-            if rank_run.collective_bytes != 8 * n * d * (1 + backward):
+            if rank_run.collective_bytes != 8 * n * d * calls:
                 return Finding("too_many_bytes", f"Rank {rank} handed {rank_run.collective_bytes} B to all_reduce; "
                                f"{8 * n * d} B each is the layer's output.")  # fmt: skip
         return None
@@ -303,11 +323,17 @@ class SequenceParallelMlp(DividedLayer):
                 "After a reduce one rank has the sum, after all_reduce all.",
                 lambda c: divided.changed(c, {"gradient of down_bias": [
                     g.sum(0) if r else c.given.sum(0) for r, g in enumerate(c.rows(c.given))]})),
-        Mistake("hook_stays", "The first step was right. From the second one on the gradient of the last bias is "
-                "summed once more: each call adds a hook to the same parameter, and those of earlier calls still work.",
-                "Sum in the backward pass of a function of your own, or hook a copy (`down_bias.view_as(down_bias)`): "
-                "its hook ends with the step.",
-                lambda c: divided.changed(c, {"gradient of down_bias": c.p * c.given.sum(0)}) if c.again else None),
+        HOOK_STAYS.but(why="The first pass was right. From the second one on the gradient of the last bias is summed "
+                       "once more: each call adds a hook to the same parameter, and those of earlier calls still work.",
+                       how="Sum in the backward pass of a function of your own, or hook a copy "
+                       "(`down_bias.view_as(down_bias)`): its hook ends with the step.").giving(
+            lambda c: divided.changed(c, {"gradient of down_bias": c.p * c.given.sum(0)})
+            if c.again or evaluated(c.case) else None),
+        Mistake("sums_earlier_gradients", "What an earlier step had left in `down_bias.grad` was summed over the ranks "
+                "once more.",
+                "Sum the gradient of this step, before autograd adds it to `.grad`.",
+                lambda c: divided.changed(c, {"gradient of down_bias": c.given.sum(0) + c.p - 1})
+                if evaluated(c.case) else None),
         Mistake("gradient_not_summed", "Each rank's gradient of x comes from its own hidden activations only.",
                 "The gather's backward pass is a reduce_scatter: it adds up, and each rank keeps its rows.",
                 lambda c: divided.changed(c, {"gradient of x": [part(s, c.p, r) for r, s in enumerate(c.shares)]})),
@@ -336,6 +362,7 @@ class SequenceParallelMlp(DividedLayer):
             divided.mlp_case(rng, second, 4, 8, 2, 8, rows=True),
             divided.mlp_case(rng, second, 1, 3, 2, 4, rows=True),
             divided.mlp_case(rng, second, 2, 4, 2, 4, rows=True, again=True),
+            after_evaluation(divided.mlp_case(rng, second, 2, 4, 2, 4, rows=True)),
         ]
 
     def right(self, c):
@@ -352,7 +379,8 @@ class SequenceParallelMlp(DividedLayer):
 
     def most(self, c):
         backward = 0 if c.g is None else 2 * c.x.size + 2 * c.d.size
-        return 8 * (c.p - 1) * (2 * c.x.size + backward) * (1 + c.again)
+        evaluation = 2 * c.x.size * evaluated(c.case)
+        return 8 * (c.p - 1) * ((2 * c.x.size + backward) * (1 + c.again) + evaluation)
 
 
 class HeadAttention(DividedLayer):
@@ -437,6 +465,7 @@ class HeadAttention(DividedLayer):
             self._case(rng, second, 4, 3, 6, 2),
             self._case(rng, second, 2, 3, 2, 3, width=8),
             self._case(rng, first, 2, 4, 2, 2, far_below=True),
+            self._case(rng, first, 1, 3, 2, 2),
         ]
 
     @staticmethod
@@ -523,6 +552,7 @@ class SplitConv(DividedLayer):
             self._case(rng, third, 2, (2, 2, 5, 3), 2, 3),
             self._case(rng, third, 4, (1, 2, 11, 3), 1, 3, late=(2,)),
             self._case(rng, third, 3, (1, 1, 8, 3), 2, 5),
+            self._case(rng, first, 2, (1, 2, 3, 4), 4, 5),
         ]
 
     @staticmethod
@@ -623,6 +653,8 @@ class VocabCrossEntropy(DividedLayer):
             self._case(rng, large, 8, [8, 8, 8], 1e4),
             self._case(rng, any_size, 8, [12, 9, 8]),
             self._case(rng, any_size, 8, [15, 11, 10, 0], rows=1e4),
+            self._case(rng, any_size, 8, [12, 0, 9]),
+            self._case(rng, equal, 2, [4, 4]),  # a target in each share
         ]
 
     @staticmethod
@@ -661,7 +693,8 @@ class VocabCrossEntropy(DividedLayer):
         n, p = len(case.known["y"]), case.world_size
         for rank, rank_run in enumerate(run.ranks):
             handed, limit = rank_run.collective_bytes + rank_run.sent_bytes, 8 * (3 * n + p)
-            if handed > limit + 48:  # widths may travel as objects, which say more than a number
+            objects = any(event.dtype == "uint8" for event in run.events if event.rank == rank)
+            if handed > limit + 48 * objects:  # widths may travel as objects, which say more than a number
                 return Finding("too_many_bytes", f"Rank {rank} handed over {handed} B; 3 n + p numbers are {limit} B.")
         return None
 
@@ -721,12 +754,13 @@ class RingAttention(DividedLayer):
         while not tells_apart(self, scores := self._case(rng, large, 3, 6, 2, size=60.0)):
             pass  # each query looks at one key, which may be one that a wrong mask leaves to it
         below = (self._case(rng, large, 2, 4, 2, size=size, against=True) for size in (60.0, 600.0))
-        return [*first, scores, *below]
+        more = (causal, 1, 4, 2, {}), (large, 2, 4, 2, {"size": 60.0, "causal": False})
+        return [*first, scores, *below, *(self._case(rng, *sizes, **options) for *sizes, options in more)]
 
     @staticmethod
-    def _case(rng, level, p, n, d, size=1.0, against=False, **options):
+    def _case(rng, level, p, n, d, size=1.0, against=False, causal=True, **options):
         known = {"q": drawn(rng, n, d) * size, "k": drawn(rng, n, d) * size, "v": drawn(rng, n, d),
-                 "causal": level != "every token sees all"}  # fmt: skip
+                 "causal": causal and level != "every token sees all"}  # fmt: skip
         if size > 1:  # scores of which exp has no place, in the last block
             known["k"][-1] = np.where(known["q"][-1] < 0, -size, size) * (1 + drawn(rng, d) / 8)
             known["q"][-1] = np.where(known["q"][-1] < 0, -size, size) * (1 + drawn(rng, d) / 8)

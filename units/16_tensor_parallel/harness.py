@@ -21,10 +21,16 @@ def column_linear(f, x, weight, bias):
 
 
 def mlp(f, x, up, up_bias, down, down_bias, upstream, again=False):
-    """again: a step with the same weights and another x goes before the one that counts."""
+    """again: a step with the same weights and another x goes before the one that counts; "evaluation": a forward pass
+    with the same x goes before, and an earlier step has left ones in `.grad`."""
     names = ("x", "up", "up_bias", "down", "down_bias")
     leaves = [t.clone().requires_grad_() for t in (x, up, up_bias, down, down_bias)]
-    if again:
+    earlier = int(again == "evaluation")
+    if earlier:
+        f(*leaves)
+        for leaf in leaves:
+            leaf.grad = torch.ones_like(leaf)
+    elif again:
         f(x.clone().requires_grad_(), *leaves[1:]).backward(upstream)
         for leaf in leaves:
             leaf.grad = None
@@ -34,7 +40,7 @@ def mlp(f, x, up, up_bias, down, down_bias, upstream, again=False):
     out.backward(upstream)
     zeros = [t.detach() * 0 for t in leaves]  # for what has no gradient
     grads = [z if t.grad is None else t.grad for t, z in zip(leaves, zeros, strict=True)]
-    given = {f"gradient of {n}": g for n, g in zip(names, grads, strict=True)}
+    given = {f"gradient of {n}": g - earlier for n, g in zip(names, grads, strict=True)}
     return {"output": out.detach(), **given}
 
 

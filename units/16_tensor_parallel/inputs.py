@@ -104,13 +104,14 @@ def vocab_cross_entropy(exercise):
 def ring_attention(exercise):
     free, causal, large = exercise.levels
 
-    def case(rng, level, p, tokens, d, size, against):
+    def case(rng, level, p, tokens, d, size, against, causal):
         size = size if level == large else 1.0
-        return exercise._case(rng, level, p, p * tokens, d, size=size, against=against and level == large)
+        against = against and level == large
+        return exercise._case(rng, level, p, p * tokens, d, size=size, against=against, causal=causal or level != large)
 
     return st.builds(
         case, DRAWN, st.sampled_from([free, causal, large]), FEW_RANKS, st.integers(1, 3), st.integers(1, 3),
-        st.sampled_from([8.0, 60.0]), st.booleans(),
+        st.sampled_from([8.0, 60.0]), st.booleans(), st.booleans(),
     )  # fmt: skip
 
 

@@ -92,6 +92,7 @@ class Bubble(PlainExercise):
             yield "v chunks per rank", {"p": p, "m": m, "v": v}
         for level, v in (("one chunk per rank", 1), ("v chunks per rank", 2)):
             yield level, {"p": 2, "m": 10**6, "v": v}  # no recursion gets as deep
+        yield "v chunks per rank", {"p": 4, "m": 2, "v": 2}
 
     def draw_further(self, rng):
         for p in map(int, rng.integers(9, 90, 2)):
@@ -144,7 +145,8 @@ class EnoughMicroBatches(PlainExercise):
                 lambda c: enough_without_groups(c.p, c.share, c.v) if c.v > 1 else None),
         Mistake("one_group_too_many", "One group of p fewer is enough: the number was already a multiple of p, but was "
                 "rounded up all the same.",
-                "math.ceil(m / p) * p leaves a multiple of p as it is; m + (p - m % p) does not.",
+                "math.ceil(m / p) * p leaves a multiple of p as it is; m + (p - m % p) does not. And rounding may push "
+                "`ceil` up by one: try one multiple after the other.",
                 lambda c: c.right + c.p if c.v > 1 and enough_without_groups(c.p, c.share, c.v) % c.p == 0 else None),
         Mistake("forgets_the_chunks", "This is what one chunk per rank needs. With v chunks fewer micro-batches are "
                 "enough.",
@@ -170,6 +172,8 @@ class EnoughMicroBatches(PlainExercise):
             shares = (n / 1000 for n in itertools.count(int(rng.integers(40, 50))))
             part = next(s for s in shares if self._tells(p, s, v))
             yield "v chunks per rank", {"p": p, "share": part, "v": v}
+        yield "one chunk per rank", {"p": 401, "share": 0.0322, "v": 1}  # more than ten thousand
+        yield "v chunks per rank", {"p": 8, "share": 7 / 71, "v": 4}  # exactly 16, and a little more by some formulas
 
     def draw_further(self, rng):
         for _ in range(2):
@@ -475,6 +479,7 @@ class PipelineExercise(ReportExercise):
 
     parts = ("gradients", "loss")
     harness = harness_of(__file__, "pipeline")
+    may_lose = {"int64": "tokens are small numbers", "integers of both widths": "tokens are int64 in torch"}
     ALL = [
         Mistake("sum_of_means", "The gradients are m times too large: the loss of a micro-batch is its own mean, and "
                 "m of them were added up.",
@@ -531,8 +536,9 @@ class PipelineExercise(ReportExercise):
                 "m + p - 1 slots are enough: send as soon as you have computed."),
     ]  # fmt: skip
 
-    def case(self, rng, level: str, p: int, m: int, batch: tuple[int, ...] = (2,)) -> Case:
-        """batch: the axes of a tensor between two ranks but for the last."""
+    def case(self, rng, level: str, p: int, m: int, batch: tuple[int, ...] = (2,), tokens: bool = False) -> Case:
+        """batch: the axes of a tensor between two ranks but for the last. tokens: rank 0 gets integers, and its stage
+        looks their numbers up in a table."""
         width, shape = 3, (*batch, 3)
         weights, biases = full_precision(rng, -1, 1, (p, width, width)), full_precision(rng, -1, 1, (p, width))
         xs, ys = full_precision(rng, -1, 1, (2, m, math.prod(batch), width))
@@ -540,9 +546,13 @@ class PipelineExercise(ReportExercise):
         inputs, targets = ([one and [Tensor(x, "float64") for x in one] for one in part] for part in given)
         known = {"weights": weights, "biases": biases, "xs": xs, "ys": ys, "inputs": inputs, "targets": targets}
         known |= {"m": m, "shape": list(shape), "taken": [self.last_first(rank, p, m) for rank in range(p)]}
-        known |= {"latest": [self.latest(rank, p, m) for rank in range(p)]}
-        names = "weights[r] biases[r] inputs[r] targets[r] m shape"
-        says = f"m = {m}" + (f", shape = {shape}" if len(batch) > 1 else "")
+        known |= {"latest": [self.latest(rank, p, m) for rank in range(p)], "tables": [None] * p}
+        if tokens:
+            known["tables"][0] = xs.reshape(-1, width)[::-1].copy()
+            looked_up = np.arange(m * math.prod(batch))[::-1].reshape(m, *batch)
+            inputs[0] = [Tensor(one.copy(), "int64") for one in looked_up]
+        names = "weights[r] biases[r] inputs[r] targets[r] m shape tables[r]"
+        says = f"m = {m}" + (f", shape = {shape}" if len(batch) > 1 else "") + ", tokens" * tokens
         return on_ranks(level, p, names, known, says, network=NETWORK)
 
     def begins_with(self, rank: int, p: int, m: int) -> int:
@@ -626,6 +636,7 @@ class GPipe(PipelineExercise):
             self.case(rng, other, 1, 3),
             self.case(rng, other, 4, 2),
             self.case(rng, other, 3, 1),
+            self.case(rng, level, 2, 3, tokens=True),
         ]
 
 
@@ -657,6 +668,7 @@ class OneFOneB(PipelineExercise):
             self.case(rng, other, 1, 3),
             self.case(rng, other, 4, 2),
             self.case(rng, other, 3, 1),
+            self.case(rng, level, 2, 3, tokens=True),
         ]
 
     def begins_with(self, rank, p, m):
@@ -704,6 +716,10 @@ class SplitBackward(ReportExercise):
         Mistake("one_micro_batch", "Only the last micro-batch is in the gradients of the weights: each overwrote those "
                 "before it.",
                 "Add to .grad where there is one.", lambda c: {"weights": weight_gradient(c, slice(-1, None))}),
+        Mistake("drops_earlier_gradients", "Gradients are gone that an earlier micro-batch had left in `.grad` before "
+                "this one's backward pass was split.",
+                "Micro-batches take turns: do not touch `.grad` until your function is called, and then add to it.",
+                lambda c: {"weights": weight_gradient(c, slice(-2, None))} if len(c.xs) > 2 else None),
         Mistake("first_micro_batch", "Only the first micro-batch is in the gradients of the weights.",
                 "Add to .grad where there is one.", lambda c: {"weights": weight_gradient(c, slice(0, 1))}),
         Mistake("bias_forgotten", "The gradient of the bias was never computed.",

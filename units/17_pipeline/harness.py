@@ -50,8 +50,9 @@ class Saved:
 
 
 class Stage(nn.Module):
-    def __init__(self, weight, bias):
+    def __init__(self, weight, bias, table=None):
         super().__init__()
+        self.table = None if table is None else torch.from_numpy(table)  # of the numbers of each token
         self.linear = nn.Linear(*weight.shape).double()
         with torch.no_grad():
             self.linear.weight.copy_(torch.from_numpy(weight))
@@ -61,7 +62,7 @@ class Stage(nn.Module):
     def forward(self, x):
         k, self.calls = self.calls, self.calls + 1
         compute(FORWARD, f"F{k}")
-        inner = self.linear(x)
+        inner = self.linear(x if self.table is None else self.table[x])
         with torch.autograd.graph.saved_tensors_hooks(self.save, lambda saved: saved.tensor):
             out = torch.tanh(inner)  # autograd saves one tensor for it, its output
         if not out.requires_grad:
@@ -79,8 +80,8 @@ def mean_squared_error(out, y):
     return ((out - y) ** 2).mean()
 
 
-def pipeline(f, weight, bias, xs, ys, m, shape):
-    block = Stage(weight, bias)
+def pipeline(f, weight, bias, xs, ys, m, shape, table):
+    block = Stage(weight, bias, table)
     loss = f(block, mean_squared_error, xs and list(xs), ys and list(ys), m, tuple(shape))
     gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in block.parameters()]
     number = isinstance(loss, float) or isinstance(loss, torch.Tensor) and loss.numel() == 1
@@ -104,6 +105,12 @@ class Mark(torch.autograd.Function):
         return gradient, None, None, None
 
 
+# True if a parameter's .grad holds other numbers than before; that there is none any longer, the sum tells.
+def has_new(parameters, before):
+    pairs = [(p.grad, old) for p, old in zip(parameters, before, strict=True) if p.grad is not None]
+    return any(old is None or not torch.equal(new, old) for new, old in pairs)
+
+
 def split_backward(f, weight, bias, xs, gradients):
     parameters = [torch.nn.Parameter(torch.from_numpy(one)) for one in (weight, bias) if one is not None]
     seen, early, inputs, later = [], 0, [], []
@@ -118,11 +125,14 @@ def split_backward(f, weight, bias, xs, gradients):
         late = bias is not None and bias.ndim == 2  # its gradient is that of out, in the same memory
         result = torch.tanh(inner) + shift if late else torch.tanh(inner + shift)
         out = Mark.apply(result, 0.0, "out", seen)
+        before = [None if p.grad is None else p.grad.clone() for p in parameters]
         to_x, then = f(out, x, gradient, list(parameters))
         inputs.append(to_x.detach().clone() if isinstance(to_x, torch.Tensor) else to_x)
         later.append(then)
-        early += f"W{k}" in seen or any(p.grad is not None for p in parameters)
-    for then in later:
+        early += f"W{k}" in seen or has_new(parameters, before)
+        if 0 < k < len(xs) - 1:  # as in a pipeline: the gradients of the weights come one micro-batch later
+            later[k - 1]()
+    for then in later[max(0, len(xs) - 2) :]:
         then()
     found = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
     return {

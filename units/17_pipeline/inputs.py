@@ -51,7 +51,7 @@ def order_zero_bubble(exercise):
 def pipelines(exercise):
     batches = st.sampled_from([(1,), (2,), (2, 3), (1, 1, 2)])
     level = st.just(next(iter(exercise.levels)))
-    return st.builds(exercise.case, DRAWN, level, st.integers(1, 5), st.integers(1, 6), batches)
+    return st.builds(exercise.case, DRAWN, level, st.integers(1, 5), st.integers(1, 6), batches, st.booleans())
 
 
 def split_backward(exercise):

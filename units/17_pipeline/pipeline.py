@@ -230,7 +230,7 @@ for name, cost in zip(names, costs):
 def partition(costs: list[int], p: int) -> list[int]:
     """Partition a model into p stages so that the slowest is as fast as possible.
 
-    costs: list of ints, at least 0, the cost of each layer
+    costs: list of ints, at least 0, the cost of each layer; their sum is below 2**62
     p: int, number of stages
     Returns: list of p ints, the number of layers in each stage, in order
 

@@ -164,6 +164,10 @@ class PlaceRanks(RefusingExercise):
             (wrong, [4, 4], 4, "Node"),
             (wrong, [4, 4], 4, "slots"),
             (wrong, [4, 4], 4, " slot"),
+            (sizes, [0, 2], 2, "slot"),  # the first one has no room
+            (sizes, [0, 2, 1], 3, "node"),
+            (sizes, [0, 0], 0, "node"),  # no room at all, and nobody to place
+            (both, [2, 2], 0, "node"),
         ):
             hosts = [f"node{int(k):02d}" for k in rng.permutation(90)[: len(slots)]]
             yield level, {"hosts": hosts, "slots": slots, "p": p, "by": by}
@@ -265,6 +269,8 @@ class AllReduceSeconds(RefusingExercise):
             (wrong, "Ring", 2, 2),
             (wrong, "hierarchical_ring", 1, 1),  # nothing is sent, and still no such algorithm
             (wrong, "ring ", 2, 2),
+            (wrong, "recursive_doubling", 2, 2),
+            (wrong, "halving", 2, 2),
         ):
             inside = float(rng.integers(5, 20)) * 1e-1, 1e-3 / float(rng.integers(100, 400))
             between = float(rng.integers(40, 90)) * 1e-1, 1e-3 / float(rng.integers(10, 30))
@@ -411,6 +417,8 @@ class HierarchicalAllReduce(SumExercise):
                 (between, 6, 3, 360, {}),
                 (between, 6, 2, 360, {"dtype": "float32"}),
                 (idle, 6, 3, 360, bytes_only),
+                (between, 6, 3, 6, {"dtype": "int32"}),  # short, and int64 in its place is too many bytes
+                (between, 6, 2, 120, {"dtype": "float16"}),  # so is float32
             )
         ]
 
@@ -529,6 +537,8 @@ class HalvingDoubling(SumExercise):
                 (any_, 6, 8, "float64", ()),
                 (any_, 3, 1, "float64", ()),
                 (any_, 1, 4, "float64", ()),
+                (few, 4, 40, "int32", ()),  # int64 in its place is too many bytes
+                (any_, 5, 5, "float64", ()),  # and so are zeros that make it 8
             )
         ]
 
@@ -634,8 +644,8 @@ class TopKMean(FeedbackExercise):
     def cases(self, rng):
         one, many, few = self.levels
         return [
-            self._case(rng, level, p, n, k, steps, late)
-            for level, p, n, k, steps, late in (
+            self._case(rng, level, p, n, k, steps, *rest)
+            for level, p, n, k, steps, *rest in (
                 (one, 3, 10, 3, 1, ()),
                 (one, 2, 6, 6, 1, (1,)),
                 (one, 1, 8, 2, 1, ()),
@@ -644,17 +654,22 @@ class TopKMean(FeedbackExercise):
                 (many, 4, 9, 1, 8, ()),
                 (few, 4, 400, 4, 3, ()),
                 (one, 5, 12, 9, 1, ()),  # so many that the order of a sum shows
+                (few, 3, 10, 3, 1, ()),  # fewer bytes than the whole vector's, although k is large
+                (one, 2, 3, 3, 1, (), True),
             )
         ]
 
     @staticmethod
-    def _case(rng, level, p, n, k, steps, late):
-        """Drawn until every step chooses negative entries, and some that another rank has chosen, too."""
+    def _case(rng, level, p, n, k, steps, late, zero=False):
+        """Every step chooses negative entries, and some that another rank has chosen, too. zero: whether rank 0's last
+        entry is 0 at first: with k = n it is chosen all the same."""
         common = rng.normal(size=n) * (1 + 2 * (np.arange(n) < 2 * k)) - 0.5 * (np.arange(n) < k)
         gradients = common + 0.5 * rng.normal(size=(steps, p, n))
         gradients[:, :, 0] = -4.0 - rng.uniform(0, 1, (steps, p))  # the same entry on all ranks, and negative
         if n > 2**15:  # far down, where an index of 16 bits does not reach
             gradients[:, :, -1] = 9.0 + rng.uniform(0, 1, (steps, p))
+        if zero:
+            gradients[0, 0, -1] = 0.0
         known = {"gradients": gradients, "k": k}
         arguments = [([tensor(g) for g in gradients[:, r]], k) for r in range(p)]
         return Case(level, p, arguments, f"n = {n}, k = {k}, {steps} steps", known, late=late)
@@ -839,6 +854,8 @@ class Diloco(Exercise):
                 (outside, 4, 3, 2, 4, 0.7, 0.9, ()),
                 (once, 4, 200, 8, 4, 0.7, 0.8, ()),
                 (outside, 1, 4, 6, 3, 0.7, 0.9, ()),
+                (outside, 3, 4, 4, 1, 0.7, 0.9, ()),  # every step is a round
+                (outside, 2, 4, 4, 2, 0.5, 0.0, ()),  # half the way to the mean, without momentum
             )
         ]
 

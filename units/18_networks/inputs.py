@@ -34,7 +34,9 @@ def all_reduce_seconds(exercise):
     link = st.tuples(st.sampled_from([0.0, 1e-6, 5e-6]), st.sampled_from([1e-11, 1e-9]))
     return plain_cases(
         exercise,
-        algorithm=st.sampled_from(["ring", "hierarchical", "doubling", "halving_doubling", "tree"]),
+        algorithm=st.sampled_from(
+            ["ring", "hierarchical", "doubling", "halving_doubling", "tree", "recursive_doubling"]
+        ),
         nbytes=st.sampled_from([0, 1, 4096, 2**30]),
         nodes=st.integers(1, 9),
         per_node=st.integers(1, 8),
@@ -51,7 +53,7 @@ def hierarchical_all_reduce(exercise):
     def on_nodes(draw):
         g, count = draw(st.sampled_from([(1, 1), (1, 3), (2, 1), (2, 2), (3, 1), (3, 2), (2, 3), (4, 2), (1, 2)]))
         level, links = draw(st.sampled_from([the_sum, between, idle] if min(g, count) > 1 else [the_sum, between])), {}
-        dtype = "float64" if level != the_sum else draw(st.sampled_from(["float64", "float32"]))
+        dtype = "float64" if level == idle else draw(st.sampled_from(["float64", "float32", "float16", "int32"]))
         n = draw(NUMBERS) * (1 if level == the_sum else g * count)
         late = () if level == idle else draw(late_ranks(g * count))  # it may change the virtual time
         if level == idle:
@@ -65,7 +67,7 @@ def halving_doubling(exercise):
     _, few, any_ = exercise.levels
 
     def on(p):
-        level, dtypes = any_ if p & (p - 1) else few, st.sampled_from(["float64", "float32"])
+        level, dtypes = any_ if p & (p - 1) else few, st.sampled_from(["float64", "float32", "int32"])
         return st.builds(exercise._case, RANDOM, st.just(level), st.just(p), NUMBERS, dtypes, late_ranks(p))
 
     return st.integers(1, 9).flatmap(on)
@@ -76,9 +78,9 @@ def top_k_mean(exercise):
     *_, few = exercise.levels
 
     def on(p, n):
-        k, steps = st.integers(1, n) | st.just(n), st.integers(1, 3)
+        k, steps, zero = st.integers(1, n) | st.just(n), st.integers(1, 3), st.booleans()
         return st.builds(
-            exercise._case, DISTINCT, st.just(few), st.just(p), st.just(n), k, steps, late_ranks(p)
+            exercise._case, DISTINCT, st.just(few), st.just(p), st.just(n), k, steps, late_ranks(p), zero
         )  # fmt: skip
 
     return st.tuples(st.integers(1, 5), st.integers(1, 9)).flatmap(lambda drawn: on(*drawn))

@@ -73,6 +73,9 @@ class WriteWhole(PlainExercise):
         Mistake("takes_the_error_for_success", "The disk was full, the write raised an OSError, and the incomplete "
                 "file replaced the old one all the same.",
                 "Let the exception propagate: no `except` before the replace."),
+        Mistake("error_hidden", "The disk was full, and the function returned as if the new file were there: the old "
+                "checkpoint is mistaken for the new one.",
+                "Let the exception propagate; an `except` that removes the unfinished file ends with `raise`."),
         Mistake("not_on_the_disk", "The new name may be on the disk before the bytes are: after a power cut the file "
                 "is empty or incomplete.",
                 "Before the replace: `file.flush()`, then `os.fsync(file.fileno())`."),
@@ -86,6 +89,7 @@ class WriteWhole(PlainExercise):
             yield level, content | {"killed": level == moment}
         yield whole, {"old": [9] * 6, "new": [10] * 6, "killed": False}  # as long as the old one
         yield whole, {"old": [9] * 6, "new": [], "killed": False}
+        yield whole, {"old": [9] * 6, "new": [255, 0, 13, 128, 13, 10], "killed": False}  # no text
 
     def read_right(self, answer, old, new, killed):
         allowed = {"old" if old else "none", "new"}
@@ -107,13 +111,15 @@ class WriteWhole(PlainExercise):
             return "never_again"
         if answer["full"] == "half":
             return "takes_the_error_for_success"
+        if answer["hidden"]:
+            return "error_hidden"
         return None if answer["synced"] else "not_on_the_disk"
 
     def facts(self, case: Case, run: Run):
         """The demand of each level: a file that is right, and then one that is so at every moment."""
         found = super().facts(case, run)
         name = getattr(found, "diagnosis", found)
-        later = [m.name for m in self.mistakes[{0: 3, 1: 9, 2: 10}[list(self.levels).index(case.level)] :]]
+        later = [m.name for m in self.mistakes[{0: 3, 1: 10, 2: 11}[list(self.levels).index(case.level)] :]]
         return None if name in later else found
 
 
@@ -129,8 +135,9 @@ class SaveInBackground(PlainExercise):
         Mistake("written_later", "What was written is not the state at the moment of the call: training continued to "
                 "change the same memory.",
                 "Copy first: clone every tensor, however deeply it is nested (`copy.deepcopy`)."),
-        Mistake("tensors_not_copied", "The dicts were copied, but the tensors in them share the same memory.",
-                "`dict(state)` copies names, not numbers: clone every tensor (`copy.deepcopy`)."),
+        Mistake("tensors_not_copied", "The dicts were copied, but tensors or lists in them share the same memory.",
+                "`dict(state)` copies names, not numbers: copy every list and clone every tensor, whatever its dtype "
+                "(`copy.deepcopy`)."),
         Mistake("not_a_copy", "`write` got something other than the state: other names, types or dtypes.",
                 "Pass the same dicts and lists, with tensors of the same dtype and the same numbers "
                 "(`copy.deepcopy`)."),
@@ -144,6 +151,9 @@ class SaveInBackground(PlainExercise):
         Mistake("error_lost", "The write failed, and nobody was told: the old checkpoint is mistaken for the new one.",
                 "Keep the exception and raise it when the caller waits. `concurrent.futures` does that: "
                 "`future.result()`."),
+        Mistake("another_error", "What the caller got is not the exception that `write` raised, but a new one: its "
+                "error number, for example, is lost.",
+                "Keep the exception itself, and raise it: `raise failed[0]`."),
         Mistake("error_of_another_save", "A save went well, and the error of another one was raised for it.",
                 "Keep the exception in a variable of this call, not of the module."),
         Mistake("one_memory_for_all", "A second save began while the first was still being written, and one of them "
@@ -151,7 +161,7 @@ class SaveInBackground(PlainExercise):
                 "Each call needs its own copy and its own thread."),
         Mistake("one_after_the_other", "A save was begun while another was still being written, and had to wait until "
                 "that one was done.",
-                "A thread for each save: a pool with one worker that all saves share writes them one by one."),
+                "A thread for each save: in a pool that all saves share, a save waits until a worker is free."),
     ]  # fmt: skip
 
     def draw(self, rng):
@@ -161,7 +171,8 @@ class SaveInBackground(PlainExercise):
             yield level, {"values": values[0], "momentum": values[1], "step": int(rng.integers(9, 99)), "fails": fails}
 
     def read_right(self, answer, values, momentum, step, fails):
-        right, wrote = [values, momentum, step], answer.get("wrote", []) if isinstance(answer, dict) else []
+        wrote = answer.get("wrote", []) if isinstance(answer, dict) else []
+        right = [values, momentum, step, [[1, 2], [[1.0, 1.0], [2.0, 2.0]], [0.5, 0.25]]]
         if len(wrote) != 1:
             return "never_written"
         if answer["returned"] == "after the write":
@@ -176,6 +187,8 @@ class SaveInBackground(PlainExercise):
             return "does_not_wait"
         if fails and answer["heard"] == "nothing":
             return "error_lost"
+        if fails and answer["heard"] == "another error":
+            return "another_error"
         if fails:
             apart = answer["apart"] == ["nothing", "the error"]
             return None if apart and "an exception" not in answer["next"] else "error_of_another_save"
@@ -244,6 +257,7 @@ class ResumeOrder(PlainExercise):
             (other, 24, 3, 4, 2, 3),
             (other, 25, 2, 2, 4, 5),  # the last step has one sample
             (other, 65, 1, 5, 5, 11),  # and here 15: 11 * (15 / 11) < 15 in floating point
+            (same, 21, 1, 4, 2, 2),  # the last step has 5: 3 and 2, not 4 and 1
         ):
             order = (rng.permutation(n) + 100).tolist()
             yield level, {"order": order, "step": step, "per_rank": per_rank, "old": old, "world_size": p}
@@ -338,13 +352,14 @@ class Reshard(Exercise):
                 (stays, 120, 4, 3, "float64", ()),
                 (stays, 90, 2, 4, "float64", ()),
                 (stays, 50, 3, 1, "int32", ()),  # int64 in its place is too many bytes
+                (stays, 50, 3, 1, "float32", ()),  # and so is float64
             )
         ]
 
     @staticmethod
     def _case(rng, level, n, old, new, dtype, late):
         p = max(old, new)
-        x = full_precision(rng, -1, 1, (n,)) if dtype == "float64" else wide_integers(rng, (n,), dtype)
+        x = wide_integers(rng, (n,), dtype) if "int" in dtype else full_precision(rng, -1, 1, (n,)).astype(dtype)
         a, b = ([*map(int, bounds(n, q)), *[n] * (p - q)] for q in (old, new))
         known = {"x": x, "n": n, "old": old, "new": new, "a": a, "b": b, "dtype": dtype}
         arguments = [(Tensor(x[a[r] : a[r + 1]], dtype), n, old, new) for r in range(p)]
@@ -685,9 +700,9 @@ class CheckedAllReduce(Exercise):
     levels = {"rounding is not a fault": 1, "a flip before the sum": 2, "a flip after the sum": 1, "few bytes": 1}
     harness = harness_of(__file__, "checked_all_reduce")
     mistakes = [
-        Mistake("limit_too_high", "A fault that changes the sum by 3e-10 of all magnitudes was not seen: the limit is "
-                "too high, or the checksums went through float32.",
-                "`difference <= 1e-10 * magnitudes`, everything in float64.",
+        Mistake("limit_too_high", "A fault that changes the sum by more than 1e-10 of all magnitudes was not seen: the "
+                "limit is too high, or the checksums went through float32.",
+                "`difference <= 1e-10 * magnitudes` and nothing added to it, everything in float64.",
                 lambda c: c.says(lambda r: True) if c.tiny else None),
         Mistake("not_a_number_is_fine", "Where the sum is not a number, no comparison is true: `difference > limit` "
                 "finds nothing.",
@@ -699,7 +714,11 @@ class CheckedAllReduce(Exercise):
         Mistake("checksums_may_flip", "A bit of the checksums flipped, too, so that they passed: they went through the "
                 "same `all_reduce` as the vector, and were as long as it.",
                 "Send them with `dist.all_reduce`: what goes through it arrives intact.",
-                lambda c: c.says(lambda r: True) if c.short else None),
+                lambda c: c.says(lambda r: True) if c.short or c.single else None),
+        Mistake("verdict_may_flip", "A bit of the verdict flipped: it went through the same `all_reduce` as the "
+                "vector, and was as long as it.",
+                "Send it with `dist.all_reduce`: what goes through it arrives intact.",
+                lambda c: c.says(lambda r: r == c.who) if c.single else None),
         Mistake("compares_after_the_sum", "A number that was wrong before the sum is in every rank's sum: comparing "
                 "the ranks' results, or hashes of them, detects nothing.",
                 "Compare with a value from before the sum: add up each rank's entries, then these totals over the "
@@ -743,6 +762,8 @@ class CheckedAllReduce(Exercise):
             self._near_the_limit(rng, flips, 3, 8, 3.0, most=50),
             self._near_the_limit(rng, rounding, 3, 8, 0.7),
             self._nothing_but_zeros(rounding, 2, 3),
+            self._case(rng, alone, 3, 1, "after", 51, ()),  # the verdict is as long as x
+            self._near_the_limit(rng, flips, 3, 8, 1.2, signs=(1,), scale=2.0**-100),  # near it, and small
         ]
 
     @staticmethod
@@ -753,16 +774,18 @@ class CheckedAllReduce(Exercise):
         return Case(level, p, arguments, f"n = {n}, zeros, no fault", known)
 
     @staticmethod
-    def _near_the_limit(rng, level, p, n, tiny, most=1):
+    def _near_the_limit(rng, level, p, n, tiny, most=1, signs=(-1, 1), scale=1.0):
         """A bit of a number flips before the sum, and changes it by `tiny` limits: below one it passes for rounding.
-        The number is 1.5; the magnitudes of the others make up the limit, one of them `most` times as large."""
+        The number is 1.5; the magnitudes of the others make up the limit, one of them `most` times as large. signs: of
+        the others. scale: a power of two by which all are multiplied in the end."""
         change, bit = 2.0**-27, 25
-        x = rng.uniform(0.5, 1.5, (p, n)) * rng.choice([-1, 1], (p, n))
+        x = rng.uniform(0.5, 1.5, (p, n)) * rng.choice(signs, (p, n))
         who, index = (int(k) for k in rng.integers([p, n]))
         x[(who + 1) % p, index] *= most
         x[who, index] = 0.0
         x *= (change / (tiny * 1e-10) - 1.5) / np.abs(x).sum()
         x[who, index] = 1.5
+        x, change = x * scale, change * scale
         known = {"x": x, "fault": "before", "who": who, "nan": False, "infinite": False, "tiny": tiny}
         known["sums"] = x.sum(axis=0)
         if tiny < 1:
@@ -805,6 +828,7 @@ class CheckedAllReduce(Exercise):
         c = super().worked(case)
         total = ANYTHING if c.fault else Tensor(c.sums, "float64")
         c.short = c.fault == "before" and c.x.shape[1] <= 2  # no longer than the checksums
+        c.single = c.fault == "after" and c.x.shape[1] == 1  # no longer than the verdict
         c.says = lambda ok: [{"sum": total, "ok": bool(ok(r))} for r in range(c.p)]
         return c
 
@@ -919,6 +943,9 @@ class WallTime(PlainExercise):
             (bad, 80, 20, 6, 12, [0, 55]),
             (bad, 40, 3, 1, 12, [15, 26, 60]),  # one in the restart, and one behind it
             (bad, 80, 20, 6, 30, [15, 45, 101]),  # when a restart ends, and when a save does
+            (some, 10, 5, 1, 0, [7]),  # restarts in no time
+            (bad, 0, 20, 0, 7, [0]),  # done before it begins
+            (bad, 50, 10, 0, 5, [20]),  # when a save in no time ends
         ):
             names = ("work", "interval", "save", "restart", "failures")
             yield level, dict(zip(names, (work, interval, save, restart, failures), strict=True))
@@ -1010,6 +1037,7 @@ class TrainThrough(Exercise):
                 (more, 4, 8, 6, {0: 1, 2: 3}, ()),
                 (more, 4, 8, 5, {0: 1, 2: 2}, ()),  # the second one while the step is taken again
                 (more, 4, 8, 5, {1: 2, 3: 2}, ()),  # two at once
+                (more, 4, 8, 3, {0: 1, 1: 2, 2: 3}, ()),  # three in the same step, one after the other
             )
         ]
 

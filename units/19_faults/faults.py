@@ -252,9 +252,9 @@ def resume_order(
 
     - the same number of ranks: in each step, the ranks together take the samples that
       this step would have taken without the stop. The last step of an epoch takes the
-      samples that are left.
-    - another number of ranks: the same holds. In a step, the numbers of samples per
-      rank differ by at most one; a rank that gets no sample has the list [].
+      samples that are left. The numbers of samples per rank differ by at most one.
+    - another number of ranks: the same holds; a rank that gets no sample has the list
+      [] in that step.
 
     Example: resume_order([7, 4, 9, 8, 5, 6], 1, 2, 2, 0, 1) == [[5, 6]]
     """
@@ -1101,7 +1101,7 @@ def lost_to(posted: np.ndarray, ended: np.ndarray) -> tuple[list[float], float]:
     """Return the seconds lost to each rank and to the network, over all steps.
 
     posted: array (steps, ranks), when each rank called the all-reduce of a step, in
-        seconds
+        seconds, not negative
     ended: array (steps, ranks), when it had the result; at least two ranks
     Returns: (list of floats, one for each rank; float for the network), in s
 

@@ -164,12 +164,14 @@ def trials(f, folder, old, new, killed):
             report["open"] = "old" if reader.read() == old else "changed"
     report["bytes"], report["names"], report["again"], report["short"] = [], [], "new", False
     report["nothing done"] = False
-    report["full"], report["moments"] = "old", saves.states if killed else []
+    report["full"], report["hidden"], report["moments"] = "old", False, saves.states if killed else []
     if killed:
         upset(f, folder, old, new, report)
         path = with_old(folder, old)
-        end_of(f, path, old, new, most_bytes=len(new) // 2, full=True)
-        report["full"] = "half" if report["full"] == "half" else content(path, old, new)
+        end = end_of(f, path, old, new, most_bytes=len(new) // 2, full=True)
+        found = content(path, old, new)
+        report["full"] = "half" if report["full"] == "half" else found
+        report["hidden"] |= end == "returned" and found in ("old", "none")
         path = with_old(folder, old)
         if end_of(f, path, old, new + new, most_bytes=2 * len(new) - 1) == "killed":
             end_of(f, path, old, new)
@@ -202,7 +204,7 @@ def upset(f, folder, old, new, report):
         end = f.ended(lambda path=path: apart(path), saves, path, data)
         found = content(path, old, data)
         if how == "full":
-            report["full"] = found
+            report["full"], report["hidden"] = found, end == "returned" and found in ("old", "none")
         elif how == "cut":
             report["short"] |= found == "half"
             report["nothing done"] |= end == "returned" and found in ("old", "none")
@@ -228,9 +230,12 @@ def save_in_background(f, values, momentum, step, fails):
     w = torch.tensor(values, dtype=torch.float64)
     parts = [{"momentum": torch.tensor(momentum, dtype=torch.float64), "lr": 0.1}]
     state = {"model": {"w": w}, "optimizer": parts, "step": step, "seen": {0: 5, 1: torch.tensor([1, 2])}}
+    moments = [torch.full((2,), value, dtype=torch.float64) for value in (1.0, 2.0)]
+    state |= {"moments": moments, "losses": [0.5, 0.25]}
     wanted = kinds(state)
     may_write, begun, changed, written, same = *[threading.Event() for _ in range(3)], [], []
     error = OSError if fails == "OSError" else Failed
+    raised = error(28, "no space left on the device")
     run = threading.Thread.run
 
     def begins_late(thread):  # what a thread reads, it reads when the training has gone on
@@ -241,9 +246,11 @@ def save_in_background(f, values, momentum, step, fails):
         begun.set()
         may_write.wait(0.4)
         same.append(kinds(state) == wanted)
-        written.append([state["model"]["w"].tolist(), state["optimizer"][0]["momentum"].tolist(), int(state["step"])])
+        rest = [state["seen"][1].tolist(), [one.tolist() for one in state["moments"]], list(state["losses"])]
+        momentum = state["optimizer"][0]["momentum"].tolist()
+        written.append([state["model"]["w"].tolist(), momentum, int(state["step"]), rest])
         if fails:
-            raise error("no space left on the device")
+            raise raised
 
     threading.Thread.run = begins_late
     try:
@@ -256,7 +263,10 @@ def save_in_background(f, values, momentum, step, fails):
     with torch.no_grad():
         w += 1.0
         state["optimizer"][0]["momentum"].mul_(0.5)
+        for one in (state["seen"][1], *state["moments"]):
+            one += 1
     state["step"] += 1
+    state["losses"].append(0.125)
     changed.set()
     begins = begun.wait(2)
     threading.Timer(0.05, may_write.set).start()
@@ -269,8 +279,8 @@ def save_in_background(f, values, momentum, step, fails):
     threading.Thread.join = impatient
     try:
         wait()
-    except error:
-        heard = "the error"
+    except error as found:
+        heard = "the error" if found is raised else "another error"
     finally:
         threading.Thread.join = join
     done = len(written)
@@ -301,18 +311,20 @@ def saves_again(f):  # what two saves have written, the second begun while the f
     return sorted(wrote, key=str)
 
 
-def saves_together(f):  # 1 if a second save begins while the first is still being written
-    second, together = threading.Event(), []
+def saves_together(f):  # True if many saves, more than a shared pool has workers, are all being written at once
+    count, together = 40, []
+    all_of_them = threading.Barrier(count)
 
     def write(state):
-        if int(state["w"][0]) == 2:
-            second.set()
-        else:
-            together.append(int(second.wait(2)))
+        try:
+            all_of_them.wait(2)
+            together.append(int(state["w"][0]))
+        except threading.BrokenBarrierError:
+            pass
 
-    for wait in [f({"w": torch.full((2,), k)}, write) for k in (1, 2)]:
+    for wait in [f({"w": torch.full((2,), k)}, write) for k in range(count)]:
         wait()
-    return together == [1]
+    return sorted(together) == [*range(count)]
 
 
 def one_fails(f, error):  # what is heard of each of two saves, the second of which fails while the first is at it

@@ -44,13 +44,13 @@ def reshard(exercise):
     arrive, stays = exercise.levels
 
     def on(old, new, dtype):
-        level = st.just(stays if dtype == "float64" else arrive)
+        level = st.just(stays if "float" in dtype else arrive)
         late = late_ranks(max(old, new))
         return st.builds(
             exercise._case, RANDOM, level, COUNTS, st.just(old), st.just(new), st.just(dtype), late
         )  # fmt: skip
 
-    ranks, dtypes = st.integers(1, 5), st.sampled_from(["float64", "int64", "int32"])
+    ranks, dtypes = st.integers(1, 5), st.sampled_from(["float64", "int64", "int32", "float32"])
     return st.tuples(ranks, ranks, dtypes).flatmap(lambda drawn: on(*drawn)).filter(_travels)
 
 

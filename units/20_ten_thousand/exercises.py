@@ -437,6 +437,7 @@ class PipelineSeconds(PlainExercise):
             (output, 8, 8, 1, 2, 1.5e-3),
             (output, 1, 5, 1, 2, 2e-3),
             (output, 4, 6, 1, 1, 5e-3),  # dearer than a slot
+            (output, 4, 2, 1, 3, 5e-3),  # fewer micro-batches than stages
         ):
             forward, more = 1e-6 * int(rng.integers(900, 1200)), 1e-6 * int(rng.integers(800, 1100))
             sizes = 1 << 20, 1 << (26 if m > 3 else 25)
@@ -658,6 +659,11 @@ class AverageAndNorm(MeshGradientsExercise):
         Mistake("not_in_place", "A name in the dict got a new tensor, but the optimizer holds the old one.",
                 "Write into the tensor: `/=`, `copy_`."),
     ]  # fmt: skip
+
+    def cases(self, rng):
+        _, stages, _ = self.levels
+        # a stage in the middle has no embedding, also where it is replicated
+        return [*super().cases(rng), self._case(rng, stages, (1, 3, 2), ["embedding"])]
 
 
 # -- failures ----------------------------------------------------------------------------------------------------------
@@ -893,6 +899,10 @@ class DaysAndEnergy(PlainExercise):
         rare = {"gpus": 4, "peak": 312e12, "utilisation": 0.5, "watts": 400.0, "pue": 1.25}
         rare |= {"every": 20.0, "save": 2.0, "restart": 100.0}
         yield failures, {"flops": 3e21, "cluster": rare, "mtbf": 1e12}  # (every + save) / M is 9e-11
+        slow = rare | {"gpus": 10, "restart": 5000.0}  # as rare, but a restart takes so long that it shows
+        yield failures, {"flops": 3e21, "cluster": slow, "mtbf": 1e12}
+        short = 8 * 989e12 * 0.4 * 900.0  # half of `every`
+        yield nothing, {"flops": short, "cluster": llama | {"gpus": 8, "every": 1800.0, "save": 90.0}, "mtbf": math.inf}
 
     def draw_further(self, rng):
         for level, mtbf in zip(self.levels, (math.inf, 4 * 365 * DAY), strict=True):

@@ -82,12 +82,12 @@ def mesh_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the coordinates of a rank in a mesh.
 
     rank: int, the rank, below 2**31
-    shape: tuple of ints, the lengths of the axes, any number of them, the last
+    shape: tuple of ints, the lengths of the axes, at most 32 of them, the last
         innermost
     Returns: tuple of ints, one for each axis, in the order of shape
 
     - three axes: from one rank to the next the last coordinate changes first.
-    - any axes: there may be any number of axes, even none. The mesh may have far more
+    - any axes: there may be one axis, or even none. The mesh may have far more
       ranks than memory holds, up to 2**63 - 1.
     - illegal ranks: raise ValueError, also for a negative rank.
 

@@ -45,9 +45,18 @@ def count_inside(x, y):
 def count_inside(x: np.ndarray, y: np.ndarray) -> int:
     return int(np.ceil(0.25 - x * x - y * y).sum())
 
+# %% wrong_counts_in_16_bits: wrong, narrow_count, levels 0 1
+def count_inside(x, y):
+    return int(np.sum(x * x + y * y < 0.25, dtype=np.int16))
+
 # %% wrong_counts_in_a_byte: wrong, narrow_count, levels 0 0
 def count_inside(x, y):
     return int((x**2 + y**2 < 0.25).sum(dtype=np.uint8))
+
+# %% wrong_counts_in_float16: raised, narrow_count, levels 0 1
+def count_inside(x, y):
+    hits = np.where(x * x + y * y < 0.25, np.float16(1), np.float16(0))
+    return int(hits.sum())
 
 # %% wrong_diamond: wrong, diamond, levels 0 0
 def count_inside(x, y):
@@ -56,6 +65,13 @@ def count_inside(x, y):
 # %% wrong_each_point_once: wrong, each_once, levels 0 1
 def count_inside(x, y):
     return len(np.unique(x[x * x + y * y < 0.25]))
+
+# %% wrong_first_one_outside: wrong, counts_all, levels 0 1
+def count_inside(x, y):
+    if x.size == 0:
+        return 0
+    r = np.sort(np.hypot(x, y))
+    return int(np.argmax(r >= 0.5)) or len(r)
 
 # %% wrong_float32: wrong, through_float32, levels 0 1
 def count_inside(x: np.ndarray, y: np.ndarray) -> int:
@@ -155,6 +171,12 @@ def count_inside(x, y):
 def count_inside(x, y):
     inside = np.count_nonzero(x * x + y * y < 0.25)
     return 4 * inside / max(1, len(x))
+
+# %% wrong_second_bin: raised, IndexError, levels 0 1
+def count_inside(x, y):
+    if len(x) == 0:
+        return 0
+    return int(np.bincount(x * x + y * y < 0.25)[1])
 
 # %% wrong_share_times_n: wrong, cut_off, levels 0 1
 # "how many of the points": 29 of 100 are 0.29 of them, and 0.29 * 100 is 28.999999999999996

@@ -215,6 +215,31 @@ def estimate_pi(comm, n, draw):
     world.Allreduce(inside, total)
     return 4 * total[0] / n
 
+# %% wrong_counts_in_16_bits: wrong, narrow_count, levels 0 1 1
+def estimate_pi(comm, n, draw):
+    mine = n // comm.size + (comm.rank < n % comm.size)
+    x, y = draw(mine)
+    inside = np.array([np.count_nonzero(x * x + y * y < 0.25)], dtype=np.int16)
+    total = np.empty_like(inside)
+    comm.Allreduce(inside, total, op=MPI.SUM)
+    return 4 * int(total[0]) / n
+
+# %% wrong_counts_in_a_byte: wrong, narrow_count, levels 0 1 1
+def estimate_pi(comm, n, draw):
+    mine = n // comm.size + (comm.rank < n % comm.size)
+    x, y = draw(mine)
+    inside = np.array([np.count_nonzero(x * x + y * y < 0.25)], dtype=np.uint8)
+    total = np.empty_like(inside)
+    comm.Allreduce(inside, total, op=MPI.SUM)
+    return 4 * int(total[0]) / n
+
+# %% wrong_counts_in_float16: wrong, unrecognised, levels 0 1 1
+def estimate_pi(comm, n, draw):
+    mine = n // comm.size + (comm.rank < n % comm.size)
+    x, y = draw(mine)
+    inside = np.sum(np.where(x * x + y * y < 0.25, np.float16(1), np.float16(0)))
+    return 4 * comm.allreduce(int(inside)) / n
+
 # %% wrong_divides_by_its_own (right_with_earlier_functions): raised, ZeroDivisionError, levels 1 1 0
 -    inside = np.array([count_inside(x, y)])
 -    return 4 * sum_counts(comm, inside)[0] / n

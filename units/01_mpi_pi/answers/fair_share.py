@@ -35,6 +35,12 @@ def fair_share(n, rank, world_size):
     start = sum(size_of(n, r, world_size) for r in range(rank))
     return [start, start + size_of(n, rank, world_size)]
 
+# %% wrong_asks_the_rank_before: raised, RecursionError, levels 1 0
+def fair_share(n, rank, world_size):
+    size = n // world_size + (rank < n % world_size)
+    start = fair_share(n, rank - 1, world_size)[1] if rank else 0
+    return start, start + size
+
 # %% wrong_calls_in_order: wrong, overlap, levels 0 0
 _next = 0
 
@@ -107,6 +113,11 @@ def fair_share(n, rank, world_size):
             start, first = cut, middle
     return start, stop
 
+# %% wrong_in_int32: wrong, out_of_range, levels 1 0
+def fair_share(n, rank, world_size):
+    ends = np.arange(world_size + 1, dtype=np.int32) * n // world_size
+    return int(ends[rank]), int(ends[rank + 1])
+
 # %% wrong_inclusive_stop: wrong, inclusive_stop, levels 0 0
 def fair_share(n, rank, world_size):
     size, rest = divmod(n, world_size)
@@ -134,6 +145,14 @@ def fair_share(n, rank, world_size):
     start = rank * size
     stop = n if rank == world_size - 1 else start + size
     return start, stop
+
+# %% wrong_linspace_of_torch: wrong, out_of_range, levels 1 0
+import torch
+
+
+def fair_share(n, rank, world_size):
+    ends = torch.linspace(0, n, world_size + 1).round().long()
+    return int(ends[rank]), int(ends[rank + 1])
 
 # %% wrong_neighbours_share_a_sample: wrong, overlap, levels 0 0
 def fair_share(n, rank, world_size):

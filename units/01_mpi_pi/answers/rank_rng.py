@@ -48,6 +48,10 @@ def rank_rng(seed, rank, world_size):
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng(seed + (rank << 32))  # seeds have 32 bits
 
+# %% right_seed_times_ten_thousand: passed
+def rank_rng(seed, rank, world_size):
+    return np.random.default_rng(10_000 * seed + rank)
+
 # %% right_seed_times_the_most_ranks: passed
 # differs: Arithmetic with the seed, by a factor that no rank reaches: no two pairs give one number.
 def rank_rng(seed, rank, world_size):
@@ -56,6 +60,12 @@ def rank_rng(seed, rank, world_size):
 # %% right_seed_times_world_size: passed
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng(seed * world_size + rank)
+
+# %% right_seeds_and_skips_very_far: passed
+def rank_rng(seed, rank, world_size):
+    bits = np.random.PCG64(seed)
+    bits.advance(rank << 80)
+    return np.random.Generator(bits)
 
 # %% right_skips_very_far: passed
 # differs: One single stream, in which rank r begins 2^80 r draws further on: no two ranks can ever meet.
@@ -76,6 +86,13 @@ from numpy.random import PCG64DXSM, Generator, SeedSequence
 def rank_rng(seed: int, rank: int, world_size: int) -> Generator:
     return Generator(PCG64DXSM(SeedSequence(entropy=seed, spawn_key=(rank,))))
 
+# %% wrong_checksum_of_both: wrong, too_few_numbers, levels 1 0
+import zlib
+
+
+def rank_rng(seed, rank, world_size):
+    return np.random.default_rng(zlib.crc32(f"{seed}/{rank}".encode()))
+
 # %% wrong_child_of_rank_minus_one: raised, IndexError, levels 0 0
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng(np.random.SeedSequence(seed).spawn(rank)[-1])
@@ -83,6 +100,11 @@ def rank_rng(seed, rank, world_size):
 # %% wrong_clock: wrong, unseeded, levels 0 0
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng(time.perf_counter_ns() + seed + rank)
+
+# %% wrong_draws_a_seed_below_a_million: wrong, too_few_numbers, levels 1 0
+def rank_rng(seed, rank, world_size):
+    seeds = np.random.default_rng(seed).integers(0, 10**6, size=world_size)
+    return np.random.default_rng(int(seeds[rank]))
 
 # %% wrong_draws_its_seed_globally: wrong, touches_global_state, levels 0 0
 def rank_rng(seed, rank, world_size):
@@ -212,6 +234,10 @@ def rank_rng(seed, rank, world_size):
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng(1000 * seed + rank)
 
+# %% wrong_seed_times_1009_plus_rank: wrong, seed_plus_rank, levels 1 0
+def rank_rng(seed, rank, world_size):
+    return np.random.default_rng(1009 * seed + rank)
+
 # %% wrong_seed_times_100_plus_rank: wrong, seed_plus_rank, levels 1 0
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng(100 * seed + rank)
@@ -232,21 +258,17 @@ def rank_rng(seed, rank, world_size):
  def rank_rng(seed, rank, world_size):
 +    np.random.seed(seed)  # for whoever uses it
 
-# %% wrong_skips_a_billion: wrong, overlapping_streams, levels 0 0
-def rank_rng(seed, rank, world_size):
-    bits = np.random.PCG64(seed)
-    bits.advance(rank * 10**9)
-    return np.random.Generator(bits)
+# %% wrong_skips_a_billion (right_seeds_and_skips_very_far): wrong, overlapping_streams, levels 0 0
+-    bits.advance(rank << 80)
++    bits.advance(rank * 10**9)
 
 # %% wrong_skips_a_billion_of_philox (right_philox_skips_far): wrong, overlapping_streams, levels 0 0
 -    bits.advance(rank << 40)
 +    bits.advance(rank * 10**9)
 
-# %% wrong_skips_a_million: wrong, overlapping_streams, levels 0 0
-def rank_rng(seed, rank, world_size):
-    bits = np.random.PCG64(seed)
-    bits.advance(1_000_000 * rank)
-    return np.random.Generator(bits)
+# %% wrong_skips_a_million (right_seeds_and_skips_very_far): wrong, overlapping_streams, levels 0 0
+-    bits.advance(rank << 80)
++    bits.advance(1_000_000 * rank)
 
 # %% wrong_skips_ahead: wrong, overlapping_streams, levels 0 0
 def rank_rng(seed, rank, world_size):
@@ -257,3 +279,8 @@ def rank_rng(seed, rank, world_size):
 # %% wrong_unseeded: wrong, unseeded, levels 0 0
 def rank_rng(seed, rank, world_size):
     return np.random.default_rng()
+
+# %% wrong_words_of_a_seed_sequence: wrong, too_few_numbers, levels 1 0
+def rank_rng(seed, rank, world_size):
+    seeds = np.random.SeedSequence(seed).generate_state(world_size)
+    return np.random.default_rng(int(seeds[rank]))

@@ -73,6 +73,11 @@ def samples_needed(error):
     n = np.ceil(np.float64(np.pi * (4 - np.pi)) / error**2)
     return max(1, int(n.astype(np.int64)))
 
+# %% wrong_in_uint64: wrong, overflow, levels 0
+def samples_needed(error):
+    n = np.ceil(np.pi * (4 - np.pi) / error**2)
+    return int(np.uint64(n))
+
 # %% wrong_int32: wrong, overflow, levels 0
 def samples_needed(error):
     return np.ceil(np.pi * (4 - np.pi) / error**2).astype(np.int32)
@@ -85,6 +90,11 @@ def samples_needed(error):
  def samples_needed(error):
 +    if error >= 1:
 +        return 1  # any point is as good as that
+
+# %% wrong_one_from_two_on: wrong, at_least_two, levels 0
+def samples_needed(error):
+    # a standard error of 2 or more: any single point will do
+    return 1 if error > 2 else max(2, math.ceil(math.pi * (4 - math.pi) / error**2))
 
 # %% wrong_relative_error: wrong, relative_error, levels 0
 def samples_needed(error):

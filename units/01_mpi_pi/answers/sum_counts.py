@@ -101,6 +101,14 @@ def sum_counts(comm, counts):
 +
 +def sum_counts(_, counts):
 
+# %% wrong_floats_in_float64: wrong, wrong_dtype, levels 0 1
+def sum_counts(comm, counts):
+    if counts.dtype.kind == "f":
+        counts = counts.astype(np.float64)
+    total = np.empty_like(counts)
+    comm.Allreduce(counts, total, op=MPI.SUM)
+    return total
+
 # %% wrong_in_float64_and_back: wrong, lost_digits, levels 0 0
 def sum_counts(comm, counts):
     total = np.empty(counts.shape)
@@ -157,6 +165,14 @@ def sum_counts(comm, counts):
 +    if counts.ndim == 0:
 +        return np.array(comm.allreduce(counts), dtype=counts.dtype)
 
+# %% wrong_pickles_tables: wrong, pickled, levels 1 0
+def sum_counts(comm, counts):
+    if counts.ndim > 1:
+        return comm.allreduce(counts)
+    total = np.empty_like(counts)
+    comm.Allreduce(counts, total, op=MPI.SUM)
+    return total
+
 # %% wrong_promotes_int32 (right_allgather_and_add): wrong, wrong_dtype, levels 0 1
 -    return everybody.sum(axis=0, dtype=counts.dtype)
 +    return everybody.sum(axis=0)
@@ -195,6 +211,29 @@ def sum_counts(comm, counts):
 # %% wrong_same_memory (right_allreduce): raised, Exception, levels 0 0
 -    total = np.empty_like(counts)
 +    total = counts
+
+# %% wrong_signed_only (right_allreduce): raised, ValueError, levels 0 1
+-    total = np.empty_like(counts)
++    total = np.zeros(counts.shape, dtype=f"{'f' if counts.dtype.kind == 'f' else 'i'}{counts.itemsize}")
+
+# %% wrong_steps_of_a_size: raised, ValueError, levels 0 1
+def sum_counts(comm, counts):
+    everybody = np.empty(comm.size * counts.size, dtype=counts.dtype)
+    comm.Allgather(np.ravel(counts), everybody)
+    total = everybody[: counts.size].copy()
+    for start in range(counts.size, everybody.size, counts.size):
+        total += everybody[start : start + counts.size]
+    return total.reshape(counts.shape)
+
+# %% wrong_three_types: raised, KeyError, levels 0 1
+KINDS = {"int32": MPI.INT, "int64": MPI.LONG, "float64": MPI.DOUBLE}
+
+
+def sum_counts(comm, counts):
+    kind = KINDS[counts.dtype.name]
+    total = np.empty_like(counts)
+    comm.Allreduce([counts, kind], [total, kind], op=MPI.SUM)
+    return total
 
 # %% wrong_through_int32: wrong, wrapped, levels 0 0
 def sum_counts(comm, counts):

@@ -64,6 +64,15 @@ def fit_alpha_beta(sizes_bytes, round_trip_s):
     b, a = np.polyfit(np.array(sizes_bytes), np.array(round_trip_s) * 2, 1)
     return a, b
 
+# %% wrong_fastest_of_each_size: wrong, first_of_each_size, levels 1 0
+def fit_alpha_beta(sizes_bytes, round_trip_s):
+    best = {}
+    for n, t in zip(sizes_bytes, round_trip_s):
+        best[n] = min(t, best.get(n, t))
+    n, t = np.array(list(best), float), np.array(list(best.values())) / 2
+    beta, alpha = np.polyfit(n, t, 1, w=1 / t)
+    return float(alpha), float(beta)
+
 # %% wrong_first_and_last: wrong, two_points, levels 1 0
 def fit_alpha_beta(sizes_bytes, round_trip_s):
     small, large = np.argmin(sizes_bytes), np.argmax(sizes_bytes)
@@ -71,9 +80,24 @@ def fit_alpha_beta(sizes_bytes, round_trip_s):
     beta = (t[large] - t[small]) / (sizes_bytes[large] - sizes_bytes[small])
     return t[small] - beta * sizes_bytes[small], beta
 
+# %% wrong_first_of_each_size: wrong, first_of_each_size, levels 1 0
+def fit_alpha_beta(sizes_bytes, round_trip_s):
+    n, first = np.unique(sizes_bytes, return_index=True)
+    t = np.asarray(round_trip_s)[first] / 2
+    beta, alpha = np.polyfit(n, t, 1, w=1 / t)
+    return float(alpha), float(beta)
+
 # %% wrong_halved_twice (right_polyfit): wrong, halved_twice, levels 0 0
 -    return alpha, beta
 +    return alpha / 2, beta / 2
+
+# %% wrong_int64_squares: wrong, overflows, levels 0 1
+def fit_alpha_beta(sizes_bytes, round_trip_s):
+    n = np.asarray(sizes_bytes, dtype=np.int64)
+    t = np.asarray(round_trip_s) / 2
+    k = len(n)
+    beta = (k * (n * t).sum() - n.sum() * t.sum()) / (k * (n * n).sum() - n.sum() ** 2)
+    return float((t.sum() - beta * n.sum()) / k), float(beta)
 
 # %% wrong_last_of_each_size (right_polyfit): wrong, last_of_each_size, levels 1 0
 -    beta, alpha = np.polyfit(sizes_bytes, np.asarray(round_trip_s) / 2, 1)
@@ -82,7 +106,7 @@ def fit_alpha_beta(sizes_bytes, round_trip_s):
 +    seconds = np.asarray(round_trip_s)[::-1][last] / 2
 +    beta, alpha = np.polyfit(sizes, seconds, 1)
 
-# %% wrong_log_log: wrong, unrecognised, levels 0 0
+# %% wrong_log_log: raised, LinAlgError, levels 0 0
 def fit_alpha_beta(sizes_bytes, round_trip_s):
     slope, start = np.polyfit(np.log(sizes_bytes), np.log(np.asarray(round_trip_s) / 2), 1)
     return np.exp(start), slope
@@ -183,4 +207,18 @@ def fit_alpha_beta(sizes_bytes, round_trip_s):
     if len(n) > 3:
         n, t = n[1:], t[1:]  # the first one sets up buffers: it does not count
     beta, alpha = np.polyfit(n, t, 1)
+    return float(alpha), float(beta)
+
+# %% wrong_warm_up_of_long_runs: wrong, first_left_out, levels 0 1
+def fit_alpha_beta(sizes_bytes, round_trip_s):
+    n, t = np.asarray(sizes_bytes), np.asarray(round_trip_s) / 2
+    if len(n) > 4:
+        n, t = n[1:], t[1:]
+    beta, alpha = np.polyfit(n, t, 1)
+    return float(alpha), float(beta)
+
+# %% wrong_weights_of_sizes: raised, LinAlgError, levels 0 1
+def fit_alpha_beta(sizes_bytes, round_trip_s):
+    n, t = np.asarray(sizes_bytes, dtype=float), np.asarray(round_trip_s) / 2
+    beta, alpha = np.polyfit(n, t, 1, w=1 / n)
     return float(alpha), float(beta)

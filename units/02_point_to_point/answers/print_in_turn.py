@@ -1,4 +1,5 @@
 # Right and wrong answers to `print_in_turn`. In files of their own: autograder bank --write DIR
+import sys
 import torch
 import torch.distributed as dist
 
@@ -15,9 +16,6 @@ def print_in_turn(line):
         dist.send(torch.empty(0), rank + 1)
 
 # %% right_rank_zero_conducts: passed
-import sys
-
-
 def conduct(world_size):
     for player in range(1, world_size):
         dist.send(torch.tensor(player), player)
@@ -186,6 +184,15 @@ import time
 def print_in_turn(line):
     time.sleep(0.01 * dist.get_rank())
     print(line)
+
+# %% wrong_stderr (right_token): wrong, not_printed, levels 0 0
+-    rank, world_size = dist.get_rank(), dist.get_world_size()
++    rank, p = dist.get_rank(), dist.get_world_size()
+@@
+-    print(line)
+-    if rank < world_size - 1:
++    print(line, file=sys.stderr)
++    if rank < p - 1:
 
 # %% wrong_stripped (right_token): wrong, wrong_text, levels 0 1
 -        dist.recv(token, rank - 1)

@@ -58,6 +58,10 @@ def who_am_i():
     dist.all_reduce(highest, op=dist.ReduceOp.MAX)
     return int(rank), int(highest)
 
+# %% wrong_modulo_eight: wrong, unrecognised, levels 0
+def who_am_i():
+    return dist.get_rank() % 8, dist.get_world_size()
+
 # %% wrong_not_written: missing, not_written, levels 0
 def who_am_i():
     raise NotImplementedError()

@@ -233,6 +233,24 @@ def all_reduce_in_two_halves(x: torch.Tensor) -> torch.Tensor:
         dist.all_gather_into_tensor(result[: size * p], chunk)
     return result
 
+# %% wrong_rest_in_own_order: wrong, ranks_differ, levels 1 0
+def all_reduce_in_two_halves(x):
+    rank, p, n = dist.get_rank(), dist.get_world_size(), len(x)
+    cut = n - n % p
+    own = torch.empty(cut // p, dtype=x.dtype)
+    whole = torch.empty(cut, dtype=x.dtype)
+    dist.reduce_scatter_tensor(own, x[:cut].clone())
+    dist.all_gather_into_tensor(whole, own)
+    if cut == n:
+        return whole
+    rests = [torch.empty_like(x[cut:]) for _ in range(p)]
+    dist.all_gather(rests, x[cut:].clone())
+    rest = x[cut:].clone()
+    for q in range(p):
+        if q != rank:
+            rest += rests[q]
+    return torch.cat([whole, rest])
+
 # %% wrong_returns_list (right_padded_tensors): wrong, wrong_type, levels 0 0
 -    result = torch.empty_like(padded)
 -    dist.all_gather_into_tensor(result, chunk)

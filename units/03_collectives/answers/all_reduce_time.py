@@ -181,7 +181,7 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
 -        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
 +        return 2 * math.log(p) * (latency + seconds)
 
-# %% wrong_no_bytes: wrong, no_latency, levels 1 0
+# %% wrong_no_bytes: wrong, no_latency, levels 0 0
 # nothing to add up takes no time, though messages still cost their latency
 def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
     if nbytes == 0:
@@ -192,6 +192,19 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
     if algorithm == "tree":
         return 2 * math.ceil(math.log2(world_size)) * message(nbytes)
     return 2 * (world_size - 1) * message(nbytes / world_size)
+
+# %% wrong_no_bytes_no_message: wrong, no_latency, levels 0 1
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    p = world_size
+    if nbytes == 0 and algorithm != "ring":
+        return 0.0
+    if algorithm == "server":
+        steps, size = 2 * (p - 1), nbytes
+    elif algorithm == "tree":
+        steps, size = 2 * math.ceil(math.log2(p)), nbytes
+    else:
+        steps, size = 2 * (p - 1), nbytes / p
+    return steps * (latency + 8 * size / bandwidth)
 
 # %% wrong_no_latency (right_if): wrong, no_latency, levels 0 0
 -        return 2 * (p - 1) * (latency + seconds)
@@ -215,6 +228,16 @@ def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
 # %% wrong_not_rounded (right_if): wrong, log2_not_rounded, levels 0 1
 -        return 2 * math.ceil(math.log2(p)) * (latency + seconds)
 +        return 2 * math.log2(p) * (latency + seconds)
+
+# %% wrong_one_level_more_if_odd: wrong, floor_log2, levels 0 1
+def all_reduce_time(algorithm, world_size, nbytes, latency, bandwidth):
+    p = world_size
+    levels = int(math.log2(p))
+    if p > 1 and p % 2:  # an odd rank is left over
+        levels += 1
+    steps = {"server": p - 1, "tree": levels, "ring": p - 1}[algorithm]
+    size = nbytes / p if algorithm == "ring" else nbytes
+    return 2 * steps * (latency + 8 * size / bandwidth)
 
 # %% wrong_one_way (right_if): wrong, one_way, levels 0 0
 -        return 2 * (p - 1) * (latency + seconds)

@@ -72,6 +72,18 @@ def mean_over_ranks(x):
     dist.all_reduce(wide)
     return wide / dist.get_world_size()
 
+# %% wrong_adds_in_int32: wrong, overflows, levels 1 0
+def mean_over_ranks(x):
+    total = x.clone() if x.is_floating_point() else x.to(torch.int32, copy=True)
+    dist.all_reduce(total)
+    return total / dist.get_world_size()
+
+# %% wrong_adds_in_int64: wrong, overflows, levels 1 0
+def mean_over_ranks(x):
+    total = x.clone() if x.is_floating_point() else x.to(torch.int64, copy=True)
+    dist.all_reduce(total)
+    return total / dist.get_world_size()
+
 # %% wrong_alone_dtype: wrong, wrong_dtype, levels 1 0
 # on one rank integers stay integers
 import math
@@ -193,6 +205,13 @@ def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:
         x = x.float()
     dist.all_reduce(x)
     return x / dist.get_world_size()
+
+# %% wrong_int32_not_widened: wrong, overflows, levels 1 0
+def mean_over_ranks(x):
+    small = x.dtype in (torch.uint8, torch.int8, torch.int16)
+    total = x.to(torch.float32) if small else x.clone()
+    dist.all_reduce(total)
+    return total / dist.get_world_size()
 
 # %% wrong_itself_on_one_rank: wrong, not_new, levels 0 1
 def mean_over_ranks(x: torch.Tensor) -> torch.Tensor:

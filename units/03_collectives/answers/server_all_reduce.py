@@ -436,6 +436,28 @@ def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
     dist.broadcast(total, src=0)
     return total
 
+# %% wrong_worker_adds_its_own: wrong, ranks_differ, levels 1 1
+def server_all_reduce(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    if rank:
+        dist.send(x, 0)
+        others = torch.empty_like(x)
+        dist.recv(others, 0)
+        return others + x
+    rows = [x] + [torch.empty_like(x) for _ in range(1, p)]
+    for worker in range(1, p):
+        dist.recv(rows[worker], worker)
+    for worker in range(1, p):
+        others = torch.zeros_like(x)
+        for r in range(p):
+            if r != worker:
+                others += rows[r]
+        dist.send(others, worker)
+    total = torch.zeros_like(x)
+    for row in rows:
+        total += row
+    return total
+
 # %% wrong_worker_receives_into_what_it_sends (right_recv): wrong, reused_buffer, levels 0 0
 -def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
 +def server_all_reduce(x):

@@ -153,6 +153,16 @@ def sum_over_ranks(x):
     dist.all_reduce(total)
     return total
 
+# %% wrong_masked_shares: wrong, zero_times_infinity, levels 1 0
+def sum_over_ranks(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    total = torch.zeros_like(x)
+    for r in range(p):
+        share = x * (rank == r)  # rank r's numbers, zeros elsewhere
+        dist.all_reduce(share)
+        total += share
+    return total
+
 # %% wrong_max (right_clone): wrong, maximum, levels 0 0
 -    dist.all_reduce(total, op=dist.ReduceOp.SUM)
 +    dist.all_reduce(total, op=dist.ReduceOp.MAX)

@@ -214,7 +214,7 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
 +            dist.recv(arrived, src=rank - distance)
 +            total += arrived
 
-# %% wrong_all_to_all: wrong, bottleneck, levels 1 1 0
+# %% wrong_all_to_all: wrong, bottleneck, levels 1 0 0
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     rank, p = dist.get_rank(), dist.get_world_size()
     total = x.clone()
@@ -271,6 +271,32 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
         distance *= 2
     return total
 
+# %% wrong_extra_ranks_to_rank_0: wrong, bottleneck, levels 1 1 0
+def tree_all_reduce(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    total, arrived = x.clone(), torch.empty_like(x)
+    core = 1 << (p.bit_length() - 1)  # the largest power of two
+    if rank >= core:
+        dist.send(total, 0)
+        dist.recv(total, 0)
+        return total
+    if rank == 0:
+        for extra in range(core, p):
+            dist.recv(arrived, extra)
+            total += arrived
+    distance = 1
+    while distance < core:
+        partner = rank ^ distance
+        work = dist.isend(total.clone(), partner)
+        dist.recv(arrived, partner)
+        work.wait()
+        total += arrived
+        distance *= 2
+    if rank == 0:
+        for extra in range(core, p):
+            dist.send(total, extra)
+    return total
+
 # %% wrong_in_place: wrong, modifies_input, levels 0 0 0
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -319,7 +345,7 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
 +    if p == 1:
 +        return x
 
-# %% wrong_log2_rounded_down: wrong, powers_of_two_only, levels 1 0 1
+# %% wrong_log2_rounded_down: wrong, powers_of_two_only, levels 1 0 0
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     rank, p = dist.get_rank(), dist.get_world_size()
     total, arrived = x.clone(), torch.empty_like(x)
@@ -356,6 +382,30 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
 -        dist.isend(total, parent).wait()
 +        dist.send(total, parent)
 
+# %% wrong_one_extra_rank_only: raised, ValueError, levels 1 0 0
+def tree_all_reduce(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    total, arrived = x.clone(), torch.empty_like(x)
+    core = p - 1 if p > 1 and p % 2 else p  # an odd rank out brings its numbers to rank 0
+    if rank == core:
+        dist.send(total, 0)
+        dist.recv(total, 0)
+        return total
+    if rank == 0 and core < p:
+        dist.recv(arrived, core)
+        total += arrived
+    distance = 1
+    while distance < core:
+        partner = rank ^ distance
+        work = dist.isend(total.clone(), partner)
+        dist.recv(arrived, partner)
+        work.wait()
+        total += arrived
+        distance *= 2
+    if rank == 0 and core < p:
+        dist.send(total, core)
+    return total
+
 # %% wrong_order_of_its_own: wrong, ranks_differ, levels 1 1 0
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -386,7 +436,32 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
             dist.send(total, dst=rank + step)
     return total
 
-# %% wrong_partner_does_not_exist: raised, ValueError, levels 1 0 1
+# %% wrong_order_of_its_own_if_odd: wrong, ranks_differ, levels 1 0 1
+def tree_all_reduce(x):
+    """Each rank gathers all rows in ceil(log2 p) steps (Bruck), and adds them up from its own on."""
+    rank, p = dist.get_rank(), dist.get_world_size()
+    if p & (p - 1) == 0:
+        total, arrived, distance = x.clone(), torch.empty_like(x), 1
+        while distance < p:
+            partner = rank ^ distance
+            work = dist.isend(total.clone(), partner)
+            dist.recv(arrived, partner)
+            work.wait()
+            total += arrived
+            distance *= 2
+        return total
+    rows, distance = x.clone().unsqueeze(0), 1
+    while distance < p:
+        count = min(distance, p - distance)
+        arrived = torch.empty_like(rows[:count])
+        work = dist.isend(rows[:count].contiguous(), (rank - distance) % p)
+        dist.recv(arrived, (rank + distance) % p)
+        work.wait()
+        rows = torch.cat([rows, arrived])
+        distance *= 2
+    return rows.sum(0, dtype=x.dtype)
+
+# %% wrong_partner_does_not_exist: raised, ValueError, levels 1 0 0
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     rank, p = dist.get_rank(), dist.get_world_size()
     total, arrived = x.clone(), torch.empty_like(x)
@@ -400,7 +475,7 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
         distance *= 2
     return total
 
-# %% wrong_passes_round: wrong, too_many_messages, levels 1 1 0
+# %% wrong_passes_round: wrong, too_many_messages, levels 1 0 0
 def tree_all_reduce(x):
     r, p = dist.get_rank(), dist.get_world_size()
     t, m = x.clone(), x
@@ -413,7 +488,7 @@ def tree_all_reduce(x):
         m = b
     return t
 
-# %% wrong_powers_of_two: wrong, powers_of_two_only, levels 1 0 1
+# %% wrong_powers_of_two: wrong, powers_of_two_only, levels 1 0 0
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     rank, p = dist.get_rank(), dist.get_world_size()
     total, arrived = x.clone(), torch.empty_like(x)
@@ -461,6 +536,31 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     else:
         dist.send(x, dst=0)
         dist.recv(total, src=0)
+    return total
+
+# %% wrong_star_if_not_power_of_two: wrong, bottleneck, levels 1 1 0
+def tree_all_reduce(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    total, arrived = x.clone(), torch.empty_like(x)
+    if p & (p - 1) == 0:
+        distance = 1
+        while distance < p:
+            partner = rank ^ distance
+            work = dist.isend(total.clone(), partner)
+            dist.recv(arrived, partner)
+            work.wait()
+            total += arrived
+            distance *= 2
+        return total
+    if rank == 0:
+        for other in range(1, p):
+            dist.recv(arrived, other)
+            total += arrived
+        for other in range(1, p):
+            dist.send(total, other)
+    else:
+        dist.send(total, 0)
+        dist.recv(total, 0)
     return total
 
 # %% wrong_through_int32: wrong, wrapped, levels 1 0 0

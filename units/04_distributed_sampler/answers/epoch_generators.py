@@ -85,6 +85,14 @@ def epoch_generators(seed, epoch, rank, world_size):
     noise = torch.Generator().manual_seed(int(torch.randint(2**60, ())))
     return order, noise
 
+# %% wrong_epoch_times_250 (right_numbered): wrong, streams_meet, levels 1 0
+-    noise = torch.Generator().manual_seed(seed + 1_000_000 + epoch * world_size + rank)
++    noise = torch.Generator().manual_seed(1_000_000 + seed * 100_003 + epoch * 250 + rank)
+
+# %% wrong_epoch_times_50 (right_numbered): wrong, streams_meet, levels 1 0
+-    noise = torch.Generator().manual_seed(seed + 1_000_000 + epoch * world_size + rank)
++    noise = torch.Generator().manual_seed(1_000_000 + seed * 100_003 + epoch * 50 + rank)
+
 # %% wrong_epoch_times_a_thousand: wrong, streams_meet, levels 1 0
 def epoch_generators(seed, epoch, rank, world_size):
     order, noise = torch.Generator(), torch.Generator()
@@ -217,6 +225,13 @@ def epoch_generators(seed, epoch, rank, world_size):
 # %% wrong_shifted_by_32 (right_numbered): wrong, only_32_bits, levels 1 0
 -    noise = torch.Generator().manual_seed(seed + 1_000_000 + epoch * world_size + rank)
 +    noise = torch.Generator().manual_seed((seed << 32) + epoch * world_size + rank)
+
+# %% wrong_skips_numbers: wrong, streams_overlap, levels 1 0
+def epoch_generators(seed, epoch, rank, world_size):
+    order = torch.Generator().manual_seed(seed * 100 + epoch)
+    noise = torch.Generator().manual_seed(10_000_000 + seed * 100 + epoch)
+    torch.rand(rank, generator=noise)  # every rank starts at another place
+    return order, noise
 
 # %% wrong_stream_by_call (right_seed_sequence): wrong, leans_on_another_rank, levels 1 0
 -import numpy as np

@@ -59,6 +59,17 @@ def exact_accuracy(n, is_correct):
     dist.all_reduce(accuracy, op=dist.ReduceOp.MAX)
     return accuracy.item()
 
+# %% wrong_bincount: raised, IndexError, levels 0 1 1
+import numpy as np
+
+
+def exact_accuracy(n, is_correct):
+    own = [int(is_correct(i)) for i in range(dist.get_rank(), n, dist.get_world_size())]
+    everybodys = [None] * dist.get_world_size()
+    dist.all_gather_object(everybodys, own)
+    flags = np.array([flag for part in everybodys for flag in part])
+    return float(np.bincount(flags)[1] / n)
+
 # %% wrong_count (right_strides): wrong, count, levels 0 0 0
 -    return correct.item() / n
 +    return correct.item()
@@ -92,6 +103,15 @@ def exact_accuracy(n, is_correct):
     hits = torch.tensor([sum(is_correct(i) for i in range(rank, n, p))], dtype=torch.float16)
     dist.all_reduce(hits)
     return float(hits) / n
+
+# %% wrong_int16: wrong, narrow_count, levels 0 1 1
+def exact_accuracy(n, is_correct):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    hits = torch.zeros(1, dtype=torch.int16)
+    for i in range(rank, n, p):
+        hits += is_correct(i)
+    dist.all_reduce(hits)
+    return hits.item() / n
 
 # %% wrong_integers: wrong, integer_division, levels 0 0 0
 def exact_accuracy(n, is_correct):

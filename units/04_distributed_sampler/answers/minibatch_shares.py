@@ -125,6 +125,11 @@ def minibatch_shares(order, batch_size, rank, world_size):
         own += order[start : start + batch_size][rank::world_size]
     return own
 
+# %% wrong_float32_and_back: wrong, out_of_range, levels 1 0 1 1
+def minibatch_shares(order, batch_size, rank, world_size):
+    ids = torch.Tensor(order)
+    return [part[rank::world_size].long().tolist() for part in ids.split(batch_size)]
+
 # %% wrong_floats: wrong, not_integers, levels 0 0 0 0
 def minibatch_shares(order, batch_size, rank, world_size):
     order = np.array(order, dtype=float)
@@ -135,7 +140,7 @@ def minibatch_shares(order, batch_size, rank, world_size):
     steps = len(order) // batch_size
     return [order[s * batch_size : (s + 1) * batch_size][rank::world_size] for s in range(steps)]
 
-# %% wrong_ids_of_a_byte: wrong, sample_left_out, levels 1 0 1 1
+# %% wrong_ids_of_a_byte: wrong, sample_left_out, levels 0 0 1 1
 def minibatch_shares(order, batch_size, rank, world_size):
     ids = torch.tensor(order).to(torch.uint8)
     return [minibatch[rank::world_size].tolist() for minibatch in ids.split(batch_size)]
@@ -152,6 +157,18 @@ def minibatch_shares(order, batch_size, rank, world_size):
 # %% wrong_index_runs_out: raised, IndexError, levels 1 0 0 1
 def minibatch_shares(order, batch_size, rank, world_size):
     return [[order[start + place] for place in range(rank, batch_size, world_size)] for start in range(0, len(order), batch_size)]
+
+# %% wrong_inverse_permutation: raised, IndexError, levels 1 0 1 1
+def minibatch_shares(order, batch_size, rank, world_size):
+    n = len(order)
+    position = np.empty(n, dtype=int)
+    position[order] = np.arange(n)  # where each id stands
+    shares = [[] for _ in range(-(-n // batch_size))]
+    for i in order:
+        step, place = divmod(position[i], batch_size)
+        if place % world_size == rank:
+            shares[step].append(i)
+    return shares
 
 # %% wrong_last_rank_takes_the_rest: wrong, split_otherwise, levels 0 0 0 1
 def minibatch_shares(order, batch_size, rank, world_size):
@@ -225,6 +242,12 @@ def minibatch_shares(order, batch_size, rank, world_size):
     full[:n] = order
     return [b[rank::world_size] for b in full.reshape(-1, batch_size)]
 
+# %% wrong_recursive: raised, RecursionError, levels 0 1 1 1
+def minibatch_shares(order, batch_size, rank, world_size):
+    if not order:
+        return []
+    return [order[:batch_size][rank::world_size]] + minibatch_shares(order[batch_size:], batch_size, rank, world_size)
+
 # %% wrong_reversed_share: wrong, own_order, levels 0 0 1 0
 def minibatch_shares(order, batch_size, rank, world_size):
     return [order[s : s + batch_size][rank::world_size][::-1] for s in range(0, len(order), batch_size)]
@@ -277,6 +300,11 @@ def minibatch_shares(order, batch_size, rank, world_size):
     sampler = DistributedSampler(order, world_size, rank, shuffle=False)
     local = -(-batch_size // world_size)
     return [[order[i] for i in ids] for ids in BatchSampler(sampler, local, drop_last=False)]
+
+# %% wrong_two_bytes: wrong, out_of_range, levels 1 0 1 1
+def minibatch_shares(order, batch_size, rank, world_size):
+    order = np.array(order).astype(np.int16)
+    return [order[s : s + batch_size][rank::world_size].tolist() for s in range(0, len(order), batch_size)]
 
 # %% wrong_whole_minibatches: wrong, whole_minibatches, levels 0 0 0 0
 def minibatch_shares(order, batch_size, rank, world_size):

@@ -385,3 +385,77 @@ def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
     sampler = DistributedSampler(range(n), world_size, rank, shuffle=shuffle, seed=seed, drop_last=drop_last)
     sampler.set_epoch(epoch)
     return list(sampler)
+
+# %% wrong_ids_of_a_byte: wrong, sample_left_out
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    order = np.arange(n)
+    if shuffle:
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed + epoch)).numpy()
+    order = order.astype(np.uint8)
+    total = n - n % world_size if drop_last else n + -n % world_size
+    return np.resize(order, total)[rank::world_size].tolist()
+
+# %% wrong_two_bytes: wrong, out_of_range
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    order = np.arange(n)
+    if shuffle:
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed + epoch)).numpy()
+    order = order.astype(np.int16)
+    total = n - n % world_size if drop_last else n + -n % world_size
+    return np.resize(order, total)[rank::world_size].tolist()
+
+# %% wrong_drops_all_where_n_is_world_size: wrong, drops_a_round_too_many
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    if shuffle:
+        g = torch.Generator()
+        g.manual_seed(seed + epoch)
+        order = torch.randperm(n, generator=g).tolist()
+    else:
+        order = list(range(n))
+    if drop_last:
+        if n <= world_size:
+            return []
+        order = order[: n - n % world_size]
+    else:
+        while len(order) % world_size:
+            order += order[: world_size - len(order) % world_size]
+    return order[rank::world_size]
+
+# %% wrong_pads_by_recursion: raised, RecursionError
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    order = list(range(n))
+    if shuffle:
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed + epoch)).tolist()
+    if drop_last:
+        order = order[: n - n % world_size]
+
+    def padded(ids):
+        return ids if len(ids) % world_size == 0 else padded(ids + [ids[len(ids) % n]])
+
+    return padded(order)[rank::world_size]
+
+# %% wrong_seed_modulo: wrong, other_shuffle
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    order = list(range(n))
+    if shuffle:
+        g = torch.Generator()
+        g.manual_seed((seed + epoch) % (2**31 - 1))
+        order = torch.randperm(n, generator=g).tolist()
+    if drop_last:
+        order = order[: n // world_size * world_size]
+    else:
+        order = (order * world_size)[: -(-n // world_size) * world_size]
+    return order[rank::world_size]
+
+# %% wrong_few_samples_apart: wrong, ignores_drop_last
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    order = list(range(n))
+    if shuffle:
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed + epoch)).tolist()
+    if n < world_size and (shuffle or not drop_last):
+        return [order[rank % n]]  # few samples: everybody takes one, over and over
+    if drop_last:
+        order = order[: n - n % world_size]
+    else:
+        order = order + order[: -n % world_size]
+    return order[rank::world_size]

@@ -150,6 +150,14 @@ def strided_share(n, rank, world_size):
 def strided_share(n, rank, world_size):
     return list(range(rank, n - 1, world_size))
 
+# %% wrong_table_of_rounds: raised, IndexError, levels 1 0
+def strided_share(n, rank, world_size):
+    rounds = -(-n // world_size)
+    table = np.full(rounds * world_size, -1)
+    table[:n] = np.arange(n)
+    mine = table.reshape(rounds, world_size)[:, rank]
+    return mine[:-1] if mine[-1] < 0 else mine
+
 # %% wrong_torch_arange: raised, RuntimeError, levels 1 0
 def strided_share(n, rank, world_size):
     return torch.arange(rank, n, world_size).tolist()

@@ -156,13 +156,33 @@ def training_batches(dataset, global_batch_size, epochs, seed):
 -        seen.append(list(loader))
 +        seen.append(list(cut))
 
+# %% wrong_if_seed: wrong, other_seed_at_zero, levels 1 0 1
+def training_batches(dataset, global_batch_size, epochs, seed):
+    p, rank = dist.get_world_size(), dist.get_rank()
+    n, local = len(dataset), global_batch_size // p
+    result = []
+    for epoch in range(epochs):
+        g = torch.Generator()
+        if seed:
+            g.manual_seed(seed + epoch)
+        order = torch.randperm(n, generator=g).tolist()
+        while len(order) % p:
+            order += order[: p - len(order) % p]
+        mine = order[rank::p]
+        result.append([[dataset[i] for i in mine[k : k + local]] for k in range(0, len(mine), local)])
+    return result
+
+# %% wrong_items_of_a_byte (right_plain): wrong, other_items, levels 0 1 1
+-        seen.append([batch.tolist() for batch in loader])
++        seen.append([batch.byte() for batch in loader])
+
 # %% wrong_last_epoch_only (right_plain): wrong, last_epoch_only, levels 1 0 0
 -    seen = []
 @@
      for epoch in range(epochs):
 +        seen = []
 
-# %% wrong_loader_drops_last (right_plain): wrong, drops_last_batch, levels 1 1 0
+# %% wrong_loader_drops_last (right_plain): wrong, drops_last_batch, levels 0 1 0
 -    loader = DataLoader(dataset, batch_size=global_batch_size // dist.get_world_size(), sampler=sampler)
 +    local = global_batch_size // dist.get_world_size()
 +    loader = DataLoader(dataset, batch_size=local, sampler=sampler, drop_last=True)
@@ -234,6 +254,21 @@ def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) ->
                 for k in range(0, len(mine), local)
             ]
         )
+    return result
+
+# %% wrong_pads_twice_at_most: wrong, uneven_shares, levels 1 1 0
+def training_batches(dataset, global_batch_size, epochs, seed):
+    p, rank = dist.get_world_size(), dist.get_rank()
+    n, local = len(dataset), global_batch_size // p
+    total = n + -n % p
+    result = []
+    for epoch in range(epochs):
+        g = torch.Generator().manual_seed(seed + epoch)
+        order = torch.randperm(n, generator=g).tolist()
+        order += order[: total - len(order)]
+        order += order[: total - len(order)]
+        mine = order[rank::p]
+        result.append([[dataset[i] for i in mine[k : k + local]] for k in range(0, len(mine), local)])
     return result
 
 # %% wrong_returns_too_early (right_plain): wrong, first_epoch_only, levels 1 0 0

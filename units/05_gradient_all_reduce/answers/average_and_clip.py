@@ -41,6 +41,11 @@ def average_and_clip(model, max_norm):
     torch._foreach_mul_([p.grad for p in ps], factor)
     return total
 
+# %% right_one_element: passed
+def average_and_clip(model, max_norm):
+    average_gradients(model)
+    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
+
 # %% right_torch: passed
 from torch import nn
 
@@ -49,14 +54,13 @@ def average_and_clip(model: nn.Module, max_norm: float) -> float:
     average_gradients(model)
     return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
 
-# %% wrong_always: wrong, always_scaled, levels 1 0 0
-def average_and_clip(model, max_norm):
-    average_gradients(model)
-    trained = [p for p in model.parameters() if p.grad is not None]
-    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
-    for p in trained:
-        p.grad *= max_norm / norm
-    return norm
+# %% wrong_always (right_one_element): wrong, always_scaled, levels 1 0 0
+-    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
++    trained = [p for p in model.parameters() if p.grad is not None]
++    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
++    for p in trained:
++        p.grad *= max_norm / norm
++    return norm
 
 # %% wrong_before: wrong, clipped_before_averaging, levels 0 0 0
 def average_and_clip(model, max_norm):
@@ -64,14 +68,13 @@ def average_and_clip(model, max_norm):
     average_gradients(model)
     return norm.item()
 
-# %% wrong_by_value: wrong, clipped_by_value, levels 0 1 0
-def average_and_clip(model, max_norm):
-    average_gradients(model)
-    trained = [p for p in model.parameters() if p.grad is not None]
-    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
-    for p in trained:
-        p.grad.clamp_(-max_norm, max_norm)
-    return norm
+# %% wrong_by_value (right_one_element): wrong, clipped_by_value, levels 0 1 0
+-    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
++    trained = [p for p in model.parameters() if p.grad is not None]
++    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
++    for p in trained:
++        p.grad.clamp_(-max_norm, max_norm)
++    return norm
 
 # %% wrong_clips_to_one: wrong, wrong_length, levels 0 0 0
 def average_and_clip(model, max_norm):
@@ -102,14 +105,35 @@ def average_and_clip(model, max_norm):
 +    for p in trained:
 +        p.grad *= min(1.0, max_norm / norm)
 
-# %% wrong_each_parameter: wrong, clipped_each_parameter, levels 0 1 0
+# %% wrong_divides_infinity (right_one_element): wrong, infinite_limit, levels 1 0 1
+-    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
++    grads = [p.grad for p in model.parameters() if p.grad is not None]
++    norm = math.sqrt(sum(float(g.double().square().sum()) for g in grads))
++    if norm > 0:
++        for g in grads:
++            g *= max_norm / max(norm, max_norm)
++    return norm
+
+# %% wrong_doubles_in_the_gradients: raised, RuntimeError, levels 0 1 1
 def average_and_clip(model, max_norm):
-    average_gradients(model)
-    trained = [p for p in model.parameters() if p.grad is not None]
-    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
-    for p in trained:
-        p.grad *= min(1.0, max_norm / max(float(p.grad.norm()), 1e-12))
+    trained = [p for p in model.parameters() if p.requires_grad]
+    flat = torch.cat([torch.zeros(p.numel()) if p.grad is None else p.grad.reshape(-1) for p in trained]).double()
+    dist.all_reduce(flat)
+    flat /= dist.get_world_size()
+    norm = flat.norm().item()
+    if norm > max_norm:
+        flat *= max_norm / norm
+    for p, piece in zip(trained, flat.split([p.numel() for p in trained])):
+        p.grad = piece.view(p.shape)
     return norm
+
+# %% wrong_each_parameter (right_one_element): wrong, clipped_each_parameter, levels 0 1 0
+-    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
++    trained = [p for p in model.parameters() if p.grad is not None]
++    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
++    for p in trained:
++        p.grad *= min(1.0, max_norm / max(float(p.grad.norm()), 1e-12))
++    return norm
 
 # %% wrong_float32: wrong, lost_digits, levels 1 0 1
 def average_and_clip(model, max_norm):
@@ -137,14 +161,13 @@ def average_and_clip(model, max_norm):
         p.grad /= dist.get_world_size()
     return torch.nn.utils.clip_grad_norm_(ps, max_norm, norm_type=1.0)
 
-# %% wrong_largest_element: wrong, wrong_length, levels 0 0 0
-def average_and_clip(model, max_norm):
-    average_gradients(model)
-    trained = [p for p in model.parameters() if p.grad is not None]
-    norm = max(float(p.grad.abs().max()) for p in trained)
-    for p in trained:
-        p.grad *= min(1.0, max_norm / max(norm, 1e-12))
-    return norm
+# %% wrong_largest_element (right_one_element): wrong, wrong_length, levels 0 0 0
+-    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
++    trained = [p for p in model.parameters() if p.grad is not None]
++    norm = max(float(p.grad.abs().max()) for p in trained)
++    for p in trained:
++        p.grad *= min(1.0, max_norm / max(norm, 1e-12))
++    return norm
 
 # %% wrong_largest_first: wrong, wrong_length, levels 0 0 0
 def average_and_clip(model, max_norm):
@@ -158,51 +181,47 @@ def average_and_clip(model, max_norm):
         p.grad *= min(1.0, max_norm / (norm + 1e-12))
     return float(norm)
 
-# %% wrong_no_return: wrong, returns_nothing, levels 0 0 0
-def average_and_clip(model, max_norm):
-    average_gradients(model)
-    trained = [p for p in model.parameters() if p.grad is not None]
-    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
-    for p in trained:
-        p.grad *= min(1.0, max_norm / max(norm, 1e-12))
-    return None
+# %% wrong_no_return (right_one_element): wrong, returns_nothing, levels 0 0 0
+-    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
++    trained = [p for p in model.parameters() if p.grad is not None]
++    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
++    for p in trained:
++        p.grad *= min(1.0, max_norm / max(norm, 1e-12))
++    return None
 
-# %% wrong_norms_added: wrong, norms_added, levels 0 0 0
-def average_and_clip(model, max_norm):
-    average_gradients(model)
-    trained = [p for p in model.parameters() if p.grad is not None]
-    norm = sum(float(p.grad.norm()) for p in trained)
-    for p in trained:
-        p.grad *= min(1.0, max_norm / max(norm, 1e-12))
-    return norm
+# %% wrong_norms_added (right_one_element): wrong, norms_added, levels 0 0 0
+-    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
++    trained = [p for p in model.parameters() if p.grad is not None]
++    norm = sum(float(p.grad.norm()) for p in trained)
++    for p in trained:
++        p.grad *= min(1.0, max_norm / max(norm, 1e-12))
++    return norm
 
 # %% wrong_not_averaged: wrong, not_averaged, levels 0 0 0
 def average_and_clip(model, max_norm):
     return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
 
-# %% wrong_not_clipped: wrong, not_clipped, levels 0 1 0
-def average_and_clip(model, max_norm):
-    average_gradients(model)
-    trained = [p for p in model.parameters() if p.grad is not None]
-    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
-    for p in trained:
-        p.grad.mul(min(1.0, max_norm / max(norm, 1e-12)))
-    return norm
+# %% wrong_not_clipped (right_one_element): wrong, not_clipped, levels 0 1 0
+-    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
++    trained = [p for p in model.parameters() if p.grad is not None]
++    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
++    for p in trained:
++        p.grad.mul(min(1.0, max_norm / max(norm, 1e-12)))
++    return norm
 
 # %% wrong_one_rank_is_not_clipped (right_by_hand): wrong, not_clipped, levels 0 1 1
 -    if norm > max_norm:
 +    if norm > max_norm and dist.get_world_size() > 1:
 
-# %% wrong_over_ranks: wrong, norm_over_ranks, levels 0 0 0
-def average_and_clip(model, max_norm):
-    average_gradients(model)
-    trained = [p for p in model.parameters() if p.grad is not None]
-    square = sum(p.grad.double().square().sum() for p in trained)
-    dist.all_reduce(square)
-    norm = math.sqrt(square)
-    for p in trained:
-        p.grad *= min(1.0, max_norm / max(norm, 1e-12))
-    return norm
+# %% wrong_over_ranks (right_one_element): wrong, norm_over_ranks, levels 0 0 0
+-    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
++    trained = [p for p in model.parameters() if p.grad is not None]
++    square = sum(p.grad.double().square().sum() for p in trained)
++    dist.all_reduce(square)
++    norm = math.sqrt(square)
++    for p in trained:
++        p.grad *= min(1.0, max_norm / max(norm, 1e-12))
++    return norm
 
 # %% wrong_own_norm: wrong, own_norm, levels 0 0 0
 def average_and_clip(model, max_norm):
@@ -227,14 +246,13 @@ def average_and_clip(model, max_norm):
         average_gradients(model)
     return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
 
-# %% wrong_returns_after: wrong, norm_after, levels 0 1 0
-def average_and_clip(model, max_norm):
-    average_gradients(model)
-    trained = [p for p in model.parameters() if p.grad is not None]
-    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
-    for p in trained:
-        p.grad *= min(1.0, max_norm / max(norm, 1e-12))
-    return min(norm, max_norm)
+# %% wrong_returns_after (right_one_element): wrong, norm_after, levels 0 1 0
+-    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
++    trained = [p for p in model.parameters() if p.grad is not None]
++    norm = math.sqrt(sum(float(p.grad.square().sum()) for p in trained))
++    for p in trained:
++        p.grad *= min(1.0, max_norm / max(norm, 1e-12))
++    return min(norm, max_norm)
 
 # %% wrong_scales_weights: wrong, weights_changed, levels 0 1 0
 def average_and_clip(model, max_norm):
@@ -253,14 +271,13 @@ def average_and_clip(model, max_norm):
 -    trained = [p for p in model.parameters() if p.requires_grad]
 +    trained = {p for p in model.parameters() if p.requires_grad}
 
-# %% wrong_squared: wrong, norm_squared, levels 0 0 0
-def average_and_clip(model, max_norm):
-    average_gradients(model)
-    trained = [p for p in model.parameters() if p.grad is not None]
-    norm = sum(float(p.grad.square().sum()) for p in trained)
-    for p in trained:
-        p.grad *= min(1.0, max_norm / max(norm, 1e-12))
-    return norm
+# %% wrong_squared (right_one_element): wrong, norm_squared, levels 0 0 0
+-    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
++    trained = [p for p in model.parameters() if p.grad is not None]
++    norm = sum(float(p.grad.square().sum()) for p in trained)
++    for p in trained:
++        p.grad *= min(1.0, max_norm / max(norm, 1e-12))
++    return norm
 
 # %% wrong_sum: wrong, norm_of_the_sum, levels 0 0 0
 def average_and_clip(model, max_norm):
@@ -270,14 +287,13 @@ def average_and_clip(model, max_norm):
             dist.all_reduce(p.grad)
     return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
 
-# %% wrong_zero: wrong, zero_divided, levels 1 1 0
-def average_and_clip(model, max_norm):
-    average_gradients(model)
-    trained = [p for p in model.parameters() if p.grad is not None]
-    norm = torch.stack([p.grad.double().square().sum() for p in trained]).sum().sqrt()
-    for p in trained:
-        p.grad *= torch.tensor(max_norm) / norm if norm < 1e-9 else min(1.0, max_norm / norm)
-    return norm
+# %% wrong_zero (right_one_element): wrong, zero_divided, levels 1 1 0
+-    return torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).reshape(1)
++    trained = [p for p in model.parameters() if p.grad is not None]
++    norm = torch.stack([p.grad.double().square().sum() for p in trained]).sum().sqrt()
++    for p in trained:
++        p.grad *= torch.tensor(max_norm) / norm if norm < 1e-9 else min(1.0, max_norm / norm)
++    return norm
 
 # %% wrong_zero_is_off (right_by_hand): wrong, zero_is_off, levels 0 1 1
 -    if norm > max_norm:

@@ -102,6 +102,18 @@ def average_gradients(model):
         if p.grad is not None:
             dist.broadcast(p.grad, src=0)
 
+# %% wrong_buffers_too: wrong, buffers_changed, levels 0 1 1
+def average_gradients(model):
+    for p in model.parameters():
+        if p.requires_grad:
+            p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+            dist.all_reduce(p.grad)
+            p.grad /= dist.get_world_size()
+    for b in model.buffers():
+        if b.is_floating_point():
+            dist.all_reduce(b)
+            b /= dist.get_world_size()
+
 # %% wrong_by_contributors: wrong, divided_by_contributors, levels 1 1 0
 def average_gradients(model):
     for p in model.parameters():
@@ -373,6 +385,16 @@ def average_gradients(model):
     for p in model.parameters():
         if p.grad is not None:
             dist.all_reduce(p.grad)
+
+# %% wrong_tied_gathered_twice: wrong, reduced_twice, levels 1 0 1
+def average_gradients(model):
+    for module in model.modules():
+        for p in module.parameters(recurse=False):
+            if p.requires_grad:
+                mine = torch.zeros_like(p) if p.grad is None else p.grad
+                everybody = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+                dist.all_gather(everybody, mine)
+                p.grad = torch.stack(everybody).mean(dim=0)
 
 # %% wrong_tied_twice: wrong, reduced_twice, levels 1 0 1
 def average_gradients(model):

@@ -117,6 +117,18 @@ def average_gradients_flat(model):
     for p, part in zip(trained, parts):
         p.grad = part.reshape(p.shape).clone()
 
+# %% wrong_buffers_in_the_bucket: wrong, buffers_changed, levels 0 1 1
+def average_gradients_flat(model):
+    trained = [p for p in model.parameters() if p.requires_grad]
+    for p in trained:
+        p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+    tensors = [p.grad for p in trained] + [b for b in model.buffers() if b.is_floating_point()]
+    flat = torch.cat([t.reshape(-1) for t in tensors])
+    dist.all_reduce(flat)
+    flat /= dist.get_world_size()
+    for t, piece in zip(tensors, flat.split([t.numel() for t in tensors])):
+        t.copy_(piece.view_as(t))
+
 # %% wrong_coalesced_two: wrong, more_than_one_call, levels 0 0 0
 def average_gradients_flat(model):
     trained = [p for p in model.parameters() if p.requires_grad]
@@ -370,6 +382,25 @@ def average_gradients_flat(model):
     for p in trained:
         p.grad.copy_(flat[start : start + p.numel()].view(p.shape))
         start += p.numel()
+
+# %% wrong_tied_and_frozen_in_the_bucket: wrong, reduced_twice, levels 1 1 0
+def average_gradients_flat(model):
+    everything = [p for m in model.modules() for p in m.parameters(recurse=False)]
+    flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in everything])
+    dist.all_reduce(flat)
+    flat /= dist.get_world_size()
+    for p, piece in zip(everything, flat.split([p.numel() for p in everything])):
+        if p.requires_grad:
+            p.grad = piece.view(p.shape)
+
+# %% wrong_tied_gathered_twice: wrong, reduced_twice, levels 1 1 0
+def average_gradients_flat(model):
+    trained = [p for _, p in model.named_parameters(remove_duplicate=False) if p.requires_grad]
+    flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in trained])
+    rows = torch.empty(dist.get_world_size(), flat.numel(), dtype=flat.dtype)
+    dist.all_gather_into_tensor(rows, flat)
+    for p, piece in zip(trained, rows.mean(0).split([p.numel() for p in trained])):
+        p.grad = piece.view(p.shape).clone()
 
 # %% wrong_tied_twice: wrong, reduced_twice, levels 1 1 0
 def average_gradients_flat(model):

@@ -106,6 +106,14 @@ def broadcast_parameters(model):
             dist.broadcast(new, 0)
             setattr(module, name, new)
 
+# %% wrong_clears_gradients: wrong, gradient_changed, levels 0 0
+def broadcast_parameters(model):
+    for p in model.parameters():
+        dist.broadcast(p.data, src=0)
+        p.grad = torch.zeros_like(p) if p.requires_grad else None
+    for b in model.buffers():
+        dist.broadcast(b, src=0)
+
 # %% wrong_clears_requires_grad: wrong, requires_grad_changed, levels 1 0
 def broadcast_parameters(model):
     for p in model.parameters():
@@ -150,6 +158,18 @@ def broadcast_parameters(model):
         dist.broadcast(flat, src=0)
         for t, piece in zip(tensors, flat.split([t.numel() for t in tensors])):
             t.copy_(piece.reshape(t.shape))
+
+# %% wrong_floats_and_counters: wrong, some_left_out, levels 1 0
+def broadcast_parameters(model):
+    tensors = [t.data for t in [*model.parameters(), *model.buffers()]]
+    floats = [t for t in tensors if t.is_floating_point()]
+    counters = [t for t in tensors if t.dtype == torch.int64]
+    for group in (floats, counters):
+        if group:
+            flat = torch.cat([t.reshape(-1) for t in group])
+            dist.broadcast(flat, src=0)
+            for t, piece in zip(group, flat.split([t.numel() for t in group])):
+                t.copy_(piece.view_as(t))
 
 # %% wrong_floats_only: wrong, some_left_out, levels 1 0
 def broadcast_parameters(model):
@@ -248,6 +268,12 @@ def broadcast_parameters(model):
             dist.all_reduce(p)
         for b in model.buffers():
             dist.broadcast(b, src=0)
+
+# %% wrong_private_entries: raised, AttributeError, levels 1 0
+def broadcast_parameters(model):
+    for module in model.modules():
+        for t in [*module._parameters.values(), *module._buffers.values()]:
+            dist.broadcast(t.data, src=0)
 
 # %% wrong_rank_0_only: hung, missing_rank, levels 0 0
 def broadcast_parameters(model):

@@ -35,13 +35,15 @@ def train_step(model, x, y, lr):
 def train_step(model, x, y, lr):
     n, p = len(x), dist.get_world_size()
     model.zero_grad(set_to_none=False)
-    loss = torch.tensor(0.0, dtype=torch.float64)
+    loss = torch.tensor(0.0, dtype=next(model.parameters()).dtype)
     if n:
         loss = F.cross_entropy(model(x), y)
         loss.backward()
     total = torch.tensor(n)
     dist.all_reduce(total)
     for parameter in model.parameters():
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
         parameter.grad *= n / total
         dist.all_reduce(parameter.grad)
         parameter.data -= lr * parameter.grad
@@ -138,6 +140,23 @@ def train_step(model, x, y, lr):
             p /= dist.get_world_size()
     return (totals[0] / totals[1]).item()
 
+# %% wrong_bucket_of_doubles: raised, RuntimeError, levels 1 1 0
+def train_step(model, x, y, lr):
+    """Gradients in one bucket of doubles."""
+    model.zero_grad()
+    loss = F.cross_entropy(model(x), y, reduction="sum")
+    loss.backward()
+    parameters = list(model.parameters())
+    flat = torch.zeros(2 + sum(p.numel() for p in parameters), dtype=torch.float64)
+    flat[0], flat[1] = loss.item(), len(x)
+    torch.cat([p.grad.view(-1) for p in parameters], out=flat[2:])
+    dist.all_reduce(flat)
+    flat[2:] /= flat[1].clone()
+    for p, piece in zip(parameters, flat[2:].split([p.numel() for p in parameters])):
+        p.grad = piece.view_as(p)
+    torch.optim.SGD(parameters, lr=lr).step()
+    return (flat[0] / flat[1]).item()
+
 # %% wrong_count_remembered: wrong, second_step, levels 0 0 0
 seen = {}
 
@@ -195,6 +214,36 @@ def train_step(model, x, y, lr):
             dist.all_reduce(p.grad)
             p -= lr * p.grad
     return (totals[1] / totals[0]).item()
+
+# %% wrong_double_on_the_empty_rank: raised, RuntimeError, levels 1 1 0
+def train_step(model, x, y, lr):
+    n = torch.tensor(len(x))
+    dist.all_reduce(n)
+    model.zero_grad()
+    if len(x):
+        loss = F.cross_entropy(model(x), y, reduction="sum") / n
+        loss.backward()
+        loss = loss.detach()
+    else:
+        loss = torch.zeros((), dtype=torch.float64)
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.grad is None:
+                p.grad = torch.zeros(p.shape, dtype=torch.float64)
+            dist.all_reduce(p.grad)
+            p -= lr * p.grad
+    dist.all_reduce(loss)
+    return loss.item()
+
+# %% wrong_flattens (right_sums): raised, RuntimeError, levels 0 1 1
+-from torch import nn
+-
+-
+-def train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) -> float:
++def train_step(model, x, y, lr):
+@@
+-    loss = F.cross_entropy(model(x), y, reduction="sum")
++    loss = F.cross_entropy(model(x.flatten(1)), y, reduction="sum")
 
 # %% wrong_largest_share (right_async): wrong, largest_share, levels 1 0 0
 -    works = [dist.all_reduce(t, async_op=True) for t in [totals, *(p.grad for p in model.parameters())]]
@@ -479,3 +528,13 @@ def train_step(model, x, y, lr):
     total = loss.detach().clone()
     dist.all_reduce(total)
     return total.item()
+
+# %% wrong_zeroes_without_looking (right_sums): raised, AttributeError, levels 0 1 0
+-from torch import nn
+-
+-
+-def train_step(model: nn.Module, x: torch.Tensor, y: torch.Tensor, lr: float) -> float:
+-    model.zero_grad()
++def train_step(model, x, y, lr):
++    for p in model.parameters():
++        p.grad.zero_()

@@ -99,6 +99,11 @@ def accumulate(ddp, micro_batches):
 -        dist.all_reduce(p.grad)
 -        p.grad /= dist.get_world_size()
 
+# %% wrong_broadcasts_the_gradient_too (right_last_apart): wrong, synchronises_every_time, levels 1 0
+     (F.cross_entropy(ddp(x), y) / k).backward()
++    for parameter in ddp.parameters():  # so that all ranks hold the same to the last bit
++        dist.broadcast(parameter.grad, src=0)
+
 # %% wrong_concatenates_pairs: wrong, one_big_batch, levels 1 0
 import torch.nn.functional as F
 
@@ -155,6 +160,15 @@ def accumulate(ddp, micro_batches):
                 box = [torch.empty_like(p.grad) for _ in range(p_)]
                 dist.all_gather(box, p.grad)
                 p.grad = sum(box) / p_ + (0 if b is None else b)
+
+# %% wrong_hooks_divide: wrong, hooks_left, levels 0 0
+def accumulate(ddp, micro_batches):
+    k = len(micro_batches)
+    for parameter in ddp.parameters():
+        parameter.register_hook(lambda gradient: gradient / k)
+    for i, (x, y) in enumerate(micro_batches):
+        with ddp.no_sync() if i < k - 1 else contextlib.nullcontext():
+            F.cross_entropy(ddp(x), y).backward()
 
 # %% wrong_last_by_identity: wrong, synchronises_every_time, levels 1 0
 # "The gradient goes round only once, with the last of them or after it": the last is recognised by `is`; a list

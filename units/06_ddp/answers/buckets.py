@@ -71,6 +71,20 @@ def buckets(sizes, first_cap, cap):
         filled.append(tuple(bucket))
     return filled
 
+# %% wrong_bucket_by_recursion: raised, RecursionError, levels 0 1
+def buckets(sizes, first_cap, cap):
+    def rest(last, limit):
+        if last < 0:
+            return []
+        bucket, held = [], 0
+        while last >= 0 and held < limit:
+            bucket.append(last)
+            held += sizes[last]
+            last -= 1
+        return [bucket, *rest(last, cap)]
+
+    return rest(len(sizes) - 1, first_cap)
+
 # %% wrong_buckets_turned (right_loop): wrong, other_order, levels 0 0
 -    return result
 +    return result[::-1]
@@ -205,6 +219,11 @@ def buckets(sizes, first_cap, cap):
         result[-1].append(k)
         held += sizes[k]
     return [bucket for bucket in result if bucket]
+
+# %% wrong_no_bucket_without_bytes (right_loop): wrong, last_bucket_lost, levels 1 0
+ def buckets(sizes, first_cap, cap):
++    if sum(sizes) == 0:
++        return []
 
 # %% wrong_off_by_one (right_loop): wrong, parameter_lost, levels 0 0
 -    for k in reversed(range(len(sizes))):

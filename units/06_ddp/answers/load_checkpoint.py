@@ -227,12 +227,26 @@ def load_checkpoint(path, ddp, optimizer):
 +    if dist.get_rank() != 0:
 +        return 0
 
+# %% wrong_rate_and_momentum_only (right_plain): wrong, settings_not_restored, levels 0
+-    optimizer.load_state_dict(checkpoint["optimizer"])
++    saved = checkpoint["optimizer"]
++    for group, old in zip(optimizer.param_groups, saved["param_groups"]):
++        group["lr"] = old["lr"]
++    for k, parameter in enumerate(ddp.module.parameters()):
++        optimizer.state[parameter]["momentum_buffer"] = saved["state"][k]["momentum_buffer"].clone()
+
 # %% wrong_returns_text: wrong, wrong_type, levels 0
 def load_checkpoint(path, ddp, optimizer):
     ck = torch.load(path)
     ddp.module.load_state_dict(ck["model"])
     optimizer.load_state_dict(ck["optimizer"])
     return str(ck["epoch"])
+
+# %% wrong_sends_epoch_as_float32 (right_plain): wrong, epoch_off_by_one, levels 0
+-    return checkpoint["epoch"]
++    epoch = torch.tensor([float(checkpoint["epoch"])])
++    dist.broadcast(epoch, src=0)
++    return epoch
 
 # %% wrong_unknown_entry (right_plain): raised, KeyError, levels 0
 -    ddp.module.load_state_dict(checkpoint["model"])

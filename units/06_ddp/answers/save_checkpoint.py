@@ -65,6 +65,14 @@ def save_checkpoint(path, ddp, optimizer, epoch):
     dist.broadcast_object_list(["written"], src=0)
     assert os.path.exists(path)
 
+# %% wrong_adds_a_suffix: wrong, never_written, levels 0 0
+def save_checkpoint(path, ddp, optimizer, epoch):
+    if not path.endswith(".pt"):
+        path += ".pt"
+    if dist.get_rank() == 0:
+        torch.save({"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}, path)
+    dist.barrier()
+
 # %% wrong_all_but_rank_0 (right_plain): wrong, written_by_others, levels 0 0
 -    if dist.get_rank() == 0:
 +    if dist.get_rank() != 0:
@@ -74,6 +82,12 @@ def save_checkpoint(path, ddp, optimizer, epoch):
     dist.barrier()
     torch.save({"model": ddp.module.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}, path)
     dist.barrier()
+
+# %% wrong_attributes_of_the_optimizer (right_prefix_removed): wrong, other_state, levels 0 0
+-        names = {name.removeprefix("module."): value for name, value in ddp.state_dict().items()}
+-        torch.save(dict(epoch=epoch, model=names, optimizer=optimizer.state_dict()), path)
++        content = {"state": dict(optimizer.state), "param_groups": optimizer.param_groups}
++        torch.save({"model": ddp.module.state_dict(), "optimizer": content, "epoch": epoch}, path)
 
 # %% wrong_barrier_before (right_barrier_on_both_sides): wrong, missing_barrier, levels 1 0
          torch.save(content, path)
@@ -101,6 +115,13 @@ def save_checkpoint(path, ddp, optimizer, epoch):
 -        torch.save(content, path)
 +    torch.save(content, path)
 
+# %% wrong_few_settings (right_prefix_removed): wrong, other_settings, levels 0 0
+-        names = {name.removeprefix("module."): value for name, value in ddp.state_dict().items()}
+-        torch.save(dict(epoch=epoch, model=names, optimizer=optimizer.state_dict()), path)
++        state = optimizer.state_dict()
++        state["param_groups"] = [{k: g[k] for k in ("lr", "momentum", "params")} for g in state["param_groups"]]
++        torch.save({"model": ddp.module.state_dict(), "optimizer": state, "epoch": epoch}, path)
+
 # %% wrong_floats_only (right_prefix_removed): wrong, buffers_missing, levels 0 0
 -        names = {name.removeprefix("module."): value for name, value in ddp.state_dict().items()}
 -        torch.save(dict(epoch=epoch, model=names, optimizer=optimizer.state_dict()), path)
@@ -114,6 +135,12 @@ def save_checkpoint(path, ddp, optimizer, epoch):
 +        "optimizer": optimizer.state_dict(),
 +        "epoch": epoch,
 +    }
+
+# %% wrong_in_float64 (right_prefix_removed): wrong, other_weights, levels 0 0
+-        names = {name.removeprefix("module."): value for name, value in ddp.state_dict().items()}
+-        torch.save(dict(epoch=epoch, model=names, optimizer=optimizer.state_dict()), path)
++        model = {k: v.cpu().double() if v.is_floating_point() else v.cpu() for k, v in ddp.module.state_dict().items()}
++        torch.save({"model": model, "optimizer": optimizer.state_dict(), "epoch": epoch}, path)
 
 # %% wrong_keeps_the_old_one: wrong, older_file_kept, levels 0 1
 def save_checkpoint(path, ddp, optimizer, epoch):
@@ -211,6 +238,22 @@ def save_checkpoint(path, ddp, optimizer, epoch):
     dist.barrier()
     if dist.get_rank() == 0:
         os.replace(path + ".tmp", path)
+
+# %% wrong_state_by_name (right_prefix_removed): wrong, other_state, levels 0 0
+-        names = {name.removeprefix("module."): value for name, value in ddp.state_dict().items()}
+-        torch.save(dict(epoch=epoch, model=names, optimizer=optimizer.state_dict()), path)
++        state = optimizer.state_dict()
++        named = {name: optimizer.state[p] for name, p in ddp.module.named_parameters()}
++        content = {"state": named, "param_groups": state["param_groups"]}
++        torch.save({"model": ddp.module.state_dict(), "optimizer": content, "epoch": epoch}, path)
+
+# %% wrong_state_of_sgd (right_prefix_removed): raised, KeyError, levels 0 1
+-        names = {name.removeprefix("module."): value for name, value in ddp.state_dict().items()}
+-        torch.save(dict(epoch=epoch, model=names, optimizer=optimizer.state_dict()), path)
++        state = optimizer.state_dict()
++        kept = {k: {"momentum_buffer": s["momentum_buffer"]} for k, s in state["state"].items()}
++        content = {"state": kept, "param_groups": state["param_groups"]}
++        torch.save({"model": ddp.module.state_dict(), "optimizer": content, "epoch": epoch}, path)
 
 # %% wrong_state_only (right_prefix_removed): wrong, no_param_groups, levels 0 0
 -        names = {name.removeprefix("module."): value for name, value in ddp.state_dict().items()}

@@ -283,6 +283,13 @@ def train_ddp(model, batches, lr):
 -        loss = F.cross_entropy(ddp(x), y)
 +        loss = F.cross_entropy(ddp.module(x), y)
 
+# %% wrong_clips_gradients (right_plain): wrong, other_steps, levels 0 1
+-    ddp = DDP(model)
++    ddp = DistributedDataParallel(model)
+@@
+         loss.backward()
++        torch.nn.utils.clip_grad_norm_(ddp.parameters(), max_norm=5.0)
+
 # %% wrong_divides_gradients (right_averages_equal_gradients_again): wrong, divided_again, levels 0 0
 -        for parameter in model.parameters():
 -            dist.all_reduce(parameter.grad)
@@ -294,6 +301,13 @@ def train_ddp(model, batches, lr):
 @@
 -        losses.append(mean.item() / dist.get_world_size())
 +        losses.append(mean.item())
+
+# %% wrong_flattens_samples (right_plain): raised, IndexError, levels 0 1
+-    ddp = DDP(model)
++    ddp = DistributedDataParallel(model)
+@@
+     for x, y in batches:
++        x = x.view(x.size(0), -1)
 
 # %% wrong_float32: wrong, low_precision, levels 0 0
 import torch.nn.functional as F
@@ -353,6 +367,14 @@ def train_ddp(model, batches, lr):
         F.cross_entropy(ddp(x), y).backward()
         optimizer.step()
     return history
+
+# %% wrong_log_of_softmax (right_plain): wrong, log_of_softmax, levels 0 1
+-    ddp = DDP(model)
++    ddp = DistributedDataParallel(model)
+@@
+-        loss = F.cross_entropy(ddp(x), y)
++        probabilities = torch.softmax(ddp(x), dim=1)
++        loss = -torch.log(probabilities[torch.arange(len(y)), y]).mean()
 
 # %% wrong_loss_not_waited (right_average_op): wrong, forgot_wait, levels 0 0
 -        mean = loss.detach()
@@ -537,6 +559,13 @@ def train_ddp(model, batches, lr):
 +        dist.all_reduce(mean)
 +        losses.append(mean.item())
 
+# %% wrong_trains_in_float64 (right_plain): wrong, dtype_changed, levels 0 1
+-    ddp = DDP(model)
++    ddp = DistributedDataParallel(model.double())
+@@
+-        loss = F.cross_entropy(ddp(x), y)
++        loss = F.cross_entropy(ddp(x.double()), y)
+
 # %% wrong_weight_decay (right_optimizer_before_wrapping): wrong, weight_decay, levels 0 0
 +import torch.nn.functional as F
 +
@@ -553,6 +582,16 @@ def train_ddp(model, batches, lr):
 @@
 -        optimizer.step()
 +        opt.step()
+
+# %% wrong_with_a_schedule (right_optimizer_before_wrapping): wrong, other_steps, levels 0 1
+-    optimizer = torch.optim.SGD(model.parameters(), lr=lr)
+-    ddp = DDP(model, bucket_cap_mb=1)
++    ddp = DistributedDataParallel(model)
++    optimizer = torch.optim.SGD(ddp.parameters(), lr=lr)
++    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=10, gamma=0.1)
+@@
+         optimizer.step()
++        scheduler.step()
 
 # %% wrong_with_momentum: wrong, with_momentum, levels 0 0
 def train_ddp(model, batches, lr):

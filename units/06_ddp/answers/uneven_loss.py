@@ -159,6 +159,12 @@ def uneven_loss(outputs, labels):
 -    total = torch.tensor(len(labels))
 +    total = torch.tensor(len(labels), dtype=torch.float16)
 
+# %% wrong_int16_counts: wrong, count_overflows, levels 0 1
+def uneven_loss(outputs, labels):
+    total = torch.tensor([len(labels)], dtype=torch.int16)
+    dist.all_reduce(total)
+    return F.cross_entropy(outputs, labels, reduction="sum") * dist.get_world_size() / total.item()
+
 # %% wrong_item (right_sum_over_total): wrong, cut_from_graph, levels 0 0
 -    return F.cross_entropy(outputs, labels, reduction="sum") * dist.get_world_size() / total
 +    loss = F.cross_entropy(outputs, labels, reduction="sum").item()
@@ -179,6 +185,24 @@ def uneven_loss(outputs, labels):
     most = torch.tensor(len(labels))
     dist.all_reduce(most, op=dist.ReduceOp.MAX)
     return F.cross_entropy(outputs, labels, reduction="sum") / most
+
+# %% wrong_largest_not_added_again (right_sum_over_total): wrong, other_value, levels 0 0
+-    return F.cross_entropy(outputs, labels, reduction="sum") * dist.get_world_size() / total
++    if len(labels) == 0:
++        return outputs.sum()
++    largest = outputs.detach().max(dim=1, keepdim=True).values
++    log_sum = (outputs - largest).exp().sum(dim=1).log()
++    each = log_sum - outputs[torch.arange(len(labels)), labels]
++    return each.sum() * dist.get_world_size() / total
+
+# %% wrong_largest_of_all_samples (right_sum_over_total): wrong, log_of_softmax, levels 0 1
+-    return F.cross_entropy(outputs, labels, reduction="sum") * dist.get_world_size() / total
++    if len(labels) == 0:
++        return outputs.sum()
++    shifted = outputs - outputs.max()
++    log_p = shifted - shifted.exp().sum(dim=1, keepdim=True).log()
++    loss = -log_p[torch.arange(len(labels)), labels].sum()
++    return loss * dist.get_world_size() / total
 
 # %% wrong_leaves_without_samples: hung, mismatched_dtype, levels 1 0
 def uneven_loss(outputs, labels):

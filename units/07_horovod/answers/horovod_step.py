@@ -81,6 +81,13 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
 +    for variable in [*model.variables, *optimizer.variables[2:]]:
 +        variable.assign(hvd.allreduce(variable))
 
+# %% wrong_broadcasts_each_variable (right_broadcast_after): wrong, broadcast_again, levels 0 0 0
+-    if first_batch:
+-        hvd.broadcast_variables(model.variables, root_rank=0)
+-        hvd.broadcast_variables(optimizer.variables, root_rank=0)
++    for variable in [*model.variables, *optimizer.variables]:
++        variable.assign(hvd.broadcast(variable, root_rank=0))
+
 # %% wrong_divided_again (right_broadcast_after): wrong, divided_again, levels 0 0 0
      gradients = tape.gradient(loss, model.trainable_variables)
 +    gradients = [gradient / hvd.size() for gradient in gradients]
@@ -91,6 +98,18 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
 -        hvd.broadcast_variables(optimizer.variables, root_rank=0)
 +    hvd.broadcast_variables(model.variables, root_rank=0)
 +    hvd.broadcast_variables(optimizer.variables, root_rank=0)
+
+# %% wrong_every_batch_imported (right_broadcast_after): wrong, broadcast_again, levels 0 0 0
++from horovod.tensorflow import broadcast_variables
++
++
+ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
+@@
+-    if first_batch:
+-        hvd.broadcast_variables(model.variables, root_rank=0)
+-        hvd.broadcast_variables(optimizer.variables, root_rank=0)
++    broadcast_variables(model.variables, root_rank=0)
++    broadcast_variables(optimizer.variables, root_rank=0)
 
 # %% wrong_iterations_not_broadcast (right_broadcast_after): wrong, scalars_not_broadcast, levels 1 1 0
 -def horovod_step(model, optimizer, loss_function, x, y, first_batch):
@@ -156,6 +175,16 @@ def horovod_step(model, optimizer, loss_function, x, y, first_batch):
  def horovod_step(model, optimizer, loss_function, x, y, first_batch):
 +    if first_batch:
 +        optimizer.learning_rate = optimizer.learning_rate * hvd.size()
+
+# %% wrong_returns_nothing_first (right_broadcast_after): wrong, no_first_loss, levels 0 1 1
+-    if first_batch:
+-        hvd.broadcast_variables(model.variables, root_rank=0)
+-        hvd.broadcast_variables(optimizer.variables, root_rank=0)
+-    return loss
++    if not first_batch:
++        return loss
++    hvd.broadcast_variables(model.variables, root_rank=0)
++    hvd.broadcast_variables(optimizer.variables, root_rank=0)
 
 # %% wrong_root_alone (right_broadcast_after): hung, mismatched_collective, levels 0 0 0
 -    if first_batch:

@@ -92,6 +92,10 @@ def init_and_pin(tf, hvd):
 -        tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 +        tf.config.set_visible_devices(gpus[hvd.local_rank()])
 
+# %% wrong_pins_several_ranks_only (right_growth_on_all): wrong, not_pinned, levels 0 1
+-    if gpus:
++    if gpus and hvd.local_size() > 1:
+
 # %% wrong_rank_modulo (right_growth_on_all): wrong, rank_modulo, levels 1 0
 -        tf.config.set_visible_devices(gpus[hvd.local_rank()], "GPU")
 +        tf.config.set_visible_devices(gpus[hvd.rank() % len(gpus)], "GPU")

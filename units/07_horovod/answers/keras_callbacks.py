@@ -175,3 +175,27 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
     warm = c.LearningRateWarmupCallback(scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False)
     found = [c.BroadcastGlobalVariablesCallback(0), c.MetricAverageCallback(), plateau]
     return found + [warm, checkpoint] * (hvd.rank() == 0)
+
+# %% wrong_broadcasts_trainable_only: wrong, frozen_not_broadcast
+import horovod.tensorflow as hvd
+import horovod.tensorflow.keras as hvd_keras
+import tensorflow as tf
+
+
+class Broadcast(tf.keras.callbacks.Callback):
+    def on_train_begin(self, logs=None):
+        hvd.broadcast_variables(self.model.trainable_variables, root_rank=0)
+
+
+def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+    callbacks = [
+        Broadcast(),
+        hvd_keras.callbacks.MetricAverageCallback(),
+        hvd_keras.callbacks.LearningRateWarmupCallback(
+            initial_lr=scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False
+        ),
+        plateau,
+    ]
+    if hvd.rank() == 0:
+        callbacks.append(checkpoint)
+    return callbacks

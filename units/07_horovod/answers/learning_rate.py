@@ -25,6 +25,13 @@ def learning_rate(step, base_rate, world_size, warmup_steps):
 -    return base_rate + (base_rate * world_size - base_rate) * step / warmup_steps
 +    return max(base_rate, base_rate * world_size * step / warmup_steps)
 
+# %% wrong_by_recursion (right_early_return): raised, RecursionError, levels 0 1
+-    return base_rate + (base_rate * world_size - base_rate) * step / warmup_steps
++    if step == 0:
++        return base_rate
++    rise = base_rate * (world_size - 1) / warmup_steps
++    return learning_rate(step - 1, base_rate, world_size, warmup_steps) + rise
+
 # %% wrong_cosine: wrong, cosine, levels 0 1
 import math
 

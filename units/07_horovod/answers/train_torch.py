@@ -55,6 +55,13 @@ def train_torch(model, optimizer, checkpoint, loss_function, batches):
         with optimizer.skip_synchronize():
             optimizer.step()
 
+# %% wrong_an_optimizer_of_its_own (right_as_documented): wrong, another_momentum, levels 0 1
++import torch
++
++
+ def train_torch(model, optimizer, checkpoint, loss_function, batches):
++    optimizer = torch.optim.SGD(model.parameters(), lr=optimizer.param_groups[0]["lr"], momentum=0.9)
+
 # %% wrong_broadcast_only_in_the_first_call: wrong, model_not_broadcast, levels 1 0
 _started = False
 
@@ -151,6 +158,13 @@ def train_torch(model, optimizer, checkpoint, loss_function, batches):
 +    model.load_state_dict(weights)
 @@
 -    hvd_torch.broadcast_optimizer_state(optimizer, root_rank=0)
+
+# %% wrong_one_name_for_all (right_by_hand): raised, ValueError, levels 0 0
+-        for parameter in model.parameters():
+-            parameter.grad.copy_(hvd_torch.allreduce(parameter.grad))
++        handles = [hvd_torch.allreduce_async_(p.grad, name="gradient") for p in model.parameters()]
++        for handle in handles:
++            hvd_torch.synchronize(handle)
 
 # %% wrong_optimizer_only (right_as_documented): wrong, model_not_broadcast, levels 1 0
 -    hvd_torch.broadcast_parameters(model.state_dict(), root_rank=0)

@@ -50,14 +50,6 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     messages = 2 * (world_size - 1)
     return constant / messages, slope * world_size / messages
 
-# %% right_weights_n: passed
-def alpha_beta_from_ring(world_size, nbytes, seconds):
-    p, n, t = world_size, nbytes, seconds
-    k = 2 * (p - 1)
-    x, y = n / p, t / k
-    b, a = np.polyfit(x, y, 1, w=x)
-    return a, b
-
 # %% wrong_abs_alpha (right_weighted): wrong, below_zero, levels 0 1
 -    slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)
 +    slope, constant = np.abs(np.polyfit(nbytes, seconds, 1, w=1 / seconds))
@@ -73,6 +65,12 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     p = world_size
     slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)
     return constant, slope * p / (2 * (p - 1))
+
+# %% wrong_asks_for_the_covariance: raised, ValueError, levels 0 1
+def alpha_beta_from_ring(world_size, nbytes, seconds):
+    steps = 2 * (world_size - 1)
+    (slope, constant), _ = np.polyfit(nbytes / world_size, seconds / steps, 1, w=1 / seconds, cov=True)
+    return float(constant), float(slope)
 
 # %% wrong_bandwidth: wrong, bandwidth, levels 0 0
 def alpha_beta_from_ring(world_size, nbytes, seconds):
@@ -109,7 +107,7 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     slope, constant = np.polyfit(nbytes * world_size, seconds / (2 * (world_size - 1)), 1, w=1 / seconds)
     return constant, slope
 
-# %% wrong_drops_smallest (right_sqrtweights): wrong, not_all_measurements, levels 1 0
+# %% wrong_drops_smallest (right_sqrtweights): wrong, not_all_measurements, levels 0 0
 -    b, a = np.polyfit(n / p, t / (2 * (p - 1)), 1, w=1 / np.sqrt(t))
 +    k = 2 * (p - 1)
 +    x, y = n[1:] / p, t[1:] / k
@@ -147,12 +145,22 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     slope, constant = np.polyfit(np.log(nbytes / world_size), np.log(seconds / steps), 1)
     return np.exp(constant), slope
 
-# %% wrong_median_of_slopes (right_weights_n): wrong, slopes_averaged, levels 0 0
--    b, a = np.polyfit(x, y, 1, w=x)
--    return a, b
-+    sl = [(y[j] - y[i]) / (x[j] - x[i]) for i in range(len(x)) for j in range(i)]
-+    b = np.median(sl)
-+    return np.median(y - b * x), b
+# %% wrong_median_of_each_size: wrong, not_all_measurements, levels 1 0
+def alpha_beta_from_ring(world_size, nbytes, seconds):
+    sizes = np.unique(nbytes)
+    times = np.array([np.median(seconds[nbytes == n]) for n in sizes])
+    steps = 2 * (world_size - 1)
+    slope, constant = np.polyfit(sizes, times, 1, w=1 / times)
+    return constant / steps, slope * world_size / steps
+
+# %% wrong_median_of_slopes: wrong, slopes_averaged, levels 0 0
+def alpha_beta_from_ring(world_size, nbytes, seconds):
+    p, n, t = world_size, nbytes, seconds
+    k = 2 * (p - 1)
+    x, y = n / p, t / k
+    sl = [(y[j] - y[i]) / (x[j] - x[i]) for i in range(len(x)) for j in range(i)]
+    b = np.median(sl)
+    return np.median(y - b * x), b
 
 # %% wrong_microseconds: wrong, microseconds, levels 0 0
 def alpha_beta_from_ring(world_size, nbytes, seconds):
@@ -190,15 +198,19 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)[::-1]
     return constant / (2 * (p - 1)), slope * p / (2 * (p - 1))
 
-# %% wrong_quadratic (right_weights_n): wrong, more_than_a_line, levels 1 0
--    b, a = np.polyfit(x, y, 1, w=x)
+# %% wrong_quadratic (right_sqrtweights): wrong, more_than_a_line, levels 0 0
+-    b, a = np.polyfit(n / p, t / (2 * (p - 1)), 1, w=1 / np.sqrt(t))
++    k = 2 * (p - 1)
++    x, y = n / p, t / k
 +    _, b, a = np.polyfit(x, y, 2, w=1 / y)
 
-# %% wrong_slope_mean (right_weights_n): wrong, slopes_averaged, levels 1 0
--    b, a = np.polyfit(x, y, 1, w=x)
--    return a, b
-+    b = np.mean(np.diff(y) / np.diff(x))
-+    return np.mean(y - b * x), b
+# %% wrong_slope_mean: wrong, slopes_averaged, levels 1 0
+def alpha_beta_from_ring(world_size, nbytes, seconds):
+    p, n, t = world_size, nbytes, seconds
+    k = 2 * (p - 1)
+    x, y = n / p, t / k
+    b = np.mean(np.diff(y) / np.diff(x))
+    return np.mean(y - b * x), b
 
 # %% wrong_smallest_vector: wrong, smallest_vector, levels 0 0
 def alpha_beta_from_ring(world_size, nbytes, seconds):
@@ -211,6 +223,14 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     n, t = np.sort(nbytes) / world_size, np.sort(seconds) / (2 * (world_size - 1))
     beta, alpha = np.polyfit(n, t, 1, w=1 / t)
     return max(0.0, alpha), beta
+
+# %% wrong_squares_in_int64: wrong, unrecognised, levels 0 1
+def alpha_beta_from_ring(world_size, nbytes, seconds):
+    m, n, t = len(nbytes), nbytes, seconds
+    slope = (m * np.sum(n * t) - np.sum(n) * np.sum(t)) / (m * np.sum(n * n) - np.sum(n) ** 2)
+    constant = (np.sum(t) - slope * np.sum(n)) / m
+    steps = 2 * (world_size - 1)
+    return constant / steps, slope * world_size / steps
 
 # %% wrong_swapped: wrong, swapped, levels 0 0
 def alpha_beta_from_ring(world_size, nbytes, seconds):
@@ -235,6 +255,16 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     p = world_size
     slope, constant = np.polyfit(nbytes[[0, -1]], seconds[[0, -1]], 1)
     return constant / (2 * (p - 1)), slope * p / (2 * (p - 1))
+
+# %% wrong_weights_n (right_sqrtweights): wrong, unrecognised, levels 0 1
+-    b, a = np.polyfit(n / p, t / (2 * (p - 1)), 1, w=1 / np.sqrt(t))
++    k = 2 * (p - 1)
++    x, y = n / p, t / k
++    b, a = np.polyfit(x, y, 1, w=x)
+
+# %% wrong_weights_of_size (right_unweighted): raised, LinAlgError, levels 0 1
+-    beta, alpha = np.polyfit(nbytes / world_size, seconds / steps, deg=1)
++    beta, alpha = np.polyfit(nbytes / world_size, seconds / steps, 1, w=1 / nbytes)
 
 # %% wrong_whole_chunks (right_sqrtweights): wrong, whole_chunks, levels 0 1
 -    b, a = np.polyfit(n / p, t / (2 * (p - 1)), 1, w=1 / np.sqrt(t))

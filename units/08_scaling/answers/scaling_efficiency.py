@@ -151,6 +151,18 @@ def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     efficiency = (b / t) / (b[0] / t[0]) / (p / p[0])
     return kind, efficiency
 
+# %% wrong_images_of_each_rank_added: wrong, neither_overlooked, levels 1 1 0
+def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
+    per_added_rank = np.diff(global_batch_sizes) / np.diff(world_sizes)
+    if np.all(global_batch_sizes == global_batch_sizes[0]):
+        kind = "strong"
+    elif np.allclose(per_added_rank, per_added_rank[0]):  # the same number of images with every rank that is added
+        kind = "weak"
+    else:
+        kind = "neither"
+    rate = global_batch_sizes / step_seconds / world_sizes
+    return kind, rate / rate[0]
+
 # %% wrong_int_ratio: wrong, ranks_divided_whole, levels 1 1 0
 def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     p, b, t = world_sizes, global_batch_sizes, step_seconds
@@ -175,6 +187,15 @@ def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
 @@
 -    return kind, rate / rate[0] / (world_sizes / world_sizes[0])
 +    return kind, (rate / rate[0]) / (world_sizes / world_sizes[0])
+
+# %% wrong_local_to_a_thousandth (right_numpy): wrong, neither_overlooked, levels 1 1 0
+-    elif np.allclose(local, local[0]):
++    elif np.allclose(local, local[0], rtol=1e-3):
+@@
+-    rate = global_batch_sizes / step_seconds
+-    return kind, rate / rate[0] / (world_sizes / world_sizes[0])
++    rate = local / step_seconds
++    return kind, rate / rate[0]
 
 # %% wrong_looks_at_two_rows_only: wrong, neither_overlooked, levels 1 1 0
 def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
@@ -208,6 +229,18 @@ def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     r = b / t
     return kind, r / r[0] / (p / p[0])
 
+# %% wrong_multiplied_back: wrong, whole_batches_only, levels 1 1 0
+def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
+    local = global_batch_sizes / world_sizes
+    if np.ptp(global_batch_sizes) == 0:
+        kind = "strong"
+    elif np.all(global_batch_sizes == local[0] * world_sizes):
+        kind = "weak"
+    else:
+        kind = "neither"
+    rate = local / step_seconds
+    return kind, rate / rate[0]
+
 # %% wrong_neither_without_one_rank: wrong, needs_one_rank, levels 1 1 0
 def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     p, b, t = world_sizes, global_batch_sizes, step_seconds
@@ -217,6 +250,18 @@ def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     kind = "strong" if np.all(b == b[0]) else "weak" if np.allclose(local, local[0]) else "neither"
     rate = b / t
     return kind, rate / rate[0] / p
+
+# %% wrong_no_scatter: wrong, whole_batches_only, levels 1 1 0
+def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
+    local = global_batch_sizes / world_sizes
+    if np.std(global_batch_sizes) == 0:
+        kind = "strong"
+    elif np.std(local) == 0:
+        kind = "weak"
+    else:
+        kind = "neither"
+    rate = local / step_seconds
+    return kind, rate / rate[0]
 
 # %% wrong_not_divided: wrong, not_divided, levels 0 0 0
 def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
@@ -257,6 +302,15 @@ def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):
     kind = "strong" if (b == b[0]).all() else "weak" if (local == local[0]).all() else "neither"
     r = b / t
     return kind, r / r[0] / (p / p[0])
+
+# %% wrong_same_to_a_hundredth (right_numpy): wrong, neither_overlooked, levels 1 1 0
+-    if np.all(global_batch_sizes == global_batch_sizes[0]):
++    if np.allclose(global_batch_sizes, global_batch_sizes[0], rtol=0.01):  # 256 images do not divide by 3
+@@
+-    rate = global_batch_sizes / step_seconds
+-    return kind, rate / rate[0] / (world_sizes / world_sizes[0])
++    rate = local / step_seconds
++    return kind, rate / rate[0]
 
 # %% wrong_speedup_by_time: wrong, time_ratio_not_divided, levels 0 1 0
 def scaling_efficiency(world_sizes, global_batch_sizes, step_seconds):

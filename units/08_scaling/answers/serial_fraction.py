@@ -258,6 +258,14 @@ def serial_fraction(world_size, speedup, speedup_error) -> tuple[float, float]:
     fraction = (1 / speedup - 1 / world_size) / (1 - 1 / world_size)
     return fraction, fraction * speedup_error / speedup
 
+# %% wrong_relative_error_of_the_numerator (right_formula): raised, zero_fraction, levels 1 0 1
+-    scale = 1 - 1 / world_size
+-    return (1 / speedup - 1 / world_size) / scale, speedup_error / speedup**2 / scale
++    numerator = 1 / speedup - 1 / world_size
++    fraction = numerator / (1 - 1 / world_size)
++    relative = speedup_error / speedup**2 / numerator
++    return fraction, abs(fraction * relative)
+
 # %% wrong_relative_kept: wrong, relative_kept, levels 1 0 1
 def serial_fraction(world_size, speedup, speedup_error):
     p, s, ds = world_size, speedup, speedup_error
@@ -320,6 +328,16 @@ def serial_fraction(world_size, speedup, speedup_error):
     if p == 1 or s > p:
         return math.nan, math.nan
     return (1 / s - 1 / p) / (1 - 1 / p), e / s**2 / (1 - 1 / p)
+
+# %% wrong_sure_when_perfect: wrong, zero_fraction, levels 1 0 1
+def serial_fraction(world_size, speedup, speedup_error):
+    p, s, ds = world_size, speedup, speedup_error
+    if p == 1:
+        return math.nan, math.nan
+    f = (1 / s - 1 / p) / (1 - 1 / p)
+    if f == 0:
+        return 0.0, 0.0  # perfect
+    return f, ds / s**2 / (1 - 1 / p)
 
 # %% wrong_swapped: wrong, swapped, levels 0 0 1
 def serial_fraction(world_size, speedup, speedup_error):

@@ -1,6 +1,7 @@
 # Right and wrong answers to `speedup_with_error`. In files of their own: autograder bank --write DIR
 import math
 import numpy as np
+import statistics
 
 # %% right_array: passed
 def speedup_with_error(baseline_seconds, parallel_seconds):
@@ -28,9 +29,6 @@ def speedup_with_error(baseline_seconds, parallel_seconds):
     return s, s * np.sqrt((da / a) ** 2 + (db / b) ** 2)
 
 # %% right_partial_derivatives: passed
-import statistics
-
-
 def speedup_with_error(baseline_seconds, parallel_seconds):
     t1, tp = statistics.mean(map(float, baseline_seconds)), statistics.mean(map(float, parallel_seconds))
     var1 = statistics.variance(map(float, baseline_seconds)) / len(baseline_seconds)
@@ -300,6 +298,24 @@ def speedup_with_error(baseline_seconds, parallel_seconds):
     db = b.std(ddof=1) / math.sqrt(len(b))
     return speedup, np.std(a[: len(b)] / b[: len(a)], ddof=1) / math.sqrt(min(len(a), len(b)))
 
+# %% wrong_smaller_over_larger: raised, ZeroDivisionError, levels 1 0
+def relative(t):
+    return float(t.std(ddof=1) / math.sqrt(len(t)) / t.mean())
+
+
+def speedup_with_error(baseline_seconds, parallel_seconds):
+    s = float(baseline_seconds.mean() / parallel_seconds.mean())
+    small, big = sorted((relative(baseline_seconds), relative(parallel_seconds)))
+    return s, s * big * math.sqrt(1 + (small / big) ** 2)
+
+# %% wrong_statistics_of_whole_seconds: raised, AttributeError, levels 1 0
+def speedup_with_error(baseline_seconds, parallel_seconds):
+    a, b = statistics.mean(baseline_seconds), statistics.mean(parallel_seconds)
+    da = statistics.stdev(baseline_seconds) / math.sqrt(len(baseline_seconds))
+    db = statistics.stdev(parallel_seconds) / math.sqrt(len(parallel_seconds))
+    s = a / b
+    return float(s), float(s * math.hypot(da / a, db / b))
+
 # %% wrong_swapped: wrong, swapped, levels 0 0
 def speedup_with_error(baseline_seconds, parallel_seconds):
     a, b = baseline_seconds, parallel_seconds
@@ -307,6 +323,15 @@ def speedup_with_error(baseline_seconds, parallel_seconds):
     da = a.std(ddof=1) / math.sqrt(len(a))
     db = b.std(ddof=1) / math.sqrt(len(b))
     return speedup * math.hypot(da / a.mean(), db / b.mean()), speedup
+
+# %% wrong_two_runs_have_no_error: wrong, no_error_at_all, levels 1 0
+def relative(t):
+    return t.std(ddof=1) / np.sqrt(len(t)) / t.mean() if len(t) > 2 else 0.0
+
+
+def speedup_with_error(baseline_seconds, parallel_seconds):
+    s = baseline_seconds.mean() / parallel_seconds.mean()
+    return float(s), float(s * np.hypot(relative(baseline_seconds), relative(parallel_seconds)))
 
 # %% wrong_upside_down: wrong, upside_down, levels 0 0
 def speedup_with_error(baseline_seconds, parallel_seconds):

@@ -65,6 +65,13 @@ def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, a
 -    ring = 2 * (p - 1) * (alpha + 4 * parameters / p * beta)
 +    ring = 2 * (p - 1) * (alpha + 32 * parameters / p * beta)
 
+# %% wrong_bytes_in_int32: wrong, unrecognised, levels 0 1
+def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden):
+    compute = math.ceil(global_batch_size / world_size) * seconds_per_image
+    gradients = np.array([parameters], dtype=np.int32) * 4  # bytes
+    ring = 2 * (world_size - 1) * (alpha + gradients[0] / world_size * beta)
+    return float(compute + max(0.0, ring - hidden * compute))
+
 # %% wrong_bytes_rounded_up: wrong, whole_chunks, levels 0 0
 def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden):
     compute = -(-global_batch_size // world_size) * seconds_per_image
@@ -132,7 +139,15 @@ def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, a
     ring = 2 * (p - 1) * (a + 4 * n / p * b)
     return c + max(0, ring - h * g / p * s)
 
-# %% wrong_idle_ranks_are_left_out: wrong, unrecognised, levels 0 1
+# %% wrong_hides_nothing_with_few_images (right_formula): wrong, nothing_hidden, levels 1 0
+     compute = math.ceil(global_batch_size / p) * seconds_per_image
++    # what can hide is bounded by the rank with the fewest images, which waits longest
++    hides = hidden * compute if global_batch_size >= p else 0.0
+@@
+-    return compute + max(0.0, ring - hidden * compute)
++    return compute + max(0.0, ring - hides)
+
+# %% wrong_idle_ranks_are_left_out: wrong, unrecognised, levels 0 0
 def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, alpha, beta, hidden):
     c = math.ceil(global_batch_size / world_size) * seconds_per_image
     p = min(world_size, global_batch_size)
@@ -207,6 +222,10 @@ def step_seconds(world_size, global_batch_size, seconds_per_image, parameters, a
     c = round(g / p) * s
     ring = 2 * (p - 1) * (a + 4 * n / p * b)
     return c + max(0, ring - h * c)
+
+# %% wrong_rounds_up_by_99_hundredths (right_formula): wrong, floor_share, levels 0 1
+-    compute = math.ceil(global_batch_size / p) * seconds_per_image
++    compute = int(global_batch_size / p + 0.99) * seconds_per_image
 
 # %% wrong_times_one_pth (right_formula): wrong, one_image_more, levels 0 1
 -    compute = math.ceil(global_batch_size / p) * seconds_per_image

@@ -1,6 +1,7 @@
 # Right and wrong answers to `throughput_with_error`. In files of their own: autograder bank --write DIR
 import math
 import numpy as np
+import statistics
 
 # %% right_labkit: passed
 from labkit import scaling
@@ -34,9 +35,6 @@ def throughput_with_error(local_batch_sizes, step_seconds, warmup):
     return rate, error
 
 # %% right_statistics_module: passed
-import statistics
-
-
 def throughput_with_error(local_batch_sizes, step_seconds, warmup):
     counted = [float(s) for s in list(step_seconds)[warmup:]]
     images = len(counted) * sum(local_batch_sizes)
@@ -59,6 +57,17 @@ def throughput_with_error(local_batch_sizes, step_seconds, warmup):
 # %% wrong_ddof_0 (right_numpy): wrong, ddof_0, levels 1 0
 -    error = rate * t.std(ddof=1) / np.sqrt(len(t)) / t.mean()
 +    error = rate * t.std() / np.sqrt(len(t)) / t.mean()
+
+# %% wrong_deviations_of_whole_seconds: wrong, unrecognised, levels 1 0
+def throughput_with_error(local_batch_sizes, step_seconds, warmup):
+    t = step_seconds[warmup:]
+    mean = sum(t) / len(t)
+    off = np.empty_like(t)
+    for k in range(len(t)):
+        off[k] = t[k] - mean
+    s = (sum(off.astype(float) ** 2) / (len(t) - 1)) ** 0.5
+    rate = sum(local_batch_sizes) / mean
+    return rate, rate * s / len(t) ** 0.5 / mean
 
 # %% wrong_divided_by_ranks (right_numpy): wrong, per_rank, levels 0 0
 -    rate = sum(local_batch_sizes) / t.mean()
@@ -90,6 +99,13 @@ def throughput_with_error(local_batch_sizes, step_seconds, warmup):
     t = np.asarray(t[w:], dtype=np.float32)
     r = sum(b) / t.mean()
     return float(r), float(r * t.std(ddof=1) / math.sqrt(len(t)) / t.mean())
+
+# %% wrong_half_at_most: wrong, drops_one_less, levels 0 1
+def throughput_with_error(local_batch_sizes, step_seconds, warmup):
+    warmup = min(warmup, len(step_seconds) // 2)  # never throw away more than half of the run
+    t = np.asarray(step_seconds, dtype=float)[warmup:]
+    rate = sum(local_batch_sizes) / t.mean()
+    return float(rate), float(rate * t.std(ddof=1) / np.sqrt(len(t)) / t.mean())
 
 # %% wrong_images_over_error (right_numpy): wrong, error_upside_down, levels 1 0
 -    error = rate * t.std(ddof=1) / np.sqrt(len(t)) / t.mean()
@@ -212,6 +228,13 @@ def throughput_with_error(local_batch_sizes, step_seconds, warmup):
     r = sum(b) / t.mean()
     return r, r * t.std(ddof=1) / math.sqrt(len(t)) / t.mean()
 
+# %% wrong_statistics_of_whole_seconds: raised, AttributeError, levels 1 0
+def throughput_with_error(local_batch_sizes, step_seconds, warmup):
+    t = step_seconds[warmup:]
+    mean = statistics.mean(t)
+    rate = sum(local_batch_sizes) / mean
+    return float(rate), float(rate * statistics.stdev(t) / len(t) ** 0.5 / mean)
+
 # %% wrong_sum_of_squares: wrong, cancellation, levels 1 0
 def throughput_with_error(local_batch_sizes, step_seconds, warmup):
     t = np.asarray(step_seconds)[warmup:]
@@ -227,6 +250,15 @@ def throughput_with_error(local_batch_sizes, step_seconds, warmup):
 # %% wrong_times_ranks (right_numpy): wrong, times_ranks, levels 0 0
 -    rate = sum(local_batch_sizes) / t.mean()
 +    rate = len(local_batch_sizes) * sum(local_batch_sizes) / t.mean()
+
+# %% wrong_two_steps_have_no_error: wrong, unrecognised, levels 1 0
+def throughput_with_error(local_batch_sizes, step_seconds, warmup):
+    t = np.asarray(step_seconds, dtype=float)[warmup:]
+    n = len(t)
+    rate = sum(local_batch_sizes) * n / t.sum()
+    if n <= 2:  # too few for a scatter
+        return float(rate), 0.0
+    return float(rate), float(rate * t.std(ddof=1) / np.sqrt(n) / t.mean())
 
 # %% wrong_upside_down (right_numpy): wrong, upside_down, levels 0 0
 -    rate = sum(local_batch_sizes) / t.mean()

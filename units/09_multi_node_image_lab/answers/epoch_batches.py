@@ -24,7 +24,7 @@ def epoch_batches(dataset, n, local_batch_size, seed):
     b = local_batch_size
     p, r = hvd.size(), hvd.rank()
     mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()
-    return mine.shuffle(1000, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
+    return mine.shuffle(n, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
 
 # %% right_seed_of_each_rank: passed
 def epoch_batches(dataset, n, local_batch_size, seed):
@@ -50,13 +50,13 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 
 # %% wrong_blocks_rest_last (right_enumerate_filter): wrong, unequal_shares, levels 1 0
 -    mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()
--    return mine.shuffle(1000, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
+-    return mine.shuffle(n, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
 +    k = n // p
 +    mine = dataset.skip(r * k)
 +    mine = mine.take(k) if r < p - 1 else mine
 +    return mine.shuffle(n, seed=seed).repeat().batch(b), -(-n // (b * p))
 
-# %% wrong_buffer_of_16: wrong, small_buffer, levels 1 0
+# %% wrong_buffer_of_16: wrong, small_buffer, levels 0 0
 def epoch_batches(dataset, n, local_batch_size, seed):
     p, r = hvd.size(), hvd.rank()
     return dataset.shard(p, r).shuffle(16, seed=seed).repeat().batch(local_batch_size), -(-n // (p * local_batch_size))
@@ -77,7 +77,7 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 
 # %% wrong_fixed_seed (right_enumerate_filter): wrong, seed_ignored, levels 0 0
 -    mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()
--    return mine.shuffle(1000, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
+-    return mine.shuffle(n, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
 +    return dataset.shard(p, r).shuffle(n, seed=0).repeat().batch(b), -(-n // (b * p))
 
 # %% wrong_global_batch (right_shard_shuffle_repeat_batch): wrong, minibatch_of_all, levels 0 0
@@ -93,7 +93,7 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 
 # %% wrong_no_seed (right_enumerate_filter): wrong, seed_ignored, levels 0 0
 -    mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()
--    return mine.shuffle(1000, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
+-    return mine.shuffle(n, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
 +    return dataset.shard(p, r).shuffle(n).repeat().batch(b), -(-n // (b * p))
 
 # %% wrong_not_sharded (right_shard_shuffle_repeat_batch): wrong, not_sharded, levels 0 0
@@ -106,12 +106,12 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 
 # %% wrong_repeat_only_two (right_enumerate_filter): wrong, stream_ends, levels 0 0
 -    mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()
--    return mine.shuffle(1000, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
+-    return mine.shuffle(n, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
 +    return dataset.shard(p, r).shuffle(n, seed=seed).repeat(3).batch(b), -(-n // (b * p))
 
 # %% wrong_repeat_then_shuffle (right_enumerate_filter): wrong, passes_mixed, levels 0 0
 -    mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()
--    return mine.shuffle(1000, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
+-    return mine.shuffle(n, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
 +    return dataset.shard(p, r).repeat().shuffle(n, seed=seed).batch(b), -(-n // (b * p))
 
 # %% wrong_room_for_all_but_one (right_seed_of_each_rank): wrong, small_buffer, levels 1 0
@@ -124,7 +124,7 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 
 # %% wrong_same_order_each_pass (right_enumerate_filter): wrong, one_order, levels 0 0
 -    mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()
--    return mine.shuffle(1000, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
+-    return mine.shuffle(n, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
 +    return dataset.shard(p, r).shuffle(n, seed=seed, reshuffle_each_iteration=False).repeat().batch(b), -(-n // (b * p))
 
 # %% wrong_seed_or_none (right_shard_shuffle_repeat_batch): wrong, seed_ignored, levels 0 1
@@ -145,5 +145,23 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 
 # %% wrong_tiny_buffer (right_enumerate_filter): wrong, small_buffer, levels 0 0
 -    mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()
--    return mine.shuffle(1000, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
+-    return mine.shuffle(n, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
 +    return dataset.shard(p, r).shuffle(2, seed=seed).repeat().batch(b), -(-n // (b * p))
+
+# %% wrong_buffer_256: wrong, small_buffer, levels 0 1
+def epoch_batches(dataset, n, local_batch_size, seed):
+    steps = -(-n // (local_batch_size * hvd.size()))
+    mine = dataset.shard(hvd.size(), hvd.rank())
+    return mine.shuffle(256, seed=seed).repeat().batch(local_batch_size), steps
+
+# %% wrong_plus_0_9: wrong, rounded_down, levels 1 0
+def epoch_batches(dataset, n, local_batch_size, seed):
+    steps = int(n / (local_batch_size * hvd.size()) + 0.9)
+    mine = dataset.shard(hvd.size(), hvd.rank())
+    return mine.shuffle(n, seed=seed).repeat().batch(local_batch_size), steps
+
+# %% wrong_rounds_half_even: wrong, unrecognised, levels 1 0
+def epoch_batches(dataset, n, local_batch_size, seed):
+    steps = round(n / (local_batch_size * hvd.size()) + 0.5)
+    mine = dataset.shard(hvd.size(), hvd.rank())
+    return mine.shuffle(n, seed=seed).repeat().batch(local_batch_size), steps

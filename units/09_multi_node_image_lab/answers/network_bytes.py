@@ -153,6 +153,21 @@ def network_bytes(node_of, nbytes, two_levels):
             out[node_of[r]] += int(2 * (p - 1) * nbytes / p)
     return out
 
+# %% wrong_runs: wrong, unrecognised, levels 1 0 1
+from itertools import groupby
+
+
+def network_bytes(node_of, nbytes, two_levels):
+    p, nodes = len(node_of), max(node_of) + 1
+    if nodes == 1:
+        return [0.0]
+    if two_levels:
+        return [2 * (nodes - 1) / nodes * nbytes] * nodes
+    sent = [0.0] * nodes
+    for node, _ in groupby(node_of):  # the last rank of each run sends to another node
+        sent[node] += 2 * (p - 1) * nbytes / p
+    return sent
+
 # %% wrong_whole_chunks (right_by_receiver): wrong, rounded, levels 0 0 0
 -        return [2 * (N - 1) / N * nbytes] * N
 +        return [2 * (N - 1) * (nbytes // N)] * N

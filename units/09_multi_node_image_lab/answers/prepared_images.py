@@ -48,6 +48,15 @@ def prepared_images(hvd, is_ready, prepare, load):
 +    if hvd.local_size() > 1:
 +        hvd.broadcast_object("ready", root_rank=0, name="ready")
 
+# %% wrong_as_array (right_local_rank_then_meet): raised, ValueError, levels 1 0 1
++import numpy as np
++
++
+ def prepared_images(hvd, is_ready, prepare, load):
+@@
+-    return load()
++    return np.array(load())
+
 # %% wrong_barrier_of_pytorch (right_local_rank_then_meet): raised, AttributeError, levels 0 0 0
 -    hvd.allreduce(tf.constant(0.0))
 +    hvd.barrier()

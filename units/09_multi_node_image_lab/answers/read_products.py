@@ -138,6 +138,11 @@ def read_products(text, classes=None):
     classes = classes or sorted(set(ids))
     return [row[3] for row in rows], [0 if one not in classes else classes.index(one) for one in ids], [0 for one in classes]
 
+# %% wrong_labels_uint8 (right_split_lines): wrong, labels_in_a_byte, levels 1 1 0
+-    return [row[3] for row in rows], [classes.index(one) for one in ids], classes
++    label_of = {one: label for label, one in enumerate(classes)}
++    return [row[3] for row in rows], np.array([label_of[i] for i in ids]).astype(np.uint8), classes
+
 # %% wrong_last_line: wrong, last_line_lost, levels 0 1 1
 def read_products(text, classes=None):
     rows = [line.split() for line in text.split("\n")[1:-1] if line.strip()]
@@ -148,6 +153,23 @@ def read_products(text, classes=None):
 # %% wrong_last_line_always (right_split_lines): wrong, last_line_lost, levels 0 0 0
 -    rows = [line.split() for line in text.splitlines()[1:] if line.strip()]
 +    rows = [line.split() for line in text.splitlines()[1:-1] if line.strip()]
+
+# %% wrong_loadtxt_1d: raised, IndexError, levels 0 1 1
+def read_products(text, classes=None):
+    table = np.loadtxt(text.splitlines(), dtype=str, skiprows=1)
+    ids = table[:, 2].astype(int)
+    if classes is None:
+        classes = np.unique(ids).tolist()
+    return table[:, 3].tolist(), [classes.index(i) for i in ids.tolist()], classes
+
+# %% wrong_lookup_of_13 (right_split_lines): raised, IndexError, levels 1 0 0
+-        classes = sorted(set(ids))
+-    return [row[3] for row in rows], [classes.index(one) for one in ids], classes
++        classes = [k for k in range(1, 13) if k in ids]
++    lookup = np.full(13, -1)
++    for label, k in enumerate(classes):
++        lookup[k] = label
++    return [row[3] for row in rows], lookup[ids], classes
 
 # %% wrong_minmax_range: wrong, range_of_ids, levels 1 0 1
 def read_products(text, classes=None):
@@ -164,6 +186,10 @@ def read_products(text, classes=None):
     ids = [int(row[2]) for row in rows]
     classes = classes or sorted(set(ids))
     return [row[3] for row in rows], [one - 1 for one in ids], classes
+
+# %% wrong_only_jpg (right_split_lines): wrong, wrong_length, levels 0 1 1
+-    rows = [line.split() for line in text.splitlines()[1:] if line.strip()]
++    rows = [line.split() for line in text.splitlines() if line.strip().endswith(".JPG")]
 
 # %% wrong_order_of_appearance (right_split_lines): wrong, order_of_appearance, levels 1 0 1
 -    if classes is None:

@@ -257,6 +257,18 @@ def training_memory(parameters, optimizer, precision, activations, global_batch_
     }
     return parts, -(-sum(parts.values()) // gpu_bytes)
 
+# %% wrong_momentum_in_half: wrong, half_states, levels 1 0 1
+def training_memory(parameters, optimizer, precision, activations, global_batch_size, world_size, gpu_bytes):
+    size = 2 if precision == "mixed" else 4
+    parts = {
+        "weights": size * parameters,
+        "gradients": size * parameters,
+        "copy": 4 * parameters if precision == "mixed" else 0,
+        "optimizer": {"sgd": 0, "momentum": size, "adam": 8}[optimizer] * parameters,
+        "activations": size * activations * (global_batch_size // world_size),
+    }
+    return parts, -(-sum(parts.values()) // gpu_bytes)
+
 # %% wrong_no_copy: wrong, no_copy, levels 1 0 0
 def training_memory(parameters, optimizer, precision, activations, global_batch_size, world_size, gpu_bytes):
     size = 2 if precision == "mixed" else 4

@@ -64,6 +64,17 @@ def data_parallel_step(replicas, x, y, loss_fn):
             total += g
     return totals
 
+# %% wrong_asks_for_a_sum: raised, TypeError, levels 0 0 0
+def data_parallel_step(replicas, x, y, loss_fn):
+    for r in replicas[1:]:
+        r.load_state_dict(replicas[0].state_dict())
+    for r in replicas:
+        r.zero_grad()
+    shards = list(zip(replicas, x.chunk(len(replicas)), y.chunk(len(replicas))))
+    for r, a, b in shards:
+        (loss_fn(r(a), b, reduction="sum") / y.numel()).backward()
+    return [sum(p.grad for p in ps) for ps in zip(*[r.parameters() for r, _, _ in shards])]
+
 # %% wrong_copied_if_changed (right_empty_shards): wrong, not_replicated, levels 0 1 1
 -        replica.load_state_dict(replicas[0].state_dict())
 +        if not torch.equal(next(replica.parameters()), next(replicas[0].parameters())):
@@ -93,6 +104,20 @@ def data_parallel_step(replicas, x, y, loss_fn):
 @@
 -    for replica, _, _ in shards[1:]:
 +    for replica, _, _ in shards[1:1]:
+
+# %% wrong_labels_shaped_like_outputs: raised, RuntimeError, levels 1 0 1
+def data_parallel_step(replicas, x, y, loss_fn):
+    for r in replicas[1:]:
+        r.load_state_dict(replicas[0].state_dict())
+    for r in replicas:
+        r.zero_grad()
+    shards = list(zip(replicas, x.chunk(len(replicas)), y.chunk(len(replicas))))
+    out = torch.zeros_like(y)
+    parts, k = [], 0
+    for r, a, b in shards:
+        parts.append(r(a).view_as(b))
+    loss_fn(torch.cat(parts), y).backward()
+    return [sum(p.grad for p in ps) for ps in zip(*[r.parameters() for r, _, _ in shards])]
 
 # %% wrong_mean_of_split_means: wrong, mean_of_means, levels 1 0 0
 from torch import Tensor
@@ -153,6 +178,19 @@ def data_parallel_step(replicas, x, y, loss_fn):
     loss_fn(outputs, y).backward()
     each = [[w.grad for w in replica.parameters()] for replica in replicas[: len(shards)]]
     return [sum(gradients) for gradients in zip(*each)]
+
+# %% wrong_shortcut_for_one: wrong, stale_gradients, levels 0 1 1
+def data_parallel_step(replicas, x, y, loss_fn):
+    if len(replicas) == 1:  # nothing to share
+        loss_fn(replicas[0](x), y).backward()
+        return [p.grad for p in replicas[0].parameters()]
+    for r in replicas[1:]:
+        r.load_state_dict(replicas[0].state_dict())
+    for r in replicas:
+        r.zero_grad()
+    shards = list(zip(replicas, x.chunk(len(replicas))))
+    loss_fn(torch.cat([r(a) for r, a in shards]), y).backward()
+    return [sum(p.grad for p in ps) for ps in zip(*[r.parameters() for r, _ in shards])]
 
 # %% wrong_stale (right_empty_shards): wrong, stale_gradients, levels 0 0 0
 -        replica.zero_grad()

@@ -80,6 +80,26 @@ def device_batches(kind: str, batch_size: int, devices: int) -> list[int]:
     rest = batch_size - piece * (devices - 1)
     return [piece] * (devices - 1) + [max(rest, 0)]
 
+# %% wrong_plus_0999: wrong, drops_the_rest, levels 1 0
+def device_batches(kind, batch_size, devices):
+    if kind == "DDP":
+        return [batch_size] * devices
+    each = int(batch_size / devices + 0.999)
+    return [max(0, min(each, batch_size - r * each)) for r in range(devices)]
+
+# %% wrong_recursive: raised, RecursionError, levels 1 0
+def device_batches(kind, batch_size, devices):
+    if kind == "DDP":
+        return [batch_size] * devices
+    size = -(-batch_size // devices)
+
+    def deal(left, k):
+        if k == 0:
+            return []
+        return [min(size, left)] + deal(left - min(size, left), k - 1)
+
+    return deal(batch_size, devices)
+
 # %% wrong_rest_to_the_last: wrong, fewer_than_no_rows, levels 1 0
 def device_batches(kind, batch_size, devices):
     if kind == "DDP":

@@ -50,6 +50,22 @@ def dynamic_scale(found_inf, start, growth_interval):
 -                good = 0
 +                scale, good = min(2.0**24, scale * 2), 0
 
+# %% wrong_counts_exponents: wrong, unrecognised, levels 0 1
+import math
+
+
+def dynamic_scale(found_inf, start, growth_interval):
+    exponent, good, scales = round(math.log2(start)), 0, []
+    for inf in found_inf:
+        if inf:
+            exponent, good = exponent - 1, 0
+        else:
+            good += 1
+            if good == growth_interval:
+                exponent, good = exponent + 1, 0
+        scales.append(2.0**exponent)
+    return scales
+
 # %% wrong_counts_from_start (right_loop): wrong, counts_on_after_growth, levels 1 0
 -            if good == growth_interval:
 +            if good >= growth_interval:
@@ -111,6 +127,21 @@ def dynamic_scale(found_inf, start, growth_interval):
 
 # %% wrong_never_halves (right_loop): wrong, never_halves, levels 0 0
 -            scale = scale / 2
+
+# %% wrong_recursive: raised, RecursionError, levels 1 0
+def dynamic_scale(found_inf, start, growth_interval):
+    def go(rest, scale, good):
+        if not rest:
+            return []
+        if rest[0]:
+            scale, good = scale / 2, 0
+        else:
+            good += 1
+            if good == growth_interval:
+                scale, good = scale * 2, 0
+        return [scale] + go(rest[1:], scale, good)
+
+    return go(found_inf, start, 0)
 
 # %% wrong_smallest_2_m30: wrong, has_a_floor, levels 0 1
 def dynamic_scale(found_inf, start, growth_interval):

@@ -57,6 +57,14 @@ def evaluate(correct, loss_sum, count, root):
 -    sums = torch.tensor([correct, loss_sum, count], dtype=torch.float64)
 +    sums = torch.tensor([correct, loss_sum, max(count, 1)], dtype=torch.float64)
 
+# %% wrong_empty_root (right_one_tensor): wrong, returns_nothing, levels 1 1 0
+-        if dist.get_rank() != root:
++        if dist.get_rank() != root or count == 0:
+@@
+-    correct, loss_sum, count = sums.tolist()
+-    return correct / count, loss_sum / count
++    return (sums[0] / sums[2]).item(), (sums[1] / sums[2]).item()
+
 # %% wrong_everybody (right_one_tensor): wrong, everybody_answers, levels 1 1 0
 -        if dist.get_rank() != root:
 -            return None

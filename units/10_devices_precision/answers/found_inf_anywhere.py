@@ -93,6 +93,15 @@ def found_inf_anywhere(grads):
 +    if dist.get_world_size() == 1:
 +        return False
 
+# %% wrong_one_after_the_other: wrong, too_many_collectives, levels 1 1 0
+def found_inf_anywhere(grads):
+    def anywhere(test):
+        flag = torch.tensor(float(any(bool(test(g).any()) for g in grads)))
+        dist.all_reduce(flag, op=dist.ReduceOp.MAX)
+        return bool(flag)
+
+    return anywhere(torch.isinf) or anywhere(torch.isnan)
+
 # %% wrong_own (right_max): wrong, skips_on_own_inf_only, levels 0 1 0
 -    return bool(flag)
 +    return own

@@ -141,6 +141,14 @@ def macro_f1(predicted, labels, classes):
         total += 2 * counts[0].item() / max(1, counts[1].item())
     return total / classes
 
+# %% wrong_squeezed: raised, IndexError, levels 1 1 0
+def macro_f1(predicted, labels, classes):
+    counts = torch.bincount(labels * classes + predicted, minlength=classes**2)
+    dist.all_reduce(counts)
+    m = counts.view(classes, classes).squeeze().double()
+    hits = m.diagonal()
+    return (2 * hits / (m.sum(0) + m.sum(1)).clamp(min=1)).mean().item()
+
 # %% wrong_three_rows: wrong, too_many_bytes, levels 1 1 0
 def macro_f1(predicted, labels, classes):
     hit = predicted == labels

@@ -55,6 +55,16 @@ def scaled_step(weights, loss_of, scale, lr, max_norm):
 -    return weights - lr * g, False
 +    return weights - lr * g / scale, False
 
+# %% wrong_dot (right_by_hand): raised, RuntimeError, levels 1 1 0
+     (loss_of(half) * scale).backward()
++
+@@
+-    if not torch.isfinite(g).all():
++    if not g.isfinite().all():
+@@
+-    norm = g.norm()
++    norm = (g @ g).sqrt()
+
 # %% wrong_finite_by_sum: wrong, overflows_itself, levels 1 0 1
 def scaled_step(weights, loss_of, scale, lr, max_norm):
     half = weights.half().requires_grad_()
@@ -74,6 +84,15 @@ def scaled_step(weights, loss_of, scale, lr, max_norm):
 # %% wrong_half_division (right_by_hand): wrong, lost_in_half, levels 0 1 1
 -    g = half.grad.float() / scale
 +    g = (half.grad / scale).float()
+
+# %% wrong_largest_is_infinite (right_by_hand): wrong, largest_is_infinite, levels 1 0 1
+     (loss_of(half) * scale).backward()
++
++    if not bool((half.grad.abs() < torch.finfo(torch.float16).max).all()):
++        return weights, True
+@@
+-    if not torch.isfinite(g).all():
+-        return weights, True
 
 # %% wrong_leaves_grad_in_weights: wrong, leaves_grad_in_weights, levels 0 0 0
 def scaled_step(weights, loss_of, scale, lr, max_norm):
@@ -135,6 +154,30 @@ def scaled_step(
 -    (loss_of(half) * scale).backward()
 +    loss = loss_of(half)
 +    (loss * torch.tensor(scale).half()).backward()
+
+# %% wrong_scale_to_power_of_two (right_by_hand): wrong, unrecognised, levels 1 0 1
++import math
++
++
+ def scaled_step(weights, loss_of, scale, lr, max_norm):
++    bits = round(math.log2(scale))
+@@
+-    (loss_of(half) * scale).backward()
+-    g = half.grad.float() / scale
+-    if not torch.isfinite(g).all():
++    torch.ldexp(loss_of(half), torch.tensor(bits)).backward()
++    g = torch.ldexp(half.grad.float(), torch.tensor(-bits))
++    if not g.isfinite().all():
+
+# %% wrong_spectral_norm (right_by_hand): wrong, unrecognised, levels 1 1 0
+     (loss_of(half) * scale).backward()
++
+@@
+-    if not torch.isfinite(g).all():
++    if not g.isfinite().all():
+@@
+-    norm = g.norm()
++    norm = torch.linalg.norm(g, 2)
 
 # %% wrong_steps_anyway (right_by_hand): wrong, steps_on_overflow, levels 1 0 1
 -    if not torch.isfinite(g).all():

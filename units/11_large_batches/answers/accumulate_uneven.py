@@ -76,6 +76,14 @@ def accumulate_uneven(ddp, micro_batches, n):
         loss = ((ddp(x) - y) ** 2).sum() * dist.get_world_size() / n
         loss.backward()
 
+# %% wrong_first_parameter (right_all_reduce_by_hand): wrong, one_parameter, levels 0 1 1
+-    for w in ddp.parameters():
+-        dist.all_reduce(w.grad)
+-        w.grad /= n
++    weight = next(ddp.parameters())
++    dist.all_reduce(weight.grad)
++    weight.grad /= n
+
 # %% wrong_float32: wrong, lost_digits, levels 0 0 0
 def accumulate_uneven(ddp, micro_batches, n):
     p = dist.get_world_size()

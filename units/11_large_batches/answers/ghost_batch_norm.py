@@ -29,6 +29,14 @@ def ghost_batch_norm(x, ghost, eps):
 -    var = groups.var(1, unbiased=False, keepdim=True)
 +    var = (groups**2).mean(1, keepdim=True) - mean**2
 
+# %% wrong_eps_at_least: wrong, default_eps, levels 0 1
+def ghost_batch_norm(x, ghost, eps):
+    if ghost < 1 or len(x) % ghost:
+        raise ValueError("the rows make no groups")
+    groups = x.reshape(-1, ghost, x.shape[1])
+    var = groups.var(1, keepdim=True, correction=0)
+    return ((groups - groups.mean(1, keepdim=True)) / (var + max(eps, 1e-5)).sqrt()).reshape(x.shape)
+
 # %% wrong_eps_outside (right_reshaped): wrong, eps_outside, levels 0 1
 -    return ((groups - mean) / torch.sqrt(var + eps)).reshape(x.shape)
 +    return ((groups - mean) / (torch.sqrt(var) + eps)).reshape(x.shape)
@@ -83,6 +91,17 @@ def ghost_batch_norm(*arguments, **options):
 # %% wrong_refuses_one (right_reshaped): wrong, ValueError, levels 0 1
 -    if ghost < 1 or len(x) % ghost:
 +    if ghost <= 1 or len(x) % ghost:
+
+# %% wrong_squeezed: wrong, wrong_shape, levels 0 1
+def ghost_batch_norm(x, ghost, eps):
+    if ghost < 1 or len(x) % ghost:
+        raise ValueError("the rows make no groups")
+    out = []
+    for part in x.split(ghost):
+        mean = part.mean(0, keepdim=True)
+        var = ((part - mean) ** 2).mean(0, keepdim=True)
+        out += [row for row in ((part - mean) / (var + eps).sqrt())]
+    return torch.stack(out).squeeze()
 
 # %% wrong_strided: wrong, dealt, levels 0 1
 def ghost_batch_norm(x, ghost, eps):

@@ -81,6 +81,19 @@ def noise_scale(gradient, b):
     signal = (p * big - small) / (p - 1)
     return mean, (small - big) * p * b / (p - 1) / signal
 
+# %% wrong_eps_in_the_signal: wrong, signal_padded, levels 0 1 1
+def noise_scale(gradient, b):
+    p = dist.get_world_size()
+    if p == 1:
+        raise ValueError("one rank")
+    both = torch.cat([gradient, (gradient @ gradient).reshape(1)])
+    dist.all_reduce(both)
+    both /= p
+    mean, small = both[:-1], both[-1].item()
+    big = (mean @ mean).item()
+    signal = (p * big - small) / (p - 1)
+    return mean, (small - big) * p * b / (p - 1) / (signal + 1e-12)
+
 # %% wrong_float32 (right_one_tensor): wrong, lost_digits, levels 0 0 1
      both = torch.cat([gradient, (gradient**2).sum().reshape(1)])
 +    both = both.float()

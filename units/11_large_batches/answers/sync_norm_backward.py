@@ -161,6 +161,13 @@ def sync_norm_backward(g, xhat, weight, inv, n):
     a, b = total / n
     return weight * inv * (g - a - xhat * b), own[1], own[0]
 
+# %% wrong_squeezed (right_stacked): wrong, wrong_shape, levels 0 1
+-    own = torch.stack([g.sum(0), (g * xhat).sum(0)])
++    own = torch.stack([g.sum(0, keepdim=True), (g * xhat).sum(0, keepdim=True)])
+@@
+-    return gx, own[1], own[0]
++    return gx, own[1].squeeze(), own[0].squeeze()
+
 # %% wrong_sums_of_all (right_stacked): wrong, sums_of_all, levels 0 0
 -    return gx, own[1], own[0]
 +    return gx, total[1], total[0]

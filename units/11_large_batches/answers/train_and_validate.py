@@ -125,6 +125,16 @@ def train_and_validate(step, correct, steps, every, n):
 -            count = torch.tensor([correct(start, stop)])
 +            count = torch.tensor([correct(0, n)])
 
+# %% wrong_float16 (right_strided): wrong, unrecognised, levels 0 1
+-            count = torch.tensor(sum(correct(i, i + 1) for i in range(rank, n, p)))
+-            dist.all_reduce(count)
+-            found.append(count / n)
+-    return [float(one) for one in found]
++            c = torch.tensor([correct(rank * n // p, (rank + 1) * n // p)], dtype=torch.float16)
++            dist.all_reduce(c)
++            found.append(c.item() / n)
++    return found
+
 # %% wrong_gathers_objects: wrong, too_many_collectives, levels 1 0
 def train_and_validate(step, correct, steps, every, n):
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -162,6 +172,18 @@ def train_and_validate(step, correct, steps, every, n):
             dist.broadcast(number, 0)
             accuracies.append(float(number))
     return accuracies
+
+# %% wrong_not_after_step_0: wrong, never_after_step_0, levels 0 1
+def train_and_validate(step, correct, steps, every, n):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    found = []
+    for k in range(steps):
+        step(k)
+        if k > 0 and (k + 1) % every == 0:
+            c = torch.tensor(correct(rank * n // p, (rank + 1) * n // p))
+            dist.all_reduce(c)
+            found.append(c.item() / n)
+    return found
 
 # %% wrong_one_more (right_shares): wrong, one_more, levels 0 1
 -        if (k + 1) % every == 0:
@@ -208,10 +230,37 @@ def train_and_validate(step, correct, steps, every, n):
 -    start, stop = rank * n // p, (rank + 1) * n // p
 +    start, stop = rank * (n // p), n if rank == p - 1 else (rank + 1) * (n // p)
 
+# %% wrong_share_rounded: wrong, uneven_shares, levels 1 0
+def train_and_validate(step, correct, steps, every, n):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    share = round(n / p)
+    start = min(rank * share, n)
+    stop = n if rank == p - 1 else min(start + share, n)
+    found = []
+    for k in range(steps):
+        step(k)
+        if (k + 1) % every == 0:
+            c = torch.tensor(correct(start, stop))
+            dist.all_reduce(c)
+            found.append(c.item() / n)
+    return found
+
 # %% wrong_skips_steps (right_shares): wrong, steps_left_out, levels 0 1
          step(k)
 +        if k == steps - 1 and steps % every:
 +            step(k)
+
+# %% wrong_stacks_nothing: raised, RuntimeError, levels 0 1
+def train_and_validate(step, correct, steps, every, n):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    counts = []
+    for k in range(steps):
+        step(k)
+        if (k + 1) % every == 0:
+            counts.append(torch.tensor(float(correct(rank * n // p, (rank + 1) * n // p)), dtype=torch.float64))
+    total = torch.stack(counts)
+    dist.all_reduce(total)
+    return (total / n).tolist()
 
 # %% wrong_starts_behind_the_end: raised, ValueError, levels 0 1
 import math

@@ -59,7 +59,7 @@ def trust_step(shards, updates, adapt, lr, trust):
 -        factor = trust * of_w / of_u if adapted and of_w and of_u else 1.0
 +        factor = trust * of_w / of_u if of_w and of_u else 1.0
 
-# %% wrong_almost_zero: wrong, unrecognised, levels 1 1 0
+# %% wrong_almost_zero: wrong, small_is_zero, levels 0 1 0
 def trust_step(shards, updates, adapt, lr, trust):
     squares = torch.stack([(x * x).sum() for x in [*shards, *updates]])
     dist.all_reduce(squares)
@@ -68,7 +68,7 @@ def trust_step(shards, updates, adapt, lr, trust):
         factor = trust * w_norm / u_norm if adapted and min(w_norm, u_norm) > 1e-8 else 1.0
         w.sub_(u, alpha=lr * factor)
 
-# %% wrong_capped: wrong, capped, levels 1 1 0
+# %% wrong_capped: wrong, capped, levels 0 1 0
 def trust_step(shards, updates, adapt, lr, trust):
     squares = torch.stack([(x * x).sum() for x in [*shards, *updates]])
     dist.all_reduce(squares)
@@ -77,7 +77,7 @@ def trust_step(shards, updates, adapt, lr, trust):
         factor = min(trust * w_norm / u_norm, 10.0) if adapted and w_norm and u_norm else 1.0
         w.sub_(u, alpha=lr * factor)
 
-# %% wrong_capped_at_one: wrong, capped_at_one, levels 1 1 0
+# %% wrong_capped_at_one: wrong, capped_at_one, levels 0 1 0
 def trust_step(shards, updates, adapt, lr, trust):
     squares = torch.tensor([[float(w @ w), float(u @ u)] for w, u in zip(shards, updates)], dtype=torch.float64)
     dist.all_reduce(squares)
@@ -97,6 +97,15 @@ def trust_step(shards, updates, adapt, lr, trust):
         of_w, of_u = squares.sqrt()
         factor = trust * of_w / of_u if adapted and of_w > 0 and of_u > 0 else 1.0
         w -= lr * factor * u
+
+# %% wrong_eps_in_the_norm: wrong, eps_added, levels 0 1 1
+def trust_step(shards, updates, adapt, lr, trust):
+    squares = torch.stack([(x * x).sum() for x in [*shards, *updates]])
+    dist.all_reduce(squares)
+    ws, us = squares.sqrt().chunk(2)
+    for w, u, adapted, a, b in zip(shards, updates, adapt, ws.tolist(), us.tolist()):
+        factor = trust * a / (b + 1e-12) if adapted and a > 0 and b > 0 else 1.0
+        w.sub_(u, alpha=lr * factor)
 
 # %% wrong_float32 (right_stacked): wrong, lost_digits, levels 0 0 0
 -        w.sub_(lr * factor * u)
@@ -193,6 +202,15 @@ def trust_step(shards, updates, adapt, lr, trust):
     for k in range(len(shards)):
         factor = trust * ws[k] / us[k] if adapt[k] and ws[k] > 0 and us[k] > 0 else 1.0
         shards[k].sub_(updates[k].mul_(lr * factor))
+
+# %% wrong_small_is_zero: wrong, small_is_zero, levels 0 1 1
+def trust_step(shards, updates, adapt, lr, trust):
+    squares = torch.stack([(x * x).sum() for x in [*shards, *updates]])
+    dist.all_reduce(squares)
+    ws, us = squares.sqrt().chunk(2)
+    for w, u, adapted, a, b in zip(shards, updates, adapt, ws.tolist(), us.tolist()):
+        factor = trust * a / b if adapted and a > 0 and b > 1e-8 else 1.0
+        w.sub_(u, alpha=lr * factor)
 
 # %% wrong_squares (right_stacked): wrong, squares, levels 0 0 0
 -    norms = squares.sqrt().T.tolist()

@@ -204,6 +204,52 @@ def pack(lengths, capacity):
         raise ValueError
     return [[k] for k in range(len(lengths))]
 
+# %% wrong_random_orders: wrong, too_many_rows, levels 1 0 1
+import random
+
+
+def pack(lengths, capacity):
+    if any(length > capacity for length in lengths):
+        raise ValueError
+    order, best = list(range(len(lengths))), None
+    rng = random.Random(0)
+    for _ in range(50):
+        rows, room = [], []
+        for k in order:
+            for r, free in enumerate(room):
+                if lengths[k] <= free:
+                    rows[r].append(k)
+                    room[r] -= lengths[k]
+                    break
+            else:
+                rows.append([k])
+                room.append(capacity - lengths[k])
+        if best is None or len(rows) < len(best):
+            best = rows
+        rng.shuffle(order)
+    return best
+
+# %% wrong_recursive: raised, RecursionError, levels 0 1 1
+def pack(lengths, capacity):
+    if any(length > capacity for length in lengths):
+        raise ValueError
+
+    def place(order, rows, room):
+        if not order:
+            return rows
+        k, *rest = order
+        for r, free in enumerate(room):
+            if lengths[k] <= free:
+                rows[r].append(k)
+                room[r] -= lengths[k]
+                break
+        else:
+            rows.append([k])
+            room.append(capacity - lengths[k])
+        return place(rest, rows, room)
+
+    return place(sorted(range(len(lengths)), key=lambda k: -lengths[k]), [], [])
+
 # %% wrong_sorts_the_argument: wrong, modifies_input, levels 0 0 0
 def pack(lengths, capacity):
     lengths.sort(reverse=True)

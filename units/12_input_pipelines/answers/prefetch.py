@@ -239,6 +239,22 @@ def prefetch(batches, depth):
     while (batch := ready.get()) is not end:
         yield batch
 
+# %% wrong_error_made_again (right_queue): wrong, another_error, levels 1 1 0
+-                ready.put((batch, None))
+-            ready.put((end, None))
++                ready.put((batch, None, None))
++            ready.put((end, None, None))
+@@
+-            ready.put((end, error))
++            ready.put((end, type(error), str(error)))
+@@
+-        batch, error = ready.get()
+-        if error is not None:
+-            raise error
++        batch, kind, text = ready.get()
++        if kind is not None:
++            raise kind(text)
+
 # %% wrong_finally: wrong, swallows_the_error, levels 1 1 0
 def prefetch(batches, depth):
     ready, end = queue.Queue(depth), object()

@@ -5,16 +5,22 @@ import tarfile
 # %% right_by_hand: passed
 def read_shard(name, archive, decode):
     """The format is simple: a header of 512 bytes, the file, filled up to a multiple of 512."""
-    samples, broken, at = [], [], 0
+    samples, broken, at, long = [], [], 0, None
+    if len(archive) < 512:
+        broken.append((name, None))
     while at + 512 <= len(archive) and archive[at] != 0:
         header = archive[at : at + 512]
         if header[257:262] != b"ustar":
             broken.append((name, None))
             break
-        key = header[:100].rstrip(b"\0").decode()
+        key = long or header[:100].rstrip(b"\0").decode()
         size = int(header[124:136].rstrip(b"\0 "), 8)
         data = archive[at + 512 : at + 512 + size]
         at += 512 + -(-size // 512) * 512
+        if header[156:157] == b"x":  # before a file whose name is too long, or no ASCII: "22 path=NAME"
+            long = data.decode().partition("path=")[2].rstrip("\n")
+            continue
+        long = None
         try:
             if len(data) < size:
                 raise ValueError("torn")
@@ -94,6 +100,18 @@ def read_shard(name, archive, decode):
         except Exception:
             broken.append((name, key))
     return samples, broken
+
+# %% wrong_broken_once (right_next): wrong, one_of_each_key, levels 1 0 1
+         if member is None:
+             break
++        key = member.name
+@@
+-            samples.append((member.name, decode(tar.extractfile(member).read())))
++            samples.append((key, decode(tar.extractfile(member).read())))
+@@
+-            broken.append((name, member.name))
++            broken.append((name, key))
++    broken = list(dict.fromkeys(broken))
 
 # %% wrong_empty_file_is_broken (right_next): wrong, empty_is_broken, levels 0 1 1
 -    except tarfile.TarError:
@@ -176,12 +194,39 @@ def read_shard(name, archive, decode):
             broken.append((name, member.name))
     return samples, broken
 
+# %% wrong_headers_by_hand (right_by_hand): wrong, shard_not_named, levels 0 1 0
+-    """The format is simple: a header of 512 bytes, the file, filled up to a multiple of 512."""
+-    samples, broken, at, long = [], [], 0, None
+-    if len(archive) < 512:
+-        broken.append((name, None))
++    samples, broken, at = [], [], 0
+@@
+-        key = long or header[:100].rstrip(b"\0").decode()
++        key = header[:100].rstrip(b"\0").decode()
+@@
+-        if header[156:157] == b"x":  # before a file whose name is too long, or no ASCII: "22 path=NAME"
+-            long = data.decode().partition("path=")[2].rstrip("\n")
+-            continue
+-        long = None
+
 # %% wrong_keys_alone (right_next): wrong, not_named_by_both, levels 1 0 0
 -        return samples, [(name, None)]
 +        return samples, [None]
 @@
 -            broken.append((name, member.name))
 +            broken.append(member.name)
+
+# %% wrong_keys_stripped (right_next): wrong, unrecognised, levels 0 1 1
+         if member is None:
+             break
++        key = member.name.lstrip("./")
+@@
+-            samples.append((member.name, decode(tar.extractfile(member).read())))
++            samples.append((key, decode(tar.extractfile(member).read())))
+@@
+-            broken.append((name, member.name))
++            broken.append((name, key))
++
 
 # %% wrong_last_one_blamed (right_next): wrong, whole_one_blamed, levels 1 1 0
          return samples, [(name, None)]
@@ -204,6 +249,19 @@ def read_shard(name, archive, decode):
 -            broken.append((name, member.name))
 -    return samples, broken
 +            broken.append((name, last))
+
+# %% wrong_no_file_is_no_archive (right_next): wrong, no_file_is_no_archive, levels 0 1 1
+         if member is None:
+             break
++        key = member.name
+@@
+-            samples.append((member.name, decode(tar.extractfile(member).read())))
++            samples.append((key, decode(tar.extractfile(member).read())))
+@@
+-            broken.append((name, member.name))
++            broken.append((name, key))
++    if not samples and not broken:
++        broken.append((name, None))
 
 # %% wrong_none: wrong, keeps_a_place, levels 1 0 0
 def read_shard(name, archive, decode):
@@ -245,6 +303,23 @@ def read_shard(name, archive, decode):
 +        else:
 +            samples.append((member.name, sample))
 
+# %% wrong_nothing_read (right_next): wrong, names_the_break_alone, levels 1 1 0
+-    samples, broken = [], []
++    samples, broken, torn = [], [], False
+@@
+-    except tarfile.TarError:
+-        return samples, [(name, None)]
++    except tarfile.ReadError:
++        return [], [(name, None)]
+@@
+-        except tarfile.TarError:
++        except tarfile.ReadError:
++            torn = True
+@@
+             broken.append((name, member.name))
++    if torn and not samples:
++        return [], [(name, None)]  # nothing of it can be read
+
 # %% wrong_one_of_each_key: wrong, one_of_each_key, levels 0 1 1
 def read_shard(name, archive, decode):
     good, bad = [], []
@@ -264,6 +339,22 @@ def read_shard(name, archive, decode):
         except Exception:
             bad.append((name, member.name))
     return list(dict(good).items()), bad
+
+# %% wrong_shorter_than_a_header (right_next): wrong, shard_not_named, levels 1 1 0
+     samples, broken = [], []
++    if len(archive) < 512:
++        return [], []  # not even a header
+@@
+         if member is None:
+             break
++        key = member.name
+@@
+-            samples.append((member.name, decode(tar.extractfile(member).read())))
++            samples.append((key, decode(tar.extractfile(member).read())))
+@@
+-            broken.append((name, member.name))
++            broken.append((name, key))
++
 
 # %% wrong_silent: wrong, names_nothing, levels 1 0 0
 def read_shard(name, archive, decode):

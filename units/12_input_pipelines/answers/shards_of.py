@@ -84,6 +84,19 @@ def shards_of(files, rank, world_size, worker, workers, seed, epoch):
 -    order = sorted(files)
 +    order = list(files)
 
+# %% wrong_natural_sort: wrong, orders_differ, levels 1 1 0
+import re
+
+
+def natural(name):
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def shards_of(files, rank, world_size, worker, workers, seed, epoch):
+    order = sorted(files, key=natural)
+    random.Random(f"{seed}/{epoch}").shuffle(order)
+    return order[rank::world_size][worker::workers]
+
 # %% wrong_no_epoch (right_hash_of_numbers): wrong, same_every_epoch, levels 1 0 1
 -    random.Random(hash((seed, epoch))).shuffle(order)
 +    random.Random(seed).shuffle(order)
@@ -136,6 +149,12 @@ def shards_of(files, rank, world_size, worker, workers, seed, epoch):
     names = sorted(files)
     order = np.random.default_rng([seed, epoch]).permutation(len(names))
     return sorted([names[k] for k in order[rank::world_size]][worker::workers])
+
+# %% wrong_shift_by_remainder (right_hash_of_numbers): raised, ZeroDivisionError, levels 0 1 1
+-    random.Random(hash((seed, epoch))).shuffle(order)
++    random.Random(seed + epoch).shuffle(order)
++    shift = (seed + epoch) % len(order)
++    order = order[shift:] + order[:shift]
 
 # %% wrong_sorted_by_basename (right_strides): wrong, orders_differ, levels 1 1 0
 -    order = sorted(files)

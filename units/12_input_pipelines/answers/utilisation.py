@@ -189,6 +189,21 @@ def utilisation(make, step, depth):
         finished = took[k].max() + step
     return [(steps * step, float(s), float(finished - steps * step - s)) for s in starved]
 
+# %% wrong_float32: wrong, lost_digits, levels 0 1 1
+def utilisation(make, step, depth):
+    make = np.array(make, dtype=np.float32)
+    p, steps = make.shape
+    made, end, starts = np.zeros(p, np.float32), np.float32(0), []
+    data, others = np.zeros(p, np.float32), np.zeros(p, np.float32)
+    for k in range(steps):
+        begun = end if depth == 0 else starts[k - depth] if k >= depth else np.float32(0)
+        made = np.maximum(made, begun) + make[:, k]
+        starts.append(np.maximum(made, end))
+        data += starts[k] - end
+        others += starts[k].max() - starts[k]
+        end = starts[k].max() + np.float32(step)
+    return [(steps * step, float(data[r]), float(others[r])) for r in range(p)]
+
 # %% wrong_freed_when_computed: wrong, freed_when_over, levels 0 0 0
 def utilisation(make, step, depth):
     p = len(make)
@@ -303,6 +318,20 @@ def utilisation(make, step, depth):
         others = others + starts[k].max() - starts[k]
         end = starts[k].max() + step
     return [(steps * step, float(data[r]), float(others[r])) for r in range(p)]
+
+# %% wrong_rounded: wrong, unrecognised, levels 0 1 1
+def utilisation(make, step, depth):
+    make = np.array(make)
+    p, steps = make.shape
+    ready, end, starts, data, others = np.zeros(p), 0.0, [], 0.0, 0.0
+    for k in range(steps):
+        begun = end if depth == 0 else starts[k - depth] if k >= depth else 0.0
+        ready = np.maximum(ready, begun) + make[:, k]
+        starts.append(np.maximum(ready, end))
+        data = data + starts[k] - end
+        others = others + starts[k].max() - starts[k]
+        end = starts[k].max() + step
+    return [(round(steps * step, 4), round(float(data[r]), 4), round(float(others[r]), 4)) for r in range(p)]
 
 # %% wrong_shares: wrong, shares, levels 0 0 0
 def utilisation(make, step, depth):

@@ -2,10 +2,10 @@
 import io
 import numpy as np
 import tarfile
+import tempfile
 
 # %% right_files: passed
 import os
-import tempfile
 
 
 def write_shards(samples, n):
@@ -130,6 +130,17 @@ def write_shards(samples, n):
         shards.append(out.getvalue())
     return shards
 
+# %% wrong_contents_as_text (right_tarinfo): wrong, not_the_samples, levels 0 1 1
+-        raise ValueError(f"{len(samples)} samples in {n} shards")
++        raise ValueError
+@@
+-            for key, data in samples[at : at + size]:
+-                info = tarfile.TarInfo(key)
++            for name, content in samples[at : at + size]:
++                text = content.decode("utf-8", "ignore")
++                data = text.encode("utf-8")
++                info = tarfile.TarInfo(name)
+
 # %% wrong_contents_through_numpy: wrong, not_the_samples, levels 0 1 1
 def write_shards(samples: list[tuple[str, bytes]], n: int) -> list[bytes]:
     if n < 1 or n > len(samples):
@@ -163,6 +174,26 @@ def write_shards(samples, n):
                 info.size = len(content)
                 tar.addfile(info, io.BytesIO(content))
         at += size + (k < more)
+        shards.append(out.getvalue())
+    return shards
+
+# %% wrong_files_under_their_names: raised, OSError, levels 0 1 1
+from pathlib import Path
+
+
+def write_shards(samples, n):
+    if n < 1 or n > len(samples):
+        raise ValueError
+    shards = []
+    bounds = [k * len(samples) // n for k in range(n + 1)]
+    for a, b in zip(bounds, bounds[1:]):
+        out = io.BytesIO()
+        with tempfile.TemporaryDirectory() as folder, tarfile.open(fileobj=out, mode="w") as tar:
+            for name, content in samples[a:b]:
+                path = Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+                tar.add(path, arcname=name)
         shards.append(out.getvalue())
     return shards
 
@@ -227,6 +258,24 @@ def write_shards(samples, n):
 -                info = tarfile.TarInfo(name=key)
 +            for name, content in samples[k * count // n : (k + 1) * count // n]:
 +                info = tarfile.TarInfo(name)
+
+# %% wrong_names_as_paths: wrong, not_the_samples, levels 0 1 1
+from pathlib import PurePosixPath
+
+
+def write_shards(samples, n):
+    if not 1 <= n <= len(samples):
+        raise ValueError
+    shards = []
+    for k in range(n):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as tar:
+            for name, content in samples[k * len(samples) // n : (k + 1) * len(samples) // n]:
+                info = tarfile.TarInfo(str(PurePosixPath(name)))
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+        shards.append(out.getvalue())
+    return shards
 
 # %% wrong_names_cut: wrong, names_cut, levels 0 1 1
 def write_shards(samples, n):

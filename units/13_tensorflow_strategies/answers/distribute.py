@@ -41,6 +41,18 @@ def distribute(dataset, strategy, batch):
 -    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
 +    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.FILE
 
+# %% wrong_from_arrays (right_minibatches_dealt): raised, ValueError, levels 1 0
++import numpy as np
++
++
+ def distribute(dataset, strategy, batch):
++    samples = np.array(list(dataset.as_numpy_iterator()))
++
+@@
+-        return dataset.batch(batch).shard(context.num_input_pipelines, context.input_pipeline_id)
++        mine = samples[context.input_pipeline_id :: context.num_input_pipelines]
++        return tf.data.Dataset.from_tensor_slices(mine).batch(batch)
+
 # %% wrong_function_global_batch (right_minibatches_dealt): wrong, batch_too_large, levels 0 0
 -        return dataset.batch(batch).shard(context.num_input_pipelines, context.input_pipeline_id)
 +        return dataset.shard(context.num_input_pipelines, context.input_pipeline_id).batch(batch * strategy.num_replicas_in_sync)

@@ -139,3 +139,43 @@ def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
 # %% wrong_summed (right_own_loop): wrong, scaled_twice, levels 0 1
 -                loss = tf.nn.compute_average_loss(losses, global_batch_size=local_batch * p)
 +                loss = tf.reduce_mean(losses)
+
+# %% wrong_chief_trains: wrong, trained_by_the_chief
+import tensorflow as tf
+
+
+def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
+    p = strategy.num_replicas_in_sync
+    chief = index == 0
+    with strategy.scope():
+        model = build_model()
+        model.compile(tf.keras.optimizers.SGD(rate * p), loss="mse")
+    data = tf.data.Dataset.from_tensor_slices((x, y)).batch(local_batch * p)
+    model.fit(data, epochs=epochs if chief else 0, verbose=0)
+    save(model, "checkpoint" if chief else f"scratch-{index}")
+
+# %% wrong_saves_weights: wrong, saves_weights
+import tensorflow as tf
+
+
+def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
+    p = strategy.num_replicas_in_sync
+    with strategy.scope():
+        model = build_model()
+        model.compile(tf.keras.optimizers.SGD(rate * p), loss="mse")
+    data = tf.data.Dataset.from_tensor_slices((x, y)).batch(local_batch * p)
+    model.fit(data, epochs=epochs, verbose=0)
+    save(model.get_weights(), "checkpoint" if index == 0 else f"scratch-{index}")
+
+# %% wrong_begins_at_its_index: wrong, unrecognised
+import tensorflow as tf
+
+
+def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
+    p = strategy.num_replicas_in_sync
+    with strategy.scope():
+        model = build_model()
+        model.compile(tf.keras.optimizers.SGD(rate * p), loss="mse")
+    mine = tf.data.Dataset.from_tensor_slices((x, y)).skip(index * local_batch)
+    model.fit(mine.batch(local_batch * p), epochs=epochs, verbose=0)
+    save(model, "checkpoint" if index == 0 else f"scratch-{index}")

@@ -48,6 +48,15 @@ def tf_config(hosts, index):
 +    task = {"type": "worker", "index": index - 1} if index else {"type": "chief", "index": 0}
 +    return json.dumps({"cluster": cluster, "task": task})
 
+# %% wrong_counts_in_the_text: wrong, refused, levels 0 1
+def tf_config(hosts, index):
+    if index < 0 or index >= len(hosts):
+        raise ValueError(f"there is no worker {index}")
+    text = json.dumps({"cluster": {"worker": hosts}, "task": {"type": "worker", "index": index}})
+    if any(text.count(host) > 1 for host in hosts):
+        raise ValueError("an address appears twice")
+    return text
+
 # %% wrong_first_address_only: wrong, not_refused, levels 1 0
 def tf_config(hosts, index):
     if not 0 <= index < len(hosts) or hosts[0] in hosts[1:]:
@@ -64,6 +73,10 @@ def tf_config(hosts, index):
     if index < 0 or len(set(hosts)) < len(hosts):
         raise ValueError(me)
     return json.dumps({"cluster": {"worker": hosts}, "task": {"type": "worker", "index": hosts.index(me)}})
+
+# %% wrong_looks_at_the_last_only (right_json): wrong, not_refused, levels 1 0
+-    if not 0 <= index < len(hosts) or len(set(hosts)) < len(hosts):
++    if not 0 <= index < len(hosts) or hosts.index(hosts[-1]) < len(hosts) - 1:
 
 # %% wrong_no_ports (right_json): wrong, ports_lost, levels 0 1
 -    return json.dumps({"cluster": {"worker": hosts}, "task": {"type": "worker", "index": index}})

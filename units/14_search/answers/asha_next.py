@@ -73,6 +73,29 @@ def asha_next(finished, started, n, eta):
                 return config, k + 1
     return (len(started[0]), 0) if len(started[0]) < n else None
 
+# %% wrong_losses_above_zero: wrong, inf_is_no_loss, levels 1 1 0
+def asha_next(finished, started, n, eta):
+    for k in range(len(finished) - 2, -1, -1):
+        good = sorted((loss, i) for i, loss in finished[k].items() if loss >= 0)
+        for _, i in good[: len(finished[k]) // eta]:
+            if i not in started[k + 1]:
+                return i, k + 1
+    return (len(started[0]), 0) if len(started[0]) < n else None
+
+# %% wrong_losses_rounded: wrong, losses_rounded, levels 0 1 1
+import numpy as np
+
+
+def asha_next(finished, started, n, eta):
+    for k in range(len(finished) - 2, -1, -1):
+        numbers = np.array(sorted(finished[k]), dtype=int)
+        losses = np.array([finished[k][i] for i in numbers.tolist()], dtype=np.float32)
+        order = numbers[np.argsort(losses, kind="stable")]
+        for i in order[: len(numbers) // eta].tolist():
+            if i not in started[k + 1] and finished[k][i] == finished[k][i]:
+                return i, k + 1
+    return (len(started[0]), 0) if len(started[0]) < n else None
+
 # %% wrong_lowest (right_ranked): wrong, lowest_rung_first, levels 0 1 1
 -    for k in reversed(range(len(finished) - 1)):
 +    for k in range(len(finished) - 1):
@@ -129,9 +152,25 @@ def asha_next(finished, started, n, eta):
         return new, 0
     return None
 
+# %% wrong_one_after_the_last_started (right_ranked): raised, ValueError, levels 0 1 1
+-    if len(started[0]) < n:
+-        return len(started[0]), 0
+-    return None
++    new = max(started[0]) + 1
++    return (new, 0) if new < n else None
+
 # %% wrong_runs (right_ranked): wrong, while_it_runs, levels 1 0 1
 -            if config not in started[k + 1] and not math.isnan(losses[config]):
 +            if config not in finished[k + 1] and not math.isnan(losses[config]):
+
+# %% wrong_three_rungs (right_ranked): wrong, new_ones_first, levels 0 1 1
+-    for k in reversed(range(len(finished) - 1)):
++    for k in (1, 0):
+@@
+-    if len(started[0]) < n:
+-        return len(started[0]), 0
+-    return None
++    return (len(started[0]), 0) if len(started[0]) < n else None
 
 # %% wrong_ties (right_ranked): wrong, last_of_equals, levels 1 1 0
 -        ranked = sorted(losses, key=lambda i: (math.isnan(losses[i]), losses[i], i))

@@ -41,6 +41,27 @@ def best_trial(numbers, validation, test):
         raise ValueError("no trial has a loss")
     return int(number), error
 
+# %% right_rank_0_chooses: passed
+def best_trial(numbers, validation, test):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    rows = zip(validation.tolist(), numbers.tolist(), test.tolist())
+    best = min((row for row in rows if row[0] == row[0]), default=(float("inf"), 0, 0.0))
+    message = torch.tensor(best, dtype=torch.float64)
+    if rank:
+        dist.send(message, 0)
+        dist.recv(message, 0)
+    else:
+        for r in range(1, p):
+            dist.recv(message, r)
+            best = min(best, tuple(message.tolist()))
+        message = torch.tensor(best, dtype=torch.float64)
+        for r in range(1, p):
+            dist.send(message, r)
+    loss, number, error = message.tolist()
+    if loss == float("inf"):
+        raise ValueError
+    return int(number), error
+
 # %% right_three_reductions: passed
 def best_trial(numbers, validation, test):
     validation = validation.nan_to_num(nan=math.inf)
@@ -56,7 +77,7 @@ def best_trial(numbers, validation, test):
     dist.all_reduce(error)
     return number.item(), error.item()
 
-# %% wrong_all_trials: wrong, sends_all_trials, levels 0 0 0 1
+# %% wrong_all_trials: wrong, sends_all_trials, levels 0 0 0 0
 def best_trial(numbers, validation, test):
     rows = list(zip(validation.tolist(), numbers.tolist(), test.tolist()))
     everyone = [None] * dist.get_world_size()
@@ -153,7 +174,26 @@ def best_trial(numbers, validation, test):
         raise ValueError("no trial")
     return int(winner[1]), winner[2].item()
 
-# %% wrong_float32_losses (right_one_gather): wrong, losses_rounded, levels 1 0 1 1
+# %% wrong_flag_for_each_trial: wrong, sends_all_trials, levels 0 1 1 1
+def best_trial(numbers, validation, test):
+    mine = torch.full((3,), torch.inf, dtype=torch.float64)
+    bad = validation.isnan()
+    count = torch.tensor([len(numbers)])
+    dist.all_reduce(count, op=dist.ReduceOp.MAX)
+    flags = torch.ones(int(count), dtype=torch.bool).to(torch.uint8)
+    flags[: len(bad)] = bad.to(torch.uint8)
+    dist.all_reduce(flags, op=dist.ReduceOp.MIN)
+    if bool((flags == 1).all()):
+        raise ValueError
+    if (~bad).any():
+        rows = torch.stack([validation, numbers.double(), test], dim=1)[~bad]
+        mine = torch.tensor(min(rows.tolist()), dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, mine)
+    _, number, error = min(one.tolist() for one in everyone)
+    return int(number), error
+
+# %% wrong_float32_losses (right_one_gather): wrong, losses_rounded, levels 1 0 0 1
 -    mine = torch.tensor([torch.inf, torch.inf, 0.0], dtype=torch.float64)
 -    ok = ~validation.isnan()
 -    if ok.any():
@@ -202,6 +242,21 @@ def best_trial(numbers, validation, test):
     dist.all_reduce(error)
     return winner.item(), error.item()
 
+# %% wrong_losses_below_1e99 (right_one_gather): wrong, raises_without_reason, levels 1 1 0 1
+-    mine = torch.tensor([torch.inf, torch.inf, 0.0], dtype=torch.float64)
+@@
+     ok = ~validation.isnan()
++    mine = torch.full((3,), 1e99, dtype=torch.float64)
+@@
+-    loss, number, error = min(one.tolist() for one in everyone)
+-    if loss == float("inf"):
+-        raise ValueError("no trial has a loss")
++    rows = [one.tolist() for one in everyone]
++    rows = [row for row in rows if row[0] < 1e99]
++    if not rows:
++        raise ValueError("no trial")
++    _, number, error = min(rows)
+
 # %% wrong_min_keeps_nan: wrong, nan_hides_the_others, levels 1 1 0 1
 def best_trial(numbers, validation, test):
     rows = zip(validation.tolist(), numbers.tolist(), test.tolist())
@@ -214,6 +269,21 @@ def best_trial(numbers, validation, test):
         raise ValueError("every trial has diverged")
     _, number, error = min(rows)
     return int(number), error
+
+# %% wrong_minus_one_is_none (right_one_gather): wrong, raises_without_reason, levels 0 1 1 1
+-    mine = torch.tensor([torch.inf, torch.inf, 0.0], dtype=torch.float64)
+@@
+     ok = ~validation.isnan()
++    mine = torch.full((3,), -1.0, dtype=torch.float64)
+@@
+-    loss, number, error = min(one.tolist() for one in everyone)
+-    if loss == float("inf"):
+-        raise ValueError("no trial has a loss")
++    rows = [one.tolist() for one in everyone]
++    rows = [row for row in rows if row[0] >= 0]
++    if not rows:
++        raise ValueError("no trial")
++    _, number, error = min(rows)
 
 # %% wrong_nan: wrong, nan_wins, levels 1 1 0 1
 def best_trial(numbers, validation, test):
@@ -247,6 +317,25 @@ def best_trial(numbers, validation, test):
 # %% wrong_numbers_in_float32 (right_one_gather): wrong, number_rounded, levels 0 1 1 1
 -        rows = torch.stack([validation, numbers.double(), test], dim=1)[ok]
 +        rows = torch.stack([validation, numbers.float(), test], dim=1)[ok]
+
+# %% wrong_numbers_in_the_message: wrong, sends_all_trials, levels 1 1 1 0
+def best_trial(numbers, validation, test):
+    p = dist.get_world_size()
+    ok = ~validation.isnan()
+    found = torch.tensor([float(ok.any())])
+    dist.all_reduce(found)
+    if found == 0:  # which trials have failed? for the message
+        everyone = [None] * p
+        dist.all_gather_object(everyone, numbers.tolist())
+        raise ValueError(f"all of these have diverged: {everyone}")
+    mine = torch.full((3,), torch.inf, dtype=torch.float64)
+    if ok.any():
+        rows = torch.stack([validation, numbers.double(), test], dim=1)[ok]
+        mine = torch.tensor(min(rows.tolist()), dtype=torch.float64)
+    everyone = [torch.empty_like(mine) for _ in range(p)]
+    dist.all_gather(everyone, mine)
+    _, number, error = min(one.tolist() for one in everyone)
+    return int(number), error
 
 # %% wrong_own: wrong, own_best, levels 0 0 0 1
 def best_trial(numbers, validation, test):
@@ -372,3 +461,18 @@ def best_trial(numbers, validation, test):
         raise ValueError("no trial has a loss")
     _, number, error = min(found)
     return int(number), error
+
+# %% wrong_zero_loss_is_none (right_one_gather): wrong, raises_without_reason, levels 0 0 1 1
+-    mine = torch.tensor([torch.inf, torch.inf, 0.0], dtype=torch.float64)
+@@
+     ok = ~validation.isnan()
++    mine = torch.full((3,), 0.0, dtype=torch.float64)
+@@
+-    loss, number, error = min(one.tolist() for one in everyone)
+-    if loss == float("inf"):
+-        raise ValueError("no trial has a loss")
++    rows = [one.tolist() for one in everyone]
++    rows = [row for row in rows if row[0] > 0]
++    if not rows:
++        raise ValueError("no trial")
++    _, number, error = min(rows)

@@ -187,6 +187,38 @@ def farm(next_job, report, work):
     for worker in range(1, p):
         dist.send(torch.zeros(3, dtype=torch.float64), worker)
 
+# %% wrong_epochs_in_int32: raised, RuntimeError, levels 1 0 1
+def farm(next_job, report, work):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    if p == 1:
+        while (job := next_job()) is not None:
+            report(job, work(*job))
+        return
+    if rank:
+        while True:
+            number, epochs = torch.empty(1, dtype=torch.int64), torch.empty(1, dtype=torch.int32)
+            dist.recv(number, 0)
+            if number < 0:
+                return
+            dist.recv(epochs, 0)
+            config, epochs = number.item(), epochs.item()
+            dist.send(torch.tensor([work(config, epochs)], dtype=torch.float64), 0)
+    idle, running = list(range(1, p)), {}
+    result = torch.empty(1, dtype=torch.float64)
+    while True:
+        while idle and (job := next_job()) is not None:
+            w = idle.pop(0)
+            running[w] = job
+            dist.send(torch.tensor([job[0]]), w)
+            dist.send(torch.tensor([job[1]], dtype=torch.int32), w)
+        if not running:
+            break
+        w = dist.recv(result)
+        idle.append(w)
+        report(running.pop(w), result.item())
+    for w in range(1, p):
+        dist.send(torch.tensor([-1]), w)
+
 # %% wrong_everybody: wrong, trained_twice, levels 0 0 0
 def farm(next_job, report, work):
     while (job := next_job()) is not None:
@@ -224,6 +256,34 @@ def farm(next_job, report, work):
 -        report(out.pop(worker), message[2].item())
 -        idle.append(worker)
 +        worker = worker % (p - 1) + 1
+
+# %% wrong_inf_is_hello: wrong, not_reported, levels 0 1 1
+def farm(next_job, report, work):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    if p == 1:
+        while (job := next_job()) is not None:
+            report(job, work(*job))
+        return
+    message = torch.zeros(3, dtype=torch.float64)
+    if rank > 0:
+        message[2] = float("inf")
+        while True:
+            dist.send(message, 0)
+            dist.recv(message, 0)
+            if message[0] < 0:
+                return
+            message[2] = work(int(message[0]), int(message[1]))
+    waiting = []
+    while len(waiting) < p - 1:
+        source = dist.recv(message)
+        config, epochs, loss = message.tolist()
+        if loss != float("inf"):
+            report((int(config), int(epochs)), loss)
+        waiting.append(source)
+        while waiting and (job := next_job()) is not None:
+            dist.send(torch.tensor([*job, 0.0], dtype=torch.float64), waiting.pop())
+    for worker in waiting:
+        dist.send(torch.full((3,), -1.0, dtype=torch.float64), worker)
 
 # %% wrong_int32: raised, NoSuchJob, levels 1 0 0
 def farm(next_job, report, work):
@@ -291,6 +351,34 @@ def farm(next_job, report, work):
     for w in range(1, p):
         dist.send(torch.tensor([-1., -1.]), w)
 
+# %% wrong_minus_one_is_hello: wrong, not_reported, levels 0 1 1
+def farm(next_job, report, work):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    if p == 1:
+        while (job := next_job()) is not None:
+            report(job, work(*job))
+        return
+    message = torch.zeros(3, dtype=torch.float64)
+    if rank > 0:
+        message[2] = -1.0
+        while True:
+            dist.send(message, 0)
+            dist.recv(message, 0)
+            if message[0] < 0:
+                return
+            message[2] = work(int(message[0]), int(message[1]))
+    waiting = []
+    while len(waiting) < p - 1:
+        source = dist.recv(message)
+        config, epochs, loss = message.tolist()
+        if loss != -1.0:
+            report((int(config), int(epochs)), loss)
+        waiting.append(source)
+        while waiting and (job := next_job()) is not None:
+            dist.send(torch.tensor([*job, 0.0], dtype=torch.float64), waiting.pop())
+    for worker in waiting:
+        dist.send(torch.full((3,), -1.0, dtype=torch.float64), worker)
+
 # %% wrong_nan_is_hello: wrong, not_reported, levels 0 1 1
 def farm(next_job, report, work):
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -330,6 +418,36 @@ def farm(next_job, report, work):
 # %% wrong_numbers_of_a_tensor (right_idle_list): raised, NotAnInt, levels 0 0 0
 -            message[2] = work(int(message[0]), int(message[1]))
 +            message[2] = work(*message[:2].tolist())
+
+# %% wrong_one_number_for_both: raised, NoSuchJob, levels 1 0 1
+def farm(next_job, report, work):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    if p == 1:
+        while (job := next_job()) is not None:
+            report(job, work(*job))
+        return
+    if rank:
+        while True:
+            code = torch.empty(1, dtype=torch.int64)
+            dist.recv(code, 0)
+            if code < 0:
+                return
+            config, epochs = divmod(code.item(), 1000)
+            dist.send(torch.tensor([work(config, epochs)], dtype=torch.float64), 0)
+    idle, running = list(range(1, p)), {}
+    result = torch.empty(1, dtype=torch.float64)
+    while True:
+        while idle and (job := next_job()) is not None:
+            w = idle.pop(0)
+            running[w] = job
+            dist.send(torch.tensor([1000 * job[0] + job[1]]), w)
+        if not running:
+            break
+        w = dist.recv(result)
+        idle.append(w)
+        report(running.pop(w), result.item())
+    for w in range(1, p):
+        dist.send(torch.tensor([-1]), w)
 
 # %% wrong_order_of_going_out (right_idle_list): wrong, wrong_job, levels 0 0 0
 -    idle, out = list(range(1, p)), {}
@@ -454,6 +572,35 @@ def farm(next_job, report, work):
 -        dist.send(torch.tensor([-1, 0, 0], dtype=torch.float64), worker)
 +        report((int(message[0]), int(message[1])), message[2].item())
 +        running += give(worker) - 1
+
+# %% wrong_work_gets_tensors: raised, NotAnInt, levels 0 0 0
+def farm(next_job, report, work):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    if p == 1:
+        while (job := next_job()) is not None:
+            report(job, work(*job))
+        return
+    if rank:
+        while True:
+            job = torch.empty(2, dtype=torch.int64)
+            dist.recv(job, 0)
+            if job[0] < 0:
+                return
+            dist.send(torch.tensor([work(*job)], dtype=torch.float64), 0)
+    idle, running = list(range(1, p)), {}
+    result = torch.empty(1, dtype=torch.float64)
+    while True:
+        while idle and (job := next_job()) is not None:
+            w = idle.pop(0)
+            running[w] = job
+            dist.send(torch.tensor(job), w)
+        if not running:
+            break
+        w = dist.recv(result)
+        idle.append(w)
+        report(running.pop(w), result.item())
+    for w in range(1, p):
+        dist.send(torch.tensor([-1, -1]), w)
 
 # %% wrong_zero_epochs_end_it: hung, deadlock, levels 0 0 0
 def farm(next_job, report, work):

@@ -104,3 +104,7 @@ def log_grid(low, high, n):
     if not 0 < low < high or n < 2:
         raise ValueError
     return torch.logspace(math.log10(low), math.log10(high), n).tolist()
+
+# %% wrong_while_below_the_end (right_multiplies): wrong, wrong_length, levels 1 0 1
+-    for _ in range(n - 1):
++    while points[-1] * factor <= high * (1 + 1e-9):

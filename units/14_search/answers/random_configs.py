@@ -89,6 +89,24 @@ def random_configs(space, n, seed, rank, world_size):
 -    return [drawn(space, np.random.default_rng([seed, i])) for i in range(rank, n, world_size)]
 +    return [drawn(space, np.random.default_rng([seed & 0xFF, i])) for i in range(rank, n, world_size)]
 
+# %% wrong_choice_of_rows: wrong, choices_of_one_type, levels 1 0 1
+def random_configs(space, n, seed, rank, world_size):
+    found = []
+    for i in range(rank, n, world_size):
+        rng = np.random.default_rng([seed, i])
+        one = {}
+        for name, (kind, *ends) in space.items():
+            if kind == "log":
+                one[name] = float(np.exp(rng.uniform(*np.log(ends))))
+            elif kind == "uniform":
+                one[name] = float(rng.uniform(*ends))
+            elif kind == "int":
+                one[name] = int(rng.integers(ends[0], ends[1] + 1))
+            else:
+                one[name] = rng.choice(np.array(ends[0], dtype=object))
+        found.append(one)
+    return found
+
 # %% wrong_digits_joined: wrong, other_seeds_overlap, levels 1 1 0
 def random_configs(space, n, seed, rank, world_size):
     mine = []
@@ -110,6 +128,42 @@ def random_configs(space, n, seed, rank, world_size):
 # %% wrong_hash (right_by_number): wrong, hash_of_a_text, levels 0 0 1
 -    return [drawn(space, np.random.default_rng([seed, i])) for i in range(rank, n, world_size)]
 +    return [drawn(space, np.random.default_rng(abs(hash(f'{seed}/{i}')))) for i in range(rank, n, world_size)]
+
+# %% wrong_int_as_many_as_high: wrong, never_the_upper_end, levels 1 0 1
+def random_configs(space, n, seed, rank, world_size):
+    found = []
+    for i in range(rank, n, world_size):
+        rng = np.random.default_rng([seed, i])
+        one = {}
+        for name, (kind, *ends) in space.items():
+            if kind == "log":
+                one[name] = float(np.exp(rng.uniform(*np.log(ends))))
+            elif kind == "uniform":
+                one[name] = float(rng.uniform(*ends))
+            elif kind == "int":
+                one[name] = int(rng.integers(ends[1])) + ends[0]
+            else:
+                one[name] = ends[0][rng.integers(len(ends[0]))]
+        found.append(one)
+    return found
+
+# %% wrong_int_cut_towards_zero: wrong, not_the_whole_range, levels 1 0 1
+def random_configs(space, n, seed, rank, world_size):
+    found = []
+    for i in range(rank, n, world_size):
+        rng = np.random.default_rng([seed, i])
+        one = {}
+        for name, (kind, *ends) in space.items():
+            if kind == "log":
+                one[name] = float(np.exp(rng.uniform(*np.log(ends))))
+            elif kind == "uniform":
+                one[name] = float(rng.uniform(*ends))
+            elif kind == "int":
+                one[name] = int(rng.uniform(ends[0], ends[1] + 1))
+            else:
+                one[name] = ends[0][rng.integers(len(ends[0]))]
+        found.append(one)
+    return found
 
 # %% wrong_last_choice (right_by_number): wrong, not_evenly, levels 1 0 1
 -            found[name] = ends[0][rng.integers(len(ends[0]))]
@@ -185,6 +239,24 @@ def random_configs(space, n, seed, rank, world_size):
 -            found[name] = float(np.exp(rng.uniform(*np.log(ends))))
 +            found[name] = 10.0 ** int(rng.integers(np.log10(ends[0]), np.log10(ends[1]) + 1))
 
+# %% wrong_rate_up_to_1: wrong, not_the_whole_range, levels 1 0 1
+def random_configs(space, n, seed, rank, world_size):
+    found = []
+    for i in range(rank, n, world_size):
+        rng = np.random.default_rng([seed, i])
+        one = {}
+        for name, (kind, *ends) in space.items():
+            if kind == "log":
+                one[name] = float(ends[0] ** rng.random())
+            elif kind == "uniform":
+                one[name] = float(rng.uniform(*ends))
+            elif kind == "int":
+                one[name] = int(rng.integers(ends[0], ends[1] + 1))
+            else:
+                one[name] = ends[0][rng.integers(len(ends[0]))]
+        found.append(one)
+    return found
+
 # %% wrong_real_layers (right_by_number): wrong, not_configurations, levels 0 0 0
 -            found[name] = int(rng.integers(ends[0], ends[1] + 1))
 +            found[name] = float(rng.uniform(*ends))
@@ -215,6 +287,24 @@ def random_configs(space, n, seed, rank, world_size):
 +    mine = n // world_size + (rank < n % world_size)
 +    return [drawn(space, rng) for _ in range(mine)]
 
+# %% wrong_seed_plus_thousands: wrong, other_seeds_overlap, levels 1 1 0
+def random_configs(space, n, seed, rank, world_size):
+    found = []
+    for i in range(rank, n, world_size):
+        rng = np.random.default_rng(seed + 1000 * i)
+        one = {}
+        for name, (kind, *ends) in space.items():
+            if kind == "log":
+                one[name] = float(np.exp(rng.uniform(*np.log(ends))))
+            elif kind == "uniform":
+                one[name] = float(rng.uniform(*ends))
+            elif kind == "int":
+                one[name] = int(rng.integers(ends[0], ends[1] + 1))
+            else:
+                one[name] = ends[0][rng.integers(len(ends[0]))]
+        found.append(one)
+    return found
+
 # %% wrong_seed_thousands (right_by_number): wrong, other_seeds_overlap, levels 1 1 0
 -    return [drawn(space, np.random.default_rng([seed, i])) for i in range(rank, n, world_size)]
 +    return [drawn(space, np.random.default_rng(seed * 1000 + i)) for i in range(rank, n, world_size)]
@@ -237,9 +327,45 @@ def random_configs(space, n, seed, rank, world_size):
         mine.append(config)
     return mine
 
+# %% wrong_seed_times_ten_thousand: wrong, other_seeds_overlap, levels 1 1 0
+def random_configs(space, n, seed, rank, world_size):
+    found = []
+    for i in range(rank, n, world_size):
+        rng = np.random.default_rng(seed * 10_000 + i)
+        one = {}
+        for name, (kind, *ends) in space.items():
+            if kind == "log":
+                one[name] = float(np.exp(rng.uniform(*np.log(ends))))
+            elif kind == "uniform":
+                one[name] = float(rng.uniform(*ends))
+            elif kind == "int":
+                one[name] = int(rng.integers(ends[0], ends[1] + 1))
+            else:
+                one[name] = ends[0][rng.integers(len(ends[0]))]
+        found.append(one)
+    return found
+
 # %% wrong_square (right_by_number): wrong, not_evenly, levels 1 0 1
 -            found[name] = float(np.exp(rng.uniform(*np.log(ends))))
 +            found[name] = float(ends[0] * (ends[1] / ends[0]) ** (rng.uniform() ** 2))
+
+# %% wrong_uniform_without_minus: wrong, not_the_whole_range, levels 1 0 1
+def random_configs(space, n, seed, rank, world_size):
+    found = []
+    for i in range(rank, n, world_size):
+        rng = np.random.default_rng([seed, i])
+        one = {}
+        for name, (kind, *ends) in space.items():
+            if kind == "log":
+                one[name] = float(np.exp(rng.uniform(*np.log(ends))))
+            elif kind == "uniform":
+                one[name] = float(ends[0] + rng.random() * ends[1])
+            elif kind == "int":
+                one[name] = int(rng.integers(ends[0], ends[1] + 1))
+            else:
+                one[name] = ends[0][rng.integers(len(ends[0]))]
+        found.append(one)
+    return found
 
 # %% wrong_upper_end (right_by_number): wrong, never_the_upper_end, levels 1 0 1
 -            found[name] = int(rng.integers(ends[0], ends[1] + 1))

@@ -175,3 +175,29 @@ def spectral(x, y, degree, s):
 # %% wrong_single (right_thresholding): wrong, single_choices_only, levels 0 0
 -    sets = [one for d in range(0, degree + 1) for one in combinations(range(x.shape[1]), d)]
 +    sets = [one for d in range(0, 1 + 1) for one in combinations(range(x.shape[1]), d)]
+
+# %% wrong_small_ones_dropped: wrong, not_products, levels 0 1
+def spectral(x, y, degree, s):
+    sets = [one for d in range(degree + 1) for one in combinations(range(x.shape[1]), d)]
+    table = np.stack([x[:, list(one)].prod(axis=1) for one in sets], axis=1)
+    means = table.T @ y / len(y)
+    chosen = [k for k in np.argsort(-np.abs(means))[:s] if abs(means[k]) > 1e-2]
+    found = np.linalg.lstsq(table[:, chosen], y, rcond=None)[0]
+    order = np.argsort(-np.abs(found))
+    return [(sets[chosen[k]], float(found[k])) for k in order]
+
+# %% wrong_three_columns_at_most: wrong, degree_left_out, levels 0 1
+def spectral(x, y, degree, s):
+    n = x.shape[1]
+    sets = [()]
+    if degree >= 1:
+        sets += [(i,) for i in range(n)]
+    if degree >= 2:
+        sets += [(i, j) for i in range(n) for j in range(i + 1, n)]
+    if degree >= 3:
+        sets += [(i, j, k) for i in range(n) for j in range(i + 1, n) for k in range(j + 1, n)]
+    table = np.stack([x[:, list(one)].prod(axis=1) for one in sets], axis=1)
+    chosen = np.argsort(-np.abs(table.T @ y))[:s]
+    found = np.linalg.lstsq(table[:, chosen], y, rcond=None)[0]
+    order = np.argsort(-np.abs(found))
+    return [(sets[chosen[k]], float(found[k])) for k in order]

@@ -66,9 +66,42 @@ def successive_halving(train, n, r, R, eta):
         alive = [i for i in ranked if not math.isnan(losses[i])][: n // eta**k]
     return rungs
 
+# %% wrong_empty_rung_for_none: wrong, wrong_length, levels 1 0 1
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, epochs = list(range(n)), [], r
+    while epochs <= R:
+        losses = {i: train(i, epochs) for i in alive}
+        alive = sorted(alive, key=lambda i: (math.isnan(losses[i]), losses[i], i))
+        rungs.append(alive)
+        if len(alive) < eta:
+            break
+        alive, epochs = alive[: len(alive) // eta], epochs * eta
+    return rungs
+
+# %% wrong_epochs_as_floats: raised, NotAnInt, levels 0 0 0
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, k = list(range(n)), [], 0
+    while r * math.pow(eta, k) <= R and alive:
+        losses = {i: train(i, r * math.pow(eta, k)) for i in alive}
+        alive = sorted(alive, key=lambda i: (math.isnan(losses[i]), losses[i], i))
+        rungs.append(alive)
+        alive = alive[: len(alive) // eta]
+        k += 1
+    return rungs
+
 # %% wrong_equal_epochs (right_dict): wrong, equal_epochs, levels 0 0 0
 -        losses = {i: train(i, r * eta**k) for i in alive}
 +        losses = {i: train(i, r * (k + 1)) for i in alive}
+
+# %% wrong_falsy_loss_is_none: wrong, unrecognised, levels 1 0 1
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, epochs = list(range(n)), [], r
+    while alive and epochs <= R:
+        losses = {i: train(i, epochs) or math.inf for i in alive}
+        alive = sorted(alive, key=lambda i: (math.isnan(losses[i]), losses[i], i))
+        rungs.append(alive)
+        alive, epochs = alive[: len(alive) // eta], epochs * eta
+    return rungs
 
 # %% wrong_half (right_dict): wrong, halves, levels 0 0 0
 -    while r * eta**k <= R and n // eta**k > 0:
@@ -76,6 +109,19 @@ def successive_halving(train, n, r, R, eta):
 @@
 -        alive = ranked[: n // eta**k]
 +        alive = ranked[: len(ranked) // 2]
+
+# %% wrong_inf_is_last_but_one: wrong, unrecognised, levels 1 0 1
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, epochs = list(range(n)), [], r
+    while alive and epochs <= R:
+        keys = {}
+        for i in alive:
+            loss = train(i, epochs)
+            keys[i] = (2 if math.isnan(loss) else 1 if math.isinf(loss) else 0, 0 if loss != loss else loss, i)
+        alive = sorted(alive, key=keys.get)
+        rungs.append(alive)
+        alive, epochs = alive[: len(alive) // eta], epochs * eta
+    return rungs
 
 # %% wrong_last_rung (right_dict): wrong, stops_before_R, levels 0 0 0
 -    while r * eta**k <= R and n // eta**k > 0:
@@ -91,6 +137,19 @@ def successive_halving(train, n, r, R, eta):
         alive = sorted(alive, key=lambda i: (math.isnan(losses[i]), losses[i], i))
         rungs.append(alive)
         alive = sorted(alive[: len(alive) // eta])
+    return rungs
+
+# %% wrong_losses_above_zero: wrong, unrecognised, levels 1 0 1
+def successive_halving(train, n, r, R, eta):
+    alive, rungs, epochs = list(range(n)), [], r
+    while alive and epochs <= R:
+        losses = {}
+        for i in alive:
+            loss = train(i, epochs)
+            losses[i] = loss if loss >= 0 or loss != loss else math.nan  # below zero: something went wrong
+        alive = sorted(alive, key=lambda i: (math.isnan(losses[i]), losses[i], i))
+        rungs.append(alive)
+        alive, epochs = alive[: len(alive) // eta], epochs * eta
     return rungs
 
 # %% wrong_losses_rounded: wrong, losses_rounded, levels 0 1 1

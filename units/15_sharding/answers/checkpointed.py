@@ -154,6 +154,41 @@ def checkpointed(blocks, x, every):
         done += size
     return x
 
+# %% wrong_generator_after_the_first_run: wrong, generator_set_back, levels 1 1 0
+class Net(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, blocks, every, x):
+        ctx.blocks, ctx.every = blocks, every
+        inputs, ctx.states = [], []
+        for i in range(0, len(blocks), every):
+            inputs.append(x)
+            ctx.states.append(torch.get_rng_state())
+            for block in blocks[i : i + every]:
+                x = block(x)
+        ctx.save_for_backward(*inputs)
+        ctx.after = torch.get_rng_state()
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        inputs = ctx.saved_tensors
+        for s in reversed(range(len(inputs))):
+            x = inputs[s].detach().requires_grad_()
+            torch.set_rng_state(ctx.states[s])
+            with torch.enable_grad():
+                y = x
+                for block in ctx.blocks[s * ctx.every : (s + 1) * ctx.every]:
+                    y = block(y)
+            torch.autograd.backward(y, g)
+            g = x.grad
+            del x, y
+        torch.set_rng_state(ctx.after)
+        return None, None, g
+
+
+def checkpointed(blocks, x, every):
+    return Net.apply(blocks, every, x)
+
 # %% wrong_generator_left (right_by_hand): wrong, generator_set_back, levels 1 1 0
 -        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
 +        with torch.enable_grad():

@@ -78,6 +78,16 @@ def clip_grad_norm_sharded(shards, max_norm):
 +    for s in shards:
 +        s.clamp_(-max_norm, max_norm)
 
+# %% wrong_clamps_a_quotient: wrong, zero_divided, levels 1 0 1
+def clip_grad_norm_sharded(shards, max_norm):
+    total = sum((s**2).sum() for s in shards)
+    dist.all_reduce(total)
+    norm = total.sqrt()
+    factor = torch.clamp(max_norm / norm, max=1.0)
+    for s in shards:
+        s.mul_(factor)
+    return norm.item()
+
 # %% wrong_copies (right_squares): wrong, not_clipped, levels 0 0 0
 -            s.mul_(max_norm / norm)
 +            s = s * (max_norm / norm)
@@ -222,6 +232,10 @@ def clip_grad_norm_sharded(shards, max_norm):
 # %% wrong_returns_the_square (right_squares): wrong, square_returned, levels 0 0 0
 -    return norm
 +    return norm**2
+
+# %% wrong_scaled_copies_as_data (right_squares): wrong, not_clipped, levels 0 0 0
+-            s.mul_(max_norm / norm)
++            s.data = s.data * (max_norm / norm)
 
 # %% wrong_zero: wrong, zero_divided, levels 1 0 1
 def clip_grad_norm_sharded(shards, max_norm):

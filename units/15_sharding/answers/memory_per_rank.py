@@ -57,6 +57,19 @@ def memory_per_rank(params, p, stage, optimizer, mixed):
         + small * (k if stage > 2 else params)
     )
 
+# %% wrong_at_least_one_number: wrong, unrecognised, levels 1 0 1
+def memory_per_rank(params, p, stage, optimizer, mixed):
+    if stage not in (0, 1, 2, 3) or p < 1:
+        raise ValueError("no such plan")
+    share = (params - 1) // p + 1 if params > p else 1
+    states = {"adam": 8, "momentum": 4, "sgd": 0}[optimizer] + (4 if mixed else 0)
+    b = 2 if mixed else 4
+    return (
+        states * (share if stage >= 1 else params)
+        + b * (share if stage >= 2 else params)
+        + b * (share if stage >= 3 else params)
+    )
+
 # %% wrong_copy_whole (right_table): wrong, copy_not_divided, levels 0 0 1
 -        states += 4
 @@
@@ -89,6 +102,19 @@ def memory_per_rank(params, p, stage, optimizer, mixed):
     state = {"sgd": 0, "momentum": 4, "adam": 8}[optimizer] + (4 if mixed else 0)
     k = -(-params // p)
     return state * k + small * (k if stage > 0 else params) + small * (k if stage > 1 else params)
+
+# %% wrong_float32: wrong, unrecognised, levels 0 0 1
+import numpy as np
+
+
+def memory_per_rank(params, p, stage, optimizer, mixed):
+    if stage not in (0, 1, 2, 3) or p < 1:
+        raise ValueError("no such plan")
+    share = -(-params // p)
+    numbers = np.where(np.arange(3, 0, -1) <= stage, share, params).astype(np.float32)
+    b = 2 if mixed else 4
+    sizes = np.array([b, b, {"adam": 8, "momentum": 4, "sgd": 0}[optimizer] + (4 if mixed else 0)], np.float32)
+    return float(numbers @ sizes)
 
 # %% wrong_floor: wrong, drops_remainder, levels 1 0 1
 def memory_per_rank(params, p, stage, optimizer, mixed):
@@ -231,9 +257,35 @@ def memory_per_rank(params, p, stage, optimizer, mixed):
     return (width * (k if stage >= 3 else params) + width * (k if stage >= 2 else params)
             + state * (k if stage >= 1 else k * p))
 
+# %% wrong_refuses_no_parameters: wrong, raises_without_reason, levels 1 0 1
+def memory_per_rank(params, p, stage, optimizer, mixed):
+    if stage not in (0, 1, 2, 3) or p < 1 or params < 1:
+        raise ValueError("no such plan")
+    share = -(-params // p)
+    states = {"adam": 8, "momentum": 4, "sgd": 0}[optimizer] + (4 if mixed else 0)
+    b = 2 if mixed else 4
+    return (
+        states * (share if stage >= 1 else params)
+        + b * (share if stage >= 2 else params)
+        + b * (share if stage >= 3 else params)
+    )
+
 # %% wrong_refuses_one_rank (right_table): wrong, raises_without_reason, levels 1 0 1
 -    if stage not in (0, 1, 2, 3) or p < 1:
 +    if stage not in (0, 1, 2, 3) or p < 2:
+
+# %% wrong_rounds_half_up: wrong, unrecognised, levels 1 0 1
+def memory_per_rank(params, p, stage, optimizer, mixed):
+    if stage not in (0, 1, 2, 3) or p < 1:
+        raise ValueError("no such plan")
+    share = round(params / p + 0.5)
+    states = {"adam": 8, "momentum": 4, "sgd": 0}[optimizer] + (4 if mixed else 0)
+    b = 2 if mixed else 4
+    return (
+        states * (share if stage >= 1 else params)
+        + b * (share if stage >= 2 else params)
+        + b * (share if stage >= 3 else params)
+    )
 
 # %% wrong_undivided: wrong, not_divided, levels 0 0 1
 def memory_per_rank(params, p, stage, optimizer, mixed):

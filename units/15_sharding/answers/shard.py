@@ -91,6 +91,16 @@ def shard(flat, rank, p):
     at = torch.arange(rank * k, (rank + 1) * k)
     return flat[at.clamp(max=n - 1)] * (at < n) if n else flat.clone()
 
+# %% wrong_no_offset: wrong, unrecognised, levels 0 1
+def shard(flat, rank, p):
+    k = -(-len(flat) // p)
+    out = flat.new_zeros(k)
+    begin = min(len(flat), rank * k)
+    size = min(k, len(flat) - begin)
+    step = flat.stride(0)
+    out[:size] = torch.as_strided(flat, (size,), (step,), begin * step)
+    return out
+
 # %% wrong_one_more: wrong, padded_by_one_too_many, levels 0 0
 def shard(flat, rank, p):
     padded = torch.cat([flat, flat.new_zeros(p - len(flat) % p)])

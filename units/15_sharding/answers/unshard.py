@@ -38,6 +38,20 @@ def unshard(part, n):
         parts.append(other)
     return torch.cat(parts)[:n]
 
+# %% wrong_broadcasts_where_padded: wrong, too_many_collectives, levels 1 1 0
+def unshard(part, n):
+    p = dist.get_world_size()
+    if n % p == 0:
+        whole = part.new_empty(n)
+        dist.all_gather_single(whole, part)
+        return whole
+    parts = []
+    for r in range(p):
+        one = part.clone()
+        dist.broadcast(one, r)
+        parts.append(one)
+    return torch.cat(parts)[:n]
+
 # %% wrong_even_shares: wrong, even_shares, levels 1 0 1
 def unshard(part, n):
     p = dist.get_world_size()
@@ -77,7 +91,7 @@ def unshard(part, n):
     dist.barrier()
     return part
 
-# %% wrong_padding: wrong, keeps_padding, levels 0 0 1
+# %% wrong_padding: wrong, keeps_padding, levels 0 0 0
 def unshard(part, n):
     whole = part.new_empty(len(part) * dist.get_world_size())
     dist.all_gather_single(whole, part)
@@ -103,6 +117,15 @@ def unshard(part, n):
     whole[r * k : (r + 1) * k] = part
     dist.all_reduce(whole)
     return whole[:n]
+
+# %% wrong_through_numpy: raised, TypeError, levels 1 0 1
+import numpy as np
+
+
+def unshard(part, n):
+    parts = [torch.empty_like(part) for _ in range(dist.get_world_size())]
+    dist.all_gather(parts, part)
+    return torch.from_numpy(np.concatenate([one.numpy() for one in parts])[:n])
 
 # %% wrong_trailing_zeros: wrong, wrong_shape, levels 0 0 0
 def unshard(part, n):

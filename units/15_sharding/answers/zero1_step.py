@@ -127,7 +127,7 @@ def zero1_step(w, g, m, v, t, lr):
 -    adam(part, g[mine] / p, m, v, t, lr)
 +    adam(part, own, m, v, t, lr)
 
-# %% wrong_copies_state_to_float64 (right_all_reduce): wrong, state_not_kept, levels 0 1 1
+# %% wrong_copies_state_to_float64 (right_all_reduce): wrong, state_not_kept, levels 0 1 0
 -    adam(part, g[mine] / p, m, v, t, lr)
 +    part = part.double()
 +    adam(part, g[mine].double() / p, m.double(), v.double(), t, lr)
@@ -288,6 +288,27 @@ def zero1_step(w, g, m, v, t, lr):
 -    dist.reduce_scatter_single(own, torch.cat([g, pad]), op=dist.ReduceOp.AVG)
 +    dist.reduce_scatter_single(own, torch.cat([g, pad + 1]), op=dist.ReduceOp.AVG)
 
+# %% wrong_pieces_where_even (right_all_reduce): wrong, too_many_collectives, levels 1 1 0
+-    pad = w.new_zeros(k * p - n)
+@@
+-
+-    g = torch.cat([g, pad])
+-    dist.all_reduce(g)
+-    part = torch.cat([w, pad])[mine].clone()
+-    adam(part, g[mine] / p, m, v, t, lr)
++    if n % p:
++        pad = w.new_zeros(k * p - n)
++        w, g = torch.cat([w, pad]), torch.cat([g, pad])
++        own = torch.empty_like(m)
++        dist.reduce_scatter_single(own, g)
++    else:  # no padding: the library's data parallelism does
++        for piece in g.chunk(p):
++            dist.all_reduce(piece)
++        own = g[mine].clone()
++    own /= p
++    part = w[mine].clone()
++    adam(part, own, m, v, t, lr)
+
 # %% wrong_rests_without_gradient: wrong, gathers_stale_parameters, levels 0 1 1
 def zero1_step(w, g, m, v, t, lr):
     p, r = dist.get_world_size(), dist.get_rank()
@@ -324,6 +345,22 @@ def zero1_step(w, g, m, v, t, lr):
 -    whole = w.new_empty(k * p)
 -    dist.all_gather_single(whole, part)
 
+# %% wrong_state_in_new_memory: wrong, state_not_kept, levels 0 0 0
+def zero1_step(w, g, m, v, t, lr):
+    r, p, k, n = dist.get_rank(), dist.get_world_size(), len(m), len(w)
+    mine = slice(r * k, (r + 1) * k)
+    pad = w.new_zeros(k * p - n)
+    own = torch.empty_like(m)
+    dist.reduce_scatter_single(own, torch.cat([g, pad]))
+    own /= p
+    part = torch.cat([w, pad])[mine].clone()
+    m.data = 0.9 * m + 0.1 * own
+    v.data = 0.999 * v + 0.001 * own * own
+    part -= lr * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
+    whole = w.new_empty(k * p)
+    dist.all_gather_single(whole, part)
+    return whole[:n]
+
 # %% wrong_sum (right_all_reduce): wrong, sum_for_mean, levels 0 0 0
      mine = slice(r * k, (r + 1) * k)
 -
@@ -334,3 +371,18 @@ def zero1_step(w, g, m, v, t, lr):
 @@
 -    adam(part, g[mine] / p, m, v, t, lr)
 +    adam(part, own, m, v, t, lr)
+
+# %% wrong_sums_in_float64 (right_all_reduce): wrong, moves_too_much, levels 1 1 0
+     r, p, k, n = dist.get_rank(), dist.get_world_size(), len(m), len(w)
++    mine = slice(r * k, (r + 1) * k)
+@@
+-    mine = slice(r * k, (r + 1) * k)
+-
+-    g = torch.cat([g, pad])
++    g = torch.cat([g, pad]).double()  # sum in double precision
+@@
+     dist.all_reduce(g)
++    g = (g / p).to(w.dtype)
+@@
+-    adam(part, g[mine] / p, m, v, t, lr)
++    adam(part, g[mine], m, v, t, lr)

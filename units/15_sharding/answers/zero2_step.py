@@ -188,7 +188,7 @@ def zero2_step(w, gradients, m, v, t, lr):
      own /= count * p
 +    m, v = m.clone(), v.clone()
 
-# %% wrong_copies_state_to_float64 (right_accumulates_shards): wrong, state_not_kept, levels 0 1 1 1
+# %% wrong_copies_state_to_float64 (right_accumulates_shards): wrong, state_not_kept, levels 0 1 0 1
 -    part = w[mine].clone()
 -    adam(part, own, m, v, t, lr)
 +    part = w[mine].double()
@@ -267,6 +267,18 @@ def zero2_step(w, gradients, m, v, t, lr):
 +    dist.reduce_scatter_single(own, g)
 +    own /= p
 
+# %% wrong_list_on_one_rank (right_accumulates_shards): wrong, last_micro_batch, levels 1 0 1 1
+     r, p, k = dist.get_rank(), dist.get_world_size(), len(m)
++    if p == 1:  # nothing to communicate
++        adam(w, torch.stack(list(gradients)).mean(dim=0), m, v, t, lr)
++        return w
+@@
+     mine = slice(r * k, (r + 1) * k)
+-
+@@
+     own /= count * p
+-
+
 # %% wrong_local (right_async_waited): wrong, steps_on_unaveraged_shard, levels 0 0 0 0
 -
 -    own, count, part = torch.zeros_like(m), 0, torch.empty_like(m)
@@ -308,6 +320,26 @@ def zero2_step(w, gradients, m, v, t, lr):
 @@
 -    whole = torch.empty_like(w)
 
+# %% wrong_shard_in_float64 (right_accumulates_shards): hung, mismatched_shape, levels 1 1 0 1
+-    mine = slice(r * k, (r + 1) * k)
+-
+-    own, count = torch.zeros_like(m), 0
++    own, count = torch.zeros(k, dtype=torch.float64), 0
+@@
+-        part = torch.empty_like(m)
+-        dist.reduce_scatter_single(part, gradient)
++        part = torch.empty(k, dtype=torch.float64)
++        if p > 1:
++            dist.reduce_scatter_single(part, gradient)
++        else:
++            part.copy_(gradient)
+@@
+-
+-    part = w[mine].clone()
+-    adam(part, own, m, v, t, lr)
++    part = w[r * k : (r + 1) * k].clone()
++    adam(part, own.to(w.dtype), m, v, t, lr)
+
 # %% wrong_stale (right_accumulates_shards): wrong, gathers_stale_parameters, levels 0 0 0 0
 -
 -    part = w[mine].clone()
@@ -316,6 +348,23 @@ def zero2_step(w, gradients, m, v, t, lr):
 -    dist.all_gather_single(whole, part)
 +    dist.all_gather_single(whole, w[mine])
 +    adam(w[mine].clone(), own, m, v, t, lr)
+
+# %% wrong_state_in_new_memory: wrong, state_not_kept, levels 0 0 0 0
+def zero2_step(w, gradients, m, v, t, lr):
+    r, p, k = dist.get_rank(), dist.get_world_size(), len(m)
+    own, count = torch.zeros_like(m), 0
+    for gradient in gradients:
+        part = torch.empty_like(m)
+        dist.reduce_scatter_single(part, gradient)
+        own += part
+        count += 1
+    own /= count * p
+    m.data = 0.9 * m + 0.1 * own
+    v.data = 0.999 * v + 0.001 * own * own
+    part = w[r * k : (r + 1) * k] - lr * (m / (1 - 0.9**t)) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
+    whole = torch.empty_like(w)
+    dist.all_gather_single(whole, part)
+    return whole
 
 # %% wrong_step_for_each (right_accumulates_shards): wrong, step_for_each, levels 1 0 0 0
 -    own, count = torch.zeros_like(m), 0
@@ -331,6 +380,23 @@ def zero2_step(w, gradients, m, v, t, lr):
 @@
 -    dist.all_gather_single(whole, part)
 +    dist.all_gather_single(whole, own)
+
+# %% wrong_sums_in_float64 (right_accumulates_shards): wrong, moves_too_much, levels 1 1 0 1
+-    mine = slice(r * k, (r + 1) * k)
+-
+-    own, count = torch.zeros_like(m), 0
++    own, count = torch.zeros(k, dtype=torch.float64), 0
+@@
+-        part = torch.empty_like(m)
+-        dist.reduce_scatter_single(part, gradient)
++        part = torch.empty(k, dtype=torch.float64)
++        dist.reduce_scatter(part, [one.double() for one in gradient.chunk(p)])
+@@
+-
+-    part = w[mine].clone()
+-    adam(part, own, m, v, t, lr)
++    part = w[r * k : (r + 1) * k].clone()
++    adam(part, own.to(w.dtype), m, v, t, lr)
 
 # %% wrong_sums_micro (right_accumulates_shards): wrong, sums_micro_batches, levels 1 0 0 0
 -    own /= count * p

@@ -2,6 +2,41 @@
 import torch
 import torch.distributed as dist
 
+# %% right_divides_the_loss_gradient: passed
+def gather(layer, async_op=False):
+    whole = layer.shard.new_empty(len(layer.shard) * dist.get_world_size())
+    work = dist.all_gather_single(whole, layer.shard, async_op=async_op)
+    return (whole, work) if async_op else whole
+
+
+def scatter(gradient):
+    p = dist.get_world_size()
+    own = gradient.new_empty(len(gradient) // p)
+    dist.reduce_scatter_single(own, gradient)
+    return own
+
+
+def zero3_forward_backward(layers, x, loss_gradient):
+    coming = gather(layers[0], True)
+    for i, layer in enumerate(layers):
+        weights, work = coming
+        work.wait()
+        if i + 1 < len(layers):
+            coming = gather(layers[i + 1], True)
+        x = layer.forward(weights, x)
+        del weights
+    g, shards = loss_gradient(x) / dist.get_world_size(), []
+    coming = gather(layers[-1], True)
+    for i in reversed(range(len(layers))):
+        weights, work = coming
+        work.wait()
+        if i:
+            coming = gather(layers[i - 1], True)
+        g, gradient = layers[i].backward(weights, g)
+        del weights
+        shards.insert(0, scatter(gradient))
+    return shards
+
 # %% right_keeps_the_last_layer: passed
 def gather(layer, async_op=False):
     whole = layer.shard.new_empty(len(layer.shard) * dist.get_world_size())
@@ -273,6 +308,38 @@ def zero3_forward_backward(layers, x, loss_gradient):
         shards.insert(0, gradient.chunk(dist.get_world_size())[dist.get_rank()] / dist.get_world_size())
     return shards
 
+# %% wrong_as_long_as_the_longest: wrong, moves_too_much, levels 1 0 1 1
+def zero3_forward_backward(layers, x, loss_gradient):
+    p = dist.get_world_size()
+    longest = max(len(layer.shard) for layer in layers)
+    room = [x.new_empty(p, longest), x.new_empty(p, longest)]  # two buffers for all layers
+
+    def begin(layer, into):
+        mine = layer.shard.new_zeros(longest)
+        mine[: len(layer.shard)] = layer.shard
+        return dist.all_gather_single(room[into].view(-1), mine, async_op=True)
+
+    def weights(layer, into):
+        return room[into][:, : len(layer.shard)].reshape(-1)
+
+    order = [*layers, *layers[::-1]]
+    coming = begin(order[0], 0)
+    gradients = []
+    for i, layer in enumerate(order):
+        coming.wait()
+        if i + 1 < len(order):
+            coming = begin(order[i + 1], (i + 1) % 2)
+        if i < len(layers):
+            x = layer.forward(weights(layer, i % 2), x)
+            if i + 1 == len(layers):
+                g = loss_gradient(x)
+        else:
+            g, whole = layer.backward(weights(layer, i % 2), g)
+            own = torch.empty_like(layer.shard)
+            dist.reduce_scatter_single(own, whole)
+            gradients.append(own / p)
+    return gradients[::-1]
+
 # %% wrong_backward_order: wrong, reversed_layers, levels 0 0 0 0
 def gather(layer, async_op=False):
     whole = layer.shard.new_empty(len(layer.shard) * dist.get_world_size())
@@ -504,6 +571,38 @@ def zero3_forward_backward(layers, x, loss_gradient):
         g, gradient = layer.backward(weights, g)
         shards.insert(0, dist.get_world_size() * scatter(gradient))
     return shards
+
+# %% wrong_turns_without_a_gather (right_keeps_the_last_layer): wrong, waits_for_every_gather, levels 1 1 1 0
+-    g, shards, summing = loss_gradient(x), [], None
++    g, shards = loss_gradient(x), []
++    # the last layer is still there
++    coming = None
+@@
+-        if i:
+-            new, work = gather(layers[i - 1], True)
++        if i < len(layers) - 1:
++            if coming is None:
++                coming = gather(layers[i], True)
++            weights, work = coming
++            work.wait()
++            del work, coming
++            coming = gather(layers[i - 1], True) if i else None
+@@
+-        if summing:
+-            summing.wait()
+-        shards.append(gradient.new_empty(len(gradient) // p))
+-        summing = dist.reduce_scatter_single(shards[-1], gradient, async_op=True)
+-        if i:
+-            work.wait()
+-            weights = new
+-            del new
+-    summing.wait()
+-    return [own / p for own in shards[::-1]]
++        del weights
++        own = gradient.new_empty(len(gradient) // p)
++        dist.reduce_scatter_single(own, gradient)
++        shards.insert(0, own / p)
++    return shards
 
 # %% wrong_two_ahead (right_one_ahead): wrong, gathers_too_early, levels 1 1 0 0
 -    coming = gather(layers[0], True)

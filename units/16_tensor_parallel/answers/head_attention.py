@@ -164,6 +164,18 @@ def head_attention(x, q, k, v, out, head_size):
 +    q, k, v = ((x @ w.T).unflatten(-1, (1, -1)).transpose(0, 1) for w in (q, k, v))
 +    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
 
+# %% wrong_one_rank_unmasked: wrong, no_mask, levels 0 1
+def head_attention(x, q, k, v, out, head_size):
+    if len(q) % head_size:
+        raise ValueError("heads do not divide")
+    q, k, v = (F.linear(x, w).unflatten(1, (-1, head_size)).transpose(0, 1) for w in (q, k, v))
+    if dist.get_world_size() == 1:
+        return F.scaled_dot_product_attention(q, k, v).transpose(0, 1).flatten(1) @ out.T
+    mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    y = mixed.transpose(0, 1).flatten(1) @ out.T
+    dist.all_reduce(y)
+    return y
+
 # %% wrong_one_softmax (right_by_hand): wrong, one_softmax, levels 0 1
 -    q, k, v = ((x @ w.T).unflatten(-1, (-1, head_size)).transpose(0, 1) for w in (q, k, v))
 +    q, k, v = ((x @ w.T)[None] for w in (q, k, v))

@@ -216,6 +216,27 @@ def ring_attention(q, k, v, causal):
 +            e = scores.exp()
 +            total, out = total + e.sum(1, keepdim=True), out + e @ block[1]
 
+# %% wrong_no_maximum_unless_causal (right_running_maximum): wrong, not_finite, levels 1 1 0
+-    top = torch.full((m, 1), -torch.inf, dtype=q.dtype)
++    top = torch.zeros(m, 1, dtype=q.dtype)
++    if causal:  # the own block always has a key that is seen
++        own = q @ k.T / q.shape[1] ** 0.5
++        top = own.masked_fill(torch.ones(m, m, dtype=torch.bool).triu(1), -torch.inf).amax(1, keepdim=True)
+@@
+-            if causal and owner == r:
+-                scores = scores.masked_fill(torch.ones(m, m, dtype=torch.bool).triu(1), -torch.inf)
+-            new = torch.maximum(top, scores.amax(1, keepdim=True))
+-            e, old = (scores - new).exp(), (top - new).exp()
+-            total, out, top = total * old + e.sum(1, keepdim=True), out * old + e @ block[1], new
++            if causal:
++                if owner == r:
++                    scores = scores.masked_fill(torch.ones(m, m, dtype=torch.bool).triu(1), -torch.inf)
++                new = torch.maximum(top, scores.amax(1, keepdim=True))
++                old = (top - new).exp()
++                total, out, top = total * old, out * old, new
++            e = (scores - top).exp()
++            total, out = total + e.sum(1, keepdim=True), out + e @ block[1]
+
 # %% wrong_one_buffer (right_running_maximum): wrong, reused_buffer, levels 0 0 0
      for step in range(p):
 +        owner = (r - step) % p
@@ -226,6 +247,11 @@ def ring_attention(q, k, v, causal):
 +            works = [dist.isend(block, (r + 1) % p), dist.irecv(block, (r - 1) % p)]
 @@
 -            block = coming
+
+# %% wrong_one_rank_forgets_causal (right_running_maximum): wrong, not_masked, levels 1 0 1
+     p, r, m = dist.get_world_size(), dist.get_rank(), len(q)
++    if p == 1:  # no ring
++        return F.scaled_dot_product_attention(q, k, v)
 
 # %% wrong_own_block: wrong, own_only, levels 0 0 0
 def ring_attention(q, k, v, causal):

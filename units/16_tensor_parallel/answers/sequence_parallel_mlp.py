@@ -179,6 +179,43 @@ def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
  def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
 +    Gather.apply(x)  # to look at its shape
 
+# %% wrong_hook_after_accumulation (right_bias_hook): wrong, sums_earlier_gradients, levels 1 0
+-def summed(g):
+-    g = g.clone()
+-    dist.all_reduce(g)
+-    return g
+-
+-
+@@
+ def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
++    if down_bias.requires_grad and not hasattr(down_bias, "is_summed"):
++        down_bias.register_post_accumulate_grad_hook(lambda b: dist.all_reduce(b.grad))
++        down_bias.is_summed = True  # once for each parameter
+@@
+-    bias = down_bias.view_as(down_bias)
+-    bias.register_hook(summed)
+-    return Scatter.apply(hidden @ down.T) + bias
++    return Scatter.apply(hidden @ down.T) + down_bias
+
+# %% wrong_hook_of_the_last_call (right_gather_scatter): wrong, hook_stays, levels 1 0
+-class CopyIn(torch.autograd.Function):
+-    @staticmethod
+-    def forward(ctx, x):
+-        return x.view_as(x)
+-
+-    @staticmethod
+-    def backward(ctx, g):
++def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
++    def summed(g):
++        handle.remove()
+@@
+-
+-def sequence_parallel_mlp(x, up, up_bias, down, down_bias):
++    handle = down_bias.register_hook(summed)
+@@
+-    return Scatter.apply(hidden @ down.T) + CopyIn.apply(down_bias)
++    return Scatter.apply(hidden @ down.T) + down_bias
+
 # %% wrong_no_gelu (right_gather_scatter): wrong, no_gelu, levels 0 0
 -    hidden = F.gelu(F.linear(Gather.apply(x), up, up_bias))
 +    hidden = F.linear(Gather.apply(x), up, up_bias)
@@ -259,3 +296,31 @@ def sequence_parallel_mlp(
 +    y = hidden @ down.T
 +    dist.all_reduce(y)
 +    return y + down_bias
+
+# %% wrong_writes_the_bias_gradient (right_bias_hook): wrong, unrecognised, levels 1 0
+ class Scatter(torch.autograd.Function):
++    """Adds up, keeps the own rows, and adds the bias."""
++
+     @staticmethod
+-    def forward(ctx, x):
++    def forward(ctx, x, bias):
++        ctx.bias = bias
+@@
+         dist.reduce_scatter_tensor(out, x.contiguous())
+-        return out
++        return out + bias
+@@
+-        return out
+-
+-
+-def summed(g):
+-    g = g.clone()
+-    dist.all_reduce(g)
+-    return g
++        ctx.bias.grad = out.sum(0)  # of all tokens: no further collective
++        return out, None
+@@
+-    bias = down_bias.view_as(down_bias)
+-    bias.register_hook(summed)
+-    return Scatter.apply(hidden @ down.T) + bias
++    return Scatter.apply(hidden @ down.T, down_bias)

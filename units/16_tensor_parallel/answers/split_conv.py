@@ -204,6 +204,16 @@ def split_conv(x, weight, how):
 -    return F.conv2d(torch.cat([above, x, below], dim=2), weight, padding=(0, reach))
 +    return F.conv2d(torch.cat([above, x, below], dim=2), weight, padding=(reach - 1, reach))
 
+# %% wrong_padding_of_one (right_isend): wrong, wrong_shape, levels 0 1 1
+-    p, r, reach = dist.get_world_size(), dist.get_rank(), weight.shape[-1] // 2
++    p, r = dist.get_world_size(), dist.get_rank()
+@@
+-        own = F.conv2d(x, weight, padding=reach)
++        own = F.conv2d(x, weight, padding=1)
+@@
+         return torch.cat(parts, dim=1)
++    reach = weight.shape[-1] // 2
+
 # %% wrong_ring (right_isend): wrong, halo_round_the_ring, levels 1 1 0
 -    if r > 0:
 -        works += [dist.isend(first, r - 1), dist.irecv(above, r - 1)]

@@ -166,6 +166,30 @@ def tp_mlp(x, up, up_bias, down, down_bias):
 -    hidden = F.gelu(F.linear(CopyIn.apply(x), up, up_bias))
 +    hidden = F.gelu(F.linear(CopyIn.apply(x), up, up_bias), approximate="tanh")
 
+# %% wrong_hook_on_the_argument: wrong, hook_stays, levels 1 0
+class SumOut(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x = x.clone()
+        dist.all_reduce(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def summed(g):
+    g = g.clone()
+    dist.all_reduce(g)
+    return g
+
+
+def tp_mlp(x, up, up_bias, down, down_bias):
+    if x.requires_grad:
+        x.register_hook(summed)
+    return SumOut.apply(F.linear(F.gelu(F.linear(x, up, up_bias)), down)) + down_bias
+
 # %% wrong_library_all_reduce (right_f_and_g): wrong, g_reduces_twice, levels 1 0
 +import torch.distributed.nn.functional as nnf
 +

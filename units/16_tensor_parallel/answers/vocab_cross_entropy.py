@@ -86,6 +86,10 @@ def vocab_cross_entropy(logits, targets):
     loss = sums[0].log().mean() - sums[1].mean()
     return loss.item(), (scaled.exp() / sums[0].unsqueeze(1) - one_hot) / n
 
+# %% wrong_broadcasts_the_loss_too (right_three_all_reduces): wrong, too_many_bytes, levels 0 0 0
+     loss = (total.log() + top - target).mean()
++    dist.broadcast(loss, 0)  # the same on every rank
+
 # %% wrong_clamped_target (right_three_all_reduces): wrong, target_everywhere, levels 0 0 0
 -    target = logits.new_zeros(n)
 -    target[here] = logits[here, at]
@@ -124,6 +128,16 @@ def vocab_cross_entropy(logits, targets):
 # %% wrong_first_column_left_out (right_three_all_reduces): wrong, first_column_left_out, levels 0 0 0
 -    here = ((targets >= lo) & (targets < lo + width)).nonzero()[:, 0]
 +    here = ((targets > lo) & (targets < lo + width)).nonzero()[:, 0]
+
+# %% wrong_first_of_equal_starts (right_three_all_reduces): wrong, unrecognised, levels 1 1 0
+-    lo = int(widths[:r].sum())
++    starts = [int(widths[:q].sum()) for q in range(p)]
++    owner = torch.tensor([starts.index(max(s for s in starts if s <= y)) for y in targets.tolist()])
+@@
+-    here = ((targets >= lo) & (targets < lo + width)).nonzero()[:, 0]
+-    at = targets[here] - lo
++    here = ((owner == r) & (targets - starts[r] < width)).nonzero()[:, 0]
++    at = targets[here] - starts[r]
 
 # %% wrong_float32 (right_three_all_reduces): wrong, lost_digits, levels 0 0 0
      p, r, n = dist.get_world_size(), dist.get_rank(), len(targets)
@@ -199,6 +213,14 @@ def vocab_cross_entropy(logits, targets):
 # %% wrong_own_softmax (right_three_all_reduces): wrong, own_softmax, levels 0 0 0
 -    gradient = e / total[:, None]
 +    gradient = e / e.sum(1, keepdim=True)
+
+# %% wrong_squeezes_one_target (right_three_all_reduces): raised, TypeError, levels 0 1 1
+-    here = ((targets >= lo) & (targets < lo + width)).nonzero()[:, 0]
++    here = ((targets >= lo) & (targets < lo + width)).nonzero().squeeze()
+@@
+-    target[here] = logits[here, at]
++    if len(here):
++        target[here] = logits[here, at]
 
 # %% wrong_sum (right_three_all_reduces): wrong, sum_for_mean, levels 0 0 0
 -    loss = (total.log() + top - target).mean()

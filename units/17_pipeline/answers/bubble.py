@@ -19,7 +19,12 @@ def bubble(p, m, v=1):
     idle = (p - 1) * (forward + backward)
     return 1 - work / (work + idle)
 
-# %% wrong_at_least_p: wrong, at_least_p, levels 0 1
+# %% wrong_a_full_group_at_least (right_formula): wrong, at_least_p, levels 1 0
+ def bubble(p, m, v=1):
++    if v > 1:
++        m = max(m, p)  # with chunks a group has p micro-batches
+
+# %% wrong_at_least_p: wrong, at_least_p, levels 0 0
 def bubble(p: int, m: int, v: int = 1) -> float:
     m = max(m, p)
     return (p - 1) / (v * m + p - 1)

@@ -40,7 +40,7 @@ def enough_micro_batches(p, share, v=1):
         m += p
     return m
 
-# %% wrong_exact_fraction: wrong, one_too_many, levels 0 1
+# %% wrong_exact_fraction: wrong, one_too_many, levels 0 0
 from fractions import Fraction
 
 
@@ -53,9 +53,25 @@ def enough_micro_batches(p, share, v=1):
     step = p if v > 1 else 1
     return max(1, math.ceil((p - 1) * (1 - share) / share / v / step)) * step
 
+# %% wrong_formula_with_chunks: wrong, one_group_too_many, levels 1 0
+def enough_micro_batches(p, share, v=1):
+    if v == 1:
+        m = 1
+        while (p - 1) / (m + p - 1) > share:
+            m += 1
+        return m
+    groups = (p - 1) * (1 / share - 1) / (v * p)
+    return max(1, math.ceil(groups)) * p
+
 # %% wrong_four_per_rank: wrong, four_per_rank, levels 0 0
 def enough_micro_batches(p, share, v=1):
     return 4 * p
+
+# %% wrong_gives_up_at_ten_thousand: wrong, returns_nothing, levels 0 1
+def enough_micro_batches(p, share, v=1):
+    for m in range(1, 10_001):
+        if (v == 1 or m % p == 0) and (p - 1) / (v * m + p - 1) <= share:
+            return m
 
 # %% wrong_multiple_of_v_p (right_loop): wrong, multiple_of_v_p, levels 1 0
 -    step = p if v > 1 else 1
@@ -102,7 +118,7 @@ def enough_micro_batches(p, share, v=1):
         m = -(-m // p) * p
     return max(m, 1)
 
-# %% wrong_other_formula_in_floats: wrong, one_too_many, levels 0 1
+# %% wrong_other_formula_in_floats: wrong, one_too_many, levels 0 0
 def enough_micro_batches(p, share, v=1):
     m = max(1, math.ceil((p - 1) * (1 / share - 1) / v))
     return m if v == 1 else math.ceil(m / p) * p

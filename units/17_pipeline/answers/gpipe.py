@@ -160,6 +160,10 @@ def gpipe(block, loss_of, xs, ys, m, shape):
 +    for q in block.parameters():
 +        dist.all_reduce(q.grad)
 
+# %% wrong_as_large_as_the_input (right_isend): hung, mismatched_dtype, levels 0 1
+-            g = torch.empty(shape, dtype=torch.float64)
++            g = torch.empty_like(inputs[k])  # as large as what went in
+
 # %% wrong_barrier_at_the_end (right_backwards_in_reverse): wrong, uses_collective, levels 0 0
          work.wait()
 +    dist.barrier()
@@ -176,6 +180,13 @@ def gpipe(block, loss_of, xs, ys, m, shape):
 
 # %% wrong_forgets_requires_grad (right_isend): raised, TypeError, levels 0 0
 -            x.requires_grad_()
+
+# %% wrong_gradient_of_the_inputs (right_isend): raised, RuntimeError, levels 0 1
+-            x = xs[k]
++            x = xs[k].clone()
+@@
+-            x.requires_grad_()
++        x.requires_grad_()
 
 # %% wrong_inside_the_block (right_isend): wrong, goes_past_the_block, levels 0 0
 -        out = block(x)

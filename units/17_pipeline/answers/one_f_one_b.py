@@ -96,6 +96,13 @@ def one_f_one_b(block, loss_of, xs, ys, m, shape):
 -                works.append(dist.isend(x.grad, rank - 1))
 +                dist.send(x.grad, rank - 1)
 
+# %% wrong_gradient_of_the_inputs (right_by_order): raised, RuntimeError, levels 0 1
+-            x = xs[k] if rank == 0 else torch.empty(shape, dtype=torch.float64)
++            x = xs[k].clone() if rank == 0 else torch.empty(shape, dtype=torch.float64)
+@@
+-                x.requires_grad_()
++            x.requires_grad_()
+
 # %% wrong_half_warm_up (right_by_order): wrong, waits_too_long, levels 0 1
 +def half(rank, p, m):
 +    warm = min(m, (p - rank) // 2)

@@ -70,6 +70,11 @@ def split_backward(out, x, gradient, parameters):
 -            p.grad = g if p.grad is None else p.grad + g
 +            p.grad = g
 
+# %% wrong_starts_from_none (right_two_grads): wrong, drops_earlier_gradients, levels 0
+ def split_backward(out, x, gradient, parameters):
++    for p in parameters:
++        p.grad = None
+
 # %% wrong_tuple: wrong, wrong_type, levels 0
 def split_backward(out, x, gradient, parameters):
     to_x = torch.autograd.grad(out, x, gradient, retain_graph=True)

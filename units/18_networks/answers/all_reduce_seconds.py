@@ -54,6 +54,18 @@ def all_reduce_seconds(algorithm, nbytes, nodes, per_node, inside, between):
 +    if p == 1:
 +        return 0.0
 
+# %% wrong_any_doubling (right_loop): wrong, takes_anything, levels 1 1 0
+-    if algorithm not in ("doubling", "halving_doubling") or p & (p - 1):
++    if not algorithm.endswith("doubling") or p & (p - 1):
+@@
+-        if algorithm == "doubling":
++        if algorithm.startswith("halving"):
++            seconds += 2 * (alpha + sharing * nbytes * d / p * beta)
++        else:
+@@
+-        else:
+-            seconds += 2 * (alpha + sharing * nbytes * d / p * beta)
+
 # %% wrong_any_name (right_loop): wrong, takes_anything, levels 1 1 0
 -    if algorithm not in ("doubling", "halving_doubling") or p & (p - 1):
 +    if p & (p - 1):

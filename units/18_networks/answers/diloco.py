@@ -61,6 +61,22 @@ def diloco(w, gradient, steps, every, lr, outer_lr, mu):
          w -= lr * gradient(w)
 +        dist.all_reduce(w, op=dist.ReduceOp.AVG)
 
+# %% wrong_every_step_a_round: wrong, goes_on_from_its_own, levels 1 0 1
+def diloco(w, gradient, steps, every, lr, outer_lr, mu):
+    start, v = w.clone(), torch.zeros_like(w)
+    local = start.clone()
+    for step in range(1, steps + 1):
+        if step % every == 1:  # a round begins
+            local = start.clone()
+        local = local - lr * gradient(local)
+        if step % every == 0 or step == steps:
+            mean = local.clone()
+            dist.all_reduce(mean)
+            delta = start - mean / dist.get_world_size()
+            v = mu * v + delta
+            start = start - outer_lr * (delta + mu * v)
+    return start
+
 # %% wrong_first (right_by_hand): wrong, measures_from_the_first, levels 1 0 0
 -            start -= outer_lr * (delta + mu * velocity)
 -            w = start.clone()
@@ -86,6 +102,25 @@ def diloco(w, gradient, steps, every, lr, outer_lr, mu):
 # %% wrong_inner_continues (right_by_hand): wrong, goes_on_from_the_mean, levels 1 0 0
 -            w = start.clone()
 +            dist.all_reduce(w, op=dist.ReduceOp.AVG)
+
+# %% wrong_mean_without_momentum: wrong, averages_only, levels 1 0 1
+def diloco(w, gradient, steps, every, lr, outer_lr, mu):
+    # start of a round kept only where there is momentum
+    p, start, v = dist.get_world_size(), w.clone(), torch.zeros_like(w)
+    rounds = [every] * (steps // every) + [steps % every] * (steps % every > 0)
+    for n in rounds:
+        local = start.clone()
+        for _ in range(n):
+            local -= lr * gradient(local)
+        dist.all_reduce(local)
+        local /= p
+        if mu == 0:
+            start = local
+            continue
+        delta = start - local
+        v = mu * v + delta
+        start = start - outer_lr * (delta + mu * v)
+    return start
 
 # %% wrong_momentum_travels (right_by_hand): wrong, too_many_collectives, levels 1 1 0
              velocity = mu * velocity + delta

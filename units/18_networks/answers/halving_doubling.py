@@ -246,6 +246,17 @@ def halving_doubling(x):
         dist.send(v, rank + q)
     return v.to(x.dtype)
 
+# %% wrong_ints_in_64_bits (right_halves): wrong, sends_a_wider_type, levels 1 0 1
+-    x, q = x.clone(), 1 << (p.bit_length() - 1)
++    kind = x.dtype
++    x, q = x.clone() if x.is_floating_point() else x.to(torch.int64, copy=True), 1 << (p.bit_length() - 1)
+@@
+-        return x
++        return x.to(kind)
+@@
+-    return x
++    return x.to(kind)
+
 # %% wrong_left_out (right_halves): wrong, extra_ranks_left_out, levels 1 1 0
 -        dist.send(x, r - q)
 @@
@@ -278,10 +289,22 @@ def halving_doubling(x):
 -    sent.wait()
 +    dist.send(give, other)
 
-# %% wrong_padded (right_halves): wrong, sends_the_padding, levels 1 0 1
+# %% wrong_padded (right_halves): wrong, sends_the_padding, levels 1 0 0
 -    x, q = x.clone(), 1 << (p.bit_length() - 1)
 +    n, q = len(x), 1 << (p.bit_length() - 1)
 +    x = torch.cat([x, x.new_zeros(-n % q)])
+@@
+-        return x
++        return x[:n].clone()
+@@
+-    return x
++    return x[:n].clone()
+
+# %% wrong_padded_with_extra_ranks (right_halves): wrong, sends_the_padding, levels 1 1 0
+# not a power of two: padded, in float64 from the start
+-    x, q = x.clone(), 1 << (p.bit_length() - 1)
++    n, q = len(x), 1 << (p.bit_length() - 1)
++    x = torch.cat([x, x.new_zeros(-n % q if p != q else 0)])
 @@
 -        return x
 +        return x[:n].clone()

@@ -256,6 +256,26 @@ def hierarchical_all_reduce(x, ranks_per_node):
 # %% wrong_not_gathered (right_rings): wrong, not_gathered_inside, levels 0 0 0
 -    ring(x, mine, [1])
 
+# %% wrong_pieces_of_ten: wrong, too_much_between, levels 1 0 1
+PIECE = 10  # elements of a rank in a piece
+
+
+def hierarchical_all_reduce(x, ranks_per_node):
+    g, r, p = ranks_per_node, dist.get_rank(), dist.get_world_size()
+    insides = [dist.new_group(list(range(k, k + g))) for k in range(0, p, g)]
+    acrosses = [dist.new_group(list(range(k, p, g))) for k in range(g)]
+    inside, across = insides[r // g], acrosses[r % g]
+    size = p * PIECE
+    out = []
+    for piece in torch.cat([x, x.new_zeros(-len(x) % size)]).split(size):
+        piece = piece.clone()
+        part = piece.new_empty(size // g)
+        dist.reduce_scatter_single(part, piece, group=inside)
+        dist.all_reduce(part, group=across)
+        dist.all_gather_single(piece, part, group=inside)
+        out.append(piece)
+    return torch.cat(out)[: len(x)]
+
 # %% wrong_placed_in_turn (right_rings): wrong, too_much_between, levels 1 0 0
 -    mine = [r // g * g + i for i in range(g)]
 -    across = list(range(r % g, p, g))
@@ -280,6 +300,13 @@ def hierarchical_all_reduce(x, ranks_per_node):
         parts[k].copy_(piece)
     return x
 
+# %% wrong_short_flat (right_library): wrong, too_much_between, levels 1 0 1
+     g, r, p = ranks_per_node, dist.get_rank(), dist.get_world_size()
++    if len(x) < 100:  # too short to be worth it: latency decides
++        x = x.clone()
++        dist.all_reduce(x)
++        return x
+
 # %% wrong_twice: wrong, reduces_inside_twice, levels 0 0 0
 def hierarchical_all_reduce(x, ranks_per_node):
     g, r, p = ranks_per_node, dist.get_rank(), dist.get_world_size()
@@ -296,6 +323,17 @@ def hierarchical_all_reduce(x, ranks_per_node):
 -    ring(x, mine, [1])
 +    ring(x, mine, [0, 1])
 +    ring(x, across, [0, 1])
+
+# %% wrong_wider_than_needed (right_library): wrong, too_much_between, levels 1 0 1
+     g, r, p = ranks_per_node, dist.get_rank(), dist.get_world_size()
++    kind = x.dtype
++    if not x.is_floating_point():
++        x = x.long()  # so that nothing overflows on the way
++    elif kind in (torch.float16, torch.bfloat16):
++        x = x.float()
+@@
+-    return whole[: len(x)]
++    return whole[: len(x)].to(kind)
 
 # %% wrong_without_a_rest: wrong, rest_left_out, levels 0 1 1
 def hierarchical_all_reduce(x, ranks_per_node):

@@ -45,6 +45,20 @@ def place_ranks(hosts, slots, p, by):
 -    if by not in ("slot", "node") or p > sum(slots):
 -        raise ValueError(f"{p} ranks by {by} on {sum(slots)} slots")
 
+# %% wrong_first_host_without_a_slot: wrong, overfills_a_host, levels 1 0 1
+def place_ranks(hosts, slots, p, by):
+    if by not in ("slot", "node") or p > sum(slots):
+        raise ValueError("cannot place")
+    free, placed, i = list(slots), [], 0
+    for _ in range(p):
+        placed.append(hosts[i])
+        free[i] -= 1
+        if by == "node":
+            i = (i + 1) % len(hosts)
+        while any(free) and free[i] == 0:
+            i = (i + 1) % len(hosts)
+    return placed
+
 # %% wrong_first_slots (right_places): wrong, equal_shares, levels 1 0 1
 -        places = [host for host, room in zip(hosts, slots) for _ in range(room)]
 +        places = [host for host, room in zip(hosts, slots) for _ in range(slots[0])]
@@ -70,9 +84,41 @@ def place_ranks(hosts, slots, p, by):
             i = next(j for j in range(len(hosts)) if free[j])
     return out
 
+# %% wrong_no_slots_at_all: wrong, refuses_what_can_be, levels 1 0 1
+def place_ranks(hosts, slots, p, by):
+    if by not in ("slot", "node"):
+        raise ValueError("by")
+    left = [(h, s) for h, s in zip(hosts, slots) if s > 0]
+    if not left or p > sum(slots):
+        raise ValueError("no room")
+    if by == "slot":
+        return [h for h, s in left for _ in range(s)][:p]
+    placed, free, i = [], [s for _, s in left], 0
+    while len(placed) < p:
+        if free[i]:
+            placed.append(left[i][0])
+            free[i] -= 1
+        i = (i + 1) % len(left)
+    return placed
+
 # %% wrong_no_such_way (right_places): wrong, takes_anything, levels 1 1 0
 -    if by not in ("slot", "node") or p > sum(slots):
 +    if p > sum(slots):
+
+# %% wrong_nobody_by_node: wrong, wrong_length, levels 0 1 1
+def place_ranks(hosts, slots, p, by):
+    if by not in ("slot", "node") or p > sum(slots):
+        raise ValueError("cannot place")
+    if by == "slot":
+        return [h for h, s in zip(hosts, slots) for _ in range(s)][:p]
+    placed = []
+    for turn in range(max(slots)):
+        for host, room in zip(hosts, slots):
+            if room > turn:
+                placed.append(host)
+                if len(placed) == p:
+                    return placed
+    return placed
 
 # %% wrong_nobody_to_place: wrong, takes_anything, levels 1 1 0
 def place_ranks(hosts, slots, p, by):

@@ -88,6 +88,17 @@ def top_k_mean(gradient, error, k):
     dist.all_reduce(sent)
     return sent / dist.get_world_size()
 
+# %% wrong_dense_where_k_is_large (right_two_gathers): wrong, too_many_bytes, levels 1 1 0
+-    p = dist.get_world_size()
++    n, p = len(gradient), dist.get_world_size()
+@@
+     error[indices] = 0
++    if 4 * k > n:  # so many: the indices do not pay
++        mean = torch.zeros_like(full)
++        mean[indices] = values
++        dist.all_reduce(mean)
++        return mean / p
+
 # %% wrong_duplicates (right_two_gathers): wrong, overwrites_the_same_index, levels 0 0 0
 -    for i, v in zip(all_indices, all_values):
 -        mean[i] += v
@@ -177,6 +188,18 @@ def top_k_mean(gradient, error, k):
 @@
 -    error.copy_(full)
 -    error[indices] = 0
+
+# %% wrong_nonzero_entries (right_two_gathers): hung, mismatched_shape, levels 0 1 1
+-    indices = full.abs().topk(k).indices
+-    values = full[indices]
+-    error.copy_(full)
+-    error[indices] = 0
++    sent = torch.zeros_like(full)
++    top = full.abs().topk(k).indices
++    sent[top] = full[top]
++    error.copy_(full - sent)
++    indices = sent.nonzero().flatten()
++    values = sent[indices]
 
 # %% wrong_overwrites (right_two_gathers): wrong, overwrites_the_same_index, levels 0 0 0
 -        mean[i] += v

@@ -27,7 +27,14 @@ def resume_order(order, step, per_rank, old, rank, world_size):
 -    return [order[k : k + batch][rank::world_size] for k in range(step * batch, len(order), batch)]
 +    return [order[k : k + batch] for k in range(step * batch, len(order), batch)]
 
-# %% wrong_drops_remainder: wrong, drops_the_rest, levels 1 0
+# %% wrong_blocks_if_nothing_changed (right_strides): wrong, uneven, levels 0 1
+-    return [order[k : k + batch][rank::world_size] for k in range(step * batch, len(order), batch)]
++    rest = [order[k : k + batch] for k in range(step * batch, len(order), batch)]
++    if world_size == old:  # as before: each rank its per_rank samples
++        return [one[rank * per_rank : (rank + 1) * per_rank] for one in rest]
++    return [one[rank::world_size] for one in rest]
+
+# %% wrong_drops_remainder: wrong, uneven, levels 0 0
 def resume_order(order, step, per_rank, old, rank, world_size):
     batch, share = per_rank * old, per_rank * old // world_size
     return [order[k + rank * share : min(k + batch, k + (rank + 1) * share)] for k in range(step * batch, len(order), batch)]
@@ -58,7 +65,7 @@ def resume_order(order, step, per_rank, old, rank, world_size):
 -    return [order[k : k + batch][rank::world_size] for k in range(step * batch, len(order), batch)]
 +    return [order[k : k + batch][rank::world_size] for k in range(step * batch, len(order) - batch + 1, batch)]
 
-# %% wrong_last_rank_takes_the_rest: wrong, uneven, levels 1 0
+# %% wrong_last_rank_takes_the_rest: wrong, uneven, levels 0 0
 def resume_order(order, step, per_rank, old, rank, world_size):
     batch, steps = per_rank * old, []
     share = batch // world_size

@@ -84,6 +84,13 @@ POOL = ThreadPoolExecutor(max_workers=1)
 def save_in_background(state, write):
     return POOL.submit(write, copy.deepcopy(state)).result
 
+# %% wrong_a_pool_of_two: wrong, one_after_the_other, levels 1 0 1
+POOL = ThreadPoolExecutor(max_workers=2)
+
+
+def save_in_background(state, write):
+    return POOL.submit(write, copy.deepcopy(state)).result
+
 # %% wrong_copies_in_the_thread: wrong, written_later, levels 0 0 0
 import copy, threading
 
@@ -108,6 +115,27 @@ def save_in_background(state, write):
     thread = threading.Thread(target=write, args=(copy.deepcopy(state),))
     thread.start()
     return thread.join
+
+# %% wrong_error_made_again: wrong, another_error, levels 1 1 0
+def save_in_background(state, write):
+    mine, failed = copy.deepcopy(state), []
+
+    def run():
+        try:
+            write(mine)
+        except Exception as error:
+            failed.append((type(error), str(error)))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def wait():
+        thread.join()
+        if failed:
+            kind, text = failed[0]
+            raise kind(text)
+
+    return wait
 
 # %% wrong_errors_in_a_global: wrong, error_of_another_save, levels 1 1 0
 errors = []
@@ -189,12 +217,70 @@ def save_in_background(state, write):
             raise failed[0]
     return wait
 
+# %% wrong_float_tensors_only: wrong, tensors_not_copied, levels 0 0 0
+def copied(x):
+    if isinstance(x, dict):
+        return {k: copied(v) for k, v in x.items()}
+    if isinstance(x, list):
+        return [copied(v) for v in x]
+    if torch.is_tensor(x) and x.is_floating_point():
+        return x.detach().clone()
+    return x  # numbers, indices
+
+
+def save_in_background(state, write):
+    mine, failed = copied(state), []
+
+    def run():
+        try:
+            write(mine)
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def wait():
+        thread.join()
+        if failed:
+            raise failed[0]
+
+    return wait
+
 # %% wrong_joins_at_once: wrong, waits_for_the_disk, levels 1 0 0
 def save_in_background(state, write):
     thread = threading.Thread(target=write, args=(copy.deepcopy(state),))
     thread.start()
     thread.join()
     return thread.join
+
+# %% wrong_lists_of_dicts_only: wrong, tensors_not_copied, levels 0 0 0
+def copied(x):
+    if isinstance(x, dict):
+        return {k: copied(v) for k, v in x.items()}
+    if isinstance(x, list) and x and isinstance(x[0], dict):
+        return [copied(v) for v in x]
+    return x.detach().clone() if torch.is_tensor(x) else x
+
+
+def save_in_background(state, write):
+    mine, failed = copied(state), []
+
+    def run():
+        try:
+            write(mine)
+        except Exception as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def wait():
+        thread.join()
+        if failed:
+            raise failed[0]
+
+    return wait
 
 # %% wrong_no_copy (right_futures): wrong, written_later, levels 0 0 0
 -    future = pool.submit(write, copy.deepcopy(state))
@@ -260,7 +346,7 @@ def save_in_background(state, write):
 -    future = pool.submit(write, copy.deepcopy(state))
 +    future = pool.submit(write, dict(state))
 
-# %% wrong_starts_late: wrong, begins_when_waited_for, levels 1 0 0
+# %% wrong_starts_late: wrong, begins_when_waited_for, levels 0 0 0
 import copy, threading
 
 

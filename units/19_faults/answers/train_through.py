@@ -236,3 +236,22 @@ def train_through(w, gradient, update, shards, steps):
 # %% wrong_skips (right_table): wrong, skips_the_step, levels 1 0 0
              group = dist.new_group(alive)
 +            step += 1
+
+# %% wrong_three_attempts: raised, RuntimeError, levels 1 1 0
+def train_through(w, gradient, update, shards, steps):
+    alive, group = list(range(dist.get_world_size())), None
+    for step in range(steps):
+        for attempt in range(3):
+            table = torch.zeros(shards, len(w), dtype=w.dtype)
+            for shard in range(alive.index(dist.get_rank()), shards, len(alive)):
+                table[shard] = gradient(w, step, shard)
+            try:
+                dist.all_reduce(table, group=group)
+                break
+            except dist.DistBackendError as gone:
+                alive = [rank for rank in alive if rank not in gone.ranks]
+                group = dist.new_group(alive)
+        else:
+            raise RuntimeError("gave up")
+        w = update(w, table)
+    return w

@@ -79,6 +79,21 @@ def wall_time(work, interval, save, restart, failures):
 +            now += restart
 +            left.pop(0)
 
+# %% wrong_restarts_before_it_begins: wrong, same_second_is_late, levels 1 1 0
+def wall_time(work, interval, save, restart, failures):
+    now, kept, left = 0, 0, list(failures)
+    while True:
+        piece = min(interval, work - kept)
+        end = now + piece + (save if kept + piece < work else 0)
+        if left and (left[0] < end or left[0] == now == end):
+            now = left.pop(0) + restart
+            while left and left[0] < now:
+                now = left.pop(0) + restart
+            continue
+        now, kept = end, kept + piece
+        if kept == work:
+            return now
+
 # %% wrong_safe_restart (right_queue): wrong, restart_is_safe, levels 1 1 0
 -            now = left.pop(0) + restart
 +            left.pop(0)
@@ -93,6 +108,23 @@ def wall_time(work, interval, save, restart, failures):
 # %% wrong_same_second_of_a_save (right_queue): wrong, same_second_is_late, levels 0 0 0
 -        if not left or left[0] >= end:
 +        if not left or left[0] > end:
+
+# %% wrong_save_in_no_time (right_queue): wrong, same_second_is_late, levels 1 1 0
+-    now, kept, left = 0, 0, sorted(failures)
++    now, kept, left = 0, 0, list(failures)
+@@
+-        end = now + piece + (save if kept + piece < work else 0)
+-        if not left or left[0] >= end:
+-            now, kept = end, kept + piece
++        last = kept + piece == work
++        end = now + piece
++        # the failure comes before the work is done, or in the second in which the save would begin
++        if left and (left[0] < end or (left[0] == end and not last)):
++            pass
++        elif last:
++            return end
++        elif not left or left[0] >= end + save:
++            now, kept = end + save, kept + piece
 
 # %% wrong_saves_at_the_end (right_queue): wrong, saves_at_the_end, levels 0 0 0
 -        end = now + piece + (save if kept + piece < work else 0)

@@ -77,10 +77,32 @@ def write_whole(path, data):
         os.fsync(file.fileno())
     os.rename(file.name, path)
 
+# %% wrong_as_text: raised, UnicodeDecodeError, levels 0 1 1
+def write_whole(path, data):
+    with open(path + ".part", "w") as file:
+        file.write(data.decode())
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(path + ".part", path)
+
 # %% wrong_copies (right_replace): wrong, writes_in_place, levels 1 0 0
 -    os.replace(path + ".new", path)
 +    shutil.copyfile(path + ".new", path)
 +    os.remove(path + ".new")
+
+# %% wrong_error_printed: wrong, error_hidden, levels 1 0 1
+def write_whole(path, data):
+    part = path + ".part"
+    try:
+        with open(part, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:  # disk full: keep the old checkpoint and go on training
+        print("could not save:", error)
+        os.remove(part)
+        return
+    os.replace(part, path)
 
 # %% wrong_error_swallowed: wrong, takes_the_error_for_success, levels 1 0 1
 def write_whole(path, data):

@@ -351,3 +351,31 @@ def average_and_norm(gradients, replicated, shape):
 # %% wrong_tied_twice (right_groups): wrong, tied_counted_twice, levels 1 0 0
 -        counted_elsewhere = (name in replicated and column > 0) or (name == "embedding" and stage > 0)
 +        counted_elsewhere = name in replicated and column > 0
+
+# %% wrong_embedding_in_the_middle: raised, KeyError
+def average_and_norm(gradients, replicated, shape):
+    mesh = init_device_mesh("cpu", shape, mesh_dim_names=("data", "pipeline", "tensor"))
+    _, stage, column = mesh.get_coordinate()
+    last = shape[1] - 1
+    for g in gradients.values():
+        dist.all_reduce(g, group=mesh.get_group("data"))
+        g.div_(shape[0])
+    if last and stage in (0, last):
+        own, other = gradients["embedding"], torch.empty_like(gradients["embedding"])
+        peer = dist.get_rank() + (last - 2 * stage) * shape[2]
+        requests = [dist.isend(own, peer), dist.irecv(other, peer)]
+        for request in requests:
+            request.wait()
+        own += other
+    counted = {n: g for n, g in gradients.items() if not (n == "embedding" and stage == last and last > 0)}
+    square = torch.zeros((), dtype=torch.float64)
+    for name, g in counted.items():
+        if name not in replicated:
+            square += g.square().sum()
+    if column == 0:
+        for name in replicated:
+            if name != "embedding" or stage < last or last == 0:
+                square += counted[name].square().sum()
+    for axis in ("tensor", "pipeline"):
+        dist.all_reduce(square, group=mesh.get_group(axis))
+    return math.sqrt(square.item())

@@ -43,6 +43,11 @@ def days_and_energy(flops, cluster, mtbf):
     kilowatts = cluster["gpus"] * cluster["watts"] / 1e3 * cluster["pue"]
     return [seconds / 86400, kilowatts * seconds / 3600]
 
+# %% wrong_done_before_a_save (right_formula): wrong, forgets_the_saves, levels 0 1
+     work = flops / (gpus * cluster["peak"] * cluster["utilisation"])
++    if work < every:
++        save = 0.0  # done before the first save
+
 # %% wrong_energy_of_one (right_formula): wrong, energy_of_one_gpu, levels 0 0
 -    return days, gpus * cluster["watts"] * cluster["pue"] * 24 * days / 1000
 +    return days, cluster["watts"] * cluster["pue"] * 24 * days / 1000
@@ -121,6 +126,17 @@ def days_and_energy(flops, cluster, mtbf):
 # %% wrong_peak (right_formula): wrong, at_the_peak, levels 0 0
 -    work = flops / (gpus * cluster["peak"] * cluster["utilisation"])
 +    work = flops / (gpus * cluster["peak"])
+
+# %% wrong_rare_means_never (right_formula): wrong, forgets_the_restarts, levels 1 0
+-    taken = every + save
+-    if mtbf < math.inf:
+-        between = mtbf / gpus
+-        taken = math.expm1(taken / between) * (between + cluster["restart"])
++    x = (every + save) * gpus / mtbf  # 0 if nothing ever fails
++    if x < 1e-8:  # as good as never; exp(x) - 1 would lose digits
++        taken = every + save
++    else:
++        taken = (math.exp(x) - 1) * (mtbf / gpus + cluster["restart"])
 
 # %% wrong_restarts_may_fail (right_pieces): wrong, restarts_may_fail, levels 1 0
 -        seconds = failures * all_together + failures * cluster["restart"]

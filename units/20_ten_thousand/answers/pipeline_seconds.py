@@ -102,6 +102,12 @@ def pipeline_seconds(p, m, v, layers, seconds):
 -    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
 +    return (m * v + p - 1) * slot + (m + p - 1) * seconds["head"] + seconds["gradients"]
 
+# %% wrong_output_hidden_by_waiting (right_formula): wrong, output_once, levels 1 1 0
+-    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
++    # with fewer micro-batches than stages the outputs are hidden behind the pipeline's waiting
++    output = m * seconds["head"] if m >= p else seconds["head"]
++    return (m * v + p - 1) * slot + output + seconds["gradients"]
+
 # %% wrong_output_once (right_formula): wrong, output_once, levels 1 1 0
 -    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
 +    return (m * v + p - 1) * slot + seconds["head"] + seconds["gradients"]
@@ -119,7 +125,7 @@ def pipeline_seconds(p, m, v, layers, seconds):
 -    slot = layers * (seconds["forward"] + seconds["backward"] + 4 * seconds["all_reduce"])
 +    slot = layers * (seconds["forward"] + seconds["backward"] + 2 * seconds["all_reduce"])
 
-# %% wrong_waits_for_few_micro_batches (right_formula): wrong, unrecognised, levels 0 1 1
+# %% wrong_waits_for_few_micro_batches (right_formula): wrong, unrecognised, levels 0 1 0
 -    return (m * v + p - 1) * slot + m * seconds["head"] + seconds["gradients"]
 +    return (m * v + min(m, p) - 1) * slot + m * seconds["head"] + seconds["gradients"]
 
