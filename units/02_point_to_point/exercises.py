@@ -404,6 +404,9 @@ class FitAlphaBeta(Exercise):
         Mistake("through_zero", "The second number is time divided by size, as if a message of no bytes took no time.",
                 "Fit both numbers: t(n) = alpha + beta n.",
                 lambda c: (c.alpha, float(np.mean(c.times / 2 / c.sizes))) if c.sizes.all() else None),
+        Mistake("first_of_each_size", "Where a size was measured several times, only one of its times counts, the "
+                "first or the fastest.", "Fit all pairs: the scatter of one time goes into the result, the others "
+                "would balance it.", first_of_each_size),
         Mistake("two_points", "The line goes through the first and the last point only, so all other measurements are "
                 "wasted, and the scatter of those two goes straight into the result.",
                 "Fit all points by least squares, for example with `np.polyfit(sizes_bytes, times, 1)`.", two_points),
@@ -413,9 +416,6 @@ class FitAlphaBeta(Exercise):
                 between_neighbours),
         Mistake("last_of_each_size", "Where a size was measured several times, only its last time counts.",
                 "Fit all pairs; a dict keeps one time for each size.", last_of_each_size),
-        Mistake("first_of_each_size", "Where a size was measured several times, only one of its times counts, the "
-                "first or the fastest.", "Fit all pairs: the scatter of one time goes into the result, the others "
-                "would balance it.", first_of_each_size),
         Mistake("first_left_out", "The first measurement was left out, as if it were a warm-up. What came first in a "
                 "list is one of the measurements, and here it is the only one of its size.",
                 "Fit all pairs; who wants a warm-up leaves it out before, when measuring.", without_the_first),
@@ -429,7 +429,7 @@ class FitAlphaBeta(Exercise):
                 "Begin with `np.asarray(sizes_bytes)` and `np.asarray(round_trip_s)`, which take lists and arrays."),
     ]  # fmt: skip
 
-    REPEATED = {"repeated": [0.93, 0.93, 0.93, 1.21], "spread": [0.8, 1, 1, 1.2]}  # times the right time
+    REPEATED = {"repeated": [0.93, 0.93, 0.93, 1.21], "spread": [0.8, 1, 1.2, 1.2, 1, 0.8]}  # times the right time
 
     def cases(self, rng):
         exact, scattered = self.levels
@@ -440,10 +440,10 @@ class FitAlphaBeta(Exercise):
             alpha, beta = float(rng.uniform(2e-6, 9e-6)), float(rng.uniform(0.5e-10, 4e-10))
             n = alpha / beta  # the size at which latency and transfer cost the same
             if kind in self.REPEATED:  # the last measurement of each size is too slow, the others too fast
-                k = 25 if kind == "repeated" else 27
-                sizes = np.round(n * np.repeat(np.linspace(0.5, 4.5, k), 4)).astype(np.int64)
-                times = 2 * (alpha + beta * sizes) * np.tile(self.REPEATED[kind], k)
-                says, rtol = f"{k} sizes, each four times", 0.12
+                factors = self.REPEATED[kind]
+                sizes = np.round(n * np.repeat(np.linspace(0.5, 4.5, 25), len(factors))).astype(np.int64)
+                times = 2 * (alpha + beta * sizes) * np.tile(factors, 25)
+                says, rtol = f"25 sizes, each {len(factors)} times", 0.15
             elif level == scattered:
                 sizes = np.round(n * np.linspace(0.5, 4.5, 101)).astype(np.int64)
                 times = 2 * (alpha + beta * sizes)

@@ -146,7 +146,7 @@ tiles.before_and_after(ranks.pull("before"), ranks.pull("after"))
 def sum_over_ranks(x: torch.Tensor) -> torch.Tensor:
     """Sum a tensor over all ranks, element by element.
 
-    x: contiguous tensor of real numbers, any shape and dtype, both the same on all ranks
+    x: contiguous tensor of real numbers, any shape and dtype, the same on all ranks
     Returns: a new tensor of that shape and dtype, on every rank
 
     - the matrix 1..12: every rank brings the same matrix.

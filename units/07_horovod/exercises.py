@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.exercise import Case, Exercise, Finding, Mistake, Run
+from autograder.exercise import ANYTHING, Case, Exercise, Finding, Mistake, Run
 from autograder.exercises.kinds import PlainExercise, ReportExercise, as_floats, fits, holds, on_ranks
 from autograder.exercises.readings.contributions import returned
 from autograder.exercises.readings.shares import SharesExercise
@@ -809,9 +809,6 @@ class KerasCallbacks(ReportExercise):
         return "every_rank_saves" if saving[0] else "all_but_the_root" if any(saving) else None
 
 
-TORCH = "x[r] y[r] weights[r] saved[r] rate factor"  # the arguments of its harness
-
-
 class TrainTorch(ReportExercise):
     """The same in PyTorch"""
 
@@ -822,7 +819,7 @@ class TrainTorch(ReportExercise):
     runtime = "horovod"
     inputs = "free"
     levels = {"equal weights at the start": 1, "every rank starts with its own model": 2}
-    parts = ("weights",)
+    parts = ("weights", "in the call before")
     harness = harness_of(__file__, "train_torch")
     mistakes = [
         NO_AVERAGE.but(how="`hvd_torch.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())`, "
@@ -846,7 +843,7 @@ class TrainTorch(ReportExercise):
         Mistake("another_momentum", "These are the steps of another optimizer, with a momentum of 0.9: that of the "
                 "optimizer you were given is another one.",
                 "Use the optimizer that you were given, in Horovod's wrapper.",
-                lambda t: t.train(factor=MOMENTUM) if t.factor != MOMENTUM else None),
+                lambda t: {"in the call before": t.before(MOMENTUM)} if t.x.shape[1] > 1 else None),
         Mistake("AssertionError", "A rule of Horovod's optimizer was broken, most likely this one: every `backward()` "
                 "is followed by `step()` of the *wrapped* optimizer, and only then by the next zero_grad() or "
                 "backward().",
@@ -869,21 +866,27 @@ class TrainTorch(ReportExercise):
             known = training_data(rng, p, steps, 4, **how)
             known["offsets"][:] = 0
             known["saved"] = [known["momentum"][0] if "resumed" in how else None, *[None] * (p - 1)]
-            known["factor"] = MOMENTUM if how else 0.8
             says = f"{steps} steps of 4 samples" + (", the first one all zeros" if how else "")
-            says += "; rank 0 has a checkpoint" if "resumed" in how else f", momentum {known['factor']}"
-            cases.append(training_case(level, p, TORCH, known, says))
+            says += "; rank 0 has a checkpoint" if "resumed" in how else ""
+            cases.append(training_case(level, p, "x[r] y[r] weights[r] saved[r] rate", known, says))
         return cases
 
     def worked(self, case):
         t = super().worked(case)
 
-        def trained(*combine, momentum=t.momentum, factor=t.factor, **how):
-            held = train({**case.known, "momentum": momentum, "factor": factor}, *combine, **how)
-            return [{"weights": weights.ravel()} for weights in held["weights"]]
+        def before(factor):
+            """The weights after another call, with this momentum: two steps of another model."""
+            start = {"x": t.x[:, :2], "y": t.y[:, :2], "weights": t.weights + 1, "momentum": 0 * t.momentum}
+            return train({**case.known, **start, "factor": factor})["weights"][0].ravel()
 
-        t.train = trained
+        def trained(*combine, momentum=t.momentum, **how):
+            held = train({**case.known, "momentum": momentum}, *combine, **how)
+            return [{"weights": weights.ravel(), "in the call before": before(0.8)} for weights in held["weights"]]
+
+        t.train, t.before = trained, before
         return t
 
     def expected(self, case):
-        return self.worked(case).train()
+        own_start = case.level != next(iter(self.levels))
+        later = {"in the call before": ANYTHING} if own_start else {}
+        return [one | later for one in self.worked(case).train()]

@@ -295,12 +295,15 @@ class Linear(torch.nn.Module):
         return torch.cat([x @ part.T for part in self.parts], dim=1)
 
 
-def train_torch(f, x, y, weights, saved, rate, factor):
+def train_torch(f, x, y, weights, saved, rate):
     hvd_torch.init()
 
-    def made(start):
+    def made(start, momentum=0.9):
         model = Linear(start)
-        return model, torch.optim.SGD(model.parameters(), lr=rate, momentum=factor)
+        return model, torch.optim.SGD(model.parameters(), lr=rate, momentum=momentum)
+
+    def held(model):
+        return torch.cat([part.detach() for part in model.parts]).numpy().T.ravel()
 
     model, optimizer = made(weights)
     checkpoint = None
@@ -314,6 +317,7 @@ def train_torch(f, x, y, weights, saved, rate, factor):
     def loss_function(prediction, y):
         return torch.nn.functional.mse_loss(prediction, y.detach())  # what stands for the labels learns nothing
 
-    f(*made(weights + 1), None, loss_function, batches[:1])  # trained before in this process
+    another = made(weights + 1, 0.8)
+    f(*another, None, loss_function, batches[:2])  # trained before in this process
     f(model, optimizer, checkpoint, loss_function, batches)
-    return {"weights": torch.cat([part.detach() for part in model.parts]).numpy().T.ravel()}
+    return {"weights": held(model), "in the call before": held(another[0])}

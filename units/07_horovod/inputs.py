@@ -115,14 +115,15 @@ def keras_callbacks(exercise):
 
 def train_torch(exercise):
     def case(drawn):
-        rng, sizes, how, more = drawn
+        rng, sizes, how, _ = drawn
         equal, resumed = exercise.levels
         known = UNIT.training_data(rng, **(sizes | how))
         known["offsets"][:] = 0
         known["saved"] = [known["momentum"][0] if "resumed" in how else None, *[None] * (sizes["p"] - 1)]
-        return UNIT.training_case(resumed if how else equal, sizes["p"], UNIT.TORCH, known | more, str(sizes))
+        names = "x[r] y[r] weights[r] saved[r] rate"
+        return UNIT.training_case(resumed if how else equal, sizes["p"], names, known, str(sizes))
 
-    return trained({"factor": st.sampled_from([0.9, 0.5])}).map(case)
+    return trained().map(case)
 
 
 INPUTS = {

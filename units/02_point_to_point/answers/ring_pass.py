@@ -88,7 +88,7 @@ def ring_pass(x):
     rank, p = dist.get_rank(), dist.get_world_size()
     table = torch.zeros(p, len(x), dtype=x.dtype)
     table[rank] = x
-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
     for step in range(1, p):
         arriving = torch.empty_like(moving)
         request = dist.isend(moving, (rank + 1) % p)
@@ -130,7 +130,7 @@ def ring_pass(x):
     return torch.stack(rows)
 
 # %% wrong_always_sends_own (right_number_beside_the_row): wrong, always_sends_own, levels 0 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 +    moving = x.clone()
 @@
 -        arriving = torch.empty_like(moving)
@@ -142,7 +142,7 @@ def ring_pass(x):
 
 # %% wrong_arrival_order (right_number_beside_the_row): wrong, arrival_order, levels 0 0
 -    table[rank] = x
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 +    table[0] = x
 +    moving = x.clone()
 @@
@@ -183,7 +183,7 @@ def ring_pass(x):
     return table
 
 # %% wrong_counts_from_zero (right_number_beside_the_row): wrong, off_by_one, levels 0 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 -    for step in range(1, p):
 -        arriving = torch.empty_like(moving)
 +    moving = x.clone()
@@ -220,7 +220,7 @@ def ring_pass(x):
 +        moving = arriving
 
 # %% wrong_float_buffer (right_number_beside_the_row): hung, mismatched_dtype, levels 0 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 +    moving = x.clone()
 @@
 -        arriving = torch.empty_like(moving)
@@ -230,7 +230,7 @@ def ring_pass(x):
 +        table[(rank - step) % p] = arriving
 
 # %% wrong_full_circle (right_number_beside_the_row): wrong, full_circle, levels 0 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 -    for step in range(1, p):
 -        arriving = torch.empty_like(moving)
 +    moving = x.clone()
@@ -254,7 +254,7 @@ def ring_pass(x):
 +        table[(rank - step) % p] = arriving
 
 # %% wrong_not_modulo (right_number_beside_the_row): raised, ValueError, levels 0 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 +    moving = x.clone()
 @@
 -        arriving = torch.empty_like(moving)
@@ -285,7 +285,7 @@ def ring_pass(x):
     return torch.stack(rows)
 
 # %% wrong_number_in_the_type_of_the_row (right_number_beside_the_row): wrong, unrecognised, levels 1 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 +    moving = torch.cat([torch.tensor([rank], dtype=x.dtype), x])
 @@
 -        table[int(moving[0])] = moving[1:].clone().view(x.dtype)
@@ -329,7 +329,7 @@ def ring_pass(x):
     return table
 
 # %% wrong_one_step_short (right_number_beside_the_row): wrong, one_step_short, levels 0 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 -    for step in range(1, p):
 -        arriving = torch.empty_like(moving)
 +    moving = x.clone()
@@ -355,7 +355,7 @@ def ring_pass(x):
 
 # %% wrong_own_row_missing (right_number_beside_the_row): wrong, own_row_missing, levels 0 0
 -    table[rank] = x
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 +    moving = x.clone()
 @@
 -        arriving = torch.empty_like(moving)
@@ -409,7 +409,7 @@ def ring_pass(x):
     return torch.stack(seen)
 
 # %% wrong_row_off_by_one (right_number_beside_the_row): wrong, off_by_one, levels 0 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 +    moving = x.clone()
 @@
 -        arriving = torch.empty_like(moving)
@@ -419,7 +419,7 @@ def ring_pass(x):
 +        table[(rank - step + 1) % p] = arriving
 
 # %% wrong_row_one_too_far (right_number_beside_the_row): wrong, one_row_too_far, levels 0 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 +    moving = x.clone()
 @@
 -        arriving = torch.empty_like(moving)
@@ -429,7 +429,7 @@ def ring_pass(x):
 +        table[(rank - step - 1) % p] = arriving
 
 # %% wrong_rows_of_the_other_direction (right_number_beside_the_row): wrong, other_direction, levels 0 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 +    moving = x.clone()
 @@
 -        arriving = torch.empty_like(moving)
@@ -452,7 +452,7 @@ def ring_pass(x):
 +        table[(rank - step) % p] = arriving
 
 # %% wrong_sends_left (right_number_beside_the_row): wrong, other_direction, levels 0 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 +    moving = x.clone()
 @@
 -        arriving = torch.empty_like(moving)
@@ -466,7 +466,7 @@ def ring_pass(x):
 +        table[(rank - step) % p] = arriving
 
 # %% wrong_sends_left_files_right (right_number_beside_the_row): wrong, wrong_neighbour, levels 0 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 +    moving = x.clone()
 @@
 -        arriving = torch.empty_like(moving)
@@ -514,7 +514,7 @@ def ring_pass(x):
 +        request = dist.isend(table[(rank - step + 1) % p].clone(), (rank + 1) % p)
 
 # %% wrong_tag_is_own_rank (right_number_beside_the_row): hung, mismatched_tag, levels 0 0
--    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), x.view(torch.uint8)])
+-    moving = torch.cat([torch.tensor([rank], dtype=torch.uint8), table[rank].view(torch.uint8)])
 +    moving = x.clone()
 @@
 -        arriving = torch.empty_like(moving)

@@ -410,6 +410,29 @@ def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
         pass_on(chunks[(rank + 1 - step) % p], chunks[(rank - step) % p])
     return torch.cat(chunks)
 
+# %% wrong_one_after_the_other_if_odd: wrong, one_after_the_other, levels 1 1 1 0
+def ring_all_reduce(x):
+    rank, p = dist.get_rank(), dist.get_world_size()
+    right, left = (rank + 1) % p, (rank - 1) % p
+    chunks = [c.clone() for c in x.tensor_split(p)]
+    for half in (0, 1):
+        for step in range(p - 1):
+            out, came = (rank + half - step) % p, (rank + half - step - 1) % p
+            arrived = torch.empty_like(chunks[came])
+            if p % 2:  # an odd ring: even and odd ranks cannot take turns, rank 0 goes first
+                if rank == 0:
+                    dist.send(chunks[out], right)
+                    dist.recv(arrived, left)
+                else:
+                    dist.recv(arrived, left)
+                    dist.send(chunks[out], right)
+            else:
+                work = dist.isend(chunks[out], right)
+                dist.recv(arrived, left)
+                work.wait()
+            chunks[came] = arrived if half else chunks[came] + arrived
+    return torch.cat(chunks)
+
 # %% wrong_one_buffer_for_all_receives: wrong, used_before_wait, levels 0 0 0 0
 def ring_all_reduce(x):
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -435,6 +458,24 @@ def ring_all_reduce(x):
      chunks = [chunk.clone() for chunk in torch.tensor_split(x, p)]
 -    for step in range(p - 1):
 +    for step in range(p - 2):
+
+# %% wrong_padding_of_floats: wrong, wrong_dtype, levels 1 1 0 1
+def ring_all_reduce(x):
+    rank, p, n = dist.get_rank(), dist.get_world_size(), len(x)
+    padded = x.clone()
+    if n % p:
+        padded = torch.cat([padded, torch.zeros(p - n % p)])
+    chunks = list(padded.chunk(p))
+    right, left = (rank + 1) % p, (rank - 1) % p
+    for half in (0, 1):
+        for step in range(p - 1):
+            out, came = (rank + half - step) % p, (rank + half - step - 1) % p
+            arrived = torch.empty_like(chunks[came])
+            work = dist.isend(chunks[out].clone(), right)
+            dist.recv(arrived, left)
+            work.wait()
+            chunks[came].copy_(arrived if half else chunks[came] + arrived)
+    return padded[:n]
 
 # %% wrong_receives_from_the_right (right_tensor_split): hung, deadlock, levels 0 0 0 0
 -    right, left = (rank + 1) % p, (rank - 1) % p
@@ -540,7 +581,7 @@ def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
         dist.send(total, dst=rank - 1)
     return total
 
-# %% wrong_through_double: wrong, lost_digits, levels 1 0 1 1
+# %% wrong_through_double: wrong, lost_digits, levels 1 0 0 1
 def ring_all_reduce(x):
     rank, p = dist.get_rank(), dist.get_world_size()
     kind = x.dtype if x.dtype == torch.bfloat16 else torch.float32 if x.dtype == torch.float32 else torch.float64
@@ -639,44 +680,3 @@ def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
         total += arrived
         moving = arrived
     return total
-
-# %% wrong_padding_of_floats: wrong, wrong_dtype
-def ring_all_reduce(x):
-    rank, p, n = dist.get_rank(), dist.get_world_size(), len(x)
-    padded = x.clone()
-    if n % p:
-        padded = torch.cat([padded, torch.zeros(p - n % p)])
-    chunks = list(padded.chunk(p))
-    right, left = (rank + 1) % p, (rank - 1) % p
-    for half in (0, 1):
-        for step in range(p - 1):
-            out, came = (rank + half - step) % p, (rank + half - step - 1) % p
-            arrived = torch.empty_like(chunks[came])
-            work = dist.isend(chunks[out].clone(), right)
-            dist.recv(arrived, left)
-            work.wait()
-            chunks[came].copy_(arrived if half else chunks[came] + arrived)
-    return padded[:n]
-
-# %% wrong_one_after_the_other_if_odd: wrong, one_after_the_other
-def ring_all_reduce(x):
-    rank, p = dist.get_rank(), dist.get_world_size()
-    right, left = (rank + 1) % p, (rank - 1) % p
-    chunks = [c.clone() for c in x.tensor_split(p)]
-    for half in (0, 1):
-        for step in range(p - 1):
-            out, came = (rank + half - step) % p, (rank + half - step - 1) % p
-            arrived = torch.empty_like(chunks[came])
-            if p % 2:  # an odd ring: even and odd ranks cannot take turns, rank 0 goes first
-                if rank == 0:
-                    dist.send(chunks[out], right)
-                    dist.recv(arrived, left)
-                else:
-                    dist.recv(arrived, left)
-                    dist.send(chunks[out], right)
-            else:
-                work = dist.isend(chunks[out], right)
-                dist.recv(arrived, left)
-                work.wait()
-            chunks[came] = arrived if half else chunks[came] + arrived
-    return torch.cat(chunks)

@@ -436,7 +436,7 @@ def server_all_reduce(x: torch.Tensor) -> torch.Tensor:
     dist.broadcast(total, src=0)
     return total
 
-# %% wrong_worker_adds_its_own: wrong, ranks_differ, levels 1 1
+# %% wrong_worker_adds_its_own: wrong, ranks_differ, levels 0 1
 def server_all_reduce(x):
     rank, p = dist.get_rank(), dist.get_world_size()
     if rank:

@@ -214,7 +214,7 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
 +            dist.recv(arrived, src=rank - distance)
 +            total += arrived
 
-# %% wrong_all_to_all: wrong, bottleneck, levels 1 0 0
+# %% wrong_all_to_all: wrong, bottleneck, levels 1 1 0
 def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
     rank, p = dist.get_rank(), dist.get_world_size()
     total = x.clone()
@@ -436,7 +436,7 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
             dist.send(total, dst=rank + step)
     return total
 
-# %% wrong_order_of_its_own_if_odd: wrong, ranks_differ, levels 1 0 1
+# %% wrong_order_of_its_own_if_odd: wrong, ranks_differ, levels 1 1 0
 def tree_all_reduce(x):
     """Each rank gathers all rows in ceil(log2 p) steps (Bruck), and adds them up from its own on."""
     rank, p = dist.get_rank(), dist.get_world_size()
@@ -475,7 +475,7 @@ def tree_all_reduce(x: torch.Tensor) -> torch.Tensor:
         distance *= 2
     return total
 
-# %% wrong_passes_round: wrong, too_many_messages, levels 1 0 0
+# %% wrong_passes_round: wrong, too_many_messages, levels 1 1 0
 def tree_all_reduce(x):
     r, p = dist.get_rank(), dist.get_world_size()
     t, m = x.clone(), x

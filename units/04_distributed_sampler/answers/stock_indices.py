@@ -158,6 +158,34 @@ def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last
 +        order = np.resize(order, n + -n % world_size)
 +    return order[rank::world_size]
 
+# %% wrong_drops_all_where_n_is_world_size (right_torch): wrong, drops_a_round_too_many
+-def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
++def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+@@
+-        order = order[: n // world_size * world_size]
++        if n <= world_size:
++            return []
++        order = order[: n - n % world_size]
+@@
+-        total = (n + world_size - 1) // world_size * world_size
+-        while len(order) < total:
+-            order += order[: total - len(order)]
++        while len(order) % world_size:
++            order += order[: world_size - len(order) % world_size]
+
+# %% wrong_few_samples_apart: wrong, ignores_drop_last
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    order = list(range(n))
+    if shuffle:
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed + epoch)).tolist()
+    if n < world_size and (shuffle or not drop_last):
+        return [order[rank % n]]  # few samples: everybody takes one, over and over
+    if drop_last:
+        order = order[: n - n % world_size]
+    else:
+        order = order + order[: -n % world_size]
+    return order[rank::world_size]
+
 # %% wrong_float_ids: wrong, not_integers, levels 0 0 0 0
 def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
     order = torch.arange(n).float()
@@ -193,6 +221,15 @@ def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last
     else:
         order = (order * world_size)[: -(-n // world_size) * world_size]
     return order[rank::world_size]
+
+# %% wrong_ids_of_a_byte: wrong, sample_left_out
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    order = np.arange(n)
+    if shuffle:
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed + epoch)).numpy()
+    order = order.astype(np.uint8)
+    total = n - n % world_size if drop_last else n + -n % world_size
+    return np.resize(order, total)[rank::world_size].tolist()
 
 # %% wrong_ignores_drop_last (right_numpy): wrong, ignores_drop_last, levels 1 0 0 0
 -    total = n - n % world_size if drop_last else n + -n % world_size
@@ -250,6 +287,19 @@ def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
     if shuffle:
         order = order[torch.randperm(len(order), generator=torch.Generator().manual_seed(seed + epoch)).numpy()]
     return order[rank::world_size]
+
+# %% wrong_pads_by_recursion: raised, RecursionError
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    order = list(range(n))
+    if shuffle:
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed + epoch)).tolist()
+    if drop_last:
+        order = order[: n - n % world_size]
+
+    def padded(ids):
+        return ids if len(ids) % world_size == 0 else padded(ids + [ids[len(ids) % n]])
+
+    return padded(order)[rank::world_size]
 
 # %% wrong_pads_once: wrong, padded_once, levels 1 1 1 0
 def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
@@ -330,6 +380,19 @@ def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last
         order = (order * world_size)[: -(-n // world_size) * world_size]
     return order[rank::world_size]
 
+# %% wrong_seed_modulo: wrong, other_shuffle
+def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
+    order = list(range(n))
+    if shuffle:
+        g = torch.Generator()
+        g.manual_seed((seed + epoch) % (2**31 - 1))
+        order = torch.randperm(n, generator=g).tolist()
+    if drop_last:
+        order = order[: n // world_size * world_size]
+    else:
+        order = (order * world_size)[: -(-n // world_size) * world_size]
+    return order[rank::world_size]
+
 # %% wrong_seed_of_the_rank: wrong, orders_differ, levels 1 1 0 0
 def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
     order = np.arange(n)
@@ -380,21 +443,6 @@ def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last
     s.set_epoch(epoch)
     return list(iter(s))
 
-# %% wrong_uses_the_sampler: wrong, uses_library, levels 0 0 0 0
-def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
-    sampler = DistributedSampler(range(n), world_size, rank, shuffle=shuffle, seed=seed, drop_last=drop_last)
-    sampler.set_epoch(epoch)
-    return list(sampler)
-
-# %% wrong_ids_of_a_byte: wrong, sample_left_out
-def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
-    order = np.arange(n)
-    if shuffle:
-        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed + epoch)).numpy()
-    order = order.astype(np.uint8)
-    total = n - n % world_size if drop_last else n + -n % world_size
-    return np.resize(order, total)[rank::world_size].tolist()
-
 # %% wrong_two_bytes: wrong, out_of_range
 def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
     order = np.arange(n)
@@ -404,58 +452,8 @@ def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last
     total = n - n % world_size if drop_last else n + -n % world_size
     return np.resize(order, total)[rank::world_size].tolist()
 
-# %% wrong_drops_all_where_n_is_world_size: wrong, drops_a_round_too_many
-def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
-    if shuffle:
-        g = torch.Generator()
-        g.manual_seed(seed + epoch)
-        order = torch.randperm(n, generator=g).tolist()
-    else:
-        order = list(range(n))
-    if drop_last:
-        if n <= world_size:
-            return []
-        order = order[: n - n % world_size]
-    else:
-        while len(order) % world_size:
-            order += order[: world_size - len(order) % world_size]
-    return order[rank::world_size]
-
-# %% wrong_pads_by_recursion: raised, RecursionError
-def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
-    order = list(range(n))
-    if shuffle:
-        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed + epoch)).tolist()
-    if drop_last:
-        order = order[: n - n % world_size]
-
-    def padded(ids):
-        return ids if len(ids) % world_size == 0 else padded(ids + [ids[len(ids) % n]])
-
-    return padded(order)[rank::world_size]
-
-# %% wrong_seed_modulo: wrong, other_shuffle
-def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
-    order = list(range(n))
-    if shuffle:
-        g = torch.Generator()
-        g.manual_seed((seed + epoch) % (2**31 - 1))
-        order = torch.randperm(n, generator=g).tolist()
-    if drop_last:
-        order = order[: n // world_size * world_size]
-    else:
-        order = (order * world_size)[: -(-n // world_size) * world_size]
-    return order[rank::world_size]
-
-# %% wrong_few_samples_apart: wrong, ignores_drop_last
-def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
-    order = list(range(n))
-    if shuffle:
-        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed + epoch)).tolist()
-    if n < world_size and (shuffle or not drop_last):
-        return [order[rank % n]]  # few samples: everybody takes one, over and over
-    if drop_last:
-        order = order[: n - n % world_size]
-    else:
-        order = order + order[: -n % world_size]
-    return order[rank::world_size]
+# %% wrong_uses_the_sampler: wrong, uses_library, levels 0 0 0 0
+def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
+    sampler = DistributedSampler(range(n), world_size, rank, shuffle=shuffle, seed=seed, drop_last=drop_last)
+    sampler.set_epoch(epoch)
+    return list(sampler)

@@ -1,6 +1,7 @@
 # Right and wrong answers to `keras_callbacks`. In files of their own: autograder bank --write DIR
 import horovod.tensorflow as hvd
 import horovod.tensorflow.keras as hvd_keras
+import tensorflow as tf
 
 # %% right_another_order: passed
 # differs: The broadcast may come last among those that begin with the training; what counts is that metrics are averaged before anybody decides by them.
@@ -30,9 +31,6 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
     return callbacks
 
 # %% right_its_own_broadcast: passed
-import tensorflow as tf
-
-
 class Broadcast(tf.keras.callbacks.Callback):
     def on_train_begin(self, logs=None):
         self.model.optimizer.build(self.model.trainable_variables)
@@ -50,6 +48,17 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
 @@
 -        callbacks.append(checkpoint)
 +        callbacks += [hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0), checkpoint]
+
+# %% wrong_broadcasts_trainable_only (right_as_documented): wrong, frozen_not_broadcast, levels 0 1
++class Broadcast(tf.keras.callbacks.Callback):
++    def on_train_begin(self, logs=None):
++        hvd.broadcast_variables(self.model.trainable_variables, root_rank=0)
++
++
+ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
+@@
+-        hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
++        Broadcast(),
 
 # %% wrong_checkpoint_by_local_rank (right_as_documented): wrong, one_saves_on_each_node, levels 1 0
 -            initial_lr=scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False
@@ -104,12 +113,12 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
 # %% wrong_no_broadcast (right_as_documented): wrong, no_broadcast, levels 0 1
 -        hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
 
-# %% wrong_no_warmup (right_as_documented): wrong, no_warmup, levels 0 1
+# %% wrong_no_warmup (right_as_documented): wrong, no_warmup, levels 0 0
 -        hvd_keras.callbacks.LearningRateWarmupCallback(
 -            initial_lr=scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False
 -        ),
 
-# %% wrong_no_warmup_of_one_epoch (right_as_documented): wrong, no_warmup, levels 0 1
+# %% wrong_no_warmup_of_one_epoch (right_as_documented): wrong, no_warmup, levels 0 0
      ]
 +    if warmup_epochs == 1:
 +        del callbacks[2]
@@ -175,27 +184,3 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
     warm = c.LearningRateWarmupCallback(scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False)
     found = [c.BroadcastGlobalVariablesCallback(0), c.MetricAverageCallback(), plateau]
     return found + [warm, checkpoint] * (hvd.rank() == 0)
-
-# %% wrong_broadcasts_trainable_only: wrong, frozen_not_broadcast
-import horovod.tensorflow as hvd
-import horovod.tensorflow.keras as hvd_keras
-import tensorflow as tf
-
-
-class Broadcast(tf.keras.callbacks.Callback):
-    def on_train_begin(self, logs=None):
-        hvd.broadcast_variables(self.model.trainable_variables, root_rank=0)
-
-
-def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
-    callbacks = [
-        Broadcast(),
-        hvd_keras.callbacks.MetricAverageCallback(),
-        hvd_keras.callbacks.LearningRateWarmupCallback(
-            initial_lr=scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False
-        ),
-        plateau,
-    ]
-    if hvd.rank() == 0:
-        callbacks.append(checkpoint)
-    return callbacks

@@ -56,6 +56,10 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 +    mine = mine.take(k) if r < p - 1 else mine
 +    return mine.shuffle(n, seed=seed).repeat().batch(b), -(-n // (b * p))
 
+# %% wrong_buffer_256 (right_shard_shuffle_repeat_batch): wrong, small_buffer, levels 0 1
+-    return mine.shuffle(n, seed=seed).repeat().batch(local_batch_size), steps
++    return mine.shuffle(256, seed=seed).repeat().batch(local_batch_size), steps
+
 # %% wrong_buffer_of_16: wrong, small_buffer, levels 0 0
 def epoch_batches(dataset, n, local_batch_size, seed):
     p, r = hvd.size(), hvd.rank()
@@ -104,6 +108,10 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 -    mine = dataset.shuffle(n, seed=seed).shard(hvd.size(), hvd.rank())
 +    mine = dataset.shard(hvd.size(), hvd.rank())
 
+# %% wrong_plus_0_9 (right_shard_shuffle_repeat_batch): wrong, rounded_down, levels 1 0
+-    steps = -(-n // (local_batch_size * hvd.size()))
++    steps = int(n / (local_batch_size * hvd.size()) + 0.9)
+
 # %% wrong_repeat_only_two (right_enumerate_filter): wrong, stream_ends, levels 0 0
 -    mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()
 -    return mine.shuffle(n, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
@@ -121,6 +129,10 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 # %% wrong_rounded_down (right_shard_shuffle_repeat_batch): wrong, rounded_down, levels 1 0
 -    steps = -(-n // (local_batch_size * hvd.size()))
 +    steps = n // (local_batch_size * hvd.size())
+
+# %% wrong_rounds_half_even (right_shard_shuffle_repeat_batch): wrong, unrecognised, levels 1 0
+-    steps = -(-n // (local_batch_size * hvd.size()))
++    steps = round(n / (local_batch_size * hvd.size()) + 0.5)
 
 # %% wrong_same_order_each_pass (right_enumerate_filter): wrong, one_order, levels 0 0
 -    mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()
@@ -147,21 +159,3 @@ def epoch_batches(dataset, n, local_batch_size, seed):
 -    mine = dataset.enumerate().filter(lambda i, x: i % p == p - 1 - r).map(lambda i, x: x).cache()
 -    return mine.shuffle(n, seed=seed * 7 + r).repeat(-1).batch(b), (n - 1) // (b * p) + 1
 +    return dataset.shard(p, r).shuffle(2, seed=seed).repeat().batch(b), -(-n // (b * p))
-
-# %% wrong_buffer_256: wrong, small_buffer, levels 0 1
-def epoch_batches(dataset, n, local_batch_size, seed):
-    steps = -(-n // (local_batch_size * hvd.size()))
-    mine = dataset.shard(hvd.size(), hvd.rank())
-    return mine.shuffle(256, seed=seed).repeat().batch(local_batch_size), steps
-
-# %% wrong_plus_0_9: wrong, rounded_down, levels 1 0
-def epoch_batches(dataset, n, local_batch_size, seed):
-    steps = int(n / (local_batch_size * hvd.size()) + 0.9)
-    mine = dataset.shard(hvd.size(), hvd.rank())
-    return mine.shuffle(n, seed=seed).repeat().batch(local_batch_size), steps
-
-# %% wrong_rounds_half_even: wrong, unrecognised, levels 1 0
-def epoch_batches(dataset, n, local_batch_size, seed):
-    steps = round(n / (local_batch_size * hvd.size()) + 0.5)
-    mine = dataset.shard(hvd.size(), hvd.rank())
-    return mine.shuffle(n, seed=seed).repeat().batch(local_batch_size), steps

@@ -158,6 +158,18 @@ def go_on(model, optimizer, read_checkpoint):
 +    hvd.broadcast_variables(optimizer.momentums, root_rank=0)
 +    return hvd.broadcast_object(e, root_rank=0)
 
+# %% wrong_momentums: raised, AttributeError, levels 1 0
+def go_on(model, optimizer, read_checkpoint):
+    c = read_checkpoint() if hvd.rank() == 0 else None
+    epochs = 0
+    if c is not None:
+        epochs = c["epochs"]
+        model.set_weights(c["weights"])
+        for v, x in zip([optimizer.iterations, *optimizer.momentums], c["optimizer"]):
+            v.assign(x)
+    hvd.broadcast_variables(model.variables + [optimizer.iterations, *optimizer.momentums], root_rank=0)
+    return hvd.broadcast_object(epochs, root_rank=0)
+
 # %% wrong_no_broadcast (right_read_then_broadcast): wrong, no_broadcast, levels 0 0
 -    checkpoint = read_checkpoint() if hvd.rank() == 0 else None
 +    checkpoint = read_checkpoint()
@@ -222,15 +234,3 @@ def go_on(model, optimizer, read_checkpoint):
     hvd.broadcast_variables(model.variables, root_rank=0)
     hvd.broadcast_variables(optimizer.variables, root_rank=0)
     return hvd.broadcast_object(e, root_rank=0)
-
-# %% wrong_momentums: raised, AttributeError
-def go_on(model, optimizer, read_checkpoint):
-    c = read_checkpoint() if hvd.rank() == 0 else None
-    epochs = 0
-    if c is not None:
-        epochs = c["epochs"]
-        model.set_weights(c["weights"])
-        for v, x in zip([optimizer.iterations, *optimizer.momentums], c["optimizer"]):
-            v.assign(x)
-    hvd.broadcast_variables(model.variables + [optimizer.iterations, *optimizer.momentums], root_rank=0)
-    return hvd.broadcast_object(epochs, root_rank=0)

@@ -52,6 +52,10 @@ def mirrored_gradients(strategy, model, x, y):
     )
     return strategy.run(step, args=(rows,))
 
+# %% wrong_all_variables (right_values): raised, AttributeError, levels 0 0
+-        g = tape.gradient(loss, model.trainable_variables)
++        g = tape.gradient(loss, model.variables)
+
 # %% wrong_dataset_of_means (right_dataset): wrong, mean_per_replica, levels 0 0
 -            loss = tf.nn.compute_average_loss(error(y_own, model(x_own)), global_batch_size=len(x))
 +            loss = tf.reduce_mean(error(y_own, model(x_own)))
@@ -166,24 +170,3 @@ def mirrored_gradients(strategy, model, x, y):
 
     found = strategy.run(step, args=(x, y))
     return [strategy.reduce("SUM", gradient, axis=None) for gradient in found]
-
-# %% wrong_all_variables: raised, AttributeError
-import numpy as np
-import tensorflow as tf
-
-
-def mirrored_gradients(strategy, model, x, y):
-    n, p = len(x), strategy.num_replicas_in_sync
-    shares = np.array_split(np.arange(n), p)
-
-    def step(rows):
-        with tf.GradientTape() as tape:
-            losses = tf.reduce_mean((model(tf.gather(x, rows)) - tf.gather(y, rows)) ** 2, axis=1)
-            loss = tf.reduce_sum(losses) / n
-        g = tape.gradient(loss, model.variables)
-        return tf.distribute.get_replica_context().all_reduce("sum", g)
-
-    rows = strategy.experimental_distribute_values_from_function(
-        lambda context: tf.constant(shares[context.replica_id_in_sync_group])
-    )
-    return strategy.run(step, args=(rows,))

@@ -53,10 +53,25 @@ def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
 -                losses = tf.keras.losses.mean_squared_error(y_own, model(x_own, training=True))
 +                losses = tf.keras.losses.mean_squared_error(y_own, model(x_own))
 
+# %% wrong_begins_at_its_index (right_arrays): wrong, unrecognised, levels 0 1
+-    batch = local_batch * strategy.num_replicas_in_sync
+-    model.fit(x, y, batch_size=batch, epochs=epochs, shuffle=False, verbose=0)
++    mine = tf.data.Dataset.from_tensor_slices((x, y)).skip(index * local_batch)
++    model.fit(mine.batch(local_batch * p), epochs=epochs, verbose=0)
+
 # %% wrong_chief_saves (right_fit): wrong, only_the_chief_saves, levels 1 0
 -    save(model, "checkpoint" if index == 0 else f"scratch-{index}")
 +    if index == 0:
 +        save(model, "checkpoint")
+
+# %% wrong_chief_trains (right_fit): wrong, trained_by_the_chief, levels 0 1
+     p = strategy.num_replicas_in_sync
++    chief = index == 0
+@@
+-    model.fit(data, epochs=epochs, verbose=0)
+-    save(model, "checkpoint" if index == 0 else f"scratch-{index}")
++    model.fit(data, epochs=epochs if chief else 0, verbose=0)
++    save(model, "checkpoint" if chief else f"scratch-{index}")
 
 # %% wrong_each_epoch (right_arrays): wrong, saved_each_epoch, levels 0 0
 -    batch = local_batch * strategy.num_replicas_in_sync
@@ -132,6 +147,10 @@ def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
      save(model, "checkpoint" if index == 0 else f"scratch-{index}")
 +    model.fit(x, y, batch_size=local_batch * p, epochs=epochs, shuffle=False, verbose=0)
 
+# %% wrong_saves_weights (right_fit): wrong, saves_weights, levels 0 0
+-    save(model, "checkpoint" if index == 0 else f"scratch-{index}")
++    save(model.get_weights(), "checkpoint" if index == 0 else f"scratch-{index}")
+
 # %% wrong_sharded_by_hand (right_fit): wrong, sharded_by_hand, levels 0 1
 -    data = tf.data.Dataset.from_tensor_slices((x, y)).batch(local_batch * p)
 +    data = tf.data.Dataset.from_tensor_slices((x, y)).shard(p, index).batch(local_batch * p)
@@ -139,43 +158,3 @@ def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
 # %% wrong_summed (right_own_loop): wrong, scaled_twice, levels 0 1
 -                loss = tf.nn.compute_average_loss(losses, global_batch_size=local_batch * p)
 +                loss = tf.reduce_mean(losses)
-
-# %% wrong_chief_trains: wrong, trained_by_the_chief
-import tensorflow as tf
-
-
-def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
-    p = strategy.num_replicas_in_sync
-    chief = index == 0
-    with strategy.scope():
-        model = build_model()
-        model.compile(tf.keras.optimizers.SGD(rate * p), loss="mse")
-    data = tf.data.Dataset.from_tensor_slices((x, y)).batch(local_batch * p)
-    model.fit(data, epochs=epochs if chief else 0, verbose=0)
-    save(model, "checkpoint" if chief else f"scratch-{index}")
-
-# %% wrong_saves_weights: wrong, saves_weights
-import tensorflow as tf
-
-
-def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
-    p = strategy.num_replicas_in_sync
-    with strategy.scope():
-        model = build_model()
-        model.compile(tf.keras.optimizers.SGD(rate * p), loss="mse")
-    data = tf.data.Dataset.from_tensor_slices((x, y)).batch(local_batch * p)
-    model.fit(data, epochs=epochs, verbose=0)
-    save(model.get_weights(), "checkpoint" if index == 0 else f"scratch-{index}")
-
-# %% wrong_begins_at_its_index: wrong, unrecognised
-import tensorflow as tf
-
-
-def port(strategy, index, build_model, x, y, local_batch, rate, epochs, save):
-    p = strategy.num_replicas_in_sync
-    with strategy.scope():
-        model = build_model()
-        model.compile(tf.keras.optimizers.SGD(rate * p), loss="mse")
-    mine = tf.data.Dataset.from_tensor_slices((x, y)).skip(index * local_batch)
-    model.fit(mine.batch(local_batch * p), epochs=epochs, verbose=0)
-    save(model, "checkpoint" if index == 0 else f"scratch-{index}")

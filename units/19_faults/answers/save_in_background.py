@@ -346,7 +346,7 @@ def save_in_background(state, write):
 -    future = pool.submit(write, copy.deepcopy(state))
 +    future = pool.submit(write, dict(state))
 
-# %% wrong_starts_late: wrong, begins_when_waited_for, levels 0 0 0
+# %% wrong_starts_late: wrong, begins_when_waited_for, levels 1 0 0
 import copy, threading
 
 

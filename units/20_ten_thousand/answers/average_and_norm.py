@@ -105,7 +105,7 @@ def average_and_norm(gradients, replicated, shape):
 -    for name, g in gradients.items():
 +    for name, g in before.items():
 
-# %% wrong_by_the_name: wrong, unrecognised, levels 0 1 0
+# %% wrong_by_the_name: wrong, unrecognised, levels 0 0 0
 def average_and_norm(gradients, replicated, shape):
     d, p, t = shape
     mesh = init_device_mesh("cpu", shape, mesh_dim_names=("data", "pipeline", "tensor"))
@@ -163,7 +163,28 @@ def average_and_norm(gradients, replicated, shape):
     dist.all_reduce(s, group=mesh.get_group("p"))
     return float(s.sqrt())
 
-# %% wrong_embedding_on_each_tensor_rank (right_groups): wrong, replicated_counted_by_each, levels 1 1 0
+# %% wrong_embedding_in_the_middle (right_device_mesh): raised, KeyError, levels 1 0 1
+-    squares = sum(
+-        (g**2).sum()
+-        for name, g in gradients.items()
+-        if not (column and name in replicated) and not (stage and name == "embedding")
+-    )
++    counted = {n: g for n, g in gradients.items() if not (n == "embedding" and stage == last and last > 0)}
++    square = torch.zeros((), dtype=torch.float64)
++    for name, g in counted.items():
++        if name not in replicated:
++            square += g.square().sum()
++    if column == 0:
++        for name in replicated:
++            if name != "embedding" or stage < last or last == 0:
++                square += counted[name].square().sum()
+@@
+-        dist.all_reduce(squares, group=mesh.get_group(axis))
+-    return squares.sqrt()
++        dist.all_reduce(square, group=mesh.get_group(axis))
++    return math.sqrt(square.item())
+
+# %% wrong_embedding_on_each_tensor_rank (right_groups): wrong, replicated_counted_by_each, levels 1 0 0
 -        counted_elsewhere = (name in replicated and column > 0) or (name == "embedding" and stage > 0)
 -        if not counted_elsewhere:
 +        if name == "embedding":
@@ -245,7 +266,7 @@ def average_and_norm(gradients, replicated, shape):
 +    stages = mine(axis_groups(shape, 1))
 +    dist.all_reduce(gradients.get("embedding", torch.zeros(8, 9, dtype=torch.float64)), group=stages)
 
-# %% wrong_no_tensor_shards (right_groups): wrong, tensor_shards_left_out, levels 0 1 0
+# %% wrong_no_tensor_shards (right_groups): wrong, tensor_shards_left_out, levels 0 0 0
 -    model = mine([list(range(d * inside, (d + 1) * inside)) for d in range(data)])
 +    model = mine(axis_groups(shape, 1))
 @@
@@ -291,11 +312,11 @@ def average_and_norm(gradients, replicated, shape):
 -    model = mine([list(range(d * inside, (d + 1) * inside)) for d in range(data)])
 +    model = mine(axis_groups(shape, 2))
 
-# %% wrong_replicated_by_each (right_groups): wrong, replicated_counted_by_each, levels 0 1 0
+# %% wrong_replicated_by_each (right_groups): wrong, replicated_counted_by_each, levels 0 0 0
 -        counted_elsewhere = (name in replicated and column > 0) or (name == "embedding" and stage > 0)
 +        counted_elsewhere = name == "embedding" and stage > 0
 
-# %% wrong_replicated_summed (right_groups): wrong, replicated_summed, levels 0 1 0
+# %% wrong_replicated_summed (right_groups): wrong, replicated_summed, levels 0 0 0
          dist.all_reduce(gradients["embedding"], group=ends)
 +    columns = mine(axis_groups(shape, 2))
 +    for name in replicated:
@@ -351,31 +372,3 @@ def average_and_norm(gradients, replicated, shape):
 # %% wrong_tied_twice (right_groups): wrong, tied_counted_twice, levels 1 0 0
 -        counted_elsewhere = (name in replicated and column > 0) or (name == "embedding" and stage > 0)
 +        counted_elsewhere = name in replicated and column > 0
-
-# %% wrong_embedding_in_the_middle: raised, KeyError
-def average_and_norm(gradients, replicated, shape):
-    mesh = init_device_mesh("cpu", shape, mesh_dim_names=("data", "pipeline", "tensor"))
-    _, stage, column = mesh.get_coordinate()
-    last = shape[1] - 1
-    for g in gradients.values():
-        dist.all_reduce(g, group=mesh.get_group("data"))
-        g.div_(shape[0])
-    if last and stage in (0, last):
-        own, other = gradients["embedding"], torch.empty_like(gradients["embedding"])
-        peer = dist.get_rank() + (last - 2 * stage) * shape[2]
-        requests = [dist.isend(own, peer), dist.irecv(other, peer)]
-        for request in requests:
-            request.wait()
-        own += other
-    counted = {n: g for n, g in gradients.items() if not (n == "embedding" and stage == last and last > 0)}
-    square = torch.zeros((), dtype=torch.float64)
-    for name, g in counted.items():
-        if name not in replicated:
-            square += g.square().sum()
-    if column == 0:
-        for name in replicated:
-            if name != "embedding" or stage < last or last == 0:
-                square += counted[name].square().sum()
-    for axis in ("tensor", "pipeline"):
-        dist.all_reduce(square, group=mesh.get_group(axis))
-    return math.sqrt(square.item())
