@@ -145,6 +145,10 @@ class DataParallelStep(ReportExercise):
     levels = {"the gradient of the batch": 1, "uneven rows": 1, "each row once, on all devices": 1}
     runtime = "plain"
     parts = ("weights", "gradients")
+    may_lose = {
+        "int64": "labels of a few classes",
+        "integers of both widths": "labels are int64 in torch",
+    }
     harness = harness_of(__file__, "data_parallel_step")
     mistakes = [
         Mistake("not_replicated", "The replicas do not have the weights of the first one.",

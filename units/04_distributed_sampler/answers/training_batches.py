@@ -182,7 +182,7 @@ def training_batches(dataset, global_batch_size, epochs, seed):
      for epoch in range(epochs):
 +        seen = []
 
-# %% wrong_loader_drops_last (right_plain): wrong, drops_last_batch, levels 0 1 0
+# %% wrong_loader_drops_last (right_plain): wrong, drops_last_batch, levels 1 1 0
 -    loader = DataLoader(dataset, batch_size=global_batch_size // dist.get_world_size(), sampler=sampler)
 +    local = global_batch_size // dist.get_world_size()
 +    loader = DataLoader(dataset, batch_size=local, sampler=sampler, drop_last=True)

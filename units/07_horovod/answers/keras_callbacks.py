@@ -113,12 +113,12 @@ def keras_callbacks(scaled_rate, warmup_epochs, plateau, checkpoint):
 # %% wrong_no_broadcast (right_as_documented): wrong, no_broadcast, levels 0 1
 -        hvd_keras.callbacks.BroadcastGlobalVariablesCallback(0),
 
-# %% wrong_no_warmup (right_as_documented): wrong, no_warmup, levels 0 0
+# %% wrong_no_warmup (right_as_documented): wrong, no_warmup, levels 0 1
 -        hvd_keras.callbacks.LearningRateWarmupCallback(
 -            initial_lr=scaled_rate, warmup_epochs=warmup_epochs, momentum_correction=False
 -        ),
 
-# %% wrong_no_warmup_of_one_epoch (right_as_documented): wrong, no_warmup, levels 0 0
+# %% wrong_no_warmup_of_one_epoch (right_as_documented): wrong, no_warmup, levels 0 1
      ]
 +    if warmup_epochs == 1:
 +        del callbacks[2]

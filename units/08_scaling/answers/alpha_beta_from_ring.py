@@ -50,14 +50,6 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     messages = 2 * (world_size - 1)
     return constant / messages, slope * world_size / messages
 
-# %% right_weights_n: passed
-def alpha_beta_from_ring(world_size, nbytes, seconds):
-    p, n, t = world_size, nbytes, seconds
-    k = 2 * (p - 1)
-    x, y = n / p, t / k
-    b, a = np.polyfit(x, y, 1, w=x)
-    return a, b
-
 # %% wrong_abs_alpha (right_weighted): wrong, below_zero, levels 0 1
 -    slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)
 +    slope, constant = np.abs(np.polyfit(nbytes, seconds, 1, w=1 / seconds))
@@ -161,12 +153,14 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     slope, constant = np.polyfit(sizes, times, 1, w=1 / times)
     return constant / steps, slope * world_size / steps
 
-# %% wrong_median_of_slopes (right_weights_n): wrong, slopes_averaged, levels 0 0
--    b, a = np.polyfit(x, y, 1, w=x)
--    return a, b
-+    sl = [(y[j] - y[i]) / (x[j] - x[i]) for i in range(len(x)) for j in range(i)]
-+    b = np.median(sl)
-+    return np.median(y - b * x), b
+# %% wrong_median_of_slopes: wrong, slopes_averaged, levels 0 0
+def alpha_beta_from_ring(world_size, nbytes, seconds):
+    p, n, t = world_size, nbytes, seconds
+    k = 2 * (p - 1)
+    x, y = n / p, t / k
+    sl = [(y[j] - y[i]) / (x[j] - x[i]) for i in range(len(x)) for j in range(i)]
+    b = np.median(sl)
+    return np.median(y - b * x), b
 
 # %% wrong_microseconds: wrong, microseconds, levels 0 0
 def alpha_beta_from_ring(world_size, nbytes, seconds):
@@ -204,15 +198,19 @@ def alpha_beta_from_ring(world_size, nbytes, seconds):
     slope, constant = np.polyfit(nbytes, seconds, 1, w=1 / seconds)[::-1]
     return constant / (2 * (p - 1)), slope * p / (2 * (p - 1))
 
-# %% wrong_quadratic (right_weights_n): wrong, more_than_a_line, levels 0 0
--    b, a = np.polyfit(x, y, 1, w=x)
+# %% wrong_quadratic (right_sqrtweights): wrong, more_than_a_line, levels 0 0
+-    b, a = np.polyfit(n / p, t / (2 * (p - 1)), 1, w=1 / np.sqrt(t))
++    k = 2 * (p - 1)
++    x, y = n / p, t / k
 +    _, b, a = np.polyfit(x, y, 2, w=1 / y)
 
-# %% wrong_slope_mean (right_weights_n): wrong, slopes_averaged, levels 1 0
--    b, a = np.polyfit(x, y, 1, w=x)
--    return a, b
-+    b = np.mean(np.diff(y) / np.diff(x))
-+    return np.mean(y - b * x), b
+# %% wrong_slope_mean: wrong, slopes_averaged, levels 1 0
+def alpha_beta_from_ring(world_size, nbytes, seconds):
+    p, n, t = world_size, nbytes, seconds
+    k = 2 * (p - 1)
+    x, y = n / p, t / k
+    b = np.mean(np.diff(y) / np.diff(x))
+    return np.mean(y - b * x), b
 
 # %% wrong_smallest_vector: wrong, smallest_vector, levels 0 0
 def alpha_beta_from_ring(world_size, nbytes, seconds):

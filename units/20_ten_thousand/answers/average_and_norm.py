@@ -105,7 +105,7 @@ def average_and_norm(gradients, replicated, shape):
 -    for name, g in gradients.items():
 +    for name, g in before.items():
 
-# %% wrong_by_the_name: wrong, unrecognised, levels 0 0 0
+# %% wrong_by_the_name: wrong, unrecognised, levels 0 1 0
 def average_and_norm(gradients, replicated, shape):
     d, p, t = shape
     mesh = init_device_mesh("cpu", shape, mesh_dim_names=("data", "pipeline", "tensor"))
@@ -184,7 +184,7 @@ def average_and_norm(gradients, replicated, shape):
 +        dist.all_reduce(square, group=mesh.get_group(axis))
 +    return math.sqrt(square.item())
 
-# %% wrong_embedding_on_each_tensor_rank (right_groups): wrong, replicated_counted_by_each, levels 1 0 0
+# %% wrong_embedding_on_each_tensor_rank (right_groups): wrong, replicated_counted_by_each, levels 1 1 0
 -        counted_elsewhere = (name in replicated and column > 0) or (name == "embedding" and stage > 0)
 -        if not counted_elsewhere:
 +        if name == "embedding":
@@ -266,7 +266,7 @@ def average_and_norm(gradients, replicated, shape):
 +    stages = mine(axis_groups(shape, 1))
 +    dist.all_reduce(gradients.get("embedding", torch.zeros(8, 9, dtype=torch.float64)), group=stages)
 
-# %% wrong_no_tensor_shards (right_groups): wrong, tensor_shards_left_out, levels 0 0 0
+# %% wrong_no_tensor_shards (right_groups): wrong, tensor_shards_left_out, levels 0 1 0
 -    model = mine([list(range(d * inside, (d + 1) * inside)) for d in range(data)])
 +    model = mine(axis_groups(shape, 1))
 @@
@@ -312,7 +312,7 @@ def average_and_norm(gradients, replicated, shape):
 -    model = mine([list(range(d * inside, (d + 1) * inside)) for d in range(data)])
 +    model = mine(axis_groups(shape, 2))
 
-# %% wrong_replicated_by_each (right_groups): wrong, replicated_counted_by_each, levels 0 0 0
+# %% wrong_replicated_by_each (right_groups): wrong, replicated_counted_by_each, levels 0 1 0
 -        counted_elsewhere = (name in replicated and column > 0) or (name == "embedding" and stage > 0)
 +        counted_elsewhere = name == "embedding" and stage > 0
 
