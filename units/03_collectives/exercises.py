@@ -208,7 +208,6 @@ class MeanOverRanks(SumExercise):
     may_lose = {
         "int64": "the mean of integers may be of any floating type, float32 too",
         "int32": "the same",
-        "integers of both widths": "whatever their width, they are converted to floating point",
     }
     # The mean of integers may be of any floating type: the comparison is made in float32.
     harness = harness_of(__file__, "mean_over_ranks")
