@@ -479,6 +479,19 @@ class SpeedupWithError(ValueAndError):
         return next((name for name, wrong in ways if close(error, wrong)), None) if c.both else None
 
 
+# Tables of ranks and global batches that are nearly of another kind.
+ALMOST = [
+    # as many images more for each rank more, but not on each
+    ([1, 2, 4], [100, 150, 250]),
+    ([1, 2], [100, 150]),
+    # nearly the same is not the same
+    ([1, 3, 5], [256, 255, 255]),
+    ([2, 4, 8], [2048, 4095, 8191]),
+    # the same, but not to the last bit when its mean is taken, or when it is multiplied by the ranks
+    ([13, 26, 39], [70, 140, 210]),
+]
+
+
 class ScalingEfficiency(Exercise):
     """Scaling efficiency, strong or weak"""
 
@@ -586,14 +599,7 @@ class ScalingEfficiency(Exercise):
             case(other, [1, 2, 4, 8], [256, 320, 192, 256], "ranks 1, 2, 4, 8, global batches 256, 320, 192, 256"),
             case(other, [1, 2, 4, 8], [64, 160, 192, 512], "ranks 1, 2, 4, 8, local batches 64, 80, 48, 64"),
             case(other, [1, 2, 4, 8], [64, 120, 264, 512], "ranks 1, 2, 4, 8, local batches 64, 60, 66, 64"),
-            # as many images more for each rank more, but not on each
-            case(other, [1, 2, 4], [100, 150, 250], "ranks 1, 2, 4, global batches 100, 150, 250"),
-            case(other, [1, 2], [100, 150], "ranks 1, 2, global batches 100, 150"),
-            # nearly the same is not the same
-            case(other, [1, 3, 5], [256, 255, 255], "ranks 1, 3, 5, global batches 256, 255, 255"),
-            case(other, [2, 4, 8], [2048, 4095, 8191], "ranks 2, 4, 8, global batches 2048, 4095, 8191"),
-            # the same, but not to the last bit when its mean is taken, or when it is multiplied by the ranks
-            case(other, [13, 26, 39], [70, 140, 210], "ranks 13, 26, 39, global batches 70, 140, 210"),
+            *(case(other, *table, "ranks {}, global batches {}".format(*map(listed, table))) for table in ALMOST),
         ]
 
     def worked(self, case):
@@ -1156,15 +1162,7 @@ class StepSeconds(NumbersExercise):
             case(overlapped, 1, 60, 0.5, 0.5, "p = 1, hidden = 0.5"),
             case(overlapped, 6, 360, 0.6, 3.3, "p = 6, hidden = 0.6, not all of it fits"),
             case(overlapped, 5, 102, 0.7, 1.7, "p = 5, global batch 102, hidden = 0.7, not all of it fits"),
-            case(
-                overlapped,
-                4,
-                40,
-                0.5,
-                2.1,
-                "p = 4, a model with few parameters, hidden = 0.5, not all of it fits",
-                sixties=10,
-            ),
+            case(overlapped, 4, 40, 0.5, 2.1, "p = 4, few parameters, hidden = 0.5, not all of it fits", sixties=10),
             case(overlapped, 5, 320, 0.6, 0.23, "p = 5, hidden = 0.6, all of it fits"),
             case(overlapped, 4, 80, 1.0, 2.1, "p = 4, hidden = 1, not all of it fits"),
             case(overlapped, 8, 5, 0.5, 2.1, "p = 8, global batch 5, hidden = 0.5, not all of it fits"),

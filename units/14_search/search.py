@@ -484,7 +484,7 @@ for rung in (1, 3, 9, 27):
 def hyperband_brackets(R: int, eta: int) -> list[list[tuple[int, int]]]:
     """Return the brackets of Hyperband with their rungs.
 
-    R: int, largest number of epochs of a configuration, at most 10**9
+    R: int, largest number of epochs of a configuration, at most 10**17
     eta: int, the factor between two rungs
     Returns: list of brackets, from s_max down to 0, each a list of rungs
         (configurations, epochs), ints
