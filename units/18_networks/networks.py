@@ -144,7 +144,7 @@ def place_ranks(
 ) -> list[str]:
     """Return the host of each rank, as a launcher places them.
 
-    hosts: list of str, the hosts in their order, at least one
+    hosts: list of str, the hosts in their order, at least one, no two alike
     slots: list of ints, how many ranks each host has room for; may be 0
     p: int, number of ranks, at least 0
     by: "slot" or "node"

@@ -121,8 +121,9 @@ def write_whole(path: str, data: bytes) -> None:
       save is left in the folder.
     - killed at any moment: if the process is killed after any byte or between any two
       system calls, `path` is either as it was before or the whole new file, and the
-      next save still works. On a full disk, `path` stays as it was. A process that has
-      the old file open continues to read the old bytes.
+      next save still works. On a full disk, `path` stays as it was and the caller gets
+      the exception. A process that has the old file open continues to read the old
+      bytes.
     - a power cut: the new bytes are on the disk before the file gets the name `path`.
 
     Example: `path` holds b"old" and data is b"NEW!". If the process is killed after two
