@@ -1,17 +1,13 @@
 """What the bank's answers to exercises of a page have to get there."""
 
-from autograder.judging import bank
+import re
 
-NEEDS_NUMPY = {
-    "fair_share": {"right_array_split", "right_linspace"},
-    "partition": {"right_brute", "wrong_an_array"},
-    "step_bytes": {"right_numpy", "wrong_all_lanes_like_the_first", "wrong_dp_innermost", "wrong_whole_bytes"},
-}
+from autograder.judging import bank
 
 
 def needs_numpy(answer: bank.BankAnswer) -> bool:
     """True for an answer that a page cannot judge."""
-    return answer.name in NEEDS_NUMPY.get(answer.exercise.function, ())
+    return bool(re.search(r"\bnp\.|\bnumpy\b", answer.source))
 
 
 def declared(answer: bank.BankAnswer) -> list:

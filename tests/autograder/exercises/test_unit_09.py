@@ -34,7 +34,8 @@ def cases_of(exercise, key):
 
 
 @every_key
-def test_the_lists_are_read_as_labkit_reads_them(key, tmp_path):
+def test_the_lists_are_read_as_labkit_reads_them(key, tmp_path, monkeypatch):
+    monkeypatch.setattr(products, "SUPER_CLASSES", range(99))  # a case has ids that the published list has not
     for case in cases_of(unit.ReadProducts(), key):
         text, classes, asked = case.arguments_of(0)
         (tmp_path / "list.txt").write_text(text)

@@ -192,7 +192,7 @@ def test_time_that_passes_in_a_barrier_counts(warm):
 
 
 def test_nothing_is_measured_where_a_level_is_lost(warm):
-    broken = HONEST + "\n\n_all = ring_all_reduce\n\n\ndef ring_all_reduce(x):\n    return _all(x)[: len(x) // 4 * 4]\n"
+    broken = HONEST + "\n\n_all = ring_all_reduce\n\n\ndef ring_all_reduce(x):\n    return _all(x)[: len(x) // 2 * 2]\n"
     result = measured(find("ring_all_reduce"), broken, warm, whole=True)
     assert result.levels[-1].verdict == "passed" and result.verdict != "passed" and not result.records
 

@@ -158,7 +158,7 @@ def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last
 +        order = np.resize(order, n + -n % world_size)
 +    return order[rank::world_size]
 
-# %% wrong_drops_all_where_n_is_world_size (right_torch): wrong, drops_a_round_too_many
+# %% wrong_drops_all_where_n_is_world_size (right_torch): wrong, drops_a_round_too_many, levels 1 0 1 1
 -def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
 +def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
 @@
@@ -173,7 +173,7 @@ def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last
 +        while len(order) % world_size:
 +            order += order[: world_size - len(order) % world_size]
 
-# %% wrong_few_samples_apart: wrong, ignores_drop_last
+# %% wrong_few_samples_apart: wrong, ignores_drop_last, levels 1 1 1 0
 def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
     order = list(range(n))
     if shuffle:
@@ -222,7 +222,7 @@ def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last
         order = (order * world_size)[: -(-n // world_size) * world_size]
     return order[rank::world_size]
 
-# %% wrong_ids_of_a_byte: wrong, sample_left_out
+# %% wrong_ids_of_a_byte: wrong, sample_left_out, levels 0 1 1 1
 def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
     order = np.arange(n)
     if shuffle:
@@ -288,7 +288,7 @@ def stock_indices(n, rank, world_size, shuffle, seed, epoch, drop_last):
         order = order[torch.randperm(len(order), generator=torch.Generator().manual_seed(seed + epoch)).numpy()]
     return order[rank::world_size]
 
-# %% wrong_pads_by_recursion: raised, RecursionError
+# %% wrong_pads_by_recursion: raised, RecursionError, levels 1 1 1 0
 def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
     order = list(range(n))
     if shuffle:
@@ -380,7 +380,7 @@ def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last
         order = (order * world_size)[: -(-n // world_size) * world_size]
     return order[rank::world_size]
 
-# %% wrong_seed_modulo: wrong, other_shuffle
+# %% wrong_seed_modulo: wrong, other_shuffle, levels 1 1 0 1
 def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
     order = list(range(n))
     if shuffle:
@@ -443,7 +443,7 @@ def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last
     s.set_epoch(epoch)
     return list(iter(s))
 
-# %% wrong_two_bytes: wrong, out_of_range
+# %% wrong_two_bytes: wrong, out_of_range, levels 0 1 1 1
 def stock_indices(n, rank, world_size, shuffle=False, seed=0, epoch=0, drop_last=False):
     order = np.arange(n)
     if shuffle:
