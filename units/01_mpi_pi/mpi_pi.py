@@ -331,8 +331,8 @@ def sum_counts(comm, counts: np.ndarray) -> np.ndarray:
     """Sum an array over all ranks, on every rank, without pickles.
 
     comm: MPI communicator
-    counts: C-contiguous array of any shape, of integers or floats of 4 or 8 bytes whose
-        sums do not overflow; shape and type are the same on all ranks
+    counts: C-contiguous array of any shape, of integers (signed or not) or floats of 4
+        or 8 bytes whose sums do not overflow; shape and type are the same on all ranks
     Returns: a new array of that shape and type, even on a single rank; for the shape ()
         a NumPy scalar will do
 

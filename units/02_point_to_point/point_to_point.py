@@ -276,7 +276,8 @@ def print_in_turn(line: str) -> None:
     """Print a line on every rank, in the order of the ranks.
 
     line: str, this rank's line, without a line break; it may be empty
-    Changes: nothing; each rank prints its line once, with print(line), flushed or not
+    Changes: nothing; each rank prints its line once, to standard output, with
+        print(line), flushed or not
 
     - in order: rank 0 prints first, then rank 1, and so on.
     - with slow ranks: a rank prints only after the previous rank's print has returned.
@@ -629,7 +630,8 @@ timeline.draw(
 def exchange(x: torch.Tensor, partner: int) -> torch.Tensor:
     """Swap tensors with another rank.
 
-    x: contiguous tensor of any shape and dtype, both the same on all ranks
+    x: contiguous tensor of any shape and any real dtype or bool, both the same on all
+        ranks
     partner: int, the rank to swap with; its partner is this rank
     Returns: tensor like x, the partner's numbers
 
@@ -668,7 +670,7 @@ check(exchange)
 def ring_pass(x: torch.Tensor) -> torch.Tensor:
     """Pass the rows of all ranks once round the ring.
 
-    x: contiguous tensor (n,), of any dtype, n the same on all ranks
+    x: contiguous tensor (n,), of any real dtype or bool, n the same on all ranks
     Returns: tensor (p, n) in the dtype of x, row r is the x of rank r
 
     - a ring of four: each of p ranks makes p - 1 sends, all to its right neighbour

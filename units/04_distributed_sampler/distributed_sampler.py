@@ -266,7 +266,7 @@ def stock_indices(
     rank: int, this rank
     world_size: int, number of ranks
     shuffle: bool, True for the order of torch.randperm as described above
-    seed, epoch: ints, 0 or more
+    seed, epoch: ints, 0 or more, their sum below 2**32
     drop_last: bool, True to cut instead of padding
     Returns: list, array or tensor of ids in the order of the sampler
 
@@ -352,7 +352,7 @@ def training_batches(dataset, global_batch_size: int, epochs: int, seed: int) ->
     global_batch_size: int, samples of all ranks in one step, a multiple of the world
         size
     epochs: int, number of epochs, at least 1; they count from 0
-    seed: int, the sampler's seed
+    seed: int, the sampler's seed, 0 or more
     Returns: list with an entry for each epoch: the list of this rank's batches, each a
         tensor or list of items
 
@@ -446,7 +446,8 @@ def minibatch_shares(
 ) -> list[list[int]]:
     """Return this rank's share of every minibatch of the sequential order.
 
-    order: list of different ids in the order of this epoch, at least one
+    order: list of different ids, any ints from 0 on, in the order of this epoch; at
+        least one
     batch_size: int, samples of a minibatch, at least 1
     rank: int, this rank
     world_size: int, number of ranks
@@ -754,7 +755,8 @@ def epoch_generators(
     Returns: (torch.Generator, torch.Generator)
 
     - the order: the same numbers on every rank, different ones in every epoch.
-    - the noise: different numbers for every pair (rank, epoch).
+    - the noise: different numbers for every pair (rank, epoch); none begins where
+      another continues.
     - both: a different seed, with the same rank and epoch, gives different numbers; the
       same arguments give the same numbers in every process. PyTorch's global generator
       stays as it is.

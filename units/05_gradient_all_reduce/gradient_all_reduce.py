@@ -162,11 +162,11 @@ def broadcast_parameters(model: nn.Module) -> None:
     """Give the model on every rank exactly the values that it has on rank 0.
 
     model: nn.Module; its parameters and buffers are contiguous
-    Changes: the values, in the memory where they are
+    Changes: the values, in the memory where they are; nothing else (`.grad` stays)
 
     - the parameters: they stay the same objects, with the same `requires_grad`.
-    - frozen parameters and buffers too: all buffers, also integers (int64), and those
-      that are not in the state_dict (`persistent=False`).
+    - frozen parameters and buffers too: all buffers, also integers and bools, and
+      those that are not in the state_dict (`persistent=False`).
 
     Example: weights [1] on rank 0 and [7] on rank 1: both hold [1].
     """
@@ -423,8 +423,8 @@ dist.all_reduce(mean_of_means, op=dist.ReduceOp.AVG)
 def global_metrics(losses: torch.Tensor, correct: torch.Tensor) -> tuple[float, float]:
     """Return the mean loss and the accuracy over the samples of all ranks.
 
-    losses: float32 tensor (n,), finite and at least 0, one for each sample of this
-        rank, without gradient
+    losses: float32 tensor (n,), one for each sample of this rank, without gradient;
+        each at least 0, or nan
     correct: bool tensor (n,)
     Returns: (mean loss, accuracy from 0 to 1), floats, up to rounding the same on every
         rank

@@ -141,8 +141,8 @@ def throughput_with_error(
     """Return the throughput of a data-parallel run and its standard error.
 
     local_batch_sizes: list of int, images of one step on each rank
-    step_seconds: array (steps,), the time of each step in s; the ranks work at the same
-        time and wait for each other
+    step_seconds: array (steps,) of floats or ints, the time of each step in s; the
+        ranks work at the same time and wait for each other
     warmup: int, steps at the beginning that do not count; at least two steps are left
     Returns: (rate, error), floats, in images per second of all ranks together
 
@@ -263,8 +263,8 @@ for experiment in EXPERIMENTS:
 def speedup_with_error(baseline_seconds, parallel_seconds) -> tuple[float, float]:
     """Return a measured speedup and its standard error.
 
-    baseline_seconds, parallel_seconds: arrays (n,) and (m,), repeated measurements of
-        the same work in s, n and m at least 2
+    baseline_seconds, parallel_seconds: arrays (n,) and (m,) of floats or ints, repeated
+        measurements of the same work in s, n and m at least 2
     Returns: (speedup, error), floats
 
     - speedup: the ratio of the means.
@@ -316,7 +316,7 @@ def scaling_efficiency(
     world_sizes: array (m,) of ints, growing, m at least 2, the number of ranks of each
         row
     global_batch_sizes: array (m,) of ints, images of a step on all ranks
-    step_seconds: array (m,), seconds of a step
+    step_seconds: array (m,) of floats or ints, seconds of a step
     Returns: (kind, efficiencies), a str and an array (m,)
 
     - fixed global batch: kind is "strong" if the global batch is the same in all rows.
@@ -511,7 +511,7 @@ def alpha_beta_from_ring(world_size, nbytes, seconds) -> tuple[float, float]:
     """Return alpha and beta of a single message, fitted to times of ring all-reduces.
 
     world_size: int, at least 2
-    nbytes: array (m,), bytes of the vector
+    nbytes: array (m,), bytes of the vector, 0 or more, of two different sizes at least
     seconds: array (m,), the time of a ring all-reduce of that size
     Returns: (alpha in s, beta in s/byte), floats
 

@@ -102,7 +102,7 @@ def memory_per_rank(
 ) -> int:
     """Return the bytes of parameters, gradients and optimizer state on each of p ranks.
 
-    params: int, number of parameters of the model, at most 10**15
+    params: int, number of parameters of the model, 0 to 10**15
     p: int, number of ranks
     stage: int, 0 to 3, ZeRO's stage
     optimizer: "adam", "momentum" or "sgd"; no other is given
@@ -268,7 +268,7 @@ def zero1_step(w: Tensor, g: Tensor, m: Tensor, v: Tensor, t: int, lr: float) ->
         changed
     g: tensor of n numbers, this rank's gradient, dtype of w; may be changed
     m, v: tensors of k numbers, the moments of this rank's shard, dtype of w; change
-        them in place
+        their numbers in place (they may be views of one buffer)
     t: int, number of this step in the training run, from 1
     lr: float, learning rate
     Returns: tensor of the n new parameters, the same on every rank
@@ -795,7 +795,7 @@ def clip_grad_norm_sharded(shards: list, max_norm: float) -> float:
 
     shards: list of float64 tensors, this rank's shard of each tensor of the gradient;
         scale them in place
-    max_norm: float, the largest norm allowed
+    max_norm: float, the largest norm allowed, at least 0
     Returns: float, the norm before clipping, the same on every rank
 
     - norm above the limit: if norm > max_norm, multiply all shards by max_norm / norm.

@@ -252,8 +252,8 @@ def tp_mlp(
 
     - the output: gelu(x U^T + a) D^T + b, where gelu is `F.gelu(...)`.
     - all gradients: after `.backward` with the same gradient on all ranks, every
-      argument has a gradient: x and down_bias the whole gradient, the others the
-      gradient of this rank's part.
+      argument's gradient is added to its .grad: for x and down_bias the whole gradient,
+      for the others that of this rank's part.
     - messages: each rank calls one all_reduce of n d numbers forward and one backward,
       and nothing else.
 
@@ -720,8 +720,8 @@ def sequence_parallel_mlp(
 
     - the output: that of `tp_mlp` for this rank's tokens.
     - all gradients: each rank calls `.backward` with the gradient of its tokens. Then
-      every argument has a gradient: x that of these tokens, down_bias the whole
-      gradient, the others the gradient of this rank's part.
+      every argument's gradient is added to its .grad: for x that of these tokens, for
+      down_bias the whole gradient, for the others that of this rank's part.
     - messages: all links together carry no more bytes than an all_gather and a
       reduce_scatter of n d numbers forward, the same backward, and one all_reduce of d
       numbers.

@@ -358,7 +358,8 @@ def gpipe(block, loss_of, xs, ys, m, shape):
     block: this rank's stage, an nn.Module whose parameters' .grad is None at first;
         call it once for each micro-batch
     loss_of: function, loss_of(out, y) is the mean loss of a micro-batch
-    xs: list of m input tensors on rank 0; None on the other ranks
+    xs: list of m input tensors of any shape and dtype on rank 0; None on the other
+        ranks
     ys: list of m target tensors on the last rank; None on the other ranks
     m: int, number of micro-batches, all of the same size
     shape: tuple, shape of every tensor sent between two ranks; its dtype is float64
