@@ -135,15 +135,17 @@ def run(
     said: Callable[[Tried], None] = lambda tried: None,
     until_named: bool = False,
     every: int = 1,
+    every_right: int = 1,
 ) -> list[Tried]:
     """Try every answer, but those to exercises that need what this Python does not have (`left_out`).
 
-    every: of an exercise's wrong answers only the first, and every so many-th after it.
+    every, every_right: of an exercise's wrong answers, and of its right ones, only the first and every so many-th
+    after it.
     until_named: judge a wrong answer only until its verdict and its diagnosis are certain, and compare the levels
     judged until then; ranks that one answer has left in order serve the next. One that is not as declared then is
     judged from start to end, in ranks of its own, before that is said.
     """
-    tried, tries = [], list(_some(answers(folder, unit, exercise), every))
+    tried, tries = [], list(_some(answers(folder, unit, exercise), every, every_right))
     shared = [answer.exercise for answer in tries] if until_named and launcher.isolation is None else []
     with (
         Runners(launcher, windows=_WINDOWS) as runners,
@@ -160,14 +162,15 @@ def run(
     return tried
 
 
-def _some(entries: Iterator[BankAnswer], every: int) -> Iterator[BankAnswer]:
-    """The answers to be tried: the right ones, and of each exercise's wrong ones the first and every so many-th after
-    it. None to an exercise that cannot be judged here."""
-    wrong = Counter()
+def _some(entries: Iterator[BankAnswer], every: int, every_right: int) -> Iterator[BankAnswer]:
+    """The answers to be tried: of each exercise's wrong ones, and of its right ones, the first and every so many-th
+    after it. None to an exercise that cannot be judged here."""
+    seen = Counter()
     for answer in entries:
         if not answer.exercise.lacking:
-            wrong[answer.exercise] += not answer.right
-            if answer.right or wrong[answer.exercise] % every == 1 % every:
+            number = seen[answer.exercise, answer.right]
+            seen[answer.exercise, answer.right] += 1
+            if number % (every_right if answer.right else every) == 0:
                 yield answer
 
 

@@ -37,8 +37,7 @@ def each_rank(
         return []
     outcome, ends = _run(runners, exercise, chunks, seed, chosen)
     if results_of(outcome.ranks[0], len(chosen)) is not None:
-        found = _judged(exercise, chosen, outcome)
-        return found or _drawn(exercise, chosen, outcome, _run(runners, exercise, chunks, seed + 1, chosen)[0])
+        return _judged(exercise, chosen, outcome) or _drawn(runners, exercise, chunks, seed, chosen, outcome)
     if ended_itself(outcome, ends):
         return [_lost(exercise, case, "the process that calls the ranks' processes has ended") for case, _ in chosen]
     found = []
@@ -113,12 +112,19 @@ def _judged(exercise: Exercise, chosen: Sequence[tuple[Case, Outcome]], outcome:
 
 
 def _drawn(
-    exercise: Exercise, chosen: Sequence[tuple[Case, Outcome]], first: Outcome, again: Outcome
+    runners: Runners,
+    exercise: Exercise,
+    chunks: Sequence[Chunk],
+    seed: int,
+    chosen: Sequence[tuple[Case, Outcome]],
+    first: Outcome,
 ) -> list[CaseResult]:
-    """The results of the cases in which the processes of a second run return something else for the same arguments:
-    what is drawn anew in every job is the same on all ranks only where one has told the others."""
-    calls = (results_of(one.ranks[0], len(chosen)) or [] for one in (first, again))
-    both = zip(chosen, *calls, strict=False)
+    """The results of the cases, one of each level, in which the processes of a second run return something else for the
+    same arguments: what is drawn anew in every job is the same on all ranks only where one has told the others."""
+    results = zip(chosen, results_of(first.ranks[0], len(chosen)) or [], strict=False)
+    some = list({one[0].level: (one, result) for one, result in results}.values())
+    again, _ = _run(runners, exercise, chunks, seed + 1, [one for one, _ in some])
+    both = [(*before, now) for before, now in zip(some, results_of(again.ranks[0], len(some)) or [], strict=False)]
     try:
         with processor_time():
             differ = [case for (case, _), one, two in both if one[0] == two[0] and not _alike(one[1], two[1])]

@@ -10,6 +10,7 @@ Values are written as tagged JSON, arrays lie in the payload:
     ["i", "12"]                                            integer, in decimal digits
     ["g", "float32", 0.5]   ["g", "int32", 12]             numpy's number of another type than float64 and int64
     ["l", [value, ...]]   ["u", [value, ...]]              list (or set, range, view of a dict), tuple
+    ["k", [0, 1, 2]]   ["k", [0.5, 1.5]]                   list of ints alone, up to 2**53, or of floats alone
     ["d", [[key, value], ...]]                             dict
     ["a", dtype, shape, offset, bytes]                     numpy array; where its elements lie in the payload
     ["t", dtype, shape, offset, bytes, layout]             torch tensor (`Tensor`)
@@ -154,6 +155,12 @@ def encode(value: Any, torch=None) -> tuple[Any, bytes]:
     return encoder.node(value, 0), b"".join(encoder.parts)
 
 
+def _are_plain(items: list) -> bool:
+    """True for a list of Python's floats alone, or of its ints alone, none beyond 2**53."""
+    kinds = set(map(type, items))
+    return kinds == {float} or kinds == {int} and -(1 << 53) <= min(items) <= max(items) <= 1 << 53
+
+
 class _Encoder:
     """The writing of one value: its arrays so far, and how many nodes it has."""
 
@@ -162,9 +169,7 @@ class _Encoder:
 
     def node(self, v: Any, depth: int) -> list:
         """`v` and all that is in it, tagged."""
-        self.nodes += 1
-        if self.nodes > MAX_JSON // _NODE_BYTES:  # also the end of a list that contains itself twice
-            raise WireError(f"a value of more than {MAX_JSON} bytes of JSON")
+        self._count(1)
         if depth > _MAX_DEPTH:
             return ["o", "something nested too deeply"]
         write = _writer_of(type(v))
@@ -173,6 +178,11 @@ class _Encoder:
         if self.torch is not None and isinstance(v, self.torch.Tensor):
             return self._torch_tensor(v)
         return ["o", type(v).__name__]
+
+    def _count(self, nodes: int) -> None:
+        self.nodes += nodes
+        if self.nodes > MAX_JSON // _NODE_BYTES:  # also the end of a list that contains itself twice
+            raise WireError(f"a value of more than {MAX_JSON} bytes of JSON")
 
     def number(self, v: np.generic, depth: int) -> list:
         """A number of numpy's with its type, where Python's own do not stand for it."""
@@ -184,7 +194,11 @@ class _Encoder:
         return ["i", str(int(v))] if abs(int(v)) < 1 << 256 else ["o", "an integer of enormous size"]
 
     def items(self, v, depth: int) -> list:
-        return ["u" if isinstance(v, tuple) else "l", [self.node(item, depth + 1) for item in list(v)]]
+        items = list(v)
+        if not isinstance(v, tuple) and _are_plain(items):
+            self._count(len(items))
+            return ["k", items]
+        return ["u" if isinstance(v, tuple) else "l", [self.node(item, depth + 1) for item in items]]
 
     def mapping(self, v: dict, depth: int) -> list:
         pairs = ((k.item() if isinstance(k, np.generic) else k, item) for k, item in v.items())
@@ -289,6 +303,11 @@ class _Decoder:
     def items(self, rest: list, depth: int) -> list:
         return [self.value(item, depth + 1) for item in rest[0]]
 
+    def plain(self, rest: list, depth: int) -> list:
+        if not isinstance(rest[0], list) or not _are_plain(rest[0]):
+            raise WireError("not a list of plain numbers")
+        return list(rest[0])
+
     def mapping(self, rest: list, depth: int) -> dict:
         return {self.key(self.value(k, depth + 1)): self.value(v, depth + 1) for k, v in rest[0]}
 
@@ -322,6 +341,7 @@ _READERS: dict[str, Callable[[_Decoder, list, int], Any]] = {
     "a": _Decoder.array,
     "t": lambda decoder, rest, depth: Tensor(decoder.array(rest, depth), rest[0], str(rest[4])),
     "l": _Decoder.items,
+    "k": _Decoder.plain,
     "u": lambda decoder, rest, depth: tuple(decoder.items(rest, depth)),
     "d": _Decoder.mapping,
     "o": lambda decoder, rest, depth: Opaque(str(rest[0])[:200]),

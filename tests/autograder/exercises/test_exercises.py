@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 import pytest
-from machine import EVERY, FULL, needs
+from machine import EVERY, EVERY_RIGHT, FULL, needs
 
 from autograder import values
 from autograder.compare import same
@@ -171,9 +171,10 @@ def test_unknown_exercises_are_named_with_what_there_is():
 @pytest.mark.parametrize("key", UNSEEN)
 def test_the_bank(exercise, key, warm):
     """Verdict, diagnosis, and which levels are passed: those recorded under the public key. `make test` judges every
-    fifth wrong answer, with as many levels as it takes to know its name; `make test-all` (and `make bank`) all.
+    second right answer, and every fifth wrong one with as many levels as it takes to know its name; `make test-all`
+    (and `make bank`) all.
     """
-    which = {"unit": exercise.unit, "exercise": exercise.function, "every": EVERY}
+    which = {"unit": exercise.unit, "exercise": exercise.function, "every": EVERY, "every_right": EVERY_RIGHT}
     tried = bank.run(warm, **which, key=key, until_named=not FULL)
     report = bank.summary(tried)
     assert report["short"] == [], json.dumps(report["short"], indent=2)

@@ -495,6 +495,12 @@ def test_a_made_up_number_of_numpys_is_refused(value):
         wire.decode(["g", *value], b"")
 
 
+@pytest.mark.parametrize("value", [[1, "2"], [2**60], [1, 2.0], [1, True], [], {"1": 1}, "12", None])
+def test_a_made_up_list_of_plain_numbers_is_refused(value):
+    with pytest.raises(wire.WireError):
+        wire.decode(["k", value], b"")
+
+
 @pytest.mark.parametrize("number", [math.nan, math.inf, 1e300, 0.1])
 def test_any_float_fits_into_a_number_of_numpys(number):
     with np.errstate(over="ignore"):
