@@ -162,7 +162,7 @@ def run(
     return tried
 
 
-def _some(entries: Iterator[BankAnswer], every: int, every_right: int) -> Iterator[BankAnswer]:
+def _some(entries: Iterator[BankAnswer], every: int, every_right: int = 1) -> Iterator[BankAnswer]:
     """The answers to be tried: of each exercise's wrong ones, and of its right ones, the first and every so many-th
     after it. None to an exercise that cannot be judged here."""
     seen = Counter()

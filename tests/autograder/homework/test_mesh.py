@@ -143,12 +143,12 @@ def test_a_script_that_sleeps_is_waited_for_once(tmp_path, warm, monkeypatch):
 
 
 def scripts() -> list:
-    """The folders with a script of their own: 8 to 20 s of computing for each. `make test-cluster` takes every fifth
-    right one, and the first one of every third diagnosis."""
+    """The folders with a script of their own: 8 to 20 s of computing for each. `make test-cluster` takes every ninth
+    right one, and the first one of every fifth diagnosis."""
     scripted = [folder for folder in FOLDERS.values() if folder.scripted]
     right = [folder.name for folder in scripted if folder.right]
     first = {str(diagnosis): folder.name for folder in scripted[::-1] for diagnosis in folder.expected.values()}
-    chosen = {*some(right, 5), *some(sorted(set(first.values())), 3)}
+    chosen = {*some(right, 9), *some(sorted(set(first.values())), 5)}
     names = [folder.name for folder in scripted]
     return ["right_reference", *(name if name in chosen else pytest.param(name, marks=full) for name in names)]
 

@@ -165,10 +165,12 @@ def test_ranks_serve_one_answer_after_the_other_and_what_one_leaves_there_harms_
     assert used < len(made) == 4
 
 
-def test_of_the_wrong_answers_the_first_and_every_so_many_th_are_tried():
+def test_the_first_answer_and_every_so_many_th_are_tried():
     everything = list(bank.answers(unit="03_collectives", exercise="ring_all_reduce"))
     wrong = [answer.name for answer in everything if not answer.right]
     some = list(bank._some(iter(everything), 5))
     assert [answer.name for answer in some if not answer.right] == wrong[::5] != wrong
     assert [answer.name for answer in some if answer.right] == [answer.name for answer in everything if answer.right]
+    right = [answer.name for answer in everything if answer.right]
+    assert [one.name for one in bank._some(iter(everything), 5, 2) if one.right] == right[::2] != right
     assert list(bank._some(iter(everything), 1)) == everything
