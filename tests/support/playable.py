@@ -5,9 +5,9 @@ import re
 from autograder.judging import bank
 
 
-def needs_numpy(answer: bank.BankAnswer) -> bool:
+def needs_packages(answer: bank.BankAnswer) -> bool:
     """True for an answer that a page cannot judge."""
-    return bool(re.search(r"\bnp\.|\bnumpy\b", answer.source))
+    return bool(re.search(r"\bnp\.|\bnumpy\b|\btorch\b", answer.source))
 
 
 def declared(answer: bank.BankAnswer) -> list:

@@ -8,7 +8,7 @@ import sys
 import zipfile
 
 import pytest
-from playable import declared, needs_numpy
+from playable import declared, needs_packages
 
 from autograder.browser.names import EXERCISES, PUZZLES
 from autograder.exercise import drawn
@@ -69,7 +69,7 @@ def some_answers(function: str) -> list[bank.BankAnswer]:
     every = list(bank.answers(exercise=function))
     if function in PUZZLES:
         return every
-    plain = [answer for answer in every if not needs_numpy(answer)]
+    plain = [answer for answer in every if not needs_packages(answer)]
     right, wrong = ([one for one in plain if one.right is kind] for kind in (True, False))
     few = right[: 0 if function == "best_mesh" else 2]  # a right best_mesh takes seconds
     return [*few, *wrong[:2], *(one for one in every if one not in plain)]
@@ -80,7 +80,7 @@ def test_the_bank_is_judged_without_numpy_as_it_is_with_it(inside):
     found = inside([["judge", answer.exercise.function, answer.source] for answer in answers])
     assert len(found) == len(answers) > 100
     for answer, said in zip(answers, found, strict=True):
-        if needs_numpy(answer):
+        if needs_packages(answer):
             assert said is None, answer.file
             continue
         wanted = declared(answer)

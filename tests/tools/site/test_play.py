@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from machine import needs
-from playable import declared, needs_numpy
+from playable import declared, needs_packages
 from served import chromium, served
 
 from autograder.browser import names
@@ -176,7 +176,7 @@ def test_the_bank_is_judged_in_the_browser_as_it_is_here(address, browser):
     asked = [[answer.exercise.function, answer.source] for answer in answers]
     found = reader.page.evaluate(WORKER, [f"{address}/play/worker.js", asked])
     for answer, told in zip(answers, found, strict=True):
-        wanted = "not_judged" if needs_numpy(answer) else declared(answer)[0]
+        wanted = "not_judged" if needs_packages(answer) else declared(answer)[0]
         assert told["verdict"] == wanted, answer.file
         if wanted not in ("not_judged", "passed"):
             assert told["diagnosis"] == answer.diagnosis, answer.file
