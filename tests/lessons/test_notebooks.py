@@ -437,7 +437,7 @@ SMALL: dict[str, dict[str, str]] = {
 }
 FRAMEWORKS = {"07_horovod": "horovod", "09_multi_node_image_lab": "horovod", "13_tensorflow_strategies": "tensorflow"}
 # All are run in `make test-all`; a new or changed page also by whoever builds it (`make notebooks OPTIONS=--execute`).
-SOLVED, UNSOLVED = some(UNITS, 3, first=2), some(UNITS, 3, first=1)
+SOLVED, UNSOLVED = some(UNITS, 4, first=2), some(UNITS, 4, first=1)
 
 
 def each(units: list[str]) -> pytest.MarkDecorator:
