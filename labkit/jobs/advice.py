@@ -23,7 +23,7 @@ from labkit.jobs.job import (
     clock,
     duration,
 )
-from labkit.jobs.left import Left, Use, relative
+from labkit.jobs.left import DeviceUse, Left, relative
 from labkit.jobs.tables import table
 
 STOPPED = 75  # exit status of a script that stopped before its end and left a checkpoint ("try again", sysexits.h)
@@ -196,18 +196,18 @@ def _split(sentence: str) -> tuple[str, str]:
     return says[:1].upper() + says[1:] + ".", (do[:1].upper() + do[1:] + ".") if do else ""
 
 
-def _others(rank: Use, ranks: list[Use]) -> float:
+def _others(rank: DeviceUse, ranks: list[DeviceUse]) -> float:
     busy = [other.mean for other in ranks if other is not rank and other.values]
     return statistics.median(busy) if busy else 0.0
 
 
-def _did_nothing(rank: Use, ranks: list[Use]) -> bool:
+def _did_nothing(rank: DeviceUse, ranks: list[DeviceUse]) -> bool:
     """True if the rank was watched long enough and was idle while the others worked. A rank that waits in MPI polls,
     so it counts as busy."""
     return rank.seconds >= 3 and rank.mean < IDLE_RANK and _others(rank, ranks) >= max(BUSY_RANK, 10 * rank.mean)
 
 
-def _idle(rank: Use, others: float) -> Warn:
+def _idle(rank: DeviceUse, others: float) -> Warn:
     name = rank.name.capitalize()
     return _warn("idle_rank", rank=name, host=rank.host, percent=100 * rank.mean, others=100 * others)
 

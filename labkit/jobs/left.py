@@ -33,7 +33,7 @@ LARGEST_FILE = 64 * 2**20  # bytes of one file of samples that are read
 
 
 @dataclass
-class Use:
+class DeviceUse:
     """One rank or one GPU over the whole job. values: one per sample. peak: bytes. seconds: over which it was seen."""
 
     name: str
@@ -59,8 +59,8 @@ class Node:
     memory_peak: float = 0.0
     samples: int = 0
     cores: list[int] = field(default_factory=list)
-    ranks: dict[str, Use] = field(default_factory=dict)
-    gpus: dict[str, Use] = field(default_factory=dict)
+    ranks: dict[str, DeviceUse] = field(default_factory=dict)
+    gpus: dict[str, DeviceUse] = field(default_factory=dict)
     places: dict[str, dict] = field(default_factory=dict)
 
 
@@ -108,12 +108,12 @@ class Left:
         return left
 
     @property
-    def ranks(self) -> list[Use]:
+    def ranks(self) -> list[DeviceUse]:
         """The ranks of all nodes."""
         return [rank for node in self.nodes for rank in node.ranks.values()]
 
     @property
-    def gpus(self) -> list[Use]:
+    def gpus(self) -> list[DeviceUse]:
         """The GPUs of all nodes."""
         return [gpu for node in self.nodes for gpu in node.gpus.values()]
 
@@ -156,7 +156,9 @@ def read_samples(path: Path) -> Node:
                 before = {}
                 for gpu in record["gpus"]:
                     size = float(gpu["memory_bytes"])
-                    node.gpus.setdefault(str(gpu["index"]), Use(f"GPU {gpu['index']}", node.host, [], 0.0, size=size))
+                    node.gpus.setdefault(
+                        str(gpu["index"]), DeviceUse(f"GPU {gpu['index']}", node.host, [], 0.0, size=size)
+                    )
             else:
                 before = _take_sample(node, record, before)
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -178,7 +180,7 @@ def _take_sample(node: Node, record: dict, before: dict[str, tuple[float, float]
     node.samples += 1
     node.memory_peak = max(node.memory_peak, float(record["memory_used"]))
     for name, seen in record["ranks"].items():
-        rank = node.ranks.setdefault(name, Use(f"rank {name}", node.host, [], 0.0))
+        rank = node.ranks.setdefault(name, DeviceUse(f"rank {name}", node.host, [], 0.0))
         rank.peak = max(rank.peak, float(seen["rss"]))
         latest[name] = now, float(seen["cpu"])
         node.places[name] = {

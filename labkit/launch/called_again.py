@@ -93,7 +93,7 @@ def repeated(own: Callable | None) -> Callable[[Callable, list[list]], list[list
     for other values. Nor may it return an object a second time, whose first caller may have changed it."""
 
     def harness(function: Callable, calls: list[list]) -> list[list]:
-        seen = Seen()
+        seen = ReturnedMemory()
         inner = seen.watching(function)
         made = Calls(seen.watching(partial(own, inner)) if own else inner)
         order = [*(k for k in range(len(calls)) if k % 3 < 2), *range(2, len(calls), 3)]
@@ -113,7 +113,7 @@ def repeated(own: Callable | None) -> Callable[[Callable, list[list]], list[list
     return harness
 
 
-class Seen:
+class ReturnedMemory:
     """The memory that calls returned, and which call did. number: of the call under way."""
 
     def __init__(self):
@@ -175,7 +175,7 @@ class Seen:
 class _Watched:
     """A function whose results are noted. Whatever else is asked of it, the function itself answers."""
 
-    def __init__(self, function: Callable, seen: Seen):
+    def __init__(self, function: Callable, seen: ReturnedMemory):
         self.__wrapped__, self._seen = function, seen
 
     def __getattr__(self, name: str):

@@ -21,7 +21,7 @@ class Rank(Protocol):
     collectives: Sequence[str]
 
 
-class Run(Protocol):
+class TimedRun(Protocol):
     """The outcome of `labkit.simulation.run`, as far as the figures read it."""
 
     elapsed: float
@@ -53,7 +53,7 @@ def convolutions(
     )
 
 
-def steps(runs: Mapping[tuple[int, ...], Run]) -> Axes:
+def steps(runs: Mapping[tuple[int, ...], TimedRun]) -> Axes:
     """A bar for the virtual time of each step, made of computing and waiting, with its milliseconds behind it.
 
     runs: (ranks, ranks of a node, and network cards of a node if there are more than one) -> the run.
@@ -73,7 +73,7 @@ def steps(runs: Mapping[tuple[int, ...], Run]) -> Axes:
     )
 
 
-def diagrams(runs: Mapping[str, Run | None]) -> None:
+def diagrams(runs: Mapping[str, TimedRun | None]) -> None:
     """The space-time diagrams of runs of 4 ranks, one below the other on one scale of time; above each the number of
     its all_reduces and its milliseconds. runs: name -> the run, or None where there is none.
     """

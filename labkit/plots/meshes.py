@@ -14,7 +14,7 @@ from labkit.watch.events import Event
 COLOURS = (*palette.CYCLE, palette.YELLOW, palette.GREY)
 
 
-class Run(Protocol):
+class StepRun(Protocol):
     """The outcome of a run, as far as the figures read it."""
 
     events: Sequence[Event]
@@ -42,7 +42,7 @@ def groups(axes: Mapping[str, Sequence[Sequence[int]]], per_node: int) -> None:
         ax.tick_params(length=0)
 
 
-def step(run: Run, p: int, title: str) -> Figure:
+def step(run: StepRun, p: int, title: str) -> Figure:
     """The space-time diagram of a step on p ranks: what is computed and the all-reduces, without the messages."""
     events = [event for event in run.events if event.kind in ("compute", "all_reduce")]
     return timeline.draw(events, p, title=title)

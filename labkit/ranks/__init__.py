@@ -3,6 +3,6 @@
 `labkit.ranks.magic` says what a cell can ask for. Importing this package gives the notebook its `%%ranks`.
 """
 
-from labkit.ranks.magic import Interrupted, Outcome, events, pull, slots, start, stop, timeline
+from labkit.ranks.magic import CellOutcome, Interrupted, events, pull, slots, start, stop, timeline
 
-__all__ = ["Interrupted", "Outcome", "events", "pull", "slots", "start", "stop", "timeline"]
+__all__ = ["CellOutcome", "Interrupted", "events", "pull", "slots", "start", "stop", "timeline"]

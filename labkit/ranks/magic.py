@@ -55,7 +55,7 @@ class _Session:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CellOutcome:
     """The end of the last `%%ranks` cell. kind: "returned", "raised", "interrupted", or a kind of hang
     (labkit.watch.hang.KINDS, "busy")."""
 
@@ -73,7 +73,7 @@ class Interrupted(Exception):
 
 _session: _Session | None = None
 _asked: tuple[int, bool] | None = None  # the number of ranks and `torch` of the last start in this kernel
-last: Outcome | None = None  # of the last %%ranks cell
+last: CellOutcome | None = None  # of the last %%ranks cell
 
 
 # --- starting and stopping
@@ -268,7 +268,7 @@ def _magic(line: str, cell: str) -> None:
         if not _wait_until_ready():
             return
     except (CannotRun, CannotSend) as reason:
-        last = Outcome("refused", Remark("The cell did not run.", reason.args))
+        last = CellOutcome("refused", Remark("The cell did not run.", reason.args))
         say(last.message)
         return
     last = _run(cell, name, order, sent)
@@ -327,7 +327,7 @@ def _renew() -> None:
 # --- running a cell
 
 
-def _run(cell: str, name: str, order: Order, sent: dict[int, bytes]) -> Outcome:
+def _run(cell: str, name: str, order: Order, sent: dict[int, bytes]) -> CellOutcome:
     cluster = _session.cluster
     _session.last_flight, _session.last_ranks = cluster.flight, tuple(sent)
     outputs = {rank: RankOutput(rank) for rank in sent}
@@ -344,7 +344,7 @@ def _run(cell: str, name: str, order: Order, sent: dict[int, bytes]) -> Outcome:
     screen.close()
     if message is not None:
         say(message)
-    return Outcome(kind, message, tuple(outputs.values()))
+    return CellOutcome(kind, message, tuple(outputs.values()))
 
 
 def _watch(runs: list[RankRequest], sent_at: float, order: Order, screen: Screen) -> tuple[Remark | None, str]:

@@ -192,7 +192,7 @@ def as_html(sections: Sequence[Section]) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownOutput:
     """Sections as Jupyter displays them: HTML in a notebook, text in a terminal."""
 
     sections: tuple[Section, ...]

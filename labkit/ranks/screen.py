@@ -6,7 +6,7 @@ import sys
 import time
 from dataclasses import replace
 
-from labkit.ranks.output import PrintedText, RankOutput, Remark, Rich, Shown, arranged, as_html
+from labkit.ranks.output import PrintedText, RankOutput, Remark, Rich, ShownOutput, arranged, as_html
 
 _LIVE_AFTER = 0.5  # s after which output is shown while the cell still runs, and how often
 
@@ -40,9 +40,9 @@ class Screen:
         from IPython.display import display
 
         if self.handle is None:
-            self.handle = display(Shown(tuple(sections)), display_id=True)
+            self.handle = display(ShownOutput(tuple(sections)), display_id=True)
         else:
-            self.handle.update(Shown(tuple(sections)))
+            self.handle.update(ShownOutput(tuple(sections)))
 
     def _text_only(self) -> list:
         sections = []
@@ -61,10 +61,10 @@ class Screen:
             if isinstance(block, Rich):
                 display(block.data, metadata=block.metadata, raw=True)
             elif self.handle is not None:
-                self.handle.update(Shown(tuple(block)))
+                self.handle.update(ShownOutput(tuple(block)))
                 self.handle = None
             else:
-                display(Shown(tuple(block)))
+                display(ShownOutput(tuple(block)))
         if self.handle is not None:  # what was shown meanwhile has been cleared
             self.handle.update({"text/plain": ""}, raw=True)
 

@@ -61,7 +61,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class PlannerAnswer:
     """The result of a search, and what it was for."""
 
     named: Named
@@ -73,7 +73,7 @@ class Answer:
     found: Found
 
 
-def answer(question: Question) -> Answer:
+def answer(question: Question) -> PlannerAnswer:
     """The search that a question asks for. Raises ValueError that says what is wrong with it."""
     named, on = named_model(question.model), named_machine(question.machine)
     numbers = {name: getattr(question, name) for name in ("tokens", "sequence", "batch", "pue", "reserve")}
@@ -97,7 +97,7 @@ def answer(question: Question) -> Answer:
     )
     tokens = question.tokens or default_tokens(named.model)
     found = search(named.model, on, wish)
-    return Answer(named, on, wish, tokens, not question.tokens, question.pue, found)
+    return PlannerAnswer(named, on, wish, tokens, not question.tokens, question.pue, found)
 
 
 def parse_mesh(text: str, gpus: int) -> Mesh:
@@ -137,7 +137,7 @@ def parse_overlap(text: str) -> Overlap:
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def as_text(said: Answer, explain: bool = False) -> str:
+def as_text(said: PlannerAnswer, explain: bool = False) -> str:
     """The answer as lines: what was asked, a table of memory and one of time, days and energy."""
     lines = heading(said)
     if not said.found.choices:
@@ -150,7 +150,7 @@ def as_text(said: Answer, explain: bool = False) -> str:
     return "\n".join(lines)
 
 
-def heading(said: Answer) -> list[str]:
+def heading(said: PlannerAnswer) -> list[str]:
     """The lines above the table: the question as it was understood."""
     model, wish = said.named.model, said.wish
     sequence = wish.sequence or model.sequence
@@ -165,7 +165,7 @@ def heading(said: Answer) -> list[str]:
     ]
 
 
-def _formats(said: Answer) -> str:
+def _formats(said: PlannerAnswer) -> str:
     """The formats in the heading, where they are not the usual ones."""
     bits = said.wish.formats
     if bits == Formats():
@@ -175,7 +175,7 @@ def _formats(said: Answer) -> str:
     return f" of {peak:,.0f} TFLOP/s, products of {bits.product} bits{messages}"
 
 
-def _row(place: int, choice: Choice, said: Answer) -> dict[str, str]:
+def _row(place: int, choice: Choice, said: PlannerAnswer) -> dict[str, str]:
     plan, spent = choice.plan, choice.estimate
     found = {"": str(place)}
     found |= {
@@ -207,7 +207,7 @@ def _table(rows: list[dict[str, str]]) -> list[str]:
     return lines + ["  ".join(row[name].rjust(width) for name, width in widths.items()) for row in rows]
 
 
-def _below(said: Answer) -> list[str]:
+def _below(said: PlannerAnswer) -> list[str]:
     watts, best = power(said.on), said.found.choices[0]
     mixture = said.named.model.experts > 0
     axes_said = (
@@ -242,7 +242,7 @@ def _what_hides(hidden: Overlap) -> str:
     return f"Behind computing: {', '.join(parts)}; a second number behind a plus is hidden. Nothing fails."
 
 
-def _why_nothing_fits(said: Answer) -> str:
+def _why_nothing_fits(said: PlannerAnswer) -> str:
     plan = said.found.smallest
     assert plan is not None
     needs, has = plan.memory(plan.fullest).total / 1e9, said.on.memory / 1e9
@@ -256,7 +256,7 @@ def _why_nothing_fits(said: Answer) -> str:
 # -- JSON --------------------------------------------------------------------------------------------------------------
 
 
-def as_json(said: Answer, explain: bool = False) -> str:
+def as_json(said: PlannerAnswer, explain: bool = False) -> str:
     """The same numbers, in bytes, seconds, shares and days."""
     wish, watts = said.wish, power(said.on)
     whole = {
@@ -283,7 +283,7 @@ def as_json(said: Answer, explain: bool = False) -> str:
     return json.dumps(whole, indent=1)
 
 
-def _object(choice: Choice, said: Answer, watts: float | None) -> dict:
+def _object(choice: Choice, said: PlannerAnswer, watts: float | None) -> dict:
     plan = choice.plan
     return {
         "mesh": {axis: getattr(plan.mesh, axis) for axis in (*AXES, "experts")},

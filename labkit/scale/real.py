@@ -31,7 +31,7 @@ def run_step(step: Step, topology: Topology, order: Callable | Sequence[Order]) 
 
 
 def _one_step(step: Step, rank: int, order: Order) -> None:
-    which = _Hiding if step.hides_replicas else _Rank
+    which = _HidingRank if step.hides_replicas else _Rank
     which(step, rank).run([(*action, 0)[:3] for action in order])
 
 
@@ -182,7 +182,7 @@ class _Rank:
             self.sent.append(self.dist.isend(self._bytes(self.step.hop_bytes), found[1], tag=tag))
 
 
-class _Hiding(_Rank):
+class _HidingRank(_Rank):
     """The same with collectives of the replicas that go on while the rank computes."""
 
     def run(self, order: list[tuple]) -> None:

@@ -70,7 +70,7 @@ def replay_step(
 
     Raises ValueError where an order is not each action once, `labkit.schedules.StandStill` where nobody can go on.
     """
-    which = _Hiding if step.hides_replicas else _Replay
+    which = _HidingReplay if step.hides_replicas else _Replay
     return which(step, topology, step.orders(order), trouble or Trouble()).run()
 
 
@@ -324,7 +324,7 @@ class _Replay:
                     self._add("pipeline", self.hops[kind][source].counts, received * step.hop_bytes)
 
 
-class _Hiding(_Replay):
+class _HidingReplay(_Replay):
     """The same where the replicas' collectives go on while ranks compute: a stage after the other, layer by layer.
 
     free: when the network has done what each rank has begun. talking: until when that holds cards that other

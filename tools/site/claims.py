@@ -14,7 +14,7 @@ SPEAKS_OF_ONE = re.compile(r"\b(claims?|published)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Claim:
+class PageClaim:
     """A claim: who says what; what came out, in one sentence; the words of the lesson that show it, their section."""
 
     unit: str
@@ -25,9 +25,9 @@ class Claim:
     shown: str
 
 
-def claims() -> list[Claim]:
+def claims() -> list[PageClaim]:
     rooms = content.course().rooms
-    return [Claim(room.unit, **one) for room in rooms for one in room.about.get("claim", [])]
+    return [PageClaim(room.unit, **one) for room in rooms for one in room.about.get("claim", [])]
 
 
 def page(titles: dict[str, str]) -> str:

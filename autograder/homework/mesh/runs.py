@@ -41,7 +41,7 @@ _REFERENCE = [
 ]
 
 
-class Trouble(NamedTuple):
+class RunTrouble(NamedTuple):
     """The reason why a trial did not come to its end. kind, said: diagnosis and sentence. rows: of a hang, a line for
     each rank. what: the type of an exception, the kind of a hang. places: the lines of the script where it ended."""
 
@@ -51,7 +51,7 @@ class Trouble(NamedTuple):
     what: str = ""
     places: frozenset[str] = frozenset()
 
-    def same(self, other: Trouble) -> bool:
+    def same(self, other: RunTrouble) -> bool:
         """True if both have one cause: the same exception at the same line, or a hang of one kind at the same lines,
         on however many ranks."""
         apart = not self.places or (self.kind, self.what) != (other.kind, other.what)
@@ -81,7 +81,7 @@ class Ran:
     altered: Altered | None = None
     stretched: Stretched | None = None
     summed: Summed | None = None
-    trouble: Trouble | None = None
+    trouble: RunTrouble | None = None
 
     @property
     def where(self) -> str:
@@ -130,7 +130,7 @@ class Runs:
                 _take(found, outcome)
             except (KeyError, TypeError, ValueError, IndexError, AttributeError):
                 said = f"log.step was not called with two numbers, {trial.steps} times"
-                found.trouble = Trouble("wrong_steps", said)
+                found.trouble = RunTrouble("wrong_steps", said)
         return found
 
 
@@ -162,22 +162,22 @@ def _take(found: Ran, outcome: Outcome) -> None:
                 found.narrow[axis] += nbytes / found.trial.steps
 
 
-def _trouble(outcome: Outcome, deadline: float) -> Trouble | None:
+def _trouble(outcome: Outcome, deadline: float) -> RunTrouble | None:
     """The reason why not every rank has returned; None if all have."""
     raised = [(r, rank) for r, rank in enumerate(outcome.ranks) if rank.state == "raised"]
     if raised:
         r, rank = raised[0]
         kind, row = rank.error["type"], rank.error["rows"][-1] if rank.error.get("rows") else ""
         said = f"rank {r} raised {kind}: {shown(rank.error['text'], 240)}{shown(f' ({row})', 160) if row else ''}"
-        return Trouble("not_started" if kind == "NotStarted" else "raised", said, (), kind, _places([row]))
+        return RunTrouble("not_started" if kind == "NotStarted" else "raised", said, (), kind, _places([row]))
     if outcome.hang is not None:
         hang = outcome.hang
         said = f"the ranks stood still. {shown(hang.sentence, 360)}"
-        return Trouble("hung", said, tuple(hang.rows), hang.kind, _places(hang.rows))
+        return RunTrouble("hung", said, tuple(hang.rows), hang.kind, _places(hang.rows))
     if outcome.too_slow:
-        return Trouble("too_slow", f"it was not done after {deadline:.0f} s")
+        return RunTrouble("too_slow", f"it was not done after {deadline:.0f} s")
     gone = [r for r, rank in enumerate(outcome.ranks) if rank.state != "returned"]
-    return Trouble("crashed", f"rank {gone[0]} ended without a word") if gone else None
+    return RunTrouble("crashed", f"rank {gone[0]} ended without a word") if gone else None
 
 
 def _places(rows: Iterable[str]) -> frozenset[str]:

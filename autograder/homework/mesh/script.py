@@ -18,7 +18,7 @@ from autograder.homework.mesh.altered import AXES, Reference, secret_of
 from autograder.homework.mesh.cases import FREE, STEPS, Trial, limited, trials, with_limits
 from autograder.homework.mesh.lines import RUBRIC, for_a_person, full, guarded, lost
 from autograder.homework.mesh.parts import Scaling, drawn
-from autograder.homework.mesh.runs import FILE, Ran, Runs, Trouble, expected, reference
+from autograder.homework.mesh.runs import FILE, Ran, Runs, RunTrouble, expected, reference
 from autograder.homework.mesh.summed import Shares
 from autograder.homework.rubric import ONE_CAUSE, Flag, LineResult, PartResult, ended
 from labkit.launch.launcher import Launcher
@@ -148,7 +148,7 @@ class View:
     ):
         self.found, self.given, self.scaling, self.used = found, given, scaling, dict(used or {})
         self.shares = shares
-        self.causes: dict[str, Trouble] = {}  # line -> what it was lost for, where that was seen for the first time
+        self.causes: dict[str, RunTrouble] = {}  # line -> what it was lost for, where that was seen for the first time
         self.followers: dict[str, list[str]] = {}  # line -> those that were lost for the same reason
 
     def line(self, name: str) -> LineResult:

@@ -28,7 +28,7 @@ from autograder.homework.mesh.cases import trials
 from autograder.homework.mesh.entry import TRAIN_A_MESH, role_of
 from autograder.homework.mesh.lines import RUBRIC
 from autograder.homework.mesh.parts import Scaling, drawn
-from autograder.homework.mesh.runs import Ran, Trouble
+from autograder.homework.mesh.runs import Ran, RunTrouble
 from autograder.homework.mesh.summed import Summed
 from autograder.homework.page import part_html, part_text
 from autograder.homework.rubric import ONE_CAUSE, Flag, LineResult, PartResult, ended
@@ -180,12 +180,12 @@ ROWS = (
     "rank 0  send to 1, float64[6, 16]   mesh_training.py, line 214",
     "rank 1  send to 0, float64[6, 16]   mesh_training.py, line 221",
 )
-HANG = Trouble(
+HANG = RunTrouble(
     "hung", "the ranks stood still. Every rank sends first.", ROWS, "unsafe_send", frozenset({"line 214", "line 221"})
 )
 
 
-def troubled(*causes: Trouble) -> script.View:
+def troubled(*causes: RunTrouble) -> script.View:
     """All trials with several stages ended in this way, by turns."""
     asked = [trial for trial in trials("public") if trial.mesh.pipeline > 1]
     found = {trial.name: Ran(trial, trouble=causes[k % len(causes)]) for k, trial in enumerate(asked)}
@@ -216,7 +216,9 @@ def test_what_ends_in_another_way_follows_from_nothing(other):
 
 
 def test_what_was_never_written_is_nobodys_to_give():
-    unwritten = Trouble("raised", "rank 0 raised NotImplementedError", (), "NotImplementedError", frozenset({"line 3"}))
+    unwritten = RunTrouble(
+        "raised", "rank 0 raised NotImplementedError", (), "NotImplementedError", frozenset({"line 3"})
+    )
     view = troubled(unwritten)
     assert [view.line(name).earned for name in ("pipeline", "mixed")] == [0, 0] and not view.flags()
 
