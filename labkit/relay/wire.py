@@ -10,7 +10,7 @@ Values are written as tagged JSON, arrays lie in the payload:
     ["i", "12"]                                            integer, in decimal digits
     ["g", "float32", 0.5]   ["g", "int32", 12]             numpy's number of another type than float64 and int64
     ["l", [value, ...]]   ["u", [value, ...]]              list (or set, range, view of a dict), tuple
-    ["k", [0, 1, 2]]   ["k", [0.5, 1.5]]                   list of ints alone, up to 2**53, or of floats alone
+    ["k", [0, 1, 2]]   ["q", [0.5, 1.5]]                   list of ints alone, up to 2**53; list of floats alone
     ["d", [[key, value], ...]]                             dict
     ["a", dtype, shape, offset, bytes]                     numpy array; where its elements lie in the payload
     ["t", dtype, shape, offset, bytes, layout]             torch tensor (`Tensor`)
@@ -197,7 +197,7 @@ class _Encoder:
         items = list(v)
         if not isinstance(v, tuple) and _are_plain(items):
             self._count(len(items))
-            return ["k", items]
+            return ["k" if type(items[0]) is int else "q", items]
         return ["u" if isinstance(v, tuple) else "l", [self.node(item, depth + 1) for item in items]]
 
     def mapping(self, v: dict, depth: int) -> list:
@@ -341,7 +341,7 @@ _READERS: dict[str, Callable[[_Decoder, list, int], Any]] = {
     "a": _Decoder.array,
     "t": lambda decoder, rest, depth: Tensor(decoder.array(rest, depth), rest[0], str(rest[4])),
     "l": _Decoder.items,
-    "k": _Decoder.plain,
+    **dict.fromkeys("kq", _Decoder.plain),
     "u": lambda decoder, rest, depth: tuple(decoder.items(rest, depth)),
     "d": _Decoder.mapping,
     "o": lambda decoder, rest, depth: Opaque(str(rest[0])[:200]),
